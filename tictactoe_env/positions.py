@@ -1,0 +1,190 @@
+"""Every position of a small board, as arrays: a position is a row number, and the rules are columns.
+
+Positions are ordered by ply and then by ternary code (cell c adds 3^c for X and 2 * 3^c for O). All positions that
+play can reach are here, and play stops at a line. Boards of up to 16 cells (4x4, 3x5, 2x8) can be enumerated:
+3x3 has 5,478 positions and takes some milliseconds, 4x4 with four in a row has 9,722,011 and takes seconds.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tictactoe_env.rules import Boards, Rules
+
+MAX_CELLS = 16  # of a board that is enumerated; 3^16 table entries are 172 MB
+CHUNK = 1 << 20  # positions handled at a time where a whole (N, cells) array would not fit the cache
+
+
+def can_enumerate(rules: Rules) -> bool:
+    """Whether the positions of this board are few enough to list."""
+    return rules.cells <= MAX_CELLS
+
+
+@lru_cache(maxsize=8)
+def positions_of(rules: Rules) -> Positions:
+    """The positions of a board, enumerated on first use and kept. Raises ValueError above 16 cells."""
+    return Positions(rules)
+
+
+class Positions:
+    """All N positions of a board that can be reached from the empty one, the empty one included (row 0).
+
+    codes: (N,) int64 ternary codes. ply: (N,) int8 marks on the board. is_over: (N,) bool.
+    outcome_x: (N,) int8, +1 where X has a line, -1 where O has one, else 0. ply_starts: (cells + 2,) first row of each ply.
+    """
+
+    def __init__(self, rules: Rules):
+        if not can_enumerate(rules):
+            raise ValueError(
+                f"the positions of a board of {rules.rows}x{rules.cols} are too many to enumerate: at most {MAX_CELLS} cells "
+                f"can be (4x4, 3x5), this one has {rules.cells}; use sampled evaluation and opponents that need no table"
+            )
+        self.rules = rules
+        self.powers = 3 ** np.arange(rules.cells, dtype=np.int64)
+        self._half = rules.cells // 2
+        self._low_bits, self._high_bits = (_ternary_to_bits(bits) for bits in (rules.cell_bits[: self._half], rules.cell_bits[self._half :]))
+        self._enumerate()
+
+    def _enumerate(self) -> None:
+        rules = self.rules
+        seen = np.zeros(3**rules.cells, dtype=bool)
+        layers, over, outcome = [np.zeros(1, dtype=np.int64)], [], []
+        for ply in range(rules.cells + 1):
+            codes = layers[ply]
+            x, o = self._bits(codes)
+            x_moves = ply % 2 == 0
+            won = rules.has_line(o if x_moves else x)  # only the last mover can have a new line
+            over.append(won | (ply == rules.cells))
+            outcome.append(np.where(won, np.int8(-1 if x_moves else 1), np.int8(0)))
+            going, taken = codes[~over[ply]], (x | o)[~over[ply]]
+            for power, bit in zip(self.powers.tolist(), rules.cell_bits, strict=True):
+                seen[going[(taken & bit) == 0] + power * (1 if x_moves else 2)] = True
+            following = np.flatnonzero(seen)
+            seen[following] = False
+            layers.append(following)
+        self.codes = np.concatenate(layers)
+        self.is_over = np.concatenate(over)
+        self.outcome_x = np.concatenate(outcome)
+        sizes = [len(layer) for layer in layers[: rules.cells + 1]]
+        self.ply = np.repeat(np.arange(rules.cells + 1, dtype=np.int8), sizes)
+        self.ply_starts = np.array([0, *accumulate(sizes)])
+        self._row_of_code = np.full(3**rules.cells, -1, dtype=np.int32)
+        self._row_of_code[self.codes] = np.arange(len(self.codes), dtype=np.int32)
+
+    def _bits(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """X's and O's bitboards of ternary codes, by one table for each half of the digits."""
+        high, low = np.divmod(codes, 3**self._half)
+        return tuple(self._low_bits[side][low] | self._high_bits[side][high] for side in (0, 1))  # type: ignore[return-value]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @cached_property
+    def unfinished(self) -> NDArray[np.intp]:
+        """Rows of the positions with a move to make: (U,), 4,520 on 3x3. A TabularPolicy has one row for each."""
+        return np.flatnonzero(~self.is_over)
+
+    @cached_property
+    def x_to_move(self) -> NDArray[np.bool_]:
+        """Whether the number of marks is even: (N,) bool."""
+        return self.ply % 2 == 0
+
+    @cached_property
+    def boards(self) -> Boards:
+        """Boards (N, cells) int8: +1 X, -1 O, 0 free."""
+        return self.rules.to_boards(*self._bits(self.codes))
+
+    @cached_property
+    def is_dead(self) -> NDArray[np.bool_]:
+        """Whether no line is open to either side any more: (N,) bool."""
+        dead: NDArray[np.bool_] = self.rules.is_dead(*self._bits(self.codes))
+        return dead
+
+    def bits(self, rows: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """X's and O's bitboards of some rows: (B,) uint64 each."""
+        return self._bits(self.codes[rows])
+
+    def rows(self, boards: ArrayLike) -> NDArray[np.intp]:
+        """Row numbers (B,) of boards (B, cells); ValueError names a board that play cannot reach."""
+        boards = np.asarray(boards)
+        if boards.ndim != 2 or boards.shape[1] != self.rules.cells:
+            raise ValueError(f"boards must have the shape (B, {self.rules.cells}), got {boards.shape}")
+        found = np.empty(len(boards), dtype=np.intp)
+        for start in range(0, len(boards), CHUNK):
+            part = boards[start : start + CHUNK]
+            if not np.isin(part, (-1, 0, 1)).all():
+                raise ValueError("boards must hold only +1 (X), -1 (O) and 0 (free)")
+            found[start : start + CHUNK] = self._row_of_code[np.where(part < 0, 2, part).astype(np.int64) @ self.powers]
+        if (found < 0).any():
+            bad = boards[int(np.argmin(found))].tolist()
+            raise ValueError(f"play on {self.rules} cannot reach the board {bad}: check the numbers of X and O, and that only one side has a line")
+        return found
+
+    def child(self, rows: NDArray[np.intp], cell: int) -> NDArray[np.int32]:
+        """Row (B,) int32 after the side to move has marked `cell`, or -1 where it is taken or the game is over."""
+        codes = self.codes[rows]
+        free = (codes // self.powers[cell]) % 3 == 0
+        after = codes + np.where(self.x_to_move[rows], 1, 2) * self.powers[cell]
+        return np.where(free & ~self.is_over[rows], self._row_of_code[np.where(free, after, 0)], np.int32(-1))
+
+    @cached_property
+    def children(self) -> NDArray[np.int32]:
+        """Row after each move: (N, cells) int32, -1 for taken cells and finished games. 622 MB on 4x4: prefer `child` there."""
+        every = np.arange(len(self))
+        return np.stack([self.child(every, cell) for cell in range(self.rules.cells)], axis=1)
+
+    # --- symmetries ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def symmetries(self) -> NDArray[np.intp]:
+        """The board's symmetries as cell permutations (S, cells): `board[symmetries[s]]` is the turned board.
+
+        8 of a square, 4 of a rectangle, 2 of a single row or column; the identity is first.
+        """
+        return symmetries_of(self.rules)
+
+    @cached_property
+    def _canonical(self) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        codes, which = self.codes.copy(), np.zeros(len(self), dtype=np.int8)
+        for start in range(0, len(self), CHUNK):
+            part = slice(start, min(start + CHUNK, len(self)))
+            digits = self.rules.to_boards(*self._bits(self.codes[part])) % 3  # -1 becomes 2, as in the codes
+            for s, permutation in enumerate(self.symmetries[1:], 1):
+                turned = digits[:, permutation].astype(np.int64) @ self.powers
+                which[part][turned < codes[part]] = s
+                np.minimum(codes[part], turned, out=codes[part])
+        return self._row_of_code[codes], which
+
+    @property
+    def canonical(self) -> NDArray[np.int32]:
+        """Row of the representative (smallest code) of each position's symmetry class: (N,) int32; 765 classes on 3x3."""
+        return self._canonical[0]
+
+    @property
+    def to_canonical(self) -> NDArray[np.int8]:
+        """Which symmetry turns each position into its representative: (N,) int8, an index into `symmetries`."""
+        return self._canonical[1]
+
+
+@lru_cache(maxsize=8)
+def symmetries_of(rules: Rules) -> NDArray[np.intp]:
+    """The symmetries of any board as cell permutations (S, cells), without repeats, the identity first."""
+    grid = np.arange(rules.cells).reshape(rules.rows, rules.cols)
+    turned = [np.rot90(image, turn) for turn in range(4) for image in (grid, np.fliplr(grid))]
+    flat = {tuple(image.ravel().tolist()): None for image in turned if image.shape == grid.shape}
+    result = np.array(list(flat), dtype=np.intp)
+    result.setflags(write=False)
+    return result
+
+
+def _ternary_to_bits(cell_bits: tuple[int, ...]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """X's and O's bits of every ternary number with these cells as digits, lowest first: (3^cells,) each."""
+    x, o = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.uint64)
+    for bit in cell_bits:
+        mark = np.uint64(bit)
+        x, o = np.concatenate([x, x | mark, x]), np.concatenate([o, o, o | mark])
+    return x, o

@@ -1,0 +1,140 @@
+"""The law of the m,n,k-game: X and O mark free cells in turn, X first; k in a row, column or diagonal win.
+
+A position is two bitboards, X's cells and O's cells. The verbs below use `& | << >>` alone, so that they mean
+the same on Python integers (one game) and on `uint64` arrays (a batch). Cells are numbered row by row:
+
+    0 1 2        cell = row * cols + col
+    3 4 5        bit  = row * (cols + 1) + col
+    6 7 8
+
+The bit layout has one empty column on the right, so a line that runs off the board meets a bit that is never set:
+k marks in direction d are `b & b >> d & ... & b >> (k - 1) d` for the four directions 1, cols, cols + 1, cols + 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.errors import whole_number
+
+MAX_BITS = 64  # of a bitboard, padding column included: 7x8 is the largest board that is nearly square
+
+Bits = TypeVar("Bits", int, NDArray[np.uint64])
+Boards = NDArray[np.int8]
+
+
+# How a game stands for one side.
+ONGOING, WIN, DRAW, LOSS, ILLEGAL, OPPONENT_ILLEGAL = range(6)
+OUTCOMES = ("", "win", "draw", "loss", "loss", "win")  # in words; an illegal move loses
+
+
+class IllegalMoveError(ValueError):
+    """A move onto a cell that is taken, or after the end of the game."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A board of `rows` x `cols` cells on which `k` marks in a line win; 1 <= k <= max(rows, cols).
+
+    Raises ValueError for sizes that do not fit `rows * (cols + 1) <= 64` bits.
+    """
+
+    rows: int = 3
+    cols: int = 3
+    k: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "cols", "k"):
+            object.__setattr__(self, name, whole_number(getattr(self, name), name, 1))
+        if self.rows * (self.cols + 1) > MAX_BITS:
+            raise ValueError(
+                f"a board of {self.rows}x{self.cols} needs {self.rows * (self.cols + 1)} bits, more than {MAX_BITS}; "
+                f"use a smaller one (the condition is rows * (cols + 1) <= {MAX_BITS}, for example 7x8)"
+            )
+        if self.k > max(self.rows, self.cols):
+            raise ValueError(f"k must be at most max(rows, cols) = {max(self.rows, self.cols)}, got {self.k}")
+
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.cols}, {self.k} in a row"
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self.rows * self.cols
+
+    @cached_property
+    def cell_bits(self) -> tuple[int, ...]:
+        """The bit of each cell, as an integer with that one bit set."""
+        return tuple(1 << (row * (self.cols + 1) + col) for row in range(self.rows) for col in range(self.cols))
+
+    @cached_property
+    def full(self) -> int:
+        """The bitboard with every cell set."""
+        return sum(self.cell_bits)
+
+    @cached_property
+    def _directions(self) -> tuple[int, ...]:
+        fits_row, fits_col = self.k <= self.cols, self.k <= self.rows
+        steps = ((1, fits_row), (self.cols + 1, fits_col), (self.cols, fits_row and fits_col), (self.cols + 2, fits_row and fits_col))
+        return tuple(step for step, fits in steps if fits)
+
+    @cached_property
+    def lines(self) -> tuple[tuple[int, ...], ...]:
+        """Every line of k cells, as cell numbers; the plain statement of what `has_line` tests with shifts."""
+        found = set()
+        for row in range(self.rows):
+            for col in range(self.cols):
+                for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                    last_row, last_col = row + down * (self.k - 1), col + right * (self.k - 1)
+                    if last_row < self.rows and 0 <= last_col < self.cols:
+                        found.add(tuple((row + i * down) * self.cols + col + i * right for i in range(self.k)))
+        return tuple(sorted(found))
+
+    # --- the verbs, on integers and on uint64 arrays ---------------------------------------------------------
+
+    def has_line(self, marks: Bits) -> Any:
+        """Whether k of these marks stand in a line: bool, or (B,) bool."""
+        found = marks & 0
+        for step in self._directions:
+            line = marks
+            for i in range(1, self.k):
+                line = line & (marks >> (i * step))
+            found = found | line
+        return found != 0
+
+    def is_full(self, x: Bits, o: Bits) -> Any:
+        """Whether no cell is free: bool, or (B,) bool."""
+        return (x | o) == self.full
+
+    def is_dead(self, x: Bits, o: Bits) -> Any:
+        """Whether every line holds marks of both, so that nobody can win any more: bool, or (B,) bool."""
+        open_to_x, open_to_o = self.has_line(o ^ self.full), self.has_line(x ^ self.full)
+        return ~(open_to_x | open_to_o) if isinstance(open_to_x, np.ndarray) else not (open_to_x or open_to_o)
+
+    # --- between bitboards and boards ------------------------------------------------------------------------
+
+    def to_bits(self, boards: Boards) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """X's and O's bitboards, (B,) uint64 each, of boards (B, cells) int8."""
+        bits = np.array(self.cell_bits, dtype=np.uint64)
+        x, o = (np.where(boards == mark, bits, np.uint64(0)).sum(axis=-1, dtype=np.uint64) for mark in (1, -1))
+        return x, o
+
+    def to_boards(self, x: NDArray[np.uint64], o: NDArray[np.uint64]) -> Boards:
+        """Boards (B, cells) int8, +1 X, -1 O, 0 free, of bitboards (B,) uint64."""
+        bits = np.array(self.cell_bits, dtype=np.uint64)
+        return ((x[..., None] & bits) != 0).astype(np.int8) - ((o[..., None] & bits) != 0).astype(np.int8)
+
+    def winning_cells(self, board: Boards) -> tuple[int, ...]:
+        """The cells of all complete lines on one board (cells,), in order; empty if nobody has won."""
+        won = {cell for line in self.lines if abs(int(board[list(line)].sum())) == self.k for cell in line}
+        return tuple(sorted(won))
+
+
+def to_move(boards: Boards) -> NDArray[np.int8]:
+    """The mark to move next, +1 for X and -1 for O: (B,) int8 of boards (B, cells). X always moves first."""
+    return (1 - 2 * boards.sum(axis=-1)).astype(np.int8)
