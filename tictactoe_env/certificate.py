@@ -1,0 +1,196 @@
+"""The certificate of an agent: its move in every position, and what follows from it, to be checked again with NumPy alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tictactoe_env import match
+from tictactoe_env.notation import board_text, cell_text, game_text, parse_board, parse_cell
+from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.positions import positions_of
+from tictactoe_env.rules import Rules
+from tictactoe_env.solver import solve
+
+FILE = "certificate.json"
+FORMAT = 1
+MAX_BYTES = 256 << 20  # of a certificate that is read; 3x4 needs about 4 MB
+
+
+class CertificateError(ValueError):
+    """A certificate that cannot be read, or whose figures do not follow from its moves."""
+
+
+def figures(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
+    """All that follows from a policy's table, as JSON values.
+
+    unbeatable: no line of play at all ends in its loss, on either side. optimal: unbeatable, and wins as often against
+    uniformly random play as any player that never loses can. as_x, as_o: the same for each side, with the results
+    against uniform random and against minimax with random ties, the value against the best possible opponent, and the
+    shortest game that it loses (`losing_line`, or null).
+    """
+    table = tabulate(policy, match.board_of(rules, policy))
+    rules = table.rules
+    worst, limits, minimax = match.worst_case(table), match.limits(rules), perfect_table(rules)
+    sides: dict[str, Any] = {}
+    for side in ("X", "O"):
+        vs_random = match.exact_as(side, table, RandomPolicy(), rules)
+        limit = limits[side]
+        at_limit = limit is not None and vs_random.win >= limit.win - match.EXACT
+        line = worst[side].losing_line
+        sides[f"as_{side.lower()}"] = {
+            "unbeatable": not worst[side].can_lose,
+            "optimal": bool(not worst[side].can_lose and at_limit),
+            "losing_line": None if line is None else game_text(line, rules).split(),
+            "worst_case_value": worst[side].value,
+            "worst_case_loss": worst[side].loss,
+            "vs_random": _rates(vs_random),
+            "vs_minimax": _rates(match.exact_as(side, table, minimax, rules)),
+            "limit_vs_random": None if limit is None else _rates(limit),
+        }
+    agreement = match.agreement(table)
+    both = (sides["as_x"], sides["as_o"])
+    return {
+        "unbeatable": all(side["unbeatable"] for side in both),
+        "optimal": all(side["optimal"] for side in both),
+        **sides,
+        "optimal_moves": {"everywhere": agreement.everywhere, "reachable": agreement.reachable},
+    }
+
+
+def _rates(result: match.Result) -> dict[str, float]:
+    return {name: getattr(result, name) for name in ("win", "draw", "loss", "illegal")}
+
+
+def perfect_table(rules: Rules) -> TabularPolicy:
+    """Perfect play with ties drawn at random, as a table."""
+    best = solve(rules).optimal(positions_of(rules).unfinished)
+    return TabularPolicy(rules, best / best.sum(axis=1, keepdims=True))
+
+
+def certify(policy: Policy, agent: str, rules: Rules | None = None, **about: Any) -> dict[str, Any]:
+    """The certificate of a policy as JSON values; `about` adds what else is known (config, seed, steps, seconds, ...)."""
+    table = tabulate(policy, match.board_of(rules, policy))
+    rules = table.rules
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "agent": agent,
+        "board": {"rows": rules.rows, "cols": rules.cols, "k": rules.k},
+        **figures(table),
+        "seed": None,
+        "config": {},
+        **about,
+        "versions": versions(),
+        "moves": moves_of(table),
+    }
+    content["sha256_of_moves"] = _digest(content["moves"])
+    return content
+
+
+def moves_of(table: TabularPolicy) -> dict[str, Any]:
+    """Board text -> the move, or {move: probability} where more than one has some: every unfinished position."""
+    positions = positions_of(table.rules)
+    names = [cell_text(cell, table.rules) for cell in range(table.rules.cells)]
+    moves: dict[str, Any] = {}
+    for board, row in zip(positions.boards[positions.unfinished], table.table, strict=True):
+        cells = np.flatnonzero(row)
+        moves[board_text(board, table.rules)] = names[cells[0]] if len(cells) == 1 else {names[cell]: float(row[cell]) for cell in cells}
+    return moves
+
+
+def table_of(content: Mapping[str, Any]) -> TabularPolicy:
+    """The policy that a certificate holds. Raises CertificateError if a position is missing, unknown or has no valid move."""
+    try:
+        rules = Rules(**content["board"])
+        positions = positions_of(rules)
+        moves = content["moves"]
+        if len(moves) != len(positions.unfinished):
+            raise CertificateError(f"a certificate for {rules} needs the moves of {len(positions.unfinished)} positions, this one has {len(moves)}")
+        boards = np.array([parse_board(text, rules) for text in moves])
+        table = np.zeros((len(positions), rules.cells))
+        for row, move in zip(positions.rows(boards), moves.values(), strict=True):
+            for name, share in (move if isinstance(move, dict) else {move: 1.0}).items():
+                table[row, parse_cell(name, rules)] = share
+        return TabularPolicy(rules, table[positions.unfinished])
+    except CertificateError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CertificateError(f"this is not a certificate: {type(error).__name__}: {error}") from error
+
+
+def verify(content: Mapping[str, Any]) -> None:
+    """Compute every figure again from the moves alone. Raises CertificateError, naming the first figure that differs."""
+    table = table_of(content)
+    if content.get("sha256_of_moves") != _digest(content["moves"]):
+        raise CertificateError("the moves were changed after the certificate was written: their sha256 differs")
+    for key, value in figures(table).items():
+        _compare(key, value, content.get(key))
+
+
+def _compare(key: str, computed: Any, stated: Any) -> None:
+    if isinstance(computed, dict) and isinstance(stated, Mapping):
+        for name, value in computed.items():
+            _compare(f"{key}.{name}", value, stated.get(name))
+        return
+    is_number = isinstance(computed, float) and isinstance(stated, (int, float)) and not isinstance(stated, bool)
+    if abs(computed - stated) > match.EXACT if is_number else computed != stated:
+        raise CertificateError(f"{key} is {computed!r} when computed from the moves, the certificate says {stated!r}")
+
+
+def write(content: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write a certificate as JSON: to a temporary name first, flushed, then renamed."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, target)
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The content of a certificate file, or of the one in a run's folder. Raises FileNotFoundError or CertificateError."""
+    target = Path(path)
+    target = target / FILE if target.is_dir() else target
+    if not target.exists():
+        raise FileNotFoundError(f"no certificate at {target}: expected a run's folder or a {FILE}")
+    if target.stat().st_size > MAX_BYTES:
+        raise CertificateError(f"{target} is larger than {MAX_BYTES >> 20} MB, so it is no certificate")
+    try:
+        content = json.loads(target.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CertificateError(f"{target} is damaged, it is not JSON: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise CertificateError(f"{target} is not a certificate of format {FORMAT}")
+    return content
+
+
+def load_policy(path: str | os.PathLike[str], rules: Rules | None = None) -> TabularPolicy:
+    """The policy of a saved run or certificate; ValueError if it plays on another board than `rules`."""
+    table = table_of(read(path))
+    if rules is not None and table.rules != rules:
+        raise ValueError(f"{path} plays on {table.rules}, not on {rules}")
+    return table
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that are installed and had a part in the result."""
+    found = {"python": platform.python_version()}
+    for package in ("tictactoe-env", "numpy", "gymnasium", "stable-baselines3", "sb3-contrib", "torch"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _digest(moves: Any) -> str:
+    return hashlib.sha256(json.dumps(moves, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

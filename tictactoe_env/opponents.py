@@ -1,0 +1,113 @@
+"""Who the learner plays: opponents by name, as objects, as saved runs, and weighted pools of them.
+
+random                   every legal move equally likely
+minimax                  perfect play, ties drawn at random
+minimax-first            perfect play, the lowest of the best cells
+minimax-slip=0.1         perfect play that makes a random legal move with probability 0.1 (also minimax-first-slip=0.1)
+runs/dqn-0               the policy that a run saved in its certificate.json
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tictactoe_env.certificate import load_policy
+from tictactoe_env.errors import probability, unknown_name
+from tictactoe_env.policy import Policy, Probs, RandomPolicy, as_policy, checked_weights
+from tictactoe_env.positions import positions_of
+from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.solver import solve
+
+NAMES = ("random", "minimax", "minimax-first")
+
+
+class MinimaxPolicy:
+    """Perfect play, read off the exact solution of a board of at most 16 cells (ValueError for larger ones).
+
+    ties: "random" draws among the optimal moves, "first" takes the lowest cell. slip: probability of a uniformly random legal move instead.
+    """
+
+    def __init__(self, rules: Rules, ties: str = "random", slip: float = 0.0):
+        if ties not in ("random", "first"):
+            raise unknown_name("way to break ties", ties, ("random", "first"))
+        self.rules, self.ties, self.slip = rules, ties, probability(slip, "slip")
+        self._positions = positions_of(rules)
+
+    def probs(self, boards: Boards) -> Probs:
+        """Probabilities (B, cells) of unfinished boards (B, cells)."""
+        best = solve(self.rules).optimal(self._positions.rows(boards))
+        if self.ties == "first":
+            best &= best.cumsum(axis=1) == 1
+        free = np.asarray(boards) == 0
+        perfect, slipping = (which / which.sum(axis=1, keepdims=True) for which in (best, free))
+        return (1 - self.slip) * perfect + self.slip * slipping
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Opponents with the probability of each to be drawn for a game; `weights` sum to 1."""
+
+    policies: tuple[Policy, ...]
+    weights: tuple[float, ...]
+
+    def draw(self, rng: np.random.Generator, games: int) -> Any:
+        """The opponent of each game: (games,) intp. Draws nothing from `rng` where there is no choice."""
+        if len(self.policies) == 1:
+            return np.zeros(games, dtype=np.intp)
+        return np.searchsorted(np.cumsum(self.weights)[:-1], rng.random(games), side="right")
+
+
+def make_opponent(spec: Any, rules: Rules) -> Policy:
+    """The policy that `spec` describes: a name, the path of a saved run, or an object with `probs` or `predict`.
+
+    Raises ValueError for an unknown name and for an object that cannot play.
+    """
+    if not isinstance(spec, (str, os.PathLike)):
+        return as_policy(spec, rules)
+    if spec == "random":
+        return RandomPolicy()
+    name = str(spec)
+    match = re.fullmatch(r"minimax(?:-(first|random))?(?:-slip=([0-9.eE+-]+))?", name)
+    if match:
+        try:
+            slip = float(match[2] or 0)
+        except ValueError:
+            raise ValueError(f"the slip of an opponent must be a probability such as minimax-slip=0.1, got {name!r}") from None
+        return MinimaxPolicy(rules, match[1] or "random", slip)
+    if isinstance(spec, os.PathLike) or os.sep in name or Path(name).exists():
+        return load_policy(name, rules)
+    raise unknown_name("opponent", name, (*NAMES, "minimax-slip=0.1", "the path of a saved run"))
+
+
+def make_pool(spec: Any, rules: Rules) -> Pool:
+    """The pool of a single opponent, or of a list of [opponent, weight], drawn anew for each game."""
+    if isinstance(spec, Pool):
+        return spec
+    if not isinstance(spec, Sequence) or isinstance(spec, str):
+        return Pool((make_opponent(spec, rules),), (1.0,))
+    pairs = list(spec)
+    if not pairs or not all(isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2 for pair in pairs):
+        raise ValueError(f'a pool of opponents must be a list of [opponent, weight], such as [["random", 0.5], ["minimax", 0.5]], got {spec!r}')
+    weights = checked_weights([weight for _, weight in pairs])
+    return Pool(tuple(make_opponent(opponent, rules) for opponent, _ in pairs), tuple(weights))
+
+
+def parse_pool(text: str) -> list[tuple[str, float]]:
+    """Names and weights of "random:0.5,minimax:0.25,self:0.25"; a name alone has the weight 1."""
+    pairs = []
+    for part in text.split(","):
+        name, colon, weight = part.strip().rpartition(":")
+        try:
+            pairs.append((name, float(weight)) if colon else (part.strip(), 1.0))
+        except ValueError:
+            raise ValueError(f"opponents must be written as name:weight,name:weight, got {part!r} in {text!r}") from None
+    if not all(name for name, _ in pairs):
+        raise ValueError(f"opponents must be written as name:weight,name:weight, got {text!r}")
+    return list(zip([name for name, _ in pairs], checked_weights([weight for _, weight in pairs]), strict=True))

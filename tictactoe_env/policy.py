@@ -1,0 +1,204 @@
+"""A player is a policy: a function from boards to the probabilities of moves, and on small boards a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.observation import OBSERVATIONS, observe
+from tictactoe_env.positions import CHUNK, positions_of
+from tictactoe_env.rules import Boards, Rules
+
+Probs = NDArray[np.float64]
+SUM_TOLERANCE = 1e-5  # of a row of probabilities: float32 softmaxes stay within it
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Anything that says how it would move.
+
+    No mask is handed in, since it follows from the board, and no random generator lives inside: the caller samples.
+    Probability on a taken cell is kept, and counts as a loss by illegal move wherever games are judged.
+    """
+
+    def probs(self, boards: Boards) -> Probs:
+        """Probability of each cell (B, cells), rows sum to 1, of unfinished boards (B, cells) int8 (+1 X, -1 O, 0 free)."""
+        ...
+
+
+class TabularPolicy:
+    """A policy as a table: one row for each unfinished position, 4,520 on 3x3, in the order of `Positions.unfinished`.
+
+    Raises ValueError unless `table` is (U, cells), finite, not negative, with rows that sum to 1. It is copied and scaled to sums of 1.
+    """
+
+    def __init__(self, rules: Rules, table: Any):
+        positions = positions_of(rules)
+        self.rules = rules
+        self.table = checked_probs(table, (len(positions.unfinished), rules.cells))
+        self.table.setflags(write=False)
+
+    def probs(self, boards: Boards) -> Probs:
+        """The rows of the table for these boards; ValueError for a board that is finished or cannot be reached."""
+        positions = positions_of(self.rules)
+        rows = positions.rows(boards)
+        if positions.is_over[rows].any():
+            raise ValueError("a finished board has no move: ask for unfinished boards only")
+        return self.table[np.searchsorted(positions.unfinished, rows)]
+
+    def by_row(self) -> Probs:
+        """Probabilities of every position (N, cells), zero where the game is over."""
+        positions = positions_of(self.rules)
+        full = np.zeros((len(positions), self.rules.cells))
+        full[positions.unfinished] = self.table
+        return full
+
+
+class RandomPolicy:
+    """Every legal move is equally likely, on any board."""
+
+    def probs(self, boards: Boards) -> Probs:
+        """1 / (number of free cells) on the free cells: (B, cells)."""
+        free = np.asarray(boards) == 0
+        return free / free.sum(axis=1, keepdims=True)
+
+
+class PredictPolicy:
+    """The policy of any object with `predict(observation, ...)` in the style of Stable-Baselines3, asked deterministically.
+
+    The observation is chosen by the shape of `model.observation_space` (planes or grid), and masks are passed to a
+    `predict` that takes `action_masks`. All the probability is on the action that comes back.
+    """
+
+    def __init__(self, model: Any, rules: Rules):
+        self.model, self.rules = model, rules
+        shape = getattr(getattr(model, "observation_space", None), "shape", (2, rules.rows, rules.cols))
+        shapes = {name: (2, rules.rows, rules.cols) if name == "planes" else (rules.rows, rules.cols) for name in OBSERVATIONS}
+        if shape not in shapes.values():
+            raise ValueError(f"the model's observations have the shape {shape}, a board of {rules.rows}x{rules.cols} gives {shapes}")
+        self.observation = next(name for name in OBSERVATIONS if shapes[name] == shape)
+        code = getattr(getattr(model.predict, "__func__", model.predict), "__code__", None)
+        self._takes_masks = code is not None and "action_masks" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    def probs(self, boards: Boards) -> Probs:
+        """1 on the predicted cell: (B, cells)."""
+        boards = np.asarray(boards, dtype=np.int8)
+        masks = {"action_masks": boards == 0} if self._takes_masks else {}
+        actions = self.model.predict(observe(boards, self.rules, self.observation), deterministic=True, **masks)[0]
+        return one_hot(np.asarray(actions, dtype=np.intp).reshape(len(boards)), self.rules.cells)
+
+
+class Masked:
+    """`policy` without its probability on taken cells; a row with nothing left becomes uniform over the free cells."""
+
+    def __init__(self, policy: Policy):
+        self.policy = policy
+
+    def probs(self, boards: Boards) -> Probs:
+        """Probabilities (B, cells), zero on taken cells."""
+        free = np.asarray(boards) == 0
+        kept = np.where(free, self.policy.probs(boards), 0.0)
+        total = kept.sum(axis=1, keepdims=True)
+        return np.where(total > 0, kept / np.where(total > 0, total, 1), free / free.sum(axis=1, keepdims=True))
+
+
+class Mixture:
+    """Draws one of several policies anew for each *move*. (An opponent pool draws for each game: see `opponents`.)"""
+
+    def __init__(self, weighted: Sequence[tuple[Policy, float]]):
+        self.policies = [policy for policy, _ in weighted]
+        self.weights = checked_weights([weight for _, weight in weighted])
+
+    def probs(self, boards: Boards) -> Probs:
+        """The weighted mean of the policies' probabilities: (B, cells)."""
+        return np.sum([weight * policy.probs(boards) for weight, policy in zip(self.weights, self.policies, strict=True)], axis=0)
+
+
+class Greedy:
+    """Always the most probable move of `policy`; the lowest cell among equals."""
+
+    def __init__(self, policy: Policy):
+        self.policy = policy
+
+    def probs(self, boards: Boards) -> Probs:
+        """1 on one cell: (B, cells)."""
+        chosen = self.policy.probs(boards)
+        return one_hot(chosen.argmax(axis=1), chosen.shape[1])
+
+
+def masked(policy: Policy) -> Policy:
+    """`policy` without its illegal moves."""
+    return Masked(policy)
+
+
+def mixture(weighted: Sequence[tuple[Policy, float]]) -> Policy:
+    """One of several policies, drawn anew for each move: [(policy, weight), ...]."""
+    return Mixture(weighted)
+
+
+def greedy(policy: Policy) -> Policy:
+    """The most probable move of `policy`, always."""
+    return Greedy(policy)
+
+
+def one_hot(cells: NDArray[np.intp], count: int) -> Probs:
+    """1 on the given cell of each row: (B, count)."""
+    probs = np.zeros((len(cells), count))
+    probs[np.arange(len(cells)), cells] = 1
+    return probs
+
+
+def as_policy(player: Any, rules: Rules) -> Policy:
+    """`player` itself if it has `probs`, wrapped if it has `predict`; ValueError otherwise."""
+    if callable(getattr(player, "probs", None)):
+        return player  # type: ignore[no-any-return]
+    if callable(getattr(player, "predict", None)):
+        return PredictPolicy(player, rules)
+    raise ValueError(
+        f"a player must have the method probs(boards) or Stable-Baselines3's predict(observation), got {player!r} of type {type(player).__name__}"
+    )
+
+
+def tabulate(policy: Policy, rules: Rules) -> TabularPolicy:
+    """The table of `policy` over all unfinished positions, asked for in one call (a million at a time on large boards)."""
+    if isinstance(policy, TabularPolicy) and policy.rules == rules:
+        return policy
+    positions = positions_of(rules)
+    parts = [policy.probs(positions.rules.to_boards(*positions.bits(part))) for part in _parts(positions.unfinished)]
+    return TabularPolicy(rules, parts[0] if len(parts) == 1 else np.concatenate(parts))
+
+
+def sample(probs: Probs, rng: np.random.Generator) -> NDArray[np.intp]:
+    """One cell (B,) drawn from each row of probabilities (B, cells)."""
+    total = probs.cumsum(axis=1)
+    return (total <= rng.random(len(probs))[:, None] * total[:, -1:]).sum(axis=1)
+
+
+def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:
+    """`probs` as a fresh float64 array with rows that sum to 1; ValueError says what is wrong with them."""
+    array = np.array(probs, dtype=np.float64)
+    if array.shape != shape:
+        raise ValueError(f"probabilities must have the shape {shape}, got {array.shape}")
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise ValueError("probabilities must be finite and not negative")
+    sums = array.sum(axis=1, keepdims=True)
+    if (np.abs(sums - 1) > SUM_TOLERANCE).any():
+        worst = int(np.abs(sums - 1).argmax())
+        raise ValueError(f"probabilities must sum to 1 in each row, row {worst} sums to {sums[worst, 0]}")
+    array /= sums
+    return array
+
+
+def checked_weights(weights: Sequence[float]) -> list[float]:
+    """Weights scaled to sum to 1; ValueError if they are not finite, negative, or all zero."""
+    numbers = [float(weight) for weight in weights]
+    if not numbers or not all(np.isfinite(number) and number >= 0 for number in numbers) or sum(numbers) <= 0:
+        raise ValueError(f"weights must be finite, not negative and not all zero, got {list(weights)}")
+    return [number / sum(numbers) for number in numbers]
+
+
+def _parts(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
