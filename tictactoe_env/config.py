@@ -1,0 +1,177 @@
+"""What an environment can be told, checked once and shared by the single and the vector environment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env import row_engine
+from tictactoe_env.bit_engine import BitGame, BitGames
+from tictactoe_env.errors import unknown_name
+from tictactoe_env.notation import SIDES, board_text, parse_board, parse_game, replay
+from tictactoe_env.observation import OBSERVATIONS
+from tictactoe_env.positions import positions_of
+from tictactoe_env.row_engine import RowGame, RowGames
+from tictactoe_env.rules import ILLEGAL, OUTCOMES, Boards, Rules, to_move
+
+SIDE_CHOICES = (*SIDES, "random", "alternate")
+ILLEGAL_CHOICES = ("lose", "raise")
+STARTS = ("empty", "random")
+RENDER_MODES = ("ansi", "rgb_array")
+REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
+RESET_OPTIONS = ("side", "opponent", "board")
+
+
+def one_of(what: str, value: Any, choices: tuple[str, ...]) -> str:
+    """`value` if it is one of the choices; ValueError with the nearest one otherwise."""
+    if not isinstance(value, str) or value not in choices:
+        raise unknown_name(what, value, choices)
+    return value
+
+
+def seat_of(side: str) -> int:
+    """The mark of a side: +1 for "X", -1 for "O"."""
+    return 1 if side == "X" else -1
+
+
+def checked_seed(seed: Any) -> int | None:
+    """`seed` as an int of at least 0, or None; ValueError otherwise."""
+    if seed is None or (isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0):
+        return None if seed is None else int(seed)
+    raise ValueError(f"seed must be a whole number of at least 0 or None, got {seed!r}")
+
+
+@dataclass(frozen=True)
+class Config:
+    """The checked arguments of an environment, all but the opponent. The environment's docstring says what they mean."""
+
+    side: str
+    rows: int
+    cols: int
+    k: int
+    illegal: str
+    rewards: Mapping[str, float] | None
+    observation: str
+    opening: str
+    start: str
+    early_draw: bool
+    render_mode: str | None
+
+    def __post_init__(self) -> None:
+        one_of("side", self.side, SIDE_CHOICES)
+        one_of("treatment of illegal moves", self.illegal, ILLEGAL_CHOICES)
+        one_of("observation", self.observation, OBSERVATIONS)
+        one_of("start", self.start, STARTS)
+        if not isinstance(self.early_draw, bool):
+            raise ValueError(f"early_draw must be True or False, got {self.early_draw!r}")
+        if self.render_mode == "human":
+            raise ValueError(
+                'render_mode "human" opens a window through gym.make(..., render_mode="human"), which needs the extra "render" (pygame-ce)'
+            )
+        if self.render_mode is not None:
+            one_of("render mode", self.render_mode, RENDER_MODES)
+        if self.opening and self.start == "random":
+            raise ValueError('opening and start="random" exclude each other: give one of them')
+        _ = self.rules, self.reward_table, self.start_board
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The board."""
+        return Rules(self.rows, self.cols, self.k)
+
+    @cached_property
+    def reward_table(self) -> NDArray[np.float64]:
+        """Reward of each standing, ONGOING to OPPONENT_ILLEGAL: (6,)."""
+        given = {} if self.rewards is None else self.rewards
+        if not isinstance(given, Mapping):
+            raise ValueError(f"rewards must be a mapping such as {REWARDS}, got {given!r}")
+        for name, value in given.items():
+            one_of("reward", name, tuple(REWARDS))
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+                raise ValueError(f"the reward for {name!r} must be a finite number, got {value!r}")
+        rewards = {**REWARDS, **given}
+        names = ["illegal" if standing == ILLEGAL else outcome for standing, outcome in enumerate(OUTCOMES)]
+        return np.array([0.0, *(float(rewards[name]) for name in names[1:])])
+
+    @cached_property
+    def start_board(self) -> Boards:
+        """The board (cells,) after the forced opening; ValueError if the opening ends the game."""
+        board = replay(parse_game(self.opening, self.rules), self.rules)[-1]
+        self._check_going(board, f"the opening {self.opening!r}")
+        return board
+
+    def given_board(self, text: Any) -> Boards:
+        """The board (cells,) of the reset option `board`; ValueError unless a game can go on from it."""
+        board = parse_board(text, self.rules)
+        self._check_going(board, f"the board {text!r}")
+        return board
+
+    def _check_going(self, board: Boards, what: str) -> None:
+        x, o = self.rules.to_bits(board)
+        if (
+            self.rules.has_line(x)
+            or self.rules.has_line(o)
+            or self.rules.is_full(x, o)
+            or (self.early_draw and self.rules.is_dead(x[None], o[None])[0])
+        ):
+            raise ValueError(f'{what} leaves a finished game, "{board_text(board, self.rules)}": give one with a move to make')
+
+    @cached_property
+    def random_starts(self) -> dict[int, Boards]:
+        """Every unfinished board by the mark to move, {+1: (B, cells), -1: (B, cells)}; ValueError if they cannot be enumerated."""
+        positions = positions_of(self.rules)
+        going = ~positions.is_over & ~(positions.is_dead if self.early_draw else np.zeros(len(positions), dtype=bool))
+        boards = positions.boards[going]
+        return {seat: boards[to_move(boards) == seat] for seat in (1, -1)}
+
+    def draw_starts(self, seats: NDArray[np.int8], drawn: NDArray[np.bool_], rng: np.random.Generator) -> tuple[Boards, NDArray[np.int8]]:
+        """Boards (B, cells) to start from and the learner's marks (B,).
+
+        With start="random" the board is uniform among those where the learner is to move; where the side was itself
+        `drawn` (B,) at random it is uniform among all, and the learner gets the side to move.
+        """
+        if self.start == "empty":
+            return np.repeat(self.start_board[None], len(seats), axis=0), seats
+        x_boards, o_boards = self.random_starts[1], self.random_starts[-1]
+        first = np.where(~drawn & (seats < 0), len(x_boards), 0)
+        last = np.where(~drawn & (seats > 0), len(x_boards), len(x_boards) + len(o_boards))
+        boards = np.concatenate([x_boards, o_boards])[rng.integers(first, last)]
+        return boards, to_move(boards)
+
+    def options(self, options: Any, known: tuple[str, ...] = RESET_OPTIONS) -> dict[str, Any]:
+        """The reset options as a dict with the board parsed; ValueError for unknown names or bad values."""
+        given = {} if options is None else options
+        if not isinstance(given, Mapping):
+            raise ValueError(f"options must be a mapping with the keys {', '.join(known)}, got {options!r}")
+        for name in given:
+            one_of("reset option", name, known)
+        checked = dict(given)
+        if "side" in checked:
+            one_of("side", checked["side"], SIDES)
+        if "board" in checked:
+            checked["board"] = self.given_board(checked["board"])
+        return checked
+
+    def game(self) -> RowGame | BitGame:
+        """What walks one game: by row number on small boards, on bitboards otherwise."""
+        walked_by_rows = self.rules.cells <= row_engine.MAX_CELLS
+        return (RowGame if walked_by_rows else BitGame)(self.rules, self.early_draw, self.observation)
+
+    def games(self) -> RowGames | BitGames:
+        """What walks many games."""
+        walked_by_rows = self.rules.cells <= row_engine.MAX_CELLS
+        return (RowGames if walked_by_rows else BitGames)(self.rules, self.early_draw, self.observation)
+
+
+def last_move(before: Boards, after: Boards, seat: int) -> int | None:
+    """The cell marked last between two boards (cells,): the opponent's reply if there is one, else the learner's."""
+    new = np.flatnonzero(before != after)
+    replies = new[after[new] == -seat]
+    chosen = replies if len(replies) else new
+    return int(chosen[-1]) if len(chosen) else None

@@ -1,0 +1,243 @@
+"""One game at a time: the Gymnasium environment."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from numpy.typing import NDArray
+
+from tictactoe_env import render
+from tictactoe_env.config import RENDER_MODES, Config, checked_seed, last_move, seat_of
+from tictactoe_env.errors import whole_number
+from tictactoe_env.notation import check_move
+from tictactoe_env.opponents import make_pool
+from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOMES, Boards, IllegalMoveError
+
+
+class TicTacToeEnv(gym.Env[NDArray[np.int8], int]):
+    """Tic-tac-toe, and any m,n,k-game, against an opponent that the environment moves for.
+
+    ## Description
+    X and O mark free cells in turn, X first; `k` marks in a row, column or diagonal win, a full board without a line is
+    a draw. The learner plays one side; after each of its moves the opponent answers within the same step. With perfect
+    play 3x3 is a draw, so a draw is the best there is against a perfect opponent.
+
+    ## Action space
+    `Discrete(rows * cols)`: the cell to mark, row by row from the top left.
+
+        0 1 2      a1 b1 c1
+        3 4 5      a2 b2 c2
+        6 7 8      a3 b3 c3
+
+    Only free cells are legal: `info["action_mask"]` and `action_masks()` say which.
+
+    ## Observation space
+    Always from the learner's seat, whichever side it plays.
+
+    | observation | space | meaning |
+    | --- | --- | --- |
+    | `"planes"` | `Box(0, 1, (2, rows, cols), int8)` | plane 0: the learner's marks, plane 1: the opponent's |
+    | `"grid"` | `Box(-1, 1, (rows, cols), int8)` | +1 the learner's, -1 the opponent's, 0 free |
+
+    ## Rewards
+    On the last step 1 for a win, 0 for a draw, -1 for a loss, -1 for an illegal move of the learner (`rewards` changes
+    them); 0 on every other step. An opponent that moves onto a taken cell loses, and the learner gets the reward for a win.
+
+    ## Starting state
+    The empty board, or the one after `opening`, or with `start="random"` an unfinished position drawn uniformly from all in
+    which the learner is to move. Where the opponent is to move first, it has moved when `reset` returns.
+
+    ## Episode end
+    `terminated` when a side has a line, the board is full, or a move was illegal (and with `early_draw` as soon as no line
+    is open to either side). `truncated` is never set.
+
+    ## Info
+    Always `action_mask`, int8 `(cells,)`, 1 on free cells, and `side`, "X" or "O". On the last step also `outcome`, "win",
+    "draw" or "loss", and `illegal_move`, True if the game ended by an illegal move (of the learner if it lost).
+
+    ## Arguments
+    | argument | default | meaning |
+    | --- | --- | --- |
+    | `opponent` | `"random"` | a name (`random`, `minimax`, `minimax-first`, `minimax-slip=0.1`), the path of a saved run, an object with `probs(boards)` or Stable-Baselines3's `predict`, or a list of `[opponent, weight]`, drawn anew each game |
+    | `side` | `"random"` | the learner's side: `"X"`, `"O"`, `"random"`, or `"alternate"` (X first, then in turn) |
+    | `rows`, `cols`, `k` | 3, 3, 3 | the board; 1 <= k <= max(rows, cols), rows * (cols + 1) <= 64 |
+    | `illegal` | `"lose"` | `"lose"`: an illegal move ends the game with the reward for it; `"raise"`: `IllegalMoveError`, the game goes on |
+    | `rewards` | `{"win": 1, "draw": 0, "loss": -1, "illegal": -1}` | any of the four |
+    | `observation` | `"planes"` | or `"grid"` |
+    | `opening` | `""` | forced first moves of the game, such as `"b2"` or `"b2 a1"` |
+    | `start` | `"empty"` | or `"random"` (boards of up to 16 cells) |
+    | `early_draw` | `False` | end as a draw once nobody can win any more |
+    | `render_mode` | `None` | `"ansi"` (text), `"rgb_array"`; `"human"` through `gym.make` (extra `render`) |
+
+    `reset(seed=, options=)` takes the options `side` ("X" or "O"), `opponent` (as above) and `board` ("X.O/.X./..."), for
+    the game that it starts. The same seed gives the same game for the same actions.
+
+    ## Errors
+    ValueError for arguments, options and actions that are none (bools, floats, text, numbers off the board);
+    `IllegalMoveError` for a taken cell with `illegal="raise"`; `gymnasium.error.ResetNeeded` for a step before the first
+    reset or after the end; `gymnasium.error.ClosedEnvironmentError` after `close`.
+
+    ## Version history
+    * v0: initial version
+    """
+
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2}
+
+    def __init__(
+        self,
+        opponent: Any = "random",
+        side: str = "random",
+        rows: int = 3,
+        cols: int = 3,
+        k: int = 3,
+        illegal: str = "lose",
+        rewards: Mapping[str, float] | None = None,
+        observation: str = "planes",
+        opening: str = "",
+        start: str = "empty",
+        early_draw: bool = False,
+        render_mode: str | None = None,
+    ):
+        self.config = config = Config(side, rows, cols, k, illegal, rewards, observation, opening, start, early_draw, render_mode)
+        self.rules, self.render_mode = config.rules, render_mode
+        self.observation_space = observation_space(config)
+        self.action_space = gym.spaces.Discrete(self.rules.cells)
+        self._game: Any = config.game()
+        self._rewards = config.reward_table.tolist()
+        self._state: Any = None
+        self._over = self._closed = False
+        self._games_begun = 0
+        self.set_opponent(opponent)
+
+    def set_opponent(self, opponent: Any) -> None:
+        """Play against `opponent` from now on, in the game under way too. ValueError, changing nothing, if it is none."""
+        pool = make_pool(opponent, self.rules)
+        self._replies = [self._game.prepare(policy) for policy in pool.policies]
+        self._pool = pool
+        self._reply = self._replies[int(pool.draw(self.np_random, 1)[0])]
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[np.int8], dict[str, Any]]:
+        """Start a game; the opponent has moved if it was its turn. ValueError, changing nothing, for bad seeds or options."""
+        if self._closed:
+            raise ClosedEnvironmentError("the environment is closed: make a new one")
+        seed = checked_seed(seed)
+        given = self.config.options(options)
+        replies, pool = self._replies, self._pool
+        if "opponent" in given:
+            pool = make_pool(given["opponent"], self.rules)
+            replies = [self._game.prepare(policy) for policy in pool.policies]
+        super().reset(seed=seed)
+        if seed is not None:
+            self._games_begun = 0
+        rng = self.np_random
+        side, drawn = self._draw_side(given, rng)
+        self._reply = replies[int(pool.draw(rng, 1)[0])]
+        seat = seat_of(side)
+        if "board" in given:
+            board = given["board"]
+        else:
+            boards, seats = self.config.draw_starts(np.array([seat], dtype=np.int8), np.array([drawn]), rng)
+            board, seat = boards[0], int(seats[0])
+        state = self._game.start(board, seat)
+        self._before: Boards = board
+        if self._game.opponent_moves(state):
+            state = self._game.reply(state, self._reply, rng)
+            if self._game.result(state) != ONGOING:
+                self._state = None
+                raise ValueError("the opponent's first move ended the game: give the learner the other side, or another board or opening")
+        self._games_begun += 1
+        self._state, self._seat, self._over = state, seat, False
+        self._side = "X" if seat > 0 else "O"
+        return self._game.observe(state), {"action_mask": self._game.legal(state), "side": self._side}
+
+    def _draw_side(self, given: dict[str, Any], rng: np.random.Generator) -> tuple[str, bool]:
+        """The learner's side in a new game, and whether chance chose it."""
+        if "side" in given:
+            return given["side"], False
+        if self.config.side == "random":
+            return "XO"[int(rng.integers(2))], True
+        if self.config.side == "alternate":
+            return "XO"[self._games_begun % 2], False
+        return self.config.side, False
+
+    def step(self, action: int) -> tuple[NDArray[np.int8], float, bool, bool, dict[str, Any]]:
+        """Mark a cell, and let the opponent answer."""
+        state = self._state
+        if state is None or self._over:
+            self._refuse_step()
+        cell = self._cell(action)
+        game = self._game
+        after = game.play(state, cell)
+        result = game.result(after)
+        if result == ONGOING:
+            after = game.reply(after, self._reply, self.np_random)
+            result = game.result(after)
+        elif result == ILLEGAL and self.config.illegal == "raise":
+            check_move(game.board(state), cell, self.rules)
+        if self.render_mode is not None:
+            self._before = game.board(state)
+        self._state = after
+        info = {"action_mask": game.legal(after), "side": self._side}
+        if result == ONGOING:
+            return game.observe(after), 0.0, False, False, info
+        self._over = True
+        info["outcome"] = OUTCOMES[result]
+        info["illegal_move"] = result >= ILLEGAL
+        return game.observe(after), self._rewards[result], True, False, info
+
+    def _cell(self, action: Any) -> int:
+        if type(action) is not bool and type(action) is not np.bool_:
+            try:
+                cell = operator.index(action)
+            except TypeError:
+                cell = -1
+            if 0 <= cell < self.rules.cells:
+                return cell
+        return whole_number(action, "an action", 0, self.rules.cells - 1)
+
+    def _refuse_step(self) -> None:
+        if self._closed:
+            raise ClosedEnvironmentError("the environment is closed: make a new one")
+        if self._state is None:
+            raise ResetNeeded("step was called before reset: call reset() to start a game")
+        raise ResetNeeded("the game is over: call reset() to start the next one")
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which cells are free: (cells,) bool, in the form that sb3-contrib asks for."""
+        if self._state is None:
+            raise ResetNeeded("action_masks was called before reset: call reset() to start a game")
+        return self._game.legal(self._state).astype(bool)
+
+    @property
+    def board(self) -> Boards:
+        """The board (cells,) int8: +1 X, -1 O, 0 free."""
+        if self._state is None:
+            raise ResetNeeded("there is no board before reset: call reset() to start a game")
+        return self._game.board(self._state)
+
+    def render(self) -> Any:
+        """The board as text ("ansi") or as uint8 (height, width, 3) ("rgb_array"), the last move and a winning line marked."""
+        if self.render_mode is None:
+            gym.logger.warn('render() does nothing without a render mode: gym.make(..., render_mode="ansi") or "rgb_array"')
+            return None
+        draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
+        return draw(self.board, self.rules, last=last_move(self._before, self.board, self._seat))
+
+    def close(self) -> None:
+        """End the environment; a later reset or step raises ClosedEnvironmentError."""
+        self._closed, self._state = True, None
+
+
+def observation_space(config: Config) -> gym.spaces.Box:
+    """The space of one observation."""
+    if config.observation == "planes":
+        return gym.spaces.Box(0, 1, (2, config.rows, config.cols), np.int8)
+    return gym.spaces.Box(-1, 1, (config.rows, config.cols), np.int8)
+
+
+__all__ = ["IllegalMoveError", "TicTacToeEnv"]

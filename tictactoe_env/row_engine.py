@@ -1,0 +1,255 @@
+"""Games walked by row number, for boards small enough that every position's successors fit in a table.
+
+A state is one integer: the position's row, in one of six copies of the table, which say who the learner is and
+whether somebody has forfeited the game by an illegal move:
+
+    state = copy * P + row        copy 0, 1: the game goes on, the learner is X, O   (P positions)
+                                  copy 2, 3: the learner has forfeited
+                                  copy 4, 5: the opponent has forfeited
+
+So every question about a state, and every move, is one look-up, for one game in a list and for many in an array.
+`bit_engine` has the same verbs for boards of any size.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.observation import observe
+from tictactoe_env.policy import Policy, tabulate
+from tictactoe_env.positions import positions_of
+from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules
+
+MAX_CELLS = 10  # of a board that is walked by rows: 2x5 has 15,983 positions; 3x4 with 111,973 would fill 100 MB of lists
+States = NDArray[np.intp]
+
+
+@lru_cache(maxsize=8)
+def row_tables(rules: Rules, early_draw: bool, observation: str) -> RowTables:
+    """The tables of a board, built on first use and shared by all environments."""
+    return RowTables(rules, early_draw, observation)
+
+
+class RowTables:
+    """What the two engines of this file look up; arrays over the 6 P states described above."""
+
+    def __init__(self, rules: Rules, early_draw: bool, observation: str):
+        positions = positions_of(rules)
+        size = len(positions)
+        self.rules, self.size, self.playing = rules, size, 2 * size
+        over = positions.is_over | (positions.is_dead if early_draw else False)
+        standing = [np.where(over, np.choose(seat * positions.outcome_x + 1, [LOSS, DRAW, WIN]), ONGOING) for seat in (1, -1)]
+        self.result = np.concatenate([*standing, np.full(2 * size, ILLEGAL), np.full(2 * size, OPPONENT_ILLEGAL)]).astype(np.int8)
+        self.boards = np.tile(positions.boards, (6, 1))
+        self.seats = np.tile(np.repeat(np.array([1, -1], dtype=np.int8), size), 3)
+        self.observations = observe(self.boards, rules, observation, self.seats)
+        self.legal = (self.boards == 0).astype(np.int8)
+        # A taken cell leads to the copy in which the learner has forfeited, two copies on.
+        rows, seats = np.tile(np.arange(size), 2), np.repeat([0, 1], size)
+        children = positions.children[rows]
+        states = np.arange(2 * size)
+        self.children = np.where(children >= 0, children + (seats * size)[:, None], (states + 2 * size)[:, None])
+        self.opponent_moves = (self.result[: 2 * size] == ONGOING) & (positions.x_to_move[rows] != (seats == 0))
+
+    def replies(self, policy: Policy) -> tuple[NDArray[np.float64], States]:
+        """Probability of each reply, and the state it leads to: (2 P, cells) each; rows where nobody replies are zero."""
+        probs = np.tile(tabulate(policy, self.rules).by_row(), (2, 1))
+        probs[~self.opponent_moves] = 0
+        states = np.arange(2 * self.size)[:, None]
+        return probs, np.where(self.legal[: 2 * self.size] > 0, self.children, states + 4 * self.size)
+
+
+class RowGames:
+    """Many games at a time: states (B,) intp, every verb a few array look-ups."""
+
+    def __init__(self, rules: Rules, early_draw: bool, observation: str):
+        self.tables = tables = row_tables(rules, early_draw, observation)
+        self.rules, self.cells, self._arguments = rules, rules.cells, (rules, early_draw, observation)
+        self._children = tables.children.ravel()
+
+    def __reduce__(self) -> Any:
+        return (type(self), self._arguments)  # copies share the tables
+
+    def start(self, boards: Boards, seats: NDArray[np.int8]) -> States:
+        """States (B,) of unfinished boards (B, cells), the learner having the marks `seats` (B,)."""
+        return positions_of(self.rules).rows(boards) + np.where(seats > 0, 0, self.tables.size)
+
+    def play(self, states: States, cells: NDArray[np.intp]) -> States:
+        """States after the learner's moves; a taken cell forfeits."""
+        return self._children.take(states * self.cells + cells)
+
+    def prepare(self, policies: list[Policy]) -> RowReplies:
+        """The opponents in the form that `reply` takes."""
+        return RowReplies(self.tables, policies)
+
+    def reply(self, states: States, replies: RowReplies, which: NDArray[np.intp], rng: np.random.Generator) -> States:
+        """States after the opponents' moves, opponent `which` (B,) in each game, where it is an opponent's turn."""
+        return replies.draw(states, which, rng.random(len(states)))
+
+    def result(self, states: States) -> NDArray[np.int8]:
+        """How each game stands for the learner, ONGOING to OPPONENT_ILLEGAL of `rules`: (B,) int8."""
+        return self.tables.result.take(states)
+
+    def opponent_moves(self, states: States) -> NDArray[np.bool_]:
+        """(B,) bool: the game goes on and it is the opponent's turn."""
+        return (states < self.tables.playing) & self.tables.opponent_moves.take(states % self.tables.playing)
+
+    def observe(self, states: States) -> NDArray[np.int8]:
+        """Fresh observations from the learner's seat, int8."""
+        return self.tables.observations.take(states, axis=0)
+
+    def legal(self, states: States) -> NDArray[np.int8]:
+        """Fresh masks (B, cells) int8, 1 on free cells."""
+        return self.tables.legal.take(states, axis=0)
+
+    def boards(self, states: States) -> Boards:
+        """(B, cells) int8."""
+        return self.tables.boards.take(states, axis=0)
+
+    def seats(self, states: States) -> NDArray[np.int8]:
+        """The learner's marks (B,) int8, +1 X, -1 O."""
+        return self.tables.seats.take(states)
+
+
+class RowReplies:
+    """Draws the replies of several opponents in constant time, by the alias method (Walker 1977; Vose 1991).
+
+    Only cells of positive probability are kept, so where an opponent's moves are equally likely the alias step falls away.
+    """
+
+    def __init__(self, tables: RowTables, policies: list[Policy]):
+        self._states = 6 * tables.size
+        width, target, accept, alias = (list(parts) for parts in zip(*(_alias_table(tables, policy) for policy in policies), strict=True))
+        self._cells = tables.rules.cells
+        self._width, self._target = np.concatenate(width), np.concatenate(target).ravel()
+        self._accept, self._alias = np.concatenate(accept).ravel(), np.concatenate(alias).ravel()
+        self._uniform = bool((self._accept >= 1).all())
+        self._several = len(policies) > 1
+
+    def draw(self, states: States, which: NDArray[np.intp], uniform: NDArray[np.float64]) -> States:
+        """The states after the replies, from one number in [0, 1) each."""
+        if self._several:
+            states = states + which * self._states
+        scaled = uniform * self._width.take(states)
+        column = scaled.astype(np.intp)
+        index = states * self._cells + column
+        drawn = self._target.take(index)
+        if self._uniform:
+            return drawn
+        return np.where(scaled - column < self._accept.take(index), drawn, self._alias.take(index))
+
+
+def _alias_table(tables: RowTables, policy: Policy) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Width (6 P,), and target, acceptance and alias (6 P, cells) of one opponent; a state with no reply leads to itself."""
+    probs, next_states = tables.replies(policy)
+    cells = tables.rules.cells
+    order = np.argsort(probs <= 0, axis=1, kind="stable")  # cells of positive probability first
+    probs, next_states = np.take_along_axis(probs, order, axis=1), np.take_along_axis(next_states, order, axis=1)
+    width = (probs > 0).sum(axis=1)
+    states = np.arange(6 * tables.size)
+    all_width = np.ones(len(states))
+    target = np.repeat(states[:, None], cells, axis=1)
+    accept, alias = np.ones(target.shape), target.copy()
+    moving = np.flatnonzero(width)
+    all_width[moving] = width[moving]
+    target[moving] = next_states[moving]
+    scaled = probs[moving] * width[moving, None]
+    column = np.arange(cells) < width[moving, None]
+    pending = column & (np.abs(scaled - 1) > 1e-9)
+    lines = np.arange(len(moving))
+    for _ in range(cells):  # each round settles the smallest column of each row with the largest
+        small = np.where(pending, scaled, np.inf).argmin(axis=1)
+        large = np.where(pending, scaled, -np.inf).argmax(axis=1)
+        open_rows = lines[pending.any(axis=1) & (small != large)]
+        s, g = small[open_rows], large[open_rows]
+        accept[moving[open_rows], s] = scaled[open_rows, s]
+        alias[moving[open_rows], s] = next_states[moving[open_rows], g]
+        scaled[open_rows, g] -= 1 - scaled[open_rows, s]
+        pending[open_rows, s] = False
+        pending[open_rows, g] = np.abs(scaled[open_rows, g] - 1) > 1e-9
+    return all_width, target, accept, alias
+
+
+class RowGame:
+    """One game at a time: a state is an int, every verb a list look-up."""
+
+    def __init__(self, rules: Rules, early_draw: bool, observation: str):
+        self.tables = tables = row_tables(rules, early_draw, observation)
+        self.rules, self._arguments = rules, (rules, early_draw, observation)
+        self._children, self._result = _lists(rules, early_draw, observation)
+        self._playing, self._size = tables.playing, tables.size
+
+    def __reduce__(self) -> Any:
+        return (type(self), self._arguments)  # copies share the tables
+
+    def start(self, board: Boards, seat: int) -> int:
+        """The state of an unfinished board (cells,), the learner having the mark `seat`."""
+        return int(positions_of(self.rules).rows(board[None])[0]) + (0 if seat > 0 else self._size)
+
+    def play(self, state: int, cell: int) -> int:
+        """The state after the learner's move; a taken cell forfeits."""
+        return self._children[state][cell]
+
+    def prepare(self, policy: Policy) -> RowReply:
+        """The opponent in the form that `reply` takes."""
+        return RowReply(self.tables, policy)
+
+    def reply(self, state: int, replies: RowReply, rng: np.random.Generator) -> int:
+        """The state after the opponent's move."""
+        targets, thresholds = replies[state]
+        return targets[bisect_right(thresholds, rng.random())]
+
+    def result(self, state: int) -> int:
+        """How the game stands for the learner, ONGOING to OPPONENT_ILLEGAL of `rules`."""
+        return self._result[state]
+
+    def opponent_moves(self, state: int) -> bool:
+        """Whether the game goes on and it is the opponent's turn."""
+        return state < self._playing and bool(self.tables.opponent_moves[state])
+
+    def observe(self, state: int) -> NDArray[np.int8]:
+        """A fresh observation from the learner's seat, int8."""
+        return self.tables.observations[state].copy()
+
+    def legal(self, state: int) -> NDArray[np.int8]:
+        """A fresh mask (cells,) int8, 1 on free cells."""
+        return self.tables.legal[state].copy()
+
+    def board(self, state: int) -> Boards:
+        """(cells,) int8."""
+        return self.tables.boards[state].copy()
+
+
+@lru_cache(maxsize=8)
+def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[list[list[int]], list[int]]:
+    tables = row_tables(rules, early_draw, observation)
+    return tables.children.tolist(), tables.result.tolist()
+
+
+class RowReply(dict[int, tuple[list[int], list[float]]]):
+    """The replies of one opponent: state -> (next states, upper ends of their shares of [0, 1)), found on first use."""
+
+    def __init__(self, tables: RowTables, policy: Policy):
+        super().__init__()
+        self._probs, self._next = tables.replies(policy)
+
+    def __missing__(self, state: int) -> tuple[list[int], list[float]]:
+        cells = np.flatnonzero(self._probs[state])
+        ends = self._probs[state, cells].cumsum()
+        ends[-1] = 1.0
+        self[state] = found = (self._next[state, cells].tolist(), ends[:-1].tolist())
+        return found
+
+    def __reduce__(self) -> Any:
+        return (_restored, (self._probs, self._next))
+
+
+def _restored(probs: NDArray[np.float64], next_states: States) -> RowReply:
+    reply = RowReply.__new__(RowReply)
+    reply._probs, reply._next = probs, next_states
+    return reply

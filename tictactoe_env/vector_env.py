@@ -1,0 +1,270 @@
+"""Many games at a time: the Gymnasium vector environment, in plain NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from tictactoe_env import render
+from tictactoe_env.config import RENDER_MODES, RESET_OPTIONS, Config, checked_seed, last_move, seat_of
+from tictactoe_env.env import observation_space
+from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.notation import check_move
+from tictactoe_env.opponents import Pool, make_pool
+from tictactoe_env.policy import Policy
+from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOMES, Boards
+
+_OUTCOMES = np.array(OUTCOMES)
+_SIDES = np.array(["O", "", "X"])
+
+
+class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[Any]]):
+    """`num_envs` games of tic-tac-toe at a time, with the arguments, rewards and results of `TicTacToeEnv`.
+
+    Observations are int8 `(num_envs, 2, rows, cols)` or `(num_envs, rows, cols)`, rewards float64, flags bool, all fresh.
+    The random choices of all games come from one generator, so `reset(seed=)` takes a single number. With
+    `side="alternate"` the games with even numbers begin as X, the odd ones as O, and each takes turns from there.
+
+    ## Autoreset
+    `autoreset_mode` is an `AutoresetMode` or its name:
+
+    | mode | when game i ends |
+    | --- | --- |
+    | `SAME_STEP` (default) | row i of the observation, mask and side already belongs to a new game; the finished one is in row i of `infos["final_obs"]`, and `infos["final_info"]` holds its `action_mask`, `side`, `outcome` and `illegal_move` |
+    | `NEXT_STEP` | the next step ignores action i, starts a new game and returns reward 0 |
+    | `DISABLED` | nothing more happens to it: call `reset(options={"reset_mask": bool (num_envs,)})` |
+
+    ## Info
+    Arrays with one row a game: `action_mask` int8 `(num_envs, cells)`, `side`; where a game ended (in SAME_STEP inside
+    `final_info`) also `outcome` and `illegal_move`. Beside each key `k` stands `_k`, bool `(num_envs,)`: the rows that count.
+    `final_obs` is one array `(num_envs, ...)`, its other rows zero.
+    """
+
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2, "autoreset_mode": AutoresetMode.SAME_STEP}
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        opponent: Any = "random",
+        side: str = "random",
+        rows: int = 3,
+        cols: int = 3,
+        k: int = 3,
+        illegal: str = "lose",
+        rewards: Mapping[str, float] | None = None,
+        observation: str = "planes",
+        opening: str = "",
+        start: str = "empty",
+        early_draw: bool = False,
+        render_mode: str | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+    ):
+        self.num_envs = whole_number(num_envs, "num_envs", 1)
+        self.config = config = Config(side, rows, cols, k, illegal, rewards, observation, opening, start, early_draw, render_mode)
+        self.rules, self.render_mode = config.rules, render_mode
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
+        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
+        self.single_observation_space = observation_space(config)
+        self.single_action_space = gym.spaces.Discrete(self.rules.cells)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._games: Any = config.games()
+        self._states: Any = None
+        self._which = np.zeros(self.num_envs, dtype=np.intp)
+        self._over = np.zeros(self.num_envs, dtype=bool)
+        self._begun = np.zeros(self.num_envs, dtype=np.intp)
+        self._extra: tuple[Policy, ...] = ()
+        self.set_opponent(opponent)
+
+    def set_opponent(self, opponent: Any) -> None:
+        """Play against `opponent` from now on, in the games under way too. ValueError, changing nothing, if it is none."""
+        pool = make_pool(opponent, self.rules)
+        self._replies = self._games.prepare(list(pool.policies))
+        self._pool, self._extra = pool, ()
+        self._which = pool.draw(self.np_random, self.num_envs)
+
+    # --- reset -----------------------------------------------------------------------------------------------
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[np.int8], dict[str, Any]]:
+        """Start all games, or those of `options["reset_mask"]`. ValueError, changing nothing, for bad seeds or options.
+
+        The options `side`, `opponent` and `board` count for the games that this call starts, as in the single environment.
+        """
+        self._check_open()
+        seed = checked_seed(seed)
+        given = self.config.options(options, (*RESET_OPTIONS, "reset_mask"))
+        mask = self._reset_mask(given.get("reset_mask"))
+        option_pool = make_pool(given["opponent"], self.rules) if "opponent" in given else None
+        super().reset(seed=seed)
+        if mask.all():
+            self._extra = ()
+            if seed is not None:
+                self._begun[:] = 0
+        if option_pool is not None or mask.all():
+            self._extra = (*self._extra, *(option_pool.policies if option_pool else ()))
+            self._replies = self._games.prepare([*self._pool.policies, *self._extra])
+        if self._states is None:
+            self._states = self._games.start(np.zeros((self.num_envs, self.rules.cells), dtype=np.int8), np.ones(self.num_envs, dtype=np.int8))
+            self._before = self._states.copy()
+        first = len(self._pool.policies) + len(self._extra) - len(option_pool.policies) if option_pool else 0
+        self._begin(np.flatnonzero(mask), given, option_pool or self._pool, first)
+        return self._games.observe(self._states), self._info()
+
+    def _reset_mask(self, mask: Any) -> NDArray[np.bool_]:
+        if mask is None:
+            return np.ones(self.num_envs, dtype=bool)
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
+            raise ValueError(f"reset_mask must be a bool array of the shape ({self.num_envs},) with at least one True, got {mask!r}")
+        if self._states is None and not mask.all():
+            raise ValueError("the first reset must start all games: leave reset_mask out")
+        return mask.copy()
+
+    def _begin(self, games: NDArray[np.intp], given: Mapping[str, Any], pool: Pool, first_opponent: int = 0) -> None:
+        """Start the games with these numbers, and let the opponent move where it is first."""
+        rng, count = self.np_random, len(games)
+        drawn = np.zeros(count, dtype=bool)
+        if "side" in given or self.config.side in ("X", "O"):
+            seats = np.full(count, seat_of(given.get("side", self.config.side)), dtype=np.int8)
+        elif self.config.side == "alternate":
+            seats = (1 - 2 * ((games + self._begun[games]) % 2)).astype(np.int8)
+        else:
+            seats, drawn = (1 - 2 * rng.integers(2, size=count)).astype(np.int8), ~drawn
+        which = pool.draw(rng, count) + first_opponent
+        states = self._start_states(seats, drawn, given, rng)
+        settled = self._games.reply(states, self._replies, which, rng)
+        if (self._games.result(settled) != ONGOING).any():
+            self._states = None
+            raise ValueError("the opponent's first move ended a game: give the learner the other side, or another board or opening")
+        self._states[games], self._which[games], self._over[games] = settled, which, False
+        self._begun[games] += 1
+        if self.render_mode is not None:
+            self._before[games] = states
+
+    def _start_states(self, seats: NDArray[np.int8], drawn: NDArray[np.bool_], given: Mapping[str, Any], rng: np.random.Generator) -> Any:
+        if "board" in given:
+            return self._games.start(np.repeat(given["board"][None], len(seats), axis=0), seats)
+        boards, seats = self.config.draw_starts(seats, drawn, rng)
+        return self._games.start(boards, seats)
+
+    # --- step ------------------------------------------------------------------------------------------------
+
+    def step(self, actions: Any) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Mark a cell in each game, and let the opponents answer. actions: whole numbers (num_envs,)."""
+        self._check_open()
+        if self._states is None:
+            raise ResetNeeded("step was called before reset: call reset() to start the games")
+        cells = self._cells(actions)
+        mode, games, before = self.autoreset_mode, self._games, self._states
+        waiting = np.flatnonzero(self._over) if mode is not AutoresetMode.SAME_STEP else ()
+        if len(waiting) and mode is AutoresetMode.DISABLED:
+            raise ResetNeeded(f'the games {waiting.tolist()} are over: reset(options={{"reset_mask": ...}}) starts their next ones')
+        after = games.play(before, cells)
+        if self.config.illegal == "raise":
+            self._refuse_illegal(before, after, cells)
+        after = games.reply(after, self._replies, self._which, self.np_random)
+        result = games.result(after)
+        if len(waiting):
+            result[waiting] = ONGOING
+        ended = result != ONGOING
+        rewards = self.config.reward_table.take(result)
+        if self.render_mode is not None:
+            self._before = before.copy()
+        self._states = after
+        observations = games.observe(after)
+        truncated = np.zeros(self.num_envs, dtype=bool)
+        if mode is AutoresetMode.SAME_STEP:
+            return self._same_step(observations, rewards, ended, truncated, result)
+        self._over = ended.copy()
+        if len(waiting):
+            self._begin(waiting, {}, self._pool)
+            observations[waiting] = games.observe(self._states[waiting])
+        infos = self._info()
+        if ended.any():
+            infos.update(self._outcomes(result, ended))
+        return observations, rewards, ended, truncated, infos
+
+    def _same_step(self, observations: Any, rewards: Any, ended: Any, truncated: Any, result: Any) -> Any:
+        """Start the next game of each that ended, and keep its last observation and info."""
+        over = np.flatnonzero(ended)
+        if len(over) == 0:
+            return observations, rewards, ended, truncated, self._info()
+        final_info = self._info(ended)
+        final_info.update(self._outcomes(result, ended))
+        final_obs = np.zeros_like(observations)
+        final_obs[over] = observations[over]
+        self._begin(over, {}, self._pool)
+        observations[over] = self._games.observe(self._states[over])
+        infos = self._info()
+        infos.update(final_obs=final_obs, _final_obs=ended.copy(), final_info=final_info, _final_info=ended.copy())
+        return observations, rewards, ended, truncated, infos
+
+    def _info(self, rows: NDArray[np.bool_] | None = None) -> dict[str, Any]:
+        rows = np.ones(self.num_envs, dtype=bool) if rows is None else rows
+        sides = _SIDES.take(self._games.seats(self._states) + 1)
+        return {"action_mask": self._games.legal(self._states), "_action_mask": rows.copy(), "side": sides, "_side": rows.copy()}
+
+    def _outcomes(self, result: NDArray[np.int8], ended: NDArray[np.bool_]) -> dict[str, Any]:
+        return {"outcome": _OUTCOMES.take(result), "_outcome": ended.copy(), "illegal_move": result >= ILLEGAL, "_illegal_move": ended.copy()}
+
+    def _cells(self, actions: Any) -> NDArray[np.intp]:
+        cells = np.asarray(actions)
+        if cells.shape != (self.num_envs,) or cells.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions must be whole numbers from 0 to {self.rules.cells - 1}, one for each of the {self.num_envs} games; "
+                f"got an array of the shape {cells.shape} and dtype {cells.dtype}"
+            )
+        if cells.min() < 0 or cells.max() >= self.rules.cells:
+            game = int(np.flatnonzero((cells < 0) | (cells >= self.rules.cells))[0])
+            raise ValueError(f"actions must be whole numbers from 0 to {self.rules.cells - 1}, got {cells[game]} for game {game}")
+        return cells.astype(np.intp, copy=False)
+
+    def _refuse_illegal(self, before: Any, after: Any, cells: NDArray[np.intp]) -> None:
+        wrong = np.flatnonzero((self._games.result(after) == ILLEGAL) & ~self._over)
+        if len(wrong):
+            check_move(self._games.boards(before[wrong[:1]])[0], int(cells[wrong[0]]), self.rules)
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise ClosedEnvironmentError("the environment is closed: make a new one")
+
+    # --- views -----------------------------------------------------------------------------------------------
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which cells are free: (num_envs, cells) bool."""
+        return self._games.legal(self._started()).astype(bool)
+
+    @property
+    def boards(self) -> Boards:
+        """The boards (num_envs, cells) int8: +1 X, -1 O, 0 free."""
+        return self._games.boards(self._started())
+
+    def _started(self) -> Any:
+        if self._states is None:
+            raise ResetNeeded("there are no games before reset: call reset() to start them")
+        return self._states
+
+    def render(self) -> tuple[Any, ...] | None:
+        """One picture a game: text ("ansi") or uint8 (height, width, 3) ("rgb_array")."""
+        if self.render_mode is None:
+            gym.logger.warn('render() does nothing without a render mode: give render_mode="ansi" or "rgb_array"')
+            return None
+        draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
+        games = self._games
+        rows = zip(games.boards(self._before), self.boards, games.seats(self._states), strict=True)
+        return tuple(draw(board, self.rules, last=last_move(before, board, int(seat))) for before, board, seat in rows)
+
+
+def _autoreset_mode(mode: Any) -> AutoresetMode:
+    if isinstance(mode, AutoresetMode):
+        return mode
+    names = {spelling: known for known in AutoresetMode for spelling in (known.name, known.value)}
+    if mode not in names:
+        raise unknown_name("autoreset mode", mode, [known.name for known in AutoresetMode])
+    return names[mode]
