@@ -1,0 +1,143 @@
+"""Between this project and Stable-Baselines3: the vector environment as a `VecEnv`, symmetric boards, networks as tables.
+
+    from agents.sb3 import TicTacToeVecEnv
+    from sb3_contrib import MaskablePPO
+
+    model = MaskablePPO("MlpPolicy", TicTacToeVecEnv(256, opponent="minimax")).learn(100_000)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from stable_baselines3.common.vec_env import VecEnv
+
+from tictactoe_env.observation import observe
+from tictactoe_env.policy import TabularPolicy, one_hot
+from tictactoe_env.positions import positions_of, symmetries_of
+from tictactoe_env.rules import Rules
+from tictactoe_env.vector_env import TicTacToeVectorEnv
+
+
+class TicTacToeVecEnv(VecEnv):
+    """`num_envs` games as one Stable-Baselines3 `VecEnv`; the arguments are those of `TicTacToeVectorEnv`.
+
+    MaskablePPO finds its masks through `env_method("action_masks")`, which answers with one array for all games.
+    Games that end start again at once; their last observation is in `infos[i]["terminal_observation"]`.
+    """
+
+    def __init__(self, num_envs: int, **arguments: Any):
+        self.games = TicTacToeVectorEnv(num_envs, **arguments)
+        self.render_mode = self.games.render_mode
+        super().__init__(num_envs, self.games.single_observation_space, self.games.single_action_space)
+        self._actions: NDArray[np.intp] = np.zeros(num_envs, dtype=np.intp)
+
+    def set_opponent(self, opponent: Any) -> None:
+        """Play against `opponent` from now on: see `TicTacToeVectorEnv.set_opponent`."""
+        self.games.set_opponent(opponent)
+
+    def reset(self) -> NDArray[np.int8]:
+        """Observations of new games."""
+        seed = next((seed for seed in self._seeds if seed is not None), None)
+        options = next((options for options in self._options if options), None)
+        observations, infos = self.games.reset(seed=seed, options=options)
+        self.reset_infos = [{"action_mask": mask} for mask in infos["action_mask"]]
+        self._reset_seeds()
+        self._reset_options()
+        return observations
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Keep the actions for `step_wait`."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        """One step of every game: observations, rewards float32, dones, infos."""
+        observations, rewards, dones, _, info = self.games.step(self._actions)
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        if "final_obs" in info:
+            final, outcomes, illegal = info["final_obs"], info["final_info"]["outcome"], info["final_info"]["illegal_move"]
+            for game in np.flatnonzero(dones).tolist():
+                infos[game] = {
+                    "terminal_observation": final[game],
+                    "TimeLimit.truncated": False,
+                    "outcome": str(outcomes[game]),
+                    "illegal_move": bool(illegal[game]),
+                }
+        return observations, rewards.astype(np.float32), dones, infos
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which cells are free: (num_envs, cells) bool."""
+        return self.games.action_masks()
+
+    def close(self) -> None:
+        """Close the games."""
+        self.games.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """The same attribute for each game; AttributeError if there is none."""
+        value = getattr(self, attr_name) if attr_name in ("render_mode", "action_masks") else getattr(self.games, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set an attribute of all games at once."""
+        if indices is not None:
+            raise ValueError("the games share their attributes: leave indices out")
+        setattr(self.games, attr_name, value)
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
+        """`action_masks` for all games as one array (num_envs, cells); other methods are called once for all."""
+        if method_name == "action_masks":
+            return self.action_masks()[list(self._get_indices(indices))] if indices is not None else self.action_masks()
+        result = getattr(self.games, method_name)(*args, **kwargs)
+        return [result for _ in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Never: the games are not wrapped one by one."""
+        return [False for _ in self._get_indices(indices)]
+
+    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
+        """One RGB picture a game."""
+        return list(self.games.render() or [])
+
+
+class Turn(torch.nn.Module):
+    """Turns boards into one orientation of their symmetry class, so that a network sees 765 positions of 3x3, not 5,478.
+
+    Of the images of a board under the board's symmetries the one with the smallest ternary code is taken. This is
+    knowledge of the board's shape, not of the game's solution.
+    """
+
+    cells_of: torch.Tensor
+    back_of: torch.Tensor
+    weights: torch.Tensor
+
+    def __init__(self, rules: Rules, symmetry: bool = True):
+        super().__init__()
+        permutations = symmetries_of(rules) if symmetry else np.arange(rules.cells)[None]
+        # weights[plane, cell, s]: what a mark adds to the code of the image under symmetry s
+        powers = 3.0 ** np.argsort(permutations, axis=1)
+        weights = np.concatenate([powers.T, 2 * powers.T])
+        self.symmetric = len(permutations) > 1
+        self.register_buffer("weights", torch.tensor(weights, dtype=torch.float32 if rules.cells <= 14 else torch.float64), persistent=False)
+        self.register_buffer("cells_of", torch.tensor(permutations), persistent=False)
+        self.register_buffer("back_of", torch.tensor(np.argsort(permutations, axis=1)), persistent=False)
+
+    def forward(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Turned planes (B, 2, rows, cols), and the cell permutation (B, cells) with turned[i] = board[permutation[i]]."""
+        flat = planes.flatten(1)
+        which = (flat.to(self.weights.dtype) @ self.weights).argmin(dim=1)
+        cells = self.cells_of[which]
+        both = torch.cat([cells, cells + cells.shape[1]], dim=1)
+        return flat.gather(1, both).reshape(planes.shape), cells
+
+
+def network_table(ask: Callable[[torch.Tensor], torch.Tensor], rules: Rules, device: Any = "cpu") -> TabularPolicy:
+    """The table of a network's greedy moves: `ask` maps planes (U, 2, rows, cols) to scores (U, cells), masked by the caller."""
+    boards = positions_of(rules).boards[positions_of(rules).unfinished]
+    with torch.no_grad():
+        scores = ask(torch.as_tensor(observe(boards, rules), device=device))
+    return TabularPolicy(rules, one_hot(scores.argmax(dim=1).cpu().numpy(), rules.cells))

@@ -1,0 +1,84 @@
+"""What every trainer shares: the exact figures of a policy while it learns, and what is done with them.
+
+A trainer calls `report(steps, policy, save)` at fixed numbers of steps. The policy is judged exactly (about 3 ms); the
+report says whether to stop. The figures choose when to stop and which checkpoint is kept; they are never a learning signal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tictactoe_env import match
+from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.rules import Rules
+
+UNTIL = ("steps", "unbeatable", "optimal")
+Save = Callable[[Path], None]  # writes everything that is needed to go on into a folder
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Exact figures of a policy: results against random as X and as O, and what the best opponent makes of it."""
+
+    x: match.Result
+    o: match.Result
+    unbeatable_x: bool
+    unbeatable_o: bool
+    optimal: bool
+
+    @property
+    def unbeatable(self) -> bool:
+        """No line of play at all ends in its loss."""
+        return self.unbeatable_x and self.unbeatable_o
+
+    def reached(self, until: str) -> bool:
+        """Whether a goal of UNTIL is reached; "steps" never is."""
+        return {"steps": False, "unbeatable": self.unbeatable, "optimal": self.optimal}[until]
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """What the best checkpoint is chosen by: sides that cannot be beaten, then wins minus losses against random."""
+        return (float(self.unbeatable_x) + float(self.unbeatable_o), self.x.value + self.o.value)
+
+
+def judge(policy: TabularPolicy) -> Figures:
+    """The exact figures of a policy."""
+    rules = policy.rules
+    uniform = _uniform(rules)
+    x, o = (match.exact_as(side, policy, uniform) for side in ("X", "O"))
+    worst, limits = match.worst_case(policy), match.limits(rules)
+    safe = {side: not worst[side].can_lose for side in ("X", "O")}
+    optimal = all(
+        safe[side] and limit is not None and result.win >= limit.win - match.EXACT
+        for side, result, limit in (("X", x, limits["X"]), ("O", o, limits["O"]))
+    )
+    return Figures(x, o, safe["X"], safe["O"], optimal)
+
+
+class Report(Protocol):
+    """Called by a trainer; True means stop."""
+
+    def __call__(self, steps: int, policy: TabularPolicy, save: Save) -> bool:
+        """Judge `policy` after `steps` environment steps; `save` writes the trainer's state when it is asked to."""
+        ...
+
+
+def silent(until: str = "steps") -> Report:
+    """A report that prints and writes nothing, and stops at a goal of UNTIL."""
+
+    def report(steps: int, policy: TabularPolicy, save: Save) -> bool:
+        return until != "steps" and judge(policy).reached(until)
+
+    return report
+
+
+_tables: dict[Rules, TabularPolicy] = {}
+
+
+def _uniform(rules: Rules) -> TabularPolicy:
+    if rules not in _tables:
+        _tables[rules] = tabulate(RandomPolicy(), rules)
+    return _tables[rules]
