@@ -1,9 +1,281 @@
-"""placeholder"""
+"""Pictures of one board: text for a terminal, pixels, SVG; with a number on each free cell if you have them.
+
+The pixels and the SVG come from one list of shapes (`_shapes`). NumPy draws each shape by its signed distance: how far
+a pixel's centre lies outside the shape, which makes antialiasing a subtraction. Text in pixels is a small stroke font.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from html import escape
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.errors import whole_number
+from tictactoe_env.notation import MARKS, board_text, cell_text
+from tictactoe_env.rules import Boards, Rules
+
+# Blue, vermilion, green and purple that colour-blind readers tell apart (Okabe and Ito, "Color Universal Design").
+COLOURS = {"X": "#0072b2", "O": "#d55e00"}
+POSITIVE, NEGATIVE = "#009e73", "#cc79a7"
+BACKGROUND, TILE, LAST, INK, LABEL = "#e4e8ec", "#ffffff", "#ffe9a3", "#26323b", "#66737d"
+
+ANSI_COLOURS = {"X": "\033[1;38;5;39m", "O": "\033[1;38;5;208m", ".": "\033[2m"}
+ANSI_RESET = "\033[0m"
+
+Coverage = NDArray[np.float32]  # (height, width), the share of each pixel that a shape covers
+Segment = tuple[float, float, float, float]  # x0, y0, x1, y1
 
 
-def ansi(board, rules, *, last=None, values=None):
-    return ""
+def ansi(board: Boards, rules: Rules, *, last: int | None = None, values: Any = None, colour: bool = False) -> str:
+    """The board as text with coordinates: the last move in brackets, a star on each cell of a complete line.
+
+        a   b   c
+    1   O   .   X*
+    2   .   X*  O
+    3  [X*] .   .
+
+    `board` is (cells,) int8, `values` (cells,) floats of which those on free cells are written, NaN for none.
+    `colour` adds ANSI escapes. ValueError for a board, last move or values that do not fit the rules.
+    """
+    board, last, values = _checked(board, rules, last, values)
+    won = rules.winning_cells(board)
+    texts = []
+    for cell, mark in enumerate(board.tolist()):
+        number = "" if mark or values is None or np.isnan(values[cell]) else _number(values[cell])
+        text = number or MARKS[mark] + "*" * (cell in won)
+        texts.append(f"[{text}]" if cell == last else text if text.startswith("-") else f" {text}")
+    width = max(4, max(map(len, texts)) + (values is not None))
+    margin = len(str(rules.rows))
+    lines = [" " * margin + "  " + "".join(f" {_column(col, rules)}".ljust(width) for col in range(rules.cols))]
+    for row in range(rules.rows):
+        cells = range(row * rules.cols, (row + 1) * rules.cols)
+        padded = (_coloured(texts[cell], MARKS[board[cell]], colour) + " " * (width - len(texts[cell])) for cell in cells)
+        lines.append(f"{row + 1:>{margin}}  " + "".join(padded))
+    return "\n".join(line.rstrip() for line in lines)
 
 
-def rgb_array(board, rules, *, last=None, values=None):
-    return None
+def rgb_array(board: Boards, rules: Rules, *, last: int | None = None, values: Any = None, cell_pixels: int = 96) -> NDArray[np.uint8]:
+    """The board as a picture, fresh uint8 (height, width, 3): `cell_pixels` a cell and 3/8 of that as margin on each side.
+
+    The last move's cell is tinted and each complete line is struck through. With `values`, (cells,) floats or NaN for none,
+    each free cell shows its number, shaded green above and purple below 0; +1 and -1 are full shade.
+    ValueError for a board, last move or values that do not fit the rules, and for less than 16 pixels a cell.
+    """
+    shapes, width, height = _picture(board, rules, last, values, cell_pixels)
+    picture = np.full((height, width, 3), _rgb(BACKGROUND), dtype=np.float32)
+    for shape in shapes:
+        coverage, left, top = _coverage(shape)
+        region = picture[top : top + coverage.shape[0], left : left + coverage.shape[1]]
+        region += coverage[..., None] * (_rgb(shape.colour) - region)
+    return np.rint(picture).astype(np.uint8)
+
+
+def svg(board: Boards, rules: Rules, *, last: int | None = None, values: Any = None, cell_pixels: int = 96) -> str:
+    """The picture of `rgb_array` as a standalone SVG document, the board's text as its title; the same errors.
+
+    Each cell is a `rect`, each mark one element of class "X" or "O", each complete line one of class "line".
+    """
+    shapes, width, height = _picture(board, rules, last, values, cell_pixels)
+    title = board_text(board, rules) + ("" if last is None else f", last move {cell_text(last, rules)}")
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
+            'font-family="system-ui, sans-serif" text-anchor="middle" fill="none" stroke-linecap="round">',
+            f"<title>{escape(title)}</title>",
+            f'<rect width="{width}" height="{height}" fill="{BACKGROUND}"/>',
+            *map(_element, shapes),
+            "</svg>",
+        ]
+    )
+
+
+# --- what is on the picture ------------------------------------------------------------------------------------
+
+
+class _Shape(NamedTuple):
+    kind: str  # "tile", "X", "O", "text" or "line"
+    colour: str
+    x: float  # left edge of a tile or mark, centre of a text, first end of a line
+    y: float
+    size: float  # edge of the cell; of a text the grid unit of the stroke font, a sixth of a digit's height
+    text: str = ""
+    end: tuple[float, float] = (0.0, 0.0)
+
+
+def _picture(board: Boards, rules: Rules, last: int | None, values: Any, size: int) -> tuple[Iterator[_Shape], int, int]:
+    """The shapes of the picture, from the back to the front, with its width and height."""
+    size = whole_number(size, "cell_pixels", 16)
+    board, last, values = _checked(board, rules, last, values)
+    margin = size * 3 // 8
+    return _shapes(board, rules, last, values, size, margin), 2 * margin + rules.cols * size, 2 * margin + rules.rows * size
+
+
+def _shapes(board: Boards, rules: Rules, last: int | None, values: Any, size: int, margin: int) -> Iterator[_Shape]:
+    half = size / 2
+    for col in range(rules.cols):
+        yield _Shape("text", LABEL, margin + col * size + half, margin / 2, size / 48, _column(col, rules))
+    for row in range(rules.rows):
+        yield _Shape("text", LABEL, margin / 2, margin + row * size + half, size / 48, str(row + 1))
+    corners = [(margin + col * size, margin + row * size) for row in range(rules.rows) for col in range(rules.cols)]
+    for cell, (x, y) in enumerate(corners):
+        value = float("nan") if values is None or board[cell] else values[cell]
+        yield _Shape("tile", LAST if cell == last else _shade(value), x, y, size)
+        if board[cell]:
+            mark = MARKS[board[cell]]
+            yield _Shape(mark, COLOURS[mark], x, y, size)
+        elif not np.isnan(value):
+            number = _number(value)
+            yield _Shape("text", INK, x + half, y + half, min(size / 36, 0.8 * size / _text_units(number)), number)
+    for line in rules.lines:
+        if abs(board[list(line)].sum()) == rules.k:
+            (x0, y0), (x1, y1) = corners[line[0]], corners[line[-1]]
+            over_x, over_y = 0.36 * size * np.sign(x1 - x0), 0.36 * size * np.sign(y1 - y0)
+            yield _Shape("line", INK, x0 + half - over_x, y0 + half - over_y, size, end=(x1 + half + over_x, y1 + half + over_y))
+
+
+def _shade(value: float) -> str:
+    """The tile's colour for a value; by the square root, so that small probabilities show."""
+    if np.isnan(value):
+        return TILE
+    share = 0.6 * min(1.0, abs(value)) ** 0.5
+    mixed = np.rint((1 - share) * _rgb(TILE) + share * _rgb(POSITIVE if value > 0 else NEGATIVE)).astype(int)
+    return "#{:02x}{:02x}{:02x}".format(*mixed)
+
+
+def _number(value: float) -> str:
+    """A value as text: two decimals, three digits from 100 on, never "-0.00"."""
+    return f"{round(value, 2) + 0.0:.2f}" if abs(value) < 100 else f"{value:.3g}"
+
+
+def _column(col: int, rules: Rules) -> str:
+    return cell_text(col, rules)[:-1]
+
+
+def _coloured(text: str, mark: str, colour: bool) -> str:
+    return f"{ANSI_COLOURS[mark]}{text}{ANSI_RESET}" if colour else text
+
+
+def _checked(board: Any, rules: Rules, last: Any, values: Any) -> tuple[Boards, int | None, NDArray[np.float64] | None]:
+    board = np.asarray(board)
+    if board.shape != (rules.cells,) or not np.isin(board, (-1, 0, 1)).all():
+        raise ValueError(f"a board of {rules} must be {rules.cells} numbers, 1 (X), -1 (O) or 0 (free), got {board.tolist()} of shape {board.shape}")
+    if last is not None:
+        last = whole_number(last, "the last move", 0, rules.cells - 1)
+    if values is not None:
+        values = np.asarray(values, dtype=np.float64)
+        if values.shape != (rules.cells,) or np.isinf(values).any():
+            raise ValueError(f"values on {rules} must be {rules.cells} finite numbers (NaN: none), got {values.tolist()} of shape {values.shape}")
+    return board.astype(np.int8), last, values
+
+
+# --- SVG -------------------------------------------------------------------------------------------------------
+
+
+def _element(shape: _Shape) -> str:
+    kind, colour, x, y, size, text, (x1, y1) = shape
+    if kind == "tile":
+        gap, edge, radius = 0.03 * size, 0.94 * size, 0.1 * size
+        return f'<rect x="{x + gap:g}" y="{y + gap:g}" width="{edge:g}" height="{edge:g}" rx="{radius:g}" fill="{colour}"/>'
+    if kind == "X":
+        low, far = 0.27 * size, 0.46 * size
+        path = f"M{x + low:g} {y + low:g}l{far:g} {far:g}m0 {-far:g}l{-far:g} {far:g}"
+        return f'<path class="X" d="{path}" stroke="{colour}" stroke-width="{0.13 * size:g}"/>'
+    if kind == "O":
+        centre = f'cx="{x + size / 2:g}" cy="{y + size / 2:g}"'
+        return f'<circle class="O" {centre} r="{0.25 * size:g}" stroke="{colour}" stroke-width="{0.13 * size:g}"/>'
+    if kind == "line":
+        return f'<path class="line" d="M{x:g} {y:g}L{x1:g} {y1:g}" stroke="{colour}" stroke-width="{0.05 * size:g}"/>'
+    return f'<text x="{x:g}" y="{y + 3 * size:g}" font-size="{8.2 * size:g}" fill="{colour}">{escape(text)}</text>'
+
+
+# --- pixels ----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def _rgb(colour: str) -> NDArray[np.float32]:
+    return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)], dtype=np.float32)
+
+
+def _coverage(shape: _Shape) -> tuple[Coverage, int, int]:
+    """The shape's pixels with the left and top edge of their place in the picture."""
+    kind, _, x, y, size, text, (x1, y1) = shape
+    if kind == "text":
+        coverage = _text(text, size)
+        return coverage, round(x - coverage.shape[1] / 2), round(y - coverage.shape[0] / 2)
+    if kind == "line":
+        pad = round(0.05 * size) + 1
+        left, top = int(min(x, x1)) - pad, int(min(y, y1)) - pad
+        width, height = int(abs(x1 - x)) + 2 * pad + 1, int(abs(y1 - y)) + 2 * pad + 1
+        return _strokes([(x - left, y - top, x1 - left, y1 - top)], width, height, 0.05 * size), left, top
+    return _stamp(kind, int(size)), int(x), int(y)
+
+
+@lru_cache(maxsize=32)
+def _stamp(kind: str, size: int) -> Coverage:
+    """A tile, X or O: (size, size)."""
+    low, high = 0.27 * size, 0.73 * size
+    if kind == "X":
+        return _strokes([(low, low, high, high), (low, high, high, low)], size, size, 0.13 * size)
+    y, x = np.abs(np.mgrid[:size, :size] + 0.5 - size / 2)
+    if kind == "O":
+        return _inside(np.abs(np.hypot(x, y) - 0.25 * size) - 0.065 * size)
+    straight = 0.37 * size  # from the centre to where the rounded corner begins
+    return _inside(np.hypot(np.maximum(x - straight, 0), np.maximum(y - straight, 0)) - 0.1 * size)
+
+
+def _strokes(segments: list[Segment], width: int, height: int, thickness: float) -> Coverage:
+    """Straight strokes with round ends: (height, width)."""
+    y, x = np.mgrid[:height, :width] + 0.5
+    nearest = np.full((height, width), np.inf)
+    for x0, y0, x1, y1 in segments:
+        dx, dy = x1 - x0, y1 - y0
+        along = np.clip(((x - x0) * dx + (y - y0) * dy) / max(dx * dx + dy * dy, 1e-9), 0, 1)
+        nearest = np.minimum(nearest, np.hypot(x - x0 - along * dx, y - y0 - along * dy))
+    return _inside(nearest - thickness / 2)
+
+
+def _inside(distance: NDArray[np.float64]) -> Coverage:
+    """The share of each pixel inside a shape, from the distance of its centre to the edge, negative inside."""
+    return np.clip(0.5 - distance, 0, 1).astype(np.float32)
+
+
+# The stroke font: each word is one stroke, a list of points "xy"; y is 0 at a digit's top, 6 on the line, 8 below it.
+# fmt: off
+GLYPHS = {
+    "0": "103041453616050110", "1": "022026", "2": "01103041420646", "3": "0110304142334445361605 1333", "4": "36300444",
+    "5": "40000312324345361605", "6": "413010010516364544331304", "7": "004016", "8": "103041423344453616050413020110 1333",
+    "9": "051636454130100102133342", ".": "0606", "-": "0333", "+": "0343 2125", "a": "3322120305162635 3236",
+    "b": "0006 0312223335261605", "c": "3322120305162635", "d": "3036 3322120305162635", "e": "04343322120305162635",
+    "f": "30201116 0232", "g": "3322120305162635 3237281807", "h": "0006 0312223336", "i": "0206 0000", "j": "121708 1010",
+    "k": "0006 320436", "l": "0006", "m": "0206 03122326 23324346", "n": "0206 0312223336", "o": "122233352616050312",
+    "p": "0208 0312223335261605", "q": "3238 3322120305162635", "r": "0206 031222", "s": "3212031424352606",
+    "t": "10152636 0232", "u": "0205162635 3236", "v": "022642", "w": "0216233642", "x": "0236 3206", "y": "0226 4218",
+    "z": "02320636",
+}
+# fmt: on
+
+
+def _glyph_units(letter: str) -> int:
+    return max(int(x) for stroke in GLYPHS[letter].split() for x in stroke[::2])
+
+
+def _text_units(text: str) -> int:
+    """The width of a text on the font's grid: letters stand 2 apart."""
+    return sum(_glyph_units(letter) + 2 for letter in text) - 2
+
+
+@lru_cache(maxsize=512)
+def _text(text: str, unit: float) -> Coverage:
+    """A text in the stroke font, the middle of its digits at the middle of the array."""
+    left, segments = 1.0, []
+    for letter in text:
+        for stroke in GLYPHS[letter].split():
+            points = [((left + int(x)) * unit, (3 + int(y)) * unit) for x, y in zip(stroke[::2], stroke[1::2], strict=True)]
+            segments += [start + end for start, end in pairwise(points)]
+        left += _glyph_units(letter) + 2
+    return _strokes(segments, round((_text_units(text) + 2) * unit), round(12 * unit), max(1.0, 0.9 * unit))
