@@ -1,30 +1,53 @@
 """Tic-tac-toe and its larger cousins for Gymnasium, with opponents inside and exact evaluation.
 
-import gymnasium as gym
-import tictactoe_env  # registers the environments
+    import gymnasium as gym
+    import tictactoe_env  # registers the environments
 
-env = gym.make("tictactoe_env/TicTacToe-v0", opponent="minimax", side="random")
+    env = gym.make("tictactoe_env/TicTacToe-v0", opponent="minimax", side="random")
+
+The names below are imported when they are first used, so that registering costs next to nothing.
 """
 
-from importlib import metadata as _metadata
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
 
 from gymnasium.envs.registration import register as _register
 
-from tictactoe_env.env import TicTacToeEnv
-from tictactoe_env.match import exact, worst_case
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
-from tictactoe_env.rules import IllegalMoveError, Rules
-from tictactoe_env.vector_env import TicTacToeVectorEnv
+if TYPE_CHECKING:
+    from tictactoe_env.env import TicTacToeEnv
+    from tictactoe_env.match import exact, worst_case
+    from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
+    from tictactoe_env.rules import IllegalMoveError, Rules
+    from tictactoe_env.vector_env import TicTacToeVectorEnv
+
+__version__ = "0.1.0"
 
 IDS = ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")  # the second so that "tictactoe_env:TicTacToe-v0" works
 
 for _id in IDS:
-    _register(_id, entry_point="tictactoe_env.env:TicTacToeEnv", vector_entry_point="tictactoe_env.vector_env:TicTacToeVectorEnv")
+    _register(
+        _id,
+        entry_point="tictactoe_env.env:TicTacToeEnv",
+        vector_entry_point="tictactoe_env.vector_env:TicTacToeVectorEnv",
+        # No wrappers: gym.make returns the environment itself, with action_masks() and set_opponent(). It enforces the order
+        # of calls and checks its inputs, and both checkers pass in its tests. (Gymnasium 1.4.0's passive checker would make
+        # every step after a refused first reset fail; gym.make(..., disable_env_checker=False) brings it back.)
+        order_enforce=False,
+        disable_env_checker=True,
+    )
 
-try:
-    __version__ = _metadata.version("tictactoe-env")
-except _metadata.PackageNotFoundError:  # used from a source tree that was not installed
-    __version__ = "0+unknown"
+_HOMES = {
+    "TicTacToeEnv": "env",
+    "TicTacToeVectorEnv": "vector_env",
+    "Rules": "rules",
+    "IllegalMoveError": "rules",
+    "Policy": "policy",
+    "RandomPolicy": "policy",
+    "TabularPolicy": "policy",
+    "tabulate": "policy",
+    "exact": "match",
+    "worst_case": "match",
+}
 
 __all__ = [
     "IDS",
@@ -39,3 +62,13 @@ __all__ = [
     "tabulate",
     "worst_case",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -114,9 +114,11 @@ class BitGame:
         x, o = self.rules.to_bits(board)
         return State(int(x), int(o), seat)
 
-    def play(self, state: State, cell: int) -> State:
-        """The state after the learner's move; a taken cell forfeits."""
-        return self._placed(state, cell, state.seat, 1)
+    def advance(self, state: State, cell: int, replies: Policy, uniforms: Uniforms) -> tuple[State, int]:
+        """The state after the learner's move and the opponent's reply, and how the game stands; a taken cell forfeits."""
+        state = self._placed(state, cell, state.seat, 1)
+        result = self._result(state)
+        return (state, result) if result != ONGOING else self.reply(state, replies, uniforms)
 
     def _placed(self, state: State, cell: int, mark: int, forfeit: int) -> State:
         bit = self._bits[cell]
@@ -128,12 +130,13 @@ class BitGame:
         """The opponent in the form that `reply` takes."""
         return policy
 
-    def reply(self, state: State, replies: Policy, rng: np.random.Generator) -> State:
-        """The state after the opponent's move."""
-        cell = sample(checked_probs(replies.probs(self.board(state)[None]), (1, self.rules.cells)), rng)[0]
-        return self._placed(state, int(cell), -state.seat, -1)
+    def reply(self, state: State, replies: Policy, uniforms: Uniforms) -> tuple[State, int]:
+        """The state after the opponent's move, drawn by a number in [0, 1), and how the game stands."""
+        ends = checked_probs(replies.probs(self.board(state)[None]), (1, self.rules.cells))[0].cumsum()
+        state = self._placed(state, int(np.searchsorted(ends, uniforms.draw() * ends[-1], side="right")), -state.seat, -1)
+        return state, self._result(state)
 
-    def result(self, state: State) -> int:
+    def _result(self, state: State) -> int:
         """How the game stands for the learner, ONGOING to OPPONENT_ILLEGAL of `rules`."""
         if state.forfeited:
             return ILLEGAL if state.forfeited > 0 else OPPONENT_ILLEGAL
@@ -145,15 +148,12 @@ class BitGame:
     def opponent_moves(self, state: State) -> bool:
         """Whether the game goes on and it is the opponent's turn."""
         x_moves = bin(state.x | state.o).count("1") % 2 == 0
-        return self.result(state) == ONGOING and x_moves != (state.seat > 0)
+        return self._result(state) == ONGOING and x_moves != (state.seat > 0)
 
-    def observe(self, state: State) -> NDArray[np.int8]:
-        """A fresh observation from the learner's seat, int8."""
-        return observe(self.board(state)[None], self.rules, self.observation, state.seat)[0]
-
-    def legal(self, state: State) -> NDArray[np.int8]:
-        """A fresh mask (cells,) int8, 1 on free cells."""
-        return (self.board(state) == 0).astype(np.int8)
+    def view(self, state: State) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """A fresh observation from the learner's seat, and a fresh mask (cells,), 1 on free cells; int8."""
+        board = self.board(state)
+        return observe(board[None], self.rules, self.observation, state.seat)[0], (board == 0).astype(np.int8)
 
     def board(self, state: State) -> Boards:
         """(cells,) int8."""

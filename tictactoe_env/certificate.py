@@ -102,7 +102,8 @@ def moves_of(table: TabularPolicy) -> dict[str, Any]:
     moves: dict[str, Any] = {}
     for board, row in zip(positions.boards[positions.unfinished], table.table, strict=True):
         cells = np.flatnonzero(row)
-        moves[board_text(board, table.rules)] = names[cells[0]] if len(cells) == 1 else {names[cell]: float(row[cell]) for cell in cells}
+        is_sure = len(cells) == 1 and row[cells[0]] == 1
+        moves[board_text(board, table.rules)] = names[cells[0]] if is_sure else {names[cell]: float(row[cell]) for cell in cells}
     return moves
 
 
@@ -122,7 +123,7 @@ def table_of(content: Mapping[str, Any]) -> TabularPolicy:
         return TabularPolicy(rules, table[positions.unfinished])
     except CertificateError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise CertificateError(f"this is not a certificate: {type(error).__name__}: {error}") from error
 
 
@@ -141,7 +142,7 @@ def _compare(key: str, computed: Any, stated: Any) -> None:
             _compare(f"{key}.{name}", value, stated.get(name))
         return
     is_number = isinstance(computed, float) and isinstance(stated, (int, float)) and not isinstance(stated, bool)
-    if abs(computed - stated) > match.EXACT if is_number else computed != stated:
+    if not (computed - match.EXACT <= stated <= computed + match.EXACT if is_number else computed == stated):  # NaN is no figure
         raise CertificateError(f"{key} is {computed!r} when computed from the moves, the certificate says {stated!r}")
 
 
@@ -149,8 +150,9 @@ def write(content: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Write a certificate as JSON: to a temporary name first, flushed, then renamed."""
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    text = json.dumps(content, indent=1)
     with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1)
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, target)
@@ -166,7 +168,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise CertificateError(f"{target} is larger than {MAX_BYTES >> 20} MB, so it is no certificate")
     try:
         content = json.loads(target.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CertificateError(f"{target} is damaged, it is not JSON: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise CertificateError(f"{target} is not a certificate of format {FORMAT}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ from tictactoe_env.bit_engine import BitGame, BitGames
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.notation import SIDES, board_text, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
-from tictactoe_env.positions import positions_of
+from tictactoe_env.positions import MAX_CELLS, can_enumerate, positions_of
 from tictactoe_env.row_engine import RowGame, RowGames
 from tictactoe_env.rules import ILLEGAL, OUTCOMES, Boards, Rules, to_move
 
@@ -78,6 +78,10 @@ class Config:
             one_of("render mode", self.render_mode, RENDER_MODES)
         if self.opening and self.start == "random":
             raise ValueError('opening and start="random" exclude each other: give one of them')
+        if self.start == "random" and not can_enumerate(self.rules):
+            raise ValueError(
+                f'start="random" is for boards of at most {MAX_CELLS} cells, whose positions can be listed; this one has {self.rules.cells}'
+            )
         _ = self.rules, self.reward_table, self.start_board
 
     @cached_property
@@ -93,7 +97,7 @@ class Config:
             raise ValueError(f"rewards must be a mapping such as {REWARDS}, got {given!r}")
         for name, value in given.items():
             one_of("reward", name, tuple(REWARDS))
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
                 raise ValueError(f"the reward for {name!r} must be a finite number, got {value!r}")
         rewards = {**REWARDS, **given}
         names = ["illegal" if standing == ILLEGAL else outcome for standing, outcome in enumerate(OUTCOMES)]
@@ -113,12 +117,12 @@ class Config:
         return board
 
     def _check_going(self, board: Boards, what: str) -> None:
-        x, o = self.rules.to_bits(board)
+        x, o = (int(bits) for bits in self.rules.to_bits(board))
         if (
             self.rules.has_line(x)
             or self.rules.has_line(o)
             or self.rules.is_full(x, o)
-            or (self.early_draw and self.rules.is_dead(x[None], o[None])[0])
+            or (self.early_draw and self.rules.is_dead(x, o))
         ):
             raise ValueError(f'{what} leaves a finished game, "{board_text(board, self.rules)}": give one with a move to make')
 
@@ -141,6 +145,8 @@ class Config:
         x_boards, o_boards = self.random_starts[1], self.random_starts[-1]
         first = np.where(~drawn & (seats < 0), len(x_boards), 0)
         last = np.where(~drawn & (seats > 0), len(x_boards), len(x_boards) + len(o_boards))
+        if (first == last).any():
+            raise ValueError(f'start="random" finds no unfinished position with O to move ({self.rules}): give the learner side="X"')
         boards = np.concatenate([x_boards, o_boards])[rng.integers(first, last)]
         return boards, to_move(boards)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,12 +10,15 @@ import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from numpy.typing import NDArray
 
-from tictactoe_env import render
 from tictactoe_env.config import RENDER_MODES, Config, checked_seed, last_move, seat_of
 from tictactoe_env.errors import whole_number
-from tictactoe_env.notation import check_move
+from tictactoe_env.notation import SIDES, check_move
 from tictactoe_env.opponents import make_pool
-from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOMES, Boards, IllegalMoveError
+from tictactoe_env.row_engine import Uniforms
+from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOMES, Boards
+
+
+NO_OPTIONS: Mapping[str, Any] = {}
 
 
 class TicTacToeEnv(gym.Env[NDArray[np.int8], int]):
@@ -108,10 +110,15 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], int]):
         self.observation_space = observation_space(config)
         self.action_space = gym.spaces.Discrete(self.rules.cells)
         self._game: Any = config.game()
+        self._last_cell = self.rules.cells - 1
         self._rewards = config.reward_table.tolist()
         self._state: Any = None
-        self._over = self._closed = False
+        self._before: Any = None  # the state before the last step, for render()
+        self._uniforms = Uniforms(self.np_random)
+        self._going = self._closed = False
         self._games_begun = 0
+        starts = {side: self._game.start(config.start_board, seat_of(side)) for side in SIDES}
+        self._starts = {side: (state, self._game.opponent_moves(state)) for side, state in starts.items()}
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Any) -> None:
@@ -125,80 +132,73 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], int]):
         """Start a game; the opponent has moved if it was its turn. ValueError, changing nothing, for bad seeds or options."""
         if self._closed:
             raise ClosedEnvironmentError("the environment is closed: make a new one")
-        seed = checked_seed(seed)
-        given = self.config.options(options)
+        given: Mapping[str, Any] = NO_OPTIONS
         replies, pool = self._replies, self._pool
-        if "opponent" in given:
-            pool = make_pool(given["opponent"], self.rules)
-            replies = [self._game.prepare(policy) for policy in pool.policies]
-        super().reset(seed=seed)
-        if seed is not None:
-            self._games_begun = 0
-        rng = self.np_random
-        side, drawn = self._draw_side(given, rng)
-        self._reply = replies[int(pool.draw(rng, 1)[0])]
-        seat = seat_of(side)
-        if "board" in given:
-            board = given["board"]
-        else:
-            boards, seats = self.config.draw_starts(np.array([seat], dtype=np.int8), np.array([drawn]), rng)
-            board, seat = boards[0], int(seats[0])
-        state = self._game.start(board, seat)
-        self._before: Boards = board
-        if self._game.opponent_moves(state):
-            state = self._game.reply(state, self._reply, rng)
-            if self._game.result(state) != ONGOING:
-                self._state = None
+        if seed is not None or options is not None:
+            seed, given = checked_seed(seed), self.config.options(options)
+            if "opponent" in given:
+                pool = make_pool(given["opponent"], self.rules)
+                replies = [self._game.prepare(policy) for policy in pool.policies]
+            if seed is not None:
+                super().reset(seed=seed)
+                self._games_begun = 0
+        if self._uniforms.rng is not self._np_random:  # seeded anew, or replaced by the user
+            self._uniforms = Uniforms(self.np_random)
+        self._reply = replies[0] if len(replies) == 1 else replies[int(pool.draw(self.np_random, 1)[0])]
+        state, opponent_moves = self._start(given)
+        self._before = state
+        if opponent_moves:
+            state, result = self._game.reply(state, self._reply, self._uniforms)
+            if result != ONGOING:
+                self._state, self._going = None, False
                 raise ValueError("the opponent's first move ended the game: give the learner the other side, or another board or opening")
         self._games_begun += 1
-        self._state, self._seat, self._over = state, seat, False
-        self._side = "X" if seat > 0 else "O"
-        return self._game.observe(state), {"action_mask": self._game.legal(state), "side": self._side}
+        self._state, self._going = state, True
+        observation, mask = self._game.view(state)
+        return observation, {"action_mask": mask, "side": self._side}
 
-    def _draw_side(self, given: dict[str, Any], rng: np.random.Generator) -> tuple[str, bool]:
-        """The learner's side in a new game, and whether chance chose it."""
-        if "side" in given:
-            return given["side"], False
-        if self.config.side == "random":
-            return "XO"[int(rng.integers(2))], True
-        if self.config.side == "alternate":
-            return "XO"[self._games_begun % 2], False
-        return self.config.side, False
+    def _start(self, given: Mapping[str, Any]) -> tuple[Any, bool]:
+        """The state that a new game starts from, and whether the opponent is to move; sets the learner's side."""
+        side = given["side"] if "side" in given else self.config.side
+        drawn = side == "random"
+        if drawn:
+            side = "X" if self._uniforms.draw() < 0.5 else "O"
+        elif side == "alternate":
+            side = "XO"[self._games_begun % 2]
+        if self.config.start == "empty" and "board" not in given:
+            self._side = side
+            return self._starts[side]
+        board, seat = given.get("board"), seat_of(side)
+        if board is None:
+            boards, seats = self.config.draw_starts(np.array([seat], dtype=np.int8), np.array([drawn]), self.np_random)
+            board, seat = boards[0], int(seats[0])
+        self._side = "X" if seat > 0 else "O"
+        state = self._game.start(board, seat)
+        return state, self._game.opponent_moves(state)
 
     def step(self, action: int) -> tuple[NDArray[np.int8], float, bool, bool, dict[str, Any]]:
         """Mark a cell, and let the opponent answer."""
-        state = self._state
-        if state is None or self._over:
+        if not self._going:
             self._refuse_step()
-        cell = self._cell(action)
-        game = self._game
-        after = game.play(state, cell)
-        result = game.result(after)
+        if type(action) is not int or not 0 <= action <= self._last_cell:  # a bool is no int here
+            action = self._cell(action)
+        before = self._state
+        after, result = self._game.advance(before, action, self._reply, self._uniforms)
         if result == ONGOING:
-            after = game.reply(after, self._reply, self.np_random)
-            result = game.result(after)
-        elif result == ILLEGAL and self.config.illegal == "raise":
-            check_move(game.board(state), cell, self.rules)
-        if self.render_mode is not None:
-            self._before = game.board(state)
-        self._state = after
-        info = {"action_mask": game.legal(after), "side": self._side}
-        if result == ONGOING:
-            return game.observe(after), 0.0, False, False, info
-        self._over = True
-        info["outcome"] = OUTCOMES[result]
-        info["illegal_move"] = result >= ILLEGAL
-        return game.observe(after), self._rewards[result], True, False, info
+            self._before, self._state = before, after
+            observation, mask = self._game.view(after)
+            return observation, 0.0, False, False, {"action_mask": mask, "side": self._side}
+        if result == ILLEGAL and self.config.illegal == "raise":
+            check_move(self.board, action, self.rules)
+        self._before, self._state, self._going = before, after, False
+        observation, mask = self._game.view(after)
+        info = {"action_mask": mask, "side": self._side, "outcome": OUTCOMES[result], "illegal_move": result >= ILLEGAL}
+        return observation, self._rewards[result], True, False, info
 
     def _cell(self, action: Any) -> int:
-        if type(action) is not bool and type(action) is not np.bool_:
-            try:
-                cell = operator.index(action)
-            except TypeError:
-                cell = -1
-            if 0 <= cell < self.rules.cells:
-                return cell
-        return whole_number(action, "an action", 0, self.rules.cells - 1)
+        if isinstance(action, np.integer) and 0 <= action <= self._last_cell:
+            return int(action)
+        return whole_number(action, "an action", 0, self._last_cell)
 
     def _refuse_step(self) -> None:
         if self._closed:
@@ -211,7 +211,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], int]):
         """Which cells are free: (cells,) bool, in the form that sb3-contrib asks for."""
         if self._state is None:
             raise ResetNeeded("action_masks was called before reset: call reset() to start a game")
-        return self._game.legal(self._state).astype(bool)
+        return self._game.view(self._state)[1].astype(bool)
 
     @property
     def board(self) -> Boards:
@@ -225,12 +225,14 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], int]):
         if self.render_mode is None:
             gym.logger.warn('render() does nothing without a render mode: gym.make(..., render_mode="ansi") or "rgb_array"')
             return None
+        from tictactoe_env import render  # only those who look at the board pay for it
+
         draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
-        return draw(self.board, self.rules, last=last_move(self._before, self.board, self._seat))
+        return draw(self.board, self.rules, last=last_move(self._game.board(self._before), self.board, seat_of(self._side)))
 
     def close(self) -> None:
         """End the environment; a later reset or step raises ClosedEnvironmentError."""
-        self._closed, self._state = True, None
+        self._closed, self._going, self._state = True, False, None
 
 
 def observation_space(config: Config) -> gym.spaces.Box:
@@ -239,5 +241,3 @@ def observation_space(config: Config) -> gym.spaces.Box:
         return gym.spaces.Box(0, 1, (2, config.rows, config.cols), np.int8)
     return gym.spaces.Box(-1, 1, (config.rows, config.cols), np.int8)
 
-
-__all__ = ["IllegalMoveError", "TicTacToeEnv"]

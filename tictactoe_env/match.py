@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy, RandomPolicy, checked_probs, sample, tabulate
 from tictactoe_env.positions import Positions, positions_of
 from tictactoe_env.rules import Rules
@@ -73,7 +75,7 @@ def exact(policy_x: Policy, policy_o: Policy, rules: Rules | None = None) -> Res
 
 def exact_as(side: str, policy: Policy, opponent: Policy, rules: Rules | None = None) -> Result:
     """The exact result for `policy`, playing `side`, against `opponent`."""
-    return exact(policy, opponent, rules) if side == "X" else exact(opponent, policy, rules).other_side
+    return exact(policy, opponent, rules) if _seat(side) > 0 else exact(opponent, policy, rules).other_side
 
 
 @dataclass(frozen=True)
@@ -215,15 +217,15 @@ def _limit(side: str, rules: Rules) -> Result | None:
     return Result(float(win[0]), float(1 - win[0]), 0.0)
 
 
-def move_values(side: str, policy: Policy, opponent: Policy, rules: Rules | None = None, ply: int = 0) -> NDArray[np.float64]:
-    """Exact expected result (win - loss) of each first move of `side`, the two policies playing on: (cells,).
+def move_values(side: str, policy: Policy, opponent: Policy, rules: Rules | None = None) -> NDArray[np.float64]:
+    """Exact expected result (win - loss) of `side` after each first move of X, the two policies playing on: (cells,).
 
-    With ply = 0 and side "X" these are the Q values of the empty board.
+    With side "X" these are the Q values of the empty board.
     """
     rules = board_of(rules, policy, opponent)
     positions = positions_of(rules)
     own, other = (tabulate(player, rules).by_row() for player in (policy, opponent))
-    seat = 1 if side == "X" else -1
+    seat = _seat(side)
     value = (positions.outcome_x * seat).astype(np.float64)
     q = np.zeros(rules.cells)
     for at in range(rules.cells - 1, -1, -1):
@@ -249,6 +251,7 @@ class SampledResult:
 
 def sampled(policy_x: Policy, policy_o: Policy, rules: Rules, games: int = 1000, seed: int = 0) -> SampledResult:
     """Play `games` games and count, for X, on a board of any size; the same seed gives the same games."""
+    games = whole_number(games, "games", 1)
     rng = np.random.default_rng(seed)
     boards = np.zeros((games, rules.cells), dtype=np.int8)
     outcome = np.zeros(games, dtype=np.int8)
@@ -292,6 +295,13 @@ def board_of(rules: Rules | None, *policies: Any) -> Rules:
     if len(known) > 1:
         raise ValueError(f"these policies play on different boards: {', '.join(sorted(map(str, known)))}")
     return known.pop() if known else Rules()
+
+
+def _seat(side: str) -> int:
+    """+1 for "X", -1 for "O"; ValueError for anything else."""
+    if side not in SIDES:
+        raise unknown_name("side", side, SIDES)
+    return 1 if side == "X" else -1
 
 
 def _going(positions: Positions, ply: int) -> NDArray[np.intp]:

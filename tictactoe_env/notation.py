@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tictactoe_env.errors import whole_number
 from tictactoe_env.rules import Boards, IllegalMoveError, Rules, to_move
 
 MARKS = {1: "X", -1: "O", 0: "."}
@@ -47,8 +48,7 @@ def parse_board(text: str, rules: Rules) -> Boards:
     xs, os = text.count("X"), text.count("O")
     if xs - os not in (0, 1):
         raise ValueError(f"X moves first, so a board has as many X as O or one more; got {xs} X and {os} O in {text!r}")
-    x_bits, o_bits = rules.to_bits(board)
-    x_won, o_won = bool(rules.has_line(x_bits)), bool(rules.has_line(o_bits))
+    x_won, o_won = (rules.has_line(int(bits)) for bits in rules.to_bits(board))  # integers: NumPy 1 has no `&` of a uint64 and an int
     if x_won and o_won:
         raise ValueError(f"both sides have {rules.k} in a row in {text!r}; the game ends at the first line")
     if (x_won and xs == os) or (o_won and xs > os):
@@ -98,10 +98,13 @@ def parse_game(text: str, rules: Rules) -> list[int]:
 
 
 def replay(cells: Sequence[int], rules: Rules) -> Boards:
-    """The boards of a game, (moves + 1, cells) int8, the empty one first; IllegalMoveError at the first illegal move."""
+    """The boards of a game, (moves + 1, cells) int8, the empty one first.
+
+    Raises ValueError for a number that is no cell, IllegalMoveError at the first illegal move.
+    """
     boards = np.zeros((len(cells) + 1, rules.cells), dtype=np.int8)
     for ply, cell in enumerate(cells):
-        check_move(boards[ply], cell, rules)
+        check_move(boards[ply], whole_number(cell, "a cell", 0, rules.cells - 1), rules)
         boards[ply + 1] = boards[ply]
         boards[ply + 1, cell] = 1 - 2 * (ply % 2)
     return boards
@@ -111,7 +114,7 @@ def check_move(board: Boards, cell: int, rules: Rules) -> None:
     """Raises IllegalMoveError, naming the board, who moves and what is legal, if `cell` is taken or the game is over."""
     text, side = board_text(board, rules), "X" if to_move(board) > 0 else "O"
     bits = rules.to_bits(board)
-    winner = next((name for name, marks in zip(SIDES, bits, strict=True) if rules.has_line(marks)), None)
+    winner = next((name for name, marks in zip(SIDES, bits, strict=True) if rules.has_line(int(marks))), None)
     if winner or not (board == 0).any():
         raise IllegalMoveError(f'the game is over on "{text}" ({f"{winner} has won" if winner else "a draw"}); start a new one')
     if board[cell] != 0:

@@ -13,7 +13,6 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,7 +80,7 @@ def make_opponent(spec: Any, rules: Rules) -> Policy:
         except ValueError:
             raise ValueError(f"the slip of an opponent must be a probability such as minimax-slip=0.1, got {name!r}") from None
         return MinimaxPolicy(rules, match[1] or "random", slip)
-    if isinstance(spec, os.PathLike) or os.sep in name or Path(name).exists():
+    if isinstance(spec, os.PathLike) or os.sep in name or os.path.exists(name):
         return load_policy(name, rules)
     raise unknown_name("opponent", name, (*NAMES, "minimax-slip=0.1", "the path of a saved run"))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -14,6 +16,8 @@ from tictactoe_env.rules import Boards, Rules
 
 Probs = NDArray[np.float64]
 SUM_TOLERANCE = 1e-5  # of a row of probabilities: float32 softmaxes stay within it
+SUM_ROUNDING = 1e-14  # of the same in float64: such rows are kept to the bit, so that a table of a table is the same table
+MAX_WEIGHT = 1e100  # of one opponent among several, so that the sum of weights is finite
 
 
 @runtime_checkable
@@ -80,15 +84,17 @@ class PredictPolicy:
         if shape not in shapes.values():
             raise ValueError(f"the model's observations have the shape {shape}, a board of {rules.rows}x{rules.cols} gives {shapes}")
         self.observation = next(name for name in OBSERVATIONS if shapes[name] == shape)
-        code = getattr(getattr(model.predict, "__func__", model.predict), "__code__", None)
-        self._takes_masks = code is not None and "action_masks" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        self._takes_masks = "action_masks" in inspect.signature(model.predict).parameters
 
     def probs(self, boards: Boards) -> Probs:
-        """1 on the predicted cell: (B, cells)."""
+        """1 on the predicted cell: (B, cells). ValueError if the model predicts no cell."""
         boards = np.asarray(boards, dtype=np.int8)
         masks = {"action_masks": boards == 0} if self._takes_masks else {}
-        actions = self.model.predict(observe(boards, self.rules, self.observation), deterministic=True, **masks)[0]
-        return one_hot(np.asarray(actions, dtype=np.intp).reshape(len(boards)), self.rules.cells)
+        actions = np.asarray(self.model.predict(observe(boards, self.rules, self.observation), deterministic=True, **masks)[0]).reshape(len(boards))
+        astray = actions[~np.isin(actions, np.arange(self.rules.cells))]
+        if len(astray):
+            raise ValueError(f"the model must predict cells, whole numbers from 0 to {self.rules.cells - 1}, got {astray[0]}")
+        return one_hot(actions.astype(np.intp), self.rules.cells)
 
 
 class Masked:
@@ -185,17 +191,18 @@ def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:
     if not np.isfinite(array).all() or (array < 0).any():
         raise ValueError("probabilities must be finite and not negative")
     sums = array.sum(axis=1, keepdims=True)
-    if (np.abs(sums - 1) > SUM_TOLERANCE).any():
-        worst = int(np.abs(sums - 1).argmax())
+    off = np.abs(sums - 1)
+    if (off > SUM_TOLERANCE).any():
+        worst = int(off.argmax())
         raise ValueError(f"probabilities must sum to 1 in each row, row {worst} sums to {sums[worst, 0]}")
-    array /= sums
+    np.divide(array, sums, out=array, where=off > SUM_ROUNDING)
     return array
 
 
 def checked_weights(weights: Sequence[float]) -> list[float]:
     """Weights scaled to sum to 1; ValueError if they are not finite, negative, or all zero."""
-    numbers = [float(weight) for weight in weights]
-    if not numbers or not all(np.isfinite(number) and number >= 0 for number in numbers) or sum(numbers) <= 0:
+    numbers = [float(weight) if isinstance(weight, Real) and 0 <= weight < MAX_WEIGHT else -1.0 for weight in weights]
+    if not numbers or min(numbers) < 0 or sum(numbers) <= 0:
         raise ValueError(f"weights must be finite, not negative and not all zero, got {list(weights)}")
     return [number / sum(numbers) for number in numbers]
 

@@ -116,7 +116,7 @@ class Positions:
         found = np.empty(len(boards), dtype=np.intp)
         for start in range(0, len(boards), CHUNK):
             part = boards[start : start + CHUNK]
-            if not np.isin(part, (-1, 0, 1)).all():
+            if len(part) and not (part.dtype.kind in "if" and part.min() >= -1 and part.max() <= 1 and (part == part.astype(np.int8)).all()):
                 raise ValueError("boards must hold only +1 (X), -1 (O) and 0 (free)")
             found[start : start + CHUNK] = self._row_of_code[np.where(part < 0, 2, part).astype(np.int64) @ self.powers]
         if (found < 0).any():

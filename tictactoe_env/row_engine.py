@@ -13,7 +13,7 @@ So every question about a state, and every move, is one look-up, for one game in
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from array import array
 from functools import lru_cache
 from typing import Any
 
@@ -180,8 +180,8 @@ class RowGame:
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         self.tables = tables = row_tables(rules, early_draw, observation)
-        self.rules, self._arguments = rules, (rules, early_draw, observation)
-        self._children, self._result = _lists(rules, early_draw, observation)
+        self.rules, self._cells, self._arguments = rules, rules.cells, (rules, early_draw, observation)
+        self._children, self._result, self._observations, self._legal = _lists(rules, early_draw, observation)
         self._playing, self._size = tables.playing, tables.size
 
     def __reduce__(self) -> Any:
@@ -191,34 +191,36 @@ class RowGame:
         """The state of an unfinished board (cells,), the learner having the mark `seat`."""
         return int(positions_of(self.rules).rows(board[None])[0]) + (0 if seat > 0 else self._size)
 
-    def play(self, state: int, cell: int) -> int:
-        """The state after the learner's move; a taken cell forfeits."""
-        return self._children[state][cell]
+    def advance(self, state: int, cell: int, replies: RowReply, uniforms: Uniforms) -> tuple[int, int]:
+        """The state after the learner's move and the opponent's reply, and how the game stands; a taken cell forfeits."""
+        state = self._children[state * self._cells + cell]
+        result = self._result[state]
+        if result != ONGOING:
+            return state, result
+        return self.reply(state, replies, uniforms)
 
     def prepare(self, policy: Policy) -> RowReply:
         """The opponent in the form that `reply` takes."""
         return RowReply(self.tables, policy)
 
-    def reply(self, state: int, replies: RowReply, rng: np.random.Generator) -> int:
-        """The state after the opponent's move."""
-        targets, thresholds = replies[state]
-        return targets[bisect_right(thresholds, rng.random())]
-
-    def result(self, state: int) -> int:
-        """How the game stands for the learner, ONGOING to OPPONENT_ILLEGAL of `rules`."""
-        return self._result[state]
+    def reply(self, state: int, replies: RowReply, uniforms: Uniforms) -> tuple[int, int]:
+        """The state after the opponent's move, drawn by a number in [0, 1), and how the game stands."""
+        try:
+            scaled = uniforms.pop() * replies.width[state]
+        except IndexError:
+            scaled = uniforms.draw() * replies.width[state]
+        column = int(scaled)
+        index = state * self._cells + column
+        state = replies.target[index] if replies.uniform or scaled - column < replies.accept[index] else replies.alias[index]
+        return state, self._result[state]
 
     def opponent_moves(self, state: int) -> bool:
         """Whether the game goes on and it is the opponent's turn."""
         return state < self._playing and bool(self.tables.opponent_moves[state])
 
-    def observe(self, state: int) -> NDArray[np.int8]:
-        """A fresh observation from the learner's seat, int8."""
-        return self.tables.observations[state].copy()
-
-    def legal(self, state: int) -> NDArray[np.int8]:
-        """A fresh mask (cells,) int8, 1 on free cells."""
-        return self.tables.legal[state].copy()
+    def view(self, state: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """A fresh observation from the learner's seat, and a fresh mask (cells,), 1 on free cells; int8."""
+        return self._observations[state].copy(), self._legal[state].copy()
 
     def board(self, state: int) -> Boards:
         """(cells,) int8."""
@@ -226,30 +228,32 @@ class RowGame:
 
 
 @lru_cache(maxsize=8)
-def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[list[list[int]], list[int]]:
+def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[Any, ...]:
+    """Children, results, observations and masks in the forms that answer one question fastest."""
     tables = row_tables(rules, early_draw, observation)
-    return tables.children.tolist(), tables.result.tolist()
+    return array("q", tables.children.tobytes()), tables.result.tobytes(), tables.observations, tables.legal
 
 
-class RowReply(dict[int, tuple[list[int], list[float]]]):
-    """The replies of one opponent: state -> (next states, upper ends of their shares of [0, 1)), found on first use."""
+class Uniforms(list[float]):
+    """Numbers in [0, 1) of a generator, drawn 256 at a time; `pop` is five times as cheap as `rng.random()`, until it is empty."""
+
+    def __init__(self, rng: np.random.Generator):
+        super().__init__()
+        self.rng = rng
+
+    def draw(self) -> float:
+        """The next number."""
+        if not self:
+            self.extend(self.rng.random(256).tolist())
+        return self.pop()
+
+
+class RowReply:
+    """The alias table of one opponent, as flat arrays of Python numbers."""
 
     def __init__(self, tables: RowTables, policy: Policy):
-        super().__init__()
-        self._probs, self._next = tables.replies(policy)
-
-    def __missing__(self, state: int) -> tuple[list[int], list[float]]:
-        cells = np.flatnonzero(self._probs[state])
-        ends = self._probs[state, cells].cumsum()
-        ends[-1] = 1.0
-        self[state] = found = (self._next[state, cells].tolist(), ends[:-1].tolist())
-        return found
-
-    def __reduce__(self) -> Any:
-        return (_restored, (self._probs, self._next))
-
-
-def _restored(probs: NDArray[np.float64], next_states: States) -> RowReply:
-    reply = RowReply.__new__(RowReply)
-    reply._probs, reply._next = probs, next_states
-    return reply
+        width, target, accept, alias = _alias_table(tables, policy)
+        self.width = width.astype(np.int8).tobytes()
+        self.target, self.alias = array("q", target.tobytes()), array("q", alias.tobytes())
+        self.accept = array("d", accept.tobytes())
+        self.uniform = bool((accept >= 1).all())

@@ -12,7 +12,6 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from tictactoe_env import render
 from tictactoe_env.config import RENDER_MODES, RESET_OPTIONS, Config, checked_seed, last_move, seat_of
 from tictactoe_env.env import observation_space
 from tictactoe_env.errors import unknown_name, whole_number
@@ -255,6 +254,8 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         if self.render_mode is None:
             gym.logger.warn('render() does nothing without a render mode: give render_mode="ansi" or "rgb_array"')
             return None
+        from tictactoe_env import render  # only those who look at the boards pay for it
+
         draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
         games = self._games
         rows = zip(games.boards(self._before), self.boards, games.seats(self._states), strict=True)
