@@ -1,1 +1,7 @@
 """Agents trained on, or written for, `tictactoe_env`; used from a clone of the repository."""
+
+TRAINABLE = {
+    "maskable_ppo": "MaskablePPO of sb3-contrib: one network's policy and value for both sides, on masked moves",
+    "dqn": "DQN of Stable-Baselines3 with masks and double Q-learning: one network's values for both sides",
+}
+"""What `train.py` can train, with a sentence each; the page of an agent is `agents/<name>.py`."""

@@ -6,7 +6,6 @@ report says whether to stop. The figures choose when to stop and which checkpoin
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -16,7 +15,14 @@ from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 
 UNTIL = ("steps", "unbeatable", "optimal")
-Save = Callable[[Path], None]  # writes everything that is needed to go on into a folder
+
+
+class Save(Protocol):
+    """Writes the trainer into a folder."""
+
+    def __call__(self, folder: Path, everything: bool = True) -> None:
+        """The model alone, or everything that is needed to go on bit for bit."""
+        ...
 
 
 @dataclass(frozen=True)

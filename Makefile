@@ -1,0 +1,56 @@
+# make train   set up .venv, train the default agent, print its certificate
+# make test    set up .venv, run the tests
+# make check   ruff, types, tests: what to run before a commit
+# make slow    learning and large boards; make bench, make bench-learning: speeds and learning results, as tables
+# make wheel   build the package and look at what is inside
+
+PYTHON ?= python3
+BIN := .venv/bin
+ARGS ?=
+
+.PHONY: train test check lint types slow bench bench-learning wheel clean
+.DEFAULT_GOAL := test
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/train.installed: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[train]"
+	@touch $@
+
+.venv/test.installed: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	@touch $@ .venv/train.installed
+
+train: .venv/train.installed
+	$(BIN)/python train.py maskable_ppo --until optimal $(ARGS)
+
+test: .venv/test.installed
+	$(BIN)/python -m pytest $(ARGS)
+
+check: lint types test
+
+lint: .venv/test.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/test.installed
+	$(BIN)/mypy
+
+slow: .venv/test.installed
+	$(BIN)/python -m pytest -m slow $(ARGS)
+
+bench: .venv/train.installed
+	$(BIN)/python benchmarks/speed.py $(ARGS)
+
+bench-learning: .venv/train.installed
+	$(BIN)/python benchmarks/learning.py $(ARGS)
+
+wheel: .venv/test.installed
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents --toplevel tictactoe_env dist/*.whl
+
+clean:
+	rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,38 @@
+"""Pictures of runs, drawn with matplotlib into PNG files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agents.files import write_file
+from tictactoe_env.match import limits
+from tictactoe_env.rules import Rules
+
+COLOURS = {"win": "#0072b2", "draw": "#999999", "loss": "#d55e00"}  # Okabe and Ito's, told apart by the colour-blind
+
+
+def growth(rows: Sequence[dict[str, Any]], rules: Rules, path: Path, title: str) -> None:
+    """Wins, draws and losses against random over the steps, one panel a side, with the limit of wins as a line."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    steps = [row["steps"] / 1000 for row in rows]
+    for number, side in enumerate("xo"):
+        axes = figure.add_subplot(1, 2, number + 1)
+        for name, colour in COLOURS.items():
+            axes.plot(steps, [100 * row[f"{side}_{name}"] for row in rows], color=colour, label=f"{name} {100 * rows[-1][f'{side}_{name}']:.2f} %")
+        limit = limits(rules)[side.upper()]
+        if limit is not None:
+            axes.axhline(100 * limit.win, color="black", linestyle=":", linewidth=1, label=f"most wins without a loss {100 * limit.win:.2f} %")
+        safe = [row["steps"] / 1000 for row in rows if row[f"unbeatable_{side}"]]
+        if safe:
+            axes.axvline(safe[0], color="#009e73", linestyle="--", linewidth=1, label=f"unbeatable first at {safe[0]:,.0f} thousand")
+        axes.set(xlabel="environment steps, thousands", ylabel="per cent of games against random, exact", title=f"as {side.upper()}", ylim=(-2, 102))
+        axes.legend(loc="center right", fontsize=8)
+        axes.grid(alpha=0.3)
+    figure.suptitle(title)
+    write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))

@@ -1,0 +1,235 @@
+"""A run: the folder that a training writes, and what is shown of it while it lasts.
+
+runs/dqn-0/
+    config.json         agent, configuration, versions
+    metrics.csv         exact figures over the steps
+    events.out...       the same and the trainer's losses, for TensorBoard
+    model.safetensors   the best checkpoint so far (model.json beside it holds its sha256)
+    certificate.json    what is proven of it
+    growth.png          wins, draws and losses over the steps, with the limits
+    checkpoint/         all that is needed to go on, bit for bit
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import signal
+import time
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from agents.files import read_json, write_file, write_json
+from agents.training import Figures, Save, judge
+from tictactoe_env.certificate import FILE, certify, versions, write
+from tictactoe_env.match import Result
+from tictactoe_env.policy import TabularPolicy
+
+CHECKPOINT_SECONDS = 30  # between two checkpoints; a kill loses at most this much
+PLAIN_SECONDS = 2  # between two lines where the output is no terminal
+COLUMNS = (
+    "steps",
+    "seconds",
+    *(f"{side}_{name}" for side in ("x", "o") for name in ("win", "draw", "loss", "illegal")),
+    "unbeatable_x",
+    "unbeatable_o",
+    "optimal",
+)
+
+
+class Run:
+    """The report of a training: judges, shows, writes, and says when to stop. Use it as a context.
+
+    until: "steps", "unbeatable" or "optimal". goal: the steps at which the trainer ends by itself, for the progress bar.
+    Ctrl-C asks the training to stop at the next judgement, where its state is saved; a second one ends it at once.
+    """
+
+    def __init__(self, folder: Path, agent: str, config: Any, until: str, console: Console | None = None):
+        self.folder, self.agent, self.config, self.until = folder, agent, config, until
+        self.console = console or Console()
+        self.rows: list[dict[str, Any]] = []
+        self.best: tuple[Figures, int, float, TabularPolicy] | None = None
+        self.interrupted = False
+        self.first_reached: dict[str, tuple[int, float]] = {}
+        self._earlier_seconds = 0.0
+
+    # --- the folder ----------------------------------------------------------------------------------------------
+
+    @property
+    def checkpoint(self) -> Path:
+        """The folder to go on from."""
+        return self.folder / "checkpoint"
+
+    def start(self) -> None:
+        """Create the folder; ValueError if it holds something already."""
+        if self.folder.exists() and any(self.folder.iterdir()):
+            raise ValueError(f"{self.folder} is not empty: give another --out, or go on with --resume {self.folder}")
+        write_json(self.folder / "config.json", {"agent": self.agent, "config": asdict(self.config), "versions": versions()})
+
+    def resume(self) -> None:
+        """Read back what the run has reached up to its checkpoint."""
+        if not self.checkpoint.exists():
+            raise FileNotFoundError(f"{self.folder} has no checkpoint to go on from: train anew with another --out")
+        steps = int(read_json(self.checkpoint / "progress.json")["steps"])
+        with open(self.folder / "metrics.csv", encoding="utf-8", newline="") as file:
+            self.rows = [row for row in map(_parsed, csv.DictReader(file)) if row["steps"] <= steps]
+        if self.rows:
+            self._earlier_seconds = self.rows[-1]["seconds"]
+        for row in self.rows:
+            figures = _figures(row)
+            self._note_first(figures, row["steps"], row["seconds"])
+        write_json(self.folder / "config.json", {"agent": self.agent, "config": asdict(self.config), "versions": versions()})
+
+    # --- the context -----------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Run:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._began = self._last_checkpoint = time.monotonic()
+        self._last_line = 0.0
+        self._board = SummaryWriter(str(self.folder))
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:,}/{task.total:,} steps"),
+            TimeElapsedColumn(),
+            console=self.console,
+        )
+        self._task = self._bar.add_task(self.agent, total=self.config.steps, completed=self.rows[-1]["steps"] if self.rows else 0)
+        self._live = Live(Group(self._bar, Text("")), console=self.console, refresh_per_second=8) if self.console.is_terminal else None
+        if self._live:
+            self._live.start()
+        with suppress(ValueError):  # outside the main thread signals cannot be caught
+            self._old_handler = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if hasattr(self, "_old_handler"):
+            signal.signal(signal.SIGINT, self._old_handler)
+        if self._live:
+            self._live.stop()
+        self._board.close()
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+        self.console.print("stopping at the next judgement, where the state is saved (Ctrl-C again ends at once)")
+
+    # --- the report --------------------------------------------------------------------------------------------------
+
+    def __call__(self, steps: int, policy: TabularPolicy, save: Save) -> bool:
+        """Judge, note and show; True if the goal is reached or the user asked to stop."""
+        figures = judge(policy)
+        seconds = self._earlier_seconds + time.monotonic() - self._began
+        self.rows.append(_row(steps, seconds, figures))
+        self._note_first(figures, steps, seconds)
+        if self.best is None or figures.rank > self.best[0].rank:
+            self.best = (figures, steps, seconds, policy)
+            save(self.folder, False)
+        for name, value in self.rows[-1].items():
+            if name != "steps":
+                self._board.add_scalar(f"exact/{name}", float(value), steps)
+        stop = figures.reached(self.until) or self.interrupted
+        if stop or time.monotonic() - self._last_checkpoint > CHECKPOINT_SECONDS or steps >= self.config.steps:
+            self._write_checkpoint(steps, save)
+        self._show(steps, seconds, figures)
+        return stop
+
+    def _note_first(self, figures: Figures, steps: int, seconds: float) -> None:
+        for goal in ("unbeatable", "optimal"):
+            if figures.reached(goal):
+                self.first_reached.setdefault(goal, (steps, seconds))
+
+    def _write_checkpoint(self, steps: int, save: Save) -> None:
+        save(self.checkpoint, True)
+        write_json(self.checkpoint / "progress.json", {"steps": steps})
+        self._write_metrics()
+        self._last_checkpoint = time.monotonic()
+
+    def _write_metrics(self) -> None:
+        text = io.StringIO()
+        writer = csv.DictWriter(text, COLUMNS)
+        writer.writeheader()
+        writer.writerows(self.rows)
+        write_file(self.folder / "metrics.csv", lambda file: file.write(text.getvalue().encode()))
+
+    def _show(self, steps: int, seconds: float, figures: Figures) -> None:
+        speed = steps / seconds if seconds > 0 else 0.0
+        line = f"{speed:,.0f} steps/s   against random, exact:  {describe(figures)}"
+        if self._live:
+            self._bar.update(self._task, completed=steps)
+            self._live.update(Group(self._bar, Text(line)))
+        elif time.monotonic() - self._last_line > PLAIN_SECONDS or figures.reached(self.until):
+            self._last_line = time.monotonic()
+            self.console.print(f"{steps:>10,} steps {seconds:6.1f} s   {line}", highlight=False, soft_wrap=True)
+
+    # --- the end -------------------------------------------------------------------------------------------------------
+
+    def finish(self) -> dict[str, Any]:
+        """Write metrics, certificate and plot of the best checkpoint; the certificate."""
+        from agents.plots import growth
+
+        if self.best is None:
+            raise ValueError("nothing was judged yet: train for at least one judgement")
+        _, steps, seconds, policy = self.best
+        self._write_metrics()
+        content = certify(
+            policy,
+            self.agent,
+            seed=self.config.seed,
+            config=asdict(self.config),
+            training={
+                "steps": self.rows[-1]["steps"],
+                "seconds": round(self.rows[-1]["seconds"], 3),
+                "best_at": {"steps": steps, "seconds": round(seconds, 3)},
+                **{f"first_{goal}": {"steps": at[0], "seconds": round(at[1], 3)} for goal, at in self.first_reached.items()},
+            },
+        )
+        write(content, self.folder / FILE)
+        growth(self.rows, policy.rules, self.folder / "growth.png", f"{self.agent}, seed {self.config.seed}")
+        return content
+
+    def keep_best_of(self, certificate: dict[str, Any], policy: TabularPolicy) -> None:
+        """Take the earlier best of a resumed run over, so that only something better replaces it."""
+        at = certificate["training"]["best_at"]
+        self.best = (judge(policy), at["steps"], at["seconds"], policy)
+
+
+def describe(figures: Figures) -> str:
+    """Wins, draws and losses of both sides in per cent, and what is proven."""
+    sides = (("X", figures.x, figures.unbeatable_x), ("O", figures.o, figures.unbeatable_o))
+    text = "   ".join(f"{side} {percent(result)}{' unbeatable' if safe else ''}" for side, result, safe in sides)
+    return text + ("   at both limits" if figures.optimal else "")
+
+
+def percent(result: Result) -> str:
+    """Win, draw and loss in per cent, such as "98.96/1.04/0.00"."""
+    return "/".join(f"{100 * rate:.2f}" for rate in (result.win, result.draw, result.loss))
+
+
+def _row(steps: int, seconds: float, figures: Figures) -> dict[str, Any]:
+    rates = {
+        f"{side}_{name}": getattr(result, name)
+        for side, result in (("x", figures.x), ("o", figures.o))
+        for name in ("win", "draw", "loss", "illegal")
+    }
+    proven = {"unbeatable_x": figures.unbeatable_x, "unbeatable_o": figures.unbeatable_o, "optimal": figures.optimal}
+    return {"steps": steps, "seconds": round(seconds, 3), **rates, **{name: int(value) for name, value in proven.items()}}
+
+
+def _parsed(row: dict[str, str]) -> dict[str, Any]:
+    return {name: int(value) if name in ("steps", "unbeatable_x", "unbeatable_o", "optimal") else float(value) for name, value in row.items()}
+
+
+def _figures(row: dict[str, Any]) -> Figures:
+    x, o = (Result(*(row[f"{side}_{name}"] for name in ("win", "draw", "loss", "illegal"))) for side in ("x", "o"))
+    return Figures(x, o, bool(row["unbeatable_x"]), bool(row["unbeatable_o"]), bool(row["optimal"]))
