@@ -118,12 +118,7 @@ class Config:
 
     def _check_going(self, board: Boards, what: str) -> None:
         x, o = (int(bits) for bits in self.rules.to_bits(board))
-        if (
-            self.rules.has_line(x)
-            or self.rules.has_line(o)
-            or self.rules.is_full(x, o)
-            or (self.early_draw and self.rules.is_dead(x, o))
-        ):
+        if self.rules.has_line(x) or self.rules.has_line(o) or self.rules.is_full(x, o) or (self.early_draw and self.rules.is_dead(x, o)):
             raise ValueError(f'{what} leaves a finished game, "{board_text(board, self.rules)}": give one with a move to make')
 
     @cached_property

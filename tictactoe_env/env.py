@@ -14,14 +14,13 @@ from tictactoe_env.config import RENDER_MODES, Config, checked_seed, last_move, 
 from tictactoe_env.errors import whole_number
 from tictactoe_env.notation import SIDES, check_move
 from tictactoe_env.opponents import make_pool
-from tictactoe_env.row_engine import Uniforms
+from tictactoe_env.policy import Uniforms
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOMES, Boards
-
 
 NO_OPTIONS: Mapping[str, Any] = {}
 
 
-class TicTacToeEnv(gym.Env[NDArray[np.int8], int]):
+class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     """Tic-tac-toe, and any m,n,k-game, against an opponent that the environment moves for.
 
     ## Description
@@ -86,7 +85,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], int]):
 
     ## Version history
     * v0: initial version
-    """
+    """  # noqa: E501 (the table of arguments)
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2}
 
@@ -117,7 +116,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], int]):
         self._uniforms = Uniforms(self.np_random)
         self._going = self._closed = False
         self._games_begun = 0
-        starts = {side: self._game.start(config.start_board, seat_of(side)) for side in SIDES}
+        starts: dict[str, Any] = {side: self._game.start(config.start_board, seat_of(side)) for side in SIDES}
         self._starts = {side: (state, self._game.opponent_moves(state)) for side, state in starts.items()}
         self.set_opponent(opponent)
 
@@ -159,7 +158,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], int]):
 
     def _start(self, given: Mapping[str, Any]) -> tuple[Any, bool]:
         """The state that a new game starts from, and whether the opponent is to move; sets the learner's side."""
-        side = given["side"] if "side" in given else self.config.side
+        side = given.get("side", self.config.side)
         drawn = side == "random"
         if drawn:
             side = "X" if self._uniforms.draw() < 0.5 else "O"
@@ -176,7 +175,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], int]):
         state = self._game.start(board, seat)
         return state, self._game.opponent_moves(state)
 
-    def step(self, action: int) -> tuple[NDArray[np.int8], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[NDArray[np.int8], float, bool, bool, dict[str, Any]]:
         """Mark a cell, and let the opponent answer."""
         if not self._going:
             self._refuse_step()
@@ -235,9 +234,8 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], int]):
         self._closed, self._going, self._state = True, False, None
 
 
-def observation_space(config: Config) -> gym.spaces.Box:
+def observation_space(config: Config) -> Any:
     """The space of one observation."""
     if config.observation == "planes":
         return gym.spaces.Box(0, 1, (2, config.rows, config.cols), np.int8)
     return gym.spaces.Box(-1, 1, (config.rows, config.cols), np.int8)
-

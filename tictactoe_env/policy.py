@@ -160,7 +160,7 @@ def one_hot(cells: NDArray[np.intp], count: int) -> Probs:
 def as_policy(player: Any, rules: Rules) -> Policy:
     """`player` itself if it has `probs`, wrapped if it has `predict`; ValueError otherwise."""
     if callable(getattr(player, "probs", None)):
-        return player  # type: ignore[no-any-return]
+        return player
     if callable(getattr(player, "predict", None)):
         return PredictPolicy(player, rules)
     raise ValueError(
@@ -181,6 +181,20 @@ def sample(probs: Probs, rng: np.random.Generator) -> NDArray[np.intp]:
     """One cell (B,) drawn from each row of probabilities (B, cells)."""
     total = probs.cumsum(axis=1)
     return (total <= rng.random(len(probs))[:, None] * total[:, -1:]).sum(axis=1)
+
+
+class Uniforms(list[float]):
+    """Numbers in [0, 1) of a generator, drawn 256 at a time; `pop` is five times as cheap as `rng.random()`, until it is empty."""
+
+    def __init__(self, rng: np.random.Generator):
+        super().__init__()
+        self.rng = rng
+
+    def draw(self) -> float:
+        """The next number."""
+        if not self:
+            self.extend(self.rng.random(256).tolist())
+        return self.pop()
 
 
 def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:

@@ -104,7 +104,7 @@ class Positions:
         dead: NDArray[np.bool_] = self.rules.is_dead(*self._bits(self.codes))
         return dead
 
-    def bits(self, rows: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    def bits(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """X's and O's bitboards of some rows: (B,) uint64 each."""
         return self._bits(self.codes[rows])
 

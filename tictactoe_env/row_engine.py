@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import Policy, tabulate
+from tictactoe_env.policy import Policy, Uniforms, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules
 
@@ -80,8 +80,8 @@ class RowGames:
         return positions_of(self.rules).rows(boards) + np.where(seats > 0, 0, self.tables.size)
 
     def play(self, states: States, cells: NDArray[np.intp]) -> States:
-        """States after the learner's moves; a taken cell forfeits."""
-        return self._children.take(states * self.cells + cells)
+        """States after the learner's moves; a taken cell forfeits. A game that is over leads to a state of no meaning."""
+        return self._children.take(states * self.cells + cells, mode="clip")  # forfeited states are beyond the end
 
     def prepare(self, policies: list[Policy]) -> RowReplies:
         """The opponents in the form that `reply` takes."""
@@ -232,20 +232,6 @@ def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[Any, ...]:
     """Children, results, observations and masks in the forms that answer one question fastest."""
     tables = row_tables(rules, early_draw, observation)
     return array("q", tables.children.tobytes()), tables.result.tobytes(), tables.observations, tables.legal
-
-
-class Uniforms(list[float]):
-    """Numbers in [0, 1) of a generator, drawn 256 at a time; `pop` is five times as cheap as `rng.random()`, until it is empty."""
-
-    def __init__(self, rng: np.random.Generator):
-        super().__init__()
-        self.rng = rng
-
-    def draw(self) -> float:
-        """The next number."""
-        if not self:
-            self.extend(self.rng.random(256).tolist())
-        return self.pop()
 
 
 class RowReply:

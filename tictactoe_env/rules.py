@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from tictactoe_env.errors import whole_number
 
 MAX_BITS = 64  # of a bitboard, padding column included: 7x8 is the largest board that is nearly square
 
-Bits = TypeVar("Bits", int, NDArray[np.uint64])
+Bits = Any  # one bitboard as an int, or a batch as uint64 (B,)
 Boards = NDArray[np.int8]
 
 
@@ -126,8 +126,14 @@ class Rules:
 
     def to_boards(self, x: NDArray[np.uint64], o: NDArray[np.uint64]) -> Boards:
         """Boards (B, cells) int8, +1 X, -1 O, 0 free, of bitboards (B,) uint64."""
-        bits = np.array(self.cell_bits, dtype=np.uint64)
-        return ((x[..., None] & bits) != 0).astype(np.int8) - ((o[..., None] & bits) != 0).astype(np.int8)
+        return self.to_cells(x) - self.to_cells(o)
+
+    def to_cells(self, marks: NDArray[np.uint64]) -> Boards:
+        """1 on the cells that are set, else 0: (B, cells) int8 of bitboards (B,) uint64."""
+        as_bytes = np.ascontiguousarray(marks, dtype="<u8")[..., None].view(np.uint8)
+        bits = np.unpackbits(as_bytes, axis=-1, count=self.rows * (self.cols + 1), bitorder="little")
+        grid = bits.reshape(*marks.shape, self.rows, self.cols + 1)[..., : self.cols]
+        return grid.reshape(*marks.shape, self.cells).view(np.int8)
 
     def winning_cells(self, board: Boards) -> tuple[int, ...]:
         """The cells of all complete lines on one board (cells,), in order; empty if nobody has won."""

@@ -44,7 +44,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     Arrays with one row a game: `action_mask` int8 `(num_envs, cells)`, `side`; where a game ended (in SAME_STEP inside
     `final_info`) also `outcome` and `illegal_move`. Beside each key `k` stands `_k`, bool `(num_envs,)`: the rows that count.
     `final_obs` is one array `(num_envs, ...)`, its other rows zero.
-    """
+    """  # noqa: E501 (the table of modes)
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2, "autoreset_mode": AutoresetMode.SAME_STEP}
 
@@ -101,14 +101,13 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         given = self.config.options(options, (*RESET_OPTIONS, "reset_mask"))
         mask = self._reset_mask(given.get("reset_mask"))
         option_pool = make_pool(given["opponent"], self.rules) if "opponent" in given else None
+        extra = (*(() if mask.all() else self._extra), *(option_pool.policies if option_pool else ()))
+        if option_pool is not None or len(extra) != len(self._extra):
+            self._replies = self._games.prepare([*self._pool.policies, *extra])
+        self._extra = extra
         super().reset(seed=seed)
-        if mask.all():
-            self._extra = ()
-            if seed is not None:
-                self._begun[:] = 0
-        if option_pool is not None or mask.all():
-            self._extra = (*self._extra, *(option_pool.policies if option_pool else ()))
-            self._replies = self._games.prepare([*self._pool.policies, *self._extra])
+        if mask.all() and seed is not None:
+            self._begun[:] = 0
         if self._states is None:
             self._states = self._games.start(np.zeros((self.num_envs, self.rules.cells), dtype=np.int8), np.ones(self.num_envs, dtype=np.int8))
             self._before = self._states.copy()
@@ -161,7 +160,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
             raise ResetNeeded("step was called before reset: call reset() to start the games")
         cells = self._cells(actions)
         mode, games, before = self.autoreset_mode, self._games, self._states
-        waiting = np.flatnonzero(self._over) if mode is not AutoresetMode.SAME_STEP else ()
+        waiting = np.flatnonzero(self._over)  # none in SAME_STEP
         if len(waiting) and mode is AutoresetMode.DISABLED:
             raise ResetNeeded(f'the games {waiting.tolist()} are over: reset(options={{"reset_mask": ...}}) starts their next ones')
         after = games.play(before, cells)

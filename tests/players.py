@@ -1,0 +1,58 @@
+"""Opponents for tests: arbitrary but fixed, the same on every board and in every batch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tictactoe_env.policy import one_hot, tabulate
+from tictactoe_env.positions import positions_of
+
+
+class FixedPlayer:
+    """Always the same legal move on a board, chosen by an integer hash of it; on boards of any size."""
+
+    def __init__(self, seed: int):
+        self.seed = seed
+
+    def probs(self, boards):
+        boards = np.asarray(boards).astype(np.int64)
+        cells = boards.shape[1]
+        weights = np.random.default_rng(self.seed).integers(1, 1 << 20, size=(cells, cells))
+        scores = (boards + 2) @ weights % 1009
+        return one_hot(np.where(boards == 0, scores, -1).argmax(axis=1), cells)
+
+
+class CellPlayer:
+    """Always the same cell, free or not."""
+
+    def __init__(self, cell: int):
+        self.cell = cell
+
+    def probs(self, boards):
+        return one_hot(np.full(len(boards), self.cell), np.asarray(boards).shape[1])
+
+
+class Stubborn:
+    """Half its probability on cell 0, free or not, the rest on the free cells."""
+
+    def probs(self, boards):
+        free = np.asarray(boards) == 0
+        return 0.5 * free / free.sum(axis=1, keepdims=True) + 0.5 * one_hot(np.zeros(len(free), dtype=int), free.shape[1])
+
+
+def fixed_table(rules, seed=0):
+    """`FixedPlayer` as a table."""
+    return tabulate(FixedPlayer(seed), rules)
+
+
+def random_probs(rules, rng, spread=1.0, illegal=True):
+    """A random stochastic table (U, cells) with zeros; with probability on taken cells too if `illegal`."""
+    boards = positions_of(rules).boards[positions_of(rules).unfinished]
+    probs = rng.gamma(spread, size=boards.shape) * (rng.random(boards.shape) < 0.6)
+    if not illegal:
+        probs *= boards == 0
+    probs[probs.sum(axis=1) == 0] = 0
+    first_free = (boards == 0).argmax(axis=1)
+    empty = probs.sum(axis=1) == 0
+    probs[empty] = one_hot(first_free[empty], rules.cells)
+    return probs / probs.sum(axis=1, keepdims=True)

@@ -1,0 +1,334 @@
+"""agents/dqn.py: what its network can and cannot see, that it is reproducible to the bit, and that it learns (slow)."""
+
+import json
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from agents import dqn  # noqa: E402
+from agents.files import DamagedFileError  # noqa: E402
+from agents.training import judge, silent  # noqa: E402
+from tictactoe_env.observation import observe  # noqa: E402
+from tictactoe_env.positions import positions_of  # noqa: E402
+from tictactoe_env.rules import Rules  # noqa: E402
+
+RULES = Rules()
+LOWEST = torch.finfo(torch.float32).min
+SMALL = dqn.Config(
+    steps=1_024, num_envs=32, hidden=(16,), batch_size=64, buffer_size=512, learning_starts=64, judge_every=256, snapshot_every=128, snapshots=3
+)
+
+
+@pytest.fixture(scope="module")
+def boards():
+    positions = positions_of(RULES)
+    return positions.boards[positions.unfinished]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return dqn.build(SMALL)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A small run with a pool of everything, saved at its last judgement: (config, table, folder)."""
+    config, folder = replace(SMALL, opponents="random:0.5,minimax:0.25,self:0.25"), tmp_path_factory.mktemp("run")
+    return config, dqn.train(config, saving(folder)), folder
+
+
+def saving(folder):
+    def report(steps, policy, save):
+        save(folder)
+        return False
+
+    return report
+
+
+# --- configuration -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"steps": 0}, "steps must be a whole number of at least 1, got 0"),
+        ({"seed": -1}, "seed must be"),
+        ({"num_envs": True}, "num_envs must be"),
+        ({"buffer_size": 10}, "buffer_size must be a whole number of at least 256, got 10"),
+        ({"epsilon": 1.5}, "epsilon must be a probability"),
+        ({"epsilon_end": float("nan")}, "epsilon_end must be a probability"),
+        ({"learning_rate": 0.0}, "learning_rate must be a number above 0"),
+        ({"average": 1.1}, "average must be a number above 0 and at most 1"),
+        ({"loss_penalty": -1.0}, "loss_penalty must be"),
+        ({"activation": "rellu"}, "did you mean 'relu'"),
+        ({"hidden": (64, 0)}, "each of hidden must be"),
+        ({"opponents": "minmax"}, "did you mean 'minimax'"),
+        ({"k": 4}, "k must be at most"),
+    ],
+)
+def test_a_bad_configuration_is_refused_with_a_reason(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        dqn.Config(**wrong)
+
+
+# --- the network ---------------------------------------------------------------------------------------------------------
+
+
+def test_boards_that_are_images_of_each_other_have_images_of_the_same_values(model, boards):
+    with torch.no_grad():
+        values = model.q_net(torch.as_tensor(observe(boards, RULES)))
+        for permutation in positions_of(RULES).symmetries:
+            turned = model.q_net(torch.as_tensor(observe(boards[:, permutation], RULES)))
+            torch.testing.assert_close(turned, values[:, permutation], rtol=0, atol=1e-6)
+
+
+def test_the_empty_board_has_three_values_and_without_symmetry_nine(model):
+    empty = torch.zeros(1, 2, 3, 3, dtype=torch.int8)
+    with torch.no_grad():
+        assert len(set(model.q_net(empty)[0].tolist())) == 3
+        assert len(set(dqn.build(replace(SMALL, symmetry=False)).q_net(empty)[0].tolist())) == 9
+
+
+def test_a_board_that_is_not_square_has_the_symmetries_of_its_shape():
+    model = dqn.build(replace(SMALL, rows=2, cols=4, k=3))
+    with torch.no_grad():
+        values = model.q_net(torch.zeros(1, 2, 2, 4, dtype=torch.int8))[0].tolist()
+    assert values[0] == values[3] == values[4] == values[7]
+    assert len(set(values)) == 2
+
+
+def test_occupied_cells_have_the_lowest_value_and_are_never_chosen(model, boards):
+    observations = observe(boards, RULES)
+    with torch.no_grad():
+        values = model.q_net(torch.as_tensor(observations)).numpy()
+    assert ((values == LOWEST) == (boards != 0)).all()
+    chosen, _ = model.predict(observations, deterministic=True)
+    assert (boards[np.arange(len(boards)), chosen] == 0).all()
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
+def test_exploration_moves_to_free_cells_only_and_tosses_a_coin_for_each_game(model, boards, epsilon):
+    model.exploration_rate, observations = epsilon, observe(boards, RULES)
+    greedy, _ = model.predict(observations, deterministic=True)
+    chosen, _ = model.predict(observations)
+    assert (boards[np.arange(len(boards)), chosen] == 0).all()
+    free = (boards == 0).sum(axis=1)
+    expected = epsilon * (1 - 1 / free).sum()  # how many random moves are not the greedy one
+    assert abs((chosen != greedy).sum() - expected) <= 4 * np.sqrt(len(boards) / 4)
+    if epsilon == 0:
+        assert (chosen == greedy).all()
+
+
+def test_a_single_board_is_answered_by_a_single_move(model):
+    model.exploration_rate = 0.5
+    observation = np.zeros((2, 3, 3), dtype=np.int8)
+    for deterministic in (True, False):
+        action, _ = model.predict(observation, deterministic=deterministic)
+        assert np.shape(action) == ()
+        assert 0 <= int(action) < 9
+
+
+def test_the_target_takes_the_value_of_the_move_that_the_network_would_choose(monkeypatch):
+    """One update with the loss watched: r + (1 - done) * average(next)[argmax network(next)], never an occupied cell's."""
+    model = dqn.build(SMALL)
+    with torch.no_grad():
+        for parameter in model.q_net_target.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
+    seen = {}
+
+    def watched(values, target):
+        seen["target"] = target
+        return torch.nn.functional.l1_loss(values, target)
+
+    monkeypatch.setattr(dqn.functional, "mse_loss", watched)
+    model.learn(256)
+    model.replay_buffer.rng = np.random.default_rng(7)
+    moves = model.replay_buffer.sample(64)
+    with torch.no_grad():
+        best = model.q_net(moves.next_observations).argmax(dim=1, keepdim=True)
+        following = model.q_net_target(moves.next_observations).gather(1, best)
+    model.replay_buffer.rng = np.random.default_rng(7)
+    model.train(1, 64)
+    expected = torch.where(moves.dones > 0, moves.rewards, following)
+    torch.testing.assert_close(seen["target"], expected)
+    assert seen["target"].abs().max() < 100
+    assert set(moves.rewards[moves.dones > 0].tolist()) <= {1.0, 0.0, -2.0}
+    assert (moves.rewards[moves.dones == 0] == 0).all()
+
+
+# --- the same bytes --------------------------------------------------------------------------------------------------------
+
+
+def weights(folder):
+    return (folder / "model.safetensors").read_bytes(), (folder / "state.safetensors").read_bytes()
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path):
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        torch.manual_seed(hash(name) % 1000)  # what others do with the global generators does not matter
+        np.random.seed(hash(name) % 1000)  # noqa: NPY002
+        dqn.train(replace(SMALL, seed=seed, opponents="random:1,self:1"), saving(tmp_path / name))
+    assert weights(tmp_path / "a") == weights(tmp_path / "b")
+    assert weights(tmp_path / "a")[0] != weights(tmp_path / "c")[0]
+
+
+def test_training_leaves_the_global_generators_alone():
+    torch.manual_seed(5)
+    np.random.seed(5)  # noqa: NPY002
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    dqn.train(replace(SMALL, steps=256), silent())
+    assert torch.equal(before[0], torch.get_rng_state())
+    assert (before[1] == np.random.get_state()[1]).all()  # noqa: NPY002
+
+
+@pytest.mark.parametrize("opponents", ["minimax-slip=0.8", "random:0.5,minimax:0.25,self:0.25", "self:1"])
+def test_a_run_that_was_interrupted_goes_on_bit_by_bit(tmp_path, opponents):
+    config = replace(SMALL, opponents=opponents)
+    whole = dqn.train(config, saving(tmp_path / "whole"))
+    dqn.train(replace(config, steps=512), saving(tmp_path / "half"))
+    rest = dqn.train(config, saving(tmp_path / "rest"), resume=tmp_path / "half")
+    assert (whole.table == rest.table).all()
+    assert (whole.values == rest.values).all()
+    assert weights(tmp_path / "whole") == weights(tmp_path / "rest")
+
+
+def test_a_run_goes_on_from_a_checkpoint_in_its_middle(tmp_path):
+    """Saved by a report that does not stop: the copy frozen at the same step must not be frozen again."""
+    config = replace(SMALL, opponents="self:1")
+
+    def report(steps, policy, save):
+        save(tmp_path / str(steps))
+        return False
+
+    dqn.train(config, report)
+    dqn.train(config, saving(tmp_path / "rest"), resume=tmp_path / "512")
+    assert weights(tmp_path / str(config.steps)) == weights(tmp_path / "rest")
+
+
+def test_only_the_number_of_steps_may_change_when_a_run_goes_on(run):
+    config, _, folder = run
+    with pytest.raises(ValueError, match="another batch_size, seed"):
+        dqn.train(replace(config, seed=5, batch_size=32), silent(), resume=folder)
+
+
+def test_a_report_stops_the_training_and_its_table_is_the_result():
+    seen = []
+
+    def report(steps, policy, save):
+        seen.append((steps, policy))
+        return len(seen) == 2
+
+    table = dqn.train(SMALL, report)
+    assert [steps for steps, _ in seen] == [256, 512]
+    assert table is seen[-1][1]
+
+
+def test_self_play_begins_with_the_untrained_network_and_never_plays_at_random(tmp_path):
+    """Each frozen copy moves by its table, but for the exploration of the configuration."""
+    config = replace(SMALL, steps=64, judge_every=64, opponents="self:1", snapshot_epsilon=0.0)
+    dqn.train(config, saving(tmp_path))
+    first = torch.as_tensor(dqn.values_of(dqn.build(config).q_net, RULES).table)
+    from safetensors.torch import load_file
+
+    assert torch.equal(load_file(tmp_path / "state.safetensors")["snapshot/0"], first)
+
+
+# --- files -------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_saved_run_plays_the_same_table_and_knows_its_values(run, boards):
+    _, table, folder = run
+    loaded = dqn.load(folder)
+    assert (loaded.table == table.table).all()
+    assert (loaded.q_values(boards) == table.values).all()
+    alone = np.concatenate([loaded.probs(boards[i : i + 1]) for i in range(0, 4520, 500)])
+    assert (alone == table.table[::500]).all()
+
+
+def test_the_values_of_the_empty_board_are_nine_and_of_an_occupied_cell_lowest(run):
+    _, table, _ = run
+    assert np.isfinite(table.q_values(np.zeros((1, 9), dtype=np.int8))).all()
+    values = table.q_values(np.array([[1, 0, 0, 0, 0, 0, 0, 0, 0]]))[0]
+    assert values[0] == -np.inf
+    assert np.isfinite(values[1:]).all()
+
+
+def test_the_configuration_is_beside_the_weights(run):
+    config, _, folder = run
+    about = json.loads((folder / "model.json").read_text())
+    assert about["agent"] == "dqn"
+    assert {**about["config"], "hidden": tuple(about["config"]["hidden"])} == asdict(config)
+
+
+@pytest.mark.parametrize("harm", ["truncated", "changed", "empty", "not json", "missing", "another agent", "unknown option", "another shape"])
+def test_a_damaged_run_is_refused_with_a_reason(run, tmp_path, harm):
+    _, _, folder = run
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    path, about = tmp_path / "model.safetensors", tmp_path / "model.json"
+    data, said = path.read_bytes(), json.loads(about.read_text())
+    if harm == "truncated":
+        path.write_bytes(data[:-7])
+    elif harm == "changed":
+        path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    elif harm == "empty":
+        path.write_bytes(b"")
+    elif harm == "not json":
+        about.write_text("{")
+    elif harm == "missing":
+        path.unlink()
+    elif harm == "another agent":
+        about.write_text(json.dumps({**said, "agent": "ppo"}))
+    elif harm == "unknown option":
+        about.write_text(json.dumps({**said, "config": {**said["config"], "colour": 1}}))
+    elif harm == "another shape":
+        about.write_text(json.dumps({**said, "config": {**said["config"], "hidden": [17]}}))
+    with pytest.raises((DamagedFileError, FileNotFoundError), match=r"model|dqn|version"):
+        dqn.load(tmp_path)
+
+
+def test_a_damaged_state_is_refused_with_a_reason(run, tmp_path):
+    config, _, folder = run
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "state.safetensors").write_bytes((folder / "state.safetensors").read_bytes()[:-100])
+    with pytest.raises(DamagedFileError, match="state"):
+        dqn.train(config, silent(), resume=tmp_path)
+
+
+def test_the_exported_zip_plays_the_same_moves(run, tmp_path, boards):
+    _, table, folder = run
+    dqn.export_sb3(folder, tmp_path / "player.zip")
+    model = dqn.BoardDQN.load(tmp_path / "player.zip")
+    moves, _ = model.predict(observe(boards, RULES), deterministic=True)
+    assert (moves == table.table.argmax(axis=1)).all()
+
+
+def test_tensorboard_events_are_written_where_a_folder_is_given(tmp_path):
+    dqn.train(replace(SMALL, steps=256), silent(), logs=tmp_path)
+    assert list(tmp_path.rglob("events.out.tfevents.*"))
+
+
+# --- learning ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_it_reaches_both_mathematical_limits(seed):
+    """191/192 wins as X, 866/945 as O, no loss to anyone; an untrained network wins about half of its games and can be beaten."""
+    assert judge(dqn.train(dqn.Config(seed=seed), silent("optimal"))).optimal
+
+
+@pytest.mark.slow
+def test_frozen_copies_of_itself_are_enough_to_become_unbeatable():
+    assert judge(dqn.train(dqn.Config(seed=0, opponents="self:1"), silent("unbeatable"))).unbeatable
+
+
+@pytest.mark.slow
+def test_it_learns_a_board_that_is_not_square():
+    """3x4 with four in a row is drawn with best play: it ends unbeatable there as well."""
+    config = dqn.Config(rows=2, cols=5, k=3)
+    assert judge(dqn.train(config, silent("unbeatable"))).unbeatable

@@ -1,0 +1,198 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plain_game import plain_game
+
+from tictactoe_env.notation import board_text, cell_text, check_move, game_text, parse_board, parse_cell, parse_game, replay
+from tictactoe_env.rules import IllegalMoveError, Rules
+
+SQUARE, RECTANGLE = Rules(), Rules(2, 3, 2)
+
+
+@st.composite
+def boards_of_any_size(draw):
+    rows = draw(st.integers(1, 20))
+    cols = draw(st.integers(1, min(63, 64 // rows - 1)))
+    return Rules(rows, cols, draw(st.integers(1, max(rows, cols))))
+
+
+@st.composite
+def games(draw):
+    """A board of any size and a game on it, up to some move or to the end."""
+    rules = draw(boards_of_any_size())
+    order = draw(st.permutations(range(rules.cells)))
+    cells, marks = [], ([], [])
+    for cell in order[: draw(st.integers(0, rules.cells))]:
+        cells.append(cell)
+        mine = marks[len(cells) % 2]
+        mine.append(cell)
+        if any(set(line) <= set(mine) for line in rules.lines):
+            break
+    return rules, cells
+
+
+def refuses(message):
+    return pytest.raises(ValueError, match=f"^{re.escape(message)}$")
+
+
+# --- boards ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rules", "text", "board"),
+    [
+        (SQUARE, ".../.../...", [0] * 9),
+        (SQUARE, "X.O/.X./...", [1, 0, -1, 0, 1, 0, 0, 0, 0]),
+        (SQUARE, "XXX/OO./...", [1, 1, 1, -1, -1, 0, 0, 0, 0]),
+        (RECTANGLE, "X.O/...", [1, 0, -1, 0, 0, 0]),
+        (Rules(3, 2, 2), "X./.O/..", [1, 0, 0, -1, 0, 0]),
+    ],
+)
+def test_a_board_is_its_rows_from_the_top(rules, text, board):
+    assert parse_board(text, rules).tolist() == board
+    assert parse_board(text, rules).dtype == np.int8
+    assert board_text(np.array(board, dtype=np.int8), rules) == text
+
+
+@pytest.mark.parametrize("rules", [SQUARE, RECTANGLE, Rules(3, 4, 3)], ids=str)
+def test_every_position_becomes_text_and_a_board_again(rules):
+    boards = list(plain_game(rules.rows, rules.cols, rules.k).positions)[:20_000]
+    texts = [board_text(np.array(board, dtype=np.int8), rules) for board in boards]
+    assert len(set(texts)) == len(boards)
+    assert [tuple(parse_board(text, rules).tolist()) for text in texts] == boards
+
+
+@given(games())
+def test_a_board_of_any_size_becomes_text_and_a_board_again(case):
+    rules, cells = case
+    for board in replay(cells, rules):
+        assert (parse_board(board_text(board, rules), rules) == board).all()
+
+
+@pytest.mark.parametrize(
+    ("rules", "text", "message"),
+    [
+        (SQUARE, "X.O/.X.", "a board of 3x3 must be 3 rows of 3 cells joined by \"/\", got 'X.O/.X.'"),
+        (SQUARE, "X.O/.X./....", "a board of 3x3 must be 3 rows of 3 cells joined by \"/\", got 'X.O/.X./....'"),
+        (SQUARE, "", "a board of 3x3 must be 3 rows of 3 cells joined by \"/\", got ''"),
+        (RECTANGLE, "X./O./..", "a board of 2x3 must be 2 rows of 3 cells joined by \"/\", got 'X./O./..'"),
+        (SQUARE, "x.O/.?./...", "a board must hold only \"X\", \"O\" and \".\", got ['?', 'x'] in 'x.O/.?./...'"),
+        (SQUARE, "X../X../...", "X moves first, so a board has as many X as O or one more; got 2 X and 0 O in 'X../X../...'"),
+        (SQUARE, "O../.../...", "X moves first, so a board has as many X as O or one more; got 0 X and 1 O in 'O../.../...'"),
+        (RECTANGLE, "X.X/...", "X moves first, so a board has as many X as O or one more; got 2 X and 0 O in 'X.X/...'"),
+        (SQUARE, "XXX/OOO/...", "both sides have 3 in a row in 'XXX/OOO/...'; the game ends at the first line"),
+        (RECTANGLE, "XX./OO.", "both sides have 2 in a row in 'XX./OO.'; the game ends at the first line"),
+        (SQUARE, "XXX/OO./O..", "the game ends at the first line, so nobody can have moved after it; got 'XXX/OO./O..'"),
+        (SQUARE, "OOO/XX./XX.", "the game ends at the first line, so nobody can have moved after it; got 'OOO/XX./XX.'"),
+        (SQUARE, 7, 'a board must be text such as "X.O/.X./...", got 7 of type int'),
+        (SQUARE, None, 'a board must be text such as "X.O/.X./...", got None of type NoneType'),
+    ],
+)
+def test_a_text_that_is_no_board_is_refused_with_the_reason(rules, text, message):
+    with refuses(message):
+        parse_board(text, rules)
+
+
+# --- cells -------------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_is_a_column_letter_and_a_row_number_from_the_top():
+    assert [cell_text(cell, SQUARE) for cell in range(9)] == ["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"]
+    assert [cell_text(cell, Rules(2, 4, 2)) for cell in range(8)] == ["a1", "b1", "c1", "d1", "a2", "b2", "c2", "d2"]
+
+
+def test_columns_go_on_after_z_and_rows_after_9():
+    wide, tall = Rules(1, 63, 3), Rules(20, 1, 3)
+    assert [cell_text(cell, wide) for cell in (25, 26, 51, 52, 62)] == ["z1", "aa1", "az1", "ba1", "bk1"]
+    assert [cell_text(cell, tall) for cell in (8, 9, 19)] == ["a9", "a10", "a20"]
+
+
+@given(boards_of_any_size())
+def test_every_cell_has_its_own_name_and_is_found_by_it(rules):
+    names = [cell_text(cell, rules) for cell in range(rules.cells)]
+    assert len(set(names)) == rules.cells
+    assert [parse_cell(name, rules) for name in names] == list(range(rules.cells))
+
+
+def test_capitals_and_space_around_a_cell_are_forgiven():
+    assert parse_cell(" B2 ", SQUARE) == 4
+
+
+@pytest.mark.parametrize("text", ["", "b", "2", "2b", "d1", "a4", "a0", "a01", "b 2", "b-2", "ba1", "aaa1", "b2c", 4, None])
+def test_a_name_that_is_no_cell_is_refused(text):
+    with refuses(f'a cell of 3x3 is a column letter and a row number, "a1" to "c3", got {text!r}'):
+        parse_cell(text, SQUARE)
+
+
+def test_the_last_cell_named_in_the_error_is_the_boards_own():
+    with refuses('a cell of 2x3 is a column letter and a row number, "a1" to "c2", got \'a3\''):
+        parse_cell("a3", RECTANGLE)
+
+
+# --- games -------------------------------------------------------------------------------------------------------
+
+
+@given(games())
+def test_a_game_becomes_text_and_a_game_again(case):
+    rules, cells = case
+    assert parse_game(game_text(cells, rules), rules) == cells
+
+
+@given(games())
+def test_a_replayed_game_gains_one_mark_at_each_move(case):
+    rules, cells = case
+    boards = replay(cells, rules)
+    assert boards.shape == (len(cells) + 1, rules.cells)
+    assert boards.dtype == np.int8
+    assert not boards[0].any()
+    for ply, cell in enumerate(cells):
+        change = boards[ply + 1] - boards[ply]
+        assert change[cell] == (1, -1)[ply % 2]
+        assert np.count_nonzero(change) == 1
+
+
+def test_a_game_reads_as_its_moves():
+    assert parse_game("b2 a1 c3", SQUARE) == [4, 0, 8]
+    assert parse_game("  b2   a1 ", SQUARE) == [4, 0]
+    assert parse_game("", SQUARE) == []
+    assert game_text([4, 0, 8], SQUARE) == "b2 a1 c3"
+    assert board_text(replay([4, 0, 8], SQUARE)[-1], SQUARE) == "O../.X./..X"
+    assert board_text(replay([5, 0], RECTANGLE)[-1], RECTANGLE) == "O../..X"
+
+
+@pytest.mark.parametrize(
+    ("rules", "game", "message"),
+    [
+        (SQUARE, "b2 b2", 'cell 4 is taken in ".../.X./..." (O to move, legal: 0 1 2 3 5 6 7 8)'),
+        (SQUARE, "a1 b2 a1", 'cell 0 is taken in "X../.O./..." (X to move, legal: 1 2 3 5 6 7 8)'),
+        (RECTANGLE, "c2 a1 c2", 'cell 5 is taken in "O../..X" (X to move, legal: 1 2 3 4)'),
+        (SQUARE, "a1 a2 b1 b2 c1 c2", 'the game is over on "XXX/OO./..." (X has won); start a new one'),
+        (SQUARE, "a1 a2 b1 b2 c3 c2 c1", 'the game is over on "XX./OOO/..X" (O has won); start a new one'),
+        (RECTANGLE, "a1 c1 a2 a1", 'the game is over on "X.O/X.." (X has won); start a new one'),
+        (SQUARE, "a1 b1 c1 b2 a2 c2 b3 a3 c3 a1", 'the game is over on "XOX/XOO/OXX" (a draw); start a new one'),
+    ],
+)
+def test_a_game_stops_at_its_first_illegal_move(rules, game, message):
+    with pytest.raises(IllegalMoveError, match=f"^{re.escape(message)}$"):
+        parse_game(game, rules)
+
+
+def test_a_game_that_is_no_text_or_has_no_cells_is_refused():
+    with refuses('a game must be text such as "b2 a1 c3", got [4, 0] of type list'):
+        parse_game([4, 0], SQUARE)
+    with refuses('a cell of 3x3 is a column letter and a row number, "a1" to "c3", got \'e5\''):
+        parse_game("b2 e5", SQUARE)
+
+
+@pytest.mark.parametrize("cell", [-1, 9, 4.0, True])
+def test_a_replayed_number_that_is_no_cell_is_refused(cell):
+    with pytest.raises(ValueError, match=r"must be a whole number from 0 to 8, got"):
+        replay([0, cell], SQUARE)
+
+
+def test_a_legal_move_passes_the_check():
+    assert check_move(np.zeros(9, dtype=np.int8), 0, SQUARE) is None
+    assert check_move(np.zeros(6, dtype=np.int8), 5, RECTANGLE) is None

@@ -1,0 +1,196 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from plain_game import lines_of, plain_game
+
+from tictactoe_env.rules import ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, OUTCOMES, WIN, IllegalMoveError, Rules, to_move
+
+SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 3)]
+
+
+@st.composite
+def rules_and_boards(draw):
+    """A board of any size that is allowed, and up to four fillings of it, reachable or not."""
+    rows = draw(st.integers(1, 20))
+    cols = draw(st.integers(1, min(20, 64 // rows - 1)))
+    rules = Rules(rows, cols, draw(st.integers(1, max(rows, cols))))
+    # Few free cells or marks of one side only, so that long lines come up too.
+    marks = draw(st.sampled_from([(-1, 0, 1), (-1, 1), (0, 1), (1, 1, 1, 1, -1)]))
+    count = draw(st.integers(1, 4)) * rules.cells
+    boards = draw(st.lists(st.sampled_from(marks), min_size=count, max_size=count))
+    return rules, np.array(boards, dtype=np.int8).reshape(-1, rules.cells)
+
+
+def whole_board(rules, mark):
+    return rules, np.full((1, rules.cells), mark, dtype=np.int8)
+
+
+def has_line(rules, board, mark):
+    marks = {cell for cell, found in enumerate(board) if found == mark}
+    return any(line <= marks for line in lines_of(rules.rows, rules.cols, rules.k))
+
+
+def is_dead(rules, board):
+    return all({1, -1} <= {board[cell] for cell in line} for line in lines_of(rules.rows, rules.cols, rules.k))
+
+
+# --- the board ---------------------------------------------------------------------------------------------------
+
+
+def test_the_usual_board_is_three_by_three():
+    assert Rules() == Rules(3, 3, 3)
+    assert Rules().cells == 9
+    assert str(Rules(3, 4, 2)) == "3x4, 2 in a row"
+
+
+def test_sizes_are_kept_as_python_ints():
+    rules = Rules(np.int64(3), np.int8(4), np.int32(3))
+    assert rules == Rules(3, 4, 3)
+    assert {type(size) for size in (rules.rows, rules.cols, rules.k)} == {int}
+
+
+@pytest.mark.parametrize("sizes", [(7, 8, 5), (1, 20, 5), (20, 1, 5), (1, 63, 63), (32, 1, 32), (1, 1, 1)])
+def test_boards_up_to_64_bits_are_allowed(sizes):
+    assert len(Rules(*sizes).cell_bits) == sizes[0] * sizes[1]
+    assert Rules(*sizes).full < 2**64
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((0, 3, 3), "rows must be a whole number of at least 1, got 0"),
+        ((3, -1, 3), "cols must be a whole number of at least 1, got -1"),
+        ((3, 3, 0), "k must be a whole number of at least 1, got 0"),
+        ((3.0, 3, 3), "rows must be a whole number of at least 1, got 3.0 of type float"),
+        ((3, True, 3), "cols must be a whole number of at least 1, got the bool True"),
+        ((3, 4, 5), "k must be at most max(rows, cols) = 4, got 5"),
+        (
+            (8, 8, 5),
+            "a board of 8x8 needs 72 bits, more than 64; use a smaller one (the condition is rows * (cols + 1) <= 64, for example 7x8)",
+        ),
+    ],
+)
+def test_sizes_that_make_no_board_are_refused(sizes, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Rules(*sizes)
+
+
+def test_equal_boards_are_one_key():
+    assert {Rules(3, 4, 3), Rules(3, 4, 3), Rules(4, 3, 3)} == {Rules(4, 3, 3), Rules(3, 4, 3)}
+
+
+def test_an_illegal_move_is_an_error_of_the_caller():
+    assert issubclass(IllegalMoveError, ValueError)
+
+
+def test_an_illegal_move_loses_in_words_too():
+    assert (OUTCOMES[ONGOING], OUTCOMES[WIN], OUTCOMES[LOSS]) == ("", "win", "loss")
+    assert (OUTCOMES[ILLEGAL], OUTCOMES[OPPONENT_ILLEGAL]) == ("loss", "win")
+
+
+# --- lines -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count"),
+    # rows * (cols - k + 1) + cols * (rows - k + 1) + 2 * (rows - k + 1) * (cols - k + 1), and single cells for k = 1
+    [((3, 3, 3), 8), ((4, 4, 4), 10), ((2, 3, 2), 11), ((3, 4, 3), 14), ((7, 8, 4), 107), ((1, 20, 5), 16), ((20, 1, 5), 16), ((3, 3, 1), 9)],
+)
+def test_a_board_has_so_many_lines(sizes, count):
+    assert len(Rules(*sizes).lines) == count
+
+
+@given(rules_and_boards())
+def test_the_lines_are_those_found_by_walking(case):
+    rules, _ = case
+    assert sorted(map(sorted, rules.lines)) == sorted(map(sorted, lines_of(rules.rows, rules.cols, rules.k)))
+
+
+@pytest.mark.parametrize("rules", SMALL, ids=str)
+def test_lines_dead_and_full_boards_are_recognised_in_every_position(rules):
+    boards = np.array(list(plain_game(rules.rows, rules.cols, rules.k).positions), dtype=np.int8)
+    x, o = rules.to_bits(boards)
+    expected = [(has_line(rules, b, 1), has_line(rules, b, -1), is_dead(rules, b), 0 not in b) for b in boards.tolist()]
+    found = zip(rules.has_line(x), rules.has_line(o), rules.is_dead(x, o), rules.is_full(x, o), strict=True)
+    assert [tuple(map(bool, row)) for row in found] == expected
+    found_alone = [
+        (rules.has_line(x), rules.has_line(o), rules.is_dead(x, o), rules.is_full(x, o)) for x, o in zip(x.tolist(), o.tolist(), strict=True)
+    ]
+    assert found_alone == expected
+
+
+@settings(max_examples=300)
+@given(rules_and_boards())
+@example(whole_board(Rules(7, 8, 7), 1))
+@example(whole_board(Rules(1, 20, 20), -1))
+@example(whole_board(Rules(20, 1, 20), 1))
+@example(whole_board(Rules(1, 63, 63), 1))
+@example(whole_board(Rules(3, 5, 5), 1))  # no column or diagonal has room for five
+def test_lines_dead_and_full_boards_are_recognised_on_any_board_one_by_one_and_in_a_batch(case):
+    rules, boards = case
+    x, o = rules.to_bits(boards)
+    assert x.dtype == o.dtype == np.uint64
+    for i, board in enumerate(boards.tolist()):
+        expected = (has_line(rules, board, 1), has_line(rules, board, -1), is_dead(rules, board), 0 not in board)
+        one_x, one_o = int(x[i]), int(o[i])
+        alone = (rules.has_line(one_x), rules.has_line(one_o), rules.is_dead(one_x, one_o), rules.is_full(one_x, one_o))
+        assert alone == expected
+        assert {type(answer) for answer in alone} == {bool}
+        assert (rules.has_line(x)[i], rules.has_line(o)[i], rules.is_dead(x, o)[i], rules.is_full(x, o)[i]) == expected
+
+
+@pytest.mark.parametrize("rules", [Rules(1, 20, 3), Rules(20, 1, 3), Rules(7, 8, 3), Rules(4, 11, 4), Rules(11, 4, 4)], ids=str)
+def test_lines_and_dead_boards_are_recognised_on_wide_and_tall_boards(rules):
+    boards = np.random.default_rng(0).integers(-1, 2, size=(500, rules.cells), dtype=np.int8)
+    x, o = rules.to_bits(boards)
+    expected = [(has_line(rules, board, 1), has_line(rules, board, -1)) for board in boards.tolist()]
+    assert list(zip(rules.has_line(x).tolist(), rules.has_line(o).tolist(), strict=True)) == expected
+    assert {True, False} == {won for pair in expected for won in pair}
+    assert rules.is_dead(x, o).tolist() == [is_dead(rules, board) for board in boards.tolist()]
+
+
+@given(rules_and_boards())
+@example(whole_board(Rules(7, 8, 7), 1))
+@example(whole_board(Rules(1, 63, 1), -1))
+def test_boards_become_bitboards_and_boards_again(case):
+    rules, boards = case
+    x, o = rules.to_bits(boards)
+    assert (rules.to_boards(x, o) == boards).all()
+    assert rules.to_boards(x, o).dtype == np.int8
+    assert [int(bits) for bits in x] == [sum(rules.cell_bits[c] for c in range(rules.cells) if b[c] == 1) for b in boards]
+    assert [int(bits) for bits in o] == [sum(rules.cell_bits[c] for c in range(rules.cells) if b[c] == -1) for b in boards]
+    assert (x & o == 0).all()
+
+
+def test_the_bits_leave_one_column_free_on_the_right():
+    assert Rules(2, 3, 2).cell_bits == (1, 2, 4, 16, 32, 64)
+    assert Rules(2, 3, 2).full == 0b1110111
+
+
+def test_the_winning_cells_are_those_of_all_lines():
+    cross = [1, 1, 1, -1, 1, -1, -1, 1, -1]  # XXX/OXO/OXO
+    assert Rules().winning_cells(np.array(cross, dtype=np.int8)) == (0, 1, 2, 4, 7)
+    on_a_rectangle = [1, 0, 0, 0, -1, -1, -1, 1, 0, 1, 0, 0]  # X.../OOOX/.X..
+    assert Rules(3, 4, 3).winning_cells(np.array(on_a_rectangle, dtype=np.int8)) == (4, 5, 6)
+    assert Rules(3, 4, 3).winning_cells(np.zeros(12, dtype=np.int8)) == ()
+
+
+@given(rules_and_boards())
+def test_a_cell_is_winning_if_a_line_through_it_has_one_mark(case):
+    rules, boards = case
+    board = boards[0].tolist()
+    won = {cell for line in lines_of(rules.rows, rules.cols, rules.k) for cell in line if {board[c] for c in line} in ({1}, {-1})}
+    assert rules.winning_cells(boards[0]) == tuple(sorted(won))
+
+
+@pytest.mark.parametrize("rules", SMALL, ids=str)
+def test_x_moves_first_and_then_they_take_turns(rules):
+    board = np.zeros((1, rules.cells), dtype=np.int8)
+    for ply in range(rules.cells):
+        mark = to_move(board)
+        assert mark.tolist() == [1 if ply % 2 == 0 else -1]
+        assert mark.dtype == np.int8
+        board[0, ply] = mark[0]
