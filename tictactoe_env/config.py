@@ -122,12 +122,12 @@ class Config:
             raise ValueError(f'{what} leaves a finished game, "{board_text(board, self.rules)}": give one with a move to make')
 
     @cached_property
-    def random_starts(self) -> dict[int, Boards]:
-        """Every unfinished board by the mark to move, {+1: (B, cells), -1: (B, cells)}; ValueError if they cannot be enumerated."""
+    def random_starts(self) -> tuple[Boards, int]:
+        """Every unfinished board (B, cells), X's turn first, and how many are X's; ValueError if they cannot be enumerated."""
         positions = positions_of(self.rules)
         going = ~positions.is_over & ~(positions.is_dead if self.early_draw else np.zeros(len(positions), dtype=bool))
-        boards = positions.boards[going]
-        return {seat: boards[to_move(boards) == seat] for seat in (1, -1)}
+        boards, x_moves = positions.boards[going], positions.x_to_move[going]
+        return boards[np.argsort(~x_moves, kind="stable")], int(x_moves.sum())
 
     def draw_starts(self, seats: NDArray[np.int8], drawn: NDArray[np.bool_], rng: np.random.Generator) -> tuple[Boards, NDArray[np.int8]]:
         """Boards (B, cells) to start from and the learner's marks (B,).
@@ -137,13 +137,13 @@ class Config:
         """
         if self.start == "empty":
             return np.repeat(self.start_board[None], len(seats), axis=0), seats
-        x_boards, o_boards = self.random_starts[1], self.random_starts[-1]
-        first = np.where(~drawn & (seats < 0), len(x_boards), 0)
-        last = np.where(~drawn & (seats > 0), len(x_boards), len(x_boards) + len(o_boards))
+        boards, x_count = self.random_starts
+        first = np.where(~drawn & (seats < 0), x_count, 0)
+        last = np.where(~drawn & (seats > 0), x_count, len(boards))
         if (first == last).any():
             raise ValueError(f'start="random" finds no unfinished position with O to move ({self.rules}): give the learner side="X"')
-        boards = np.concatenate([x_boards, o_boards])[rng.integers(first, last)]
-        return boards, to_move(boards)
+        chosen = boards[rng.integers(first, last)]
+        return chosen, to_move(chosen)
 
     def options(self, options: Any, known: tuple[str, ...] = RESET_OPTIONS) -> dict[str, Any]:
         """The reset options as a dict with the board parsed; ValueError for unknown names or bad values."""

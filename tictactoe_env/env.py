@@ -81,7 +81,8 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     ## Errors
     ValueError for arguments, options and actions that are none (bools, floats, text, numbers off the board);
     `IllegalMoveError` for a taken cell with `illegal="raise"`; `gymnasium.error.ResetNeeded` for a step before the first
-    reset or after the end; `gymnasium.error.ClosedEnvironmentError` after `close`.
+    reset or after the end; `gymnasium.error.ClosedEnvironmentError` after `close`. A reset also raises ValueError, and leaves
+    no game, if the opponent's first move ends the game (as with k = 1): the learner would have no move to make.
 
     ## Version history
     * v0: initial version
@@ -128,7 +129,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         self._reply = self._replies[int(pool.draw(self.np_random, 1)[0])]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[np.int8], dict[str, Any]]:
-        """Start a game; the opponent has moved if it was its turn. ValueError, changing nothing, for bad seeds or options."""
+        """Start a game; the opponent has moved if it was its turn. Bad seeds or options raise ValueError and change nothing."""
         if self._closed:
             raise ClosedEnvironmentError("the environment is closed: make a new one")
         given: Mapping[str, Any] = NO_OPTIONS
@@ -178,7 +179,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     def step(self, action: Any) -> tuple[NDArray[np.int8], float, bool, bool, dict[str, Any]]:
         """Mark a cell, and let the opponent answer."""
         if not self._going:
-            self._refuse_step()
+            self._refuse()
         if type(action) is not int or not 0 <= action <= self._last_cell:  # a bool is no int here
             action = self._cell(action)
         before = self._state
@@ -199,25 +200,27 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
             return int(action)
         return whole_number(action, "an action", 0, self._last_cell)
 
-    def _refuse_step(self) -> None:
+    def _refuse(self) -> None:
         if self._closed:
             raise ClosedEnvironmentError("the environment is closed: make a new one")
         if self._state is None:
-            raise ResetNeeded("step was called before reset: call reset() to start a game")
+            raise ResetNeeded("there is no game before reset: call reset() to start one")
         raise ResetNeeded("the game is over: call reset() to start the next one")
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Which cells are free: (cells,) bool, in the form that sb3-contrib asks for."""
-        if self._state is None:
-            raise ResetNeeded("action_masks was called before reset: call reset() to start a game")
-        return self._game.view(self._state)[1].astype(bool)
+        return self._game.view(self._started())[1].astype(bool)
 
     @property
     def board(self) -> Boards:
         """The board (cells,) int8: +1 X, -1 O, 0 free."""
+        return self._game.board(self._started())
+
+    def _started(self) -> Any:
+        """The state of the game; ResetNeeded or ClosedEnvironmentError if there is none."""
         if self._state is None:
-            raise ResetNeeded("there is no board before reset: call reset() to start a game")
-        return self._game.board(self._state)
+            self._refuse()
+        return self._state
 
     def render(self) -> Any:
         """The board as text ("ansi") or as uint8 (height, width, 3) ("rgb_array"), the last move and a winning line marked."""

@@ -26,6 +26,7 @@ from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules
 
 MAX_CELLS = 10  # of a board that is walked by rows: 2x5 has 15,983 positions; 3x4 with 111,973 would fill 100 MB of lists
+EVEN = 1e-12  # a column of the alias method this close to full is full
 States = NDArray[np.intp]
 
 
@@ -123,13 +124,16 @@ class RowReplies:
     """
 
     def __init__(self, tables: RowTables, policies: list[Policy]):
-        self._states = 6 * tables.size
-        width, target, accept, alias = (list(parts) for parts in zip(*(_alias_table(tables, policy) for policy in policies), strict=True))
-        self._cells = tables.rules.cells
-        self._width, self._target = np.concatenate(width), np.concatenate(target).ravel()
-        self._accept, self._alias = np.concatenate(accept).ravel(), np.concatenate(alias).ravel()
-        self._uniform = bool((self._accept >= 1).all())
-        self._several = len(policies) > 1
+        self._cells, self._states, self._several = tables.rules.cells, 6 * tables.size, len(policies) > 1
+        parts = [_alias_table(tables, policy) for policy in policies]
+        # Nobody replies to a forfeited game either: such a state leads to itself.
+        forfeited = np.repeat(np.arange(tables.playing, self._states)[:, None], self._cells, axis=1)
+        self._width = np.concatenate([width for part in parts for width in (part[0], np.ones(len(forfeited)))])
+        self._target = np.concatenate([target for part in parts for target in (part[1], forfeited)]).ravel()
+        self._uniform = all(bool((part[2] >= 1).all()) for part in parts)
+        if not self._uniform:
+            self._accept = np.concatenate([accept for part in parts for accept in (part[2], np.ones(forfeited.shape))]).ravel()
+            self._alias = np.concatenate([alias for part in parts for alias in (part[3], forfeited)]).ravel()
 
     def draw(self, states: States, which: NDArray[np.intp], uniform: NDArray[np.float64]) -> States:
         """The states after the replies, from one number in [0, 1) each."""
@@ -145,34 +149,30 @@ class RowReplies:
 
 
 def _alias_table(tables: RowTables, policy: Policy) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Width (6 P,), and target, acceptance and alias (6 P, cells) of one opponent; a state with no reply leads to itself."""
+    """Width (2 P,), and target, acceptance and alias (2 P, cells) of one opponent; a state with no reply leads to itself."""
     probs, next_states = tables.replies(policy)
     cells = tables.rules.cells
+    moving = np.flatnonzero(tables.opponent_moves)
+    probs, next_states = probs[moving], next_states[moving]
     order = np.argsort(probs <= 0, axis=1, kind="stable")  # cells of positive probability first
     probs, next_states = np.take_along_axis(probs, order, axis=1), np.take_along_axis(next_states, order, axis=1)
-    width = (probs > 0).sum(axis=1)
-    states = np.arange(6 * tables.size)
-    all_width = np.ones(len(states))
-    target = np.repeat(states[:, None], cells, axis=1)
+    width, target = np.ones(tables.playing), np.repeat(np.arange(tables.playing)[:, None], cells, axis=1)
+    width[moving], target[moving] = (probs > 0).sum(axis=1), next_states
     accept, alias = np.ones(target.shape), target.copy()
-    moving = np.flatnonzero(width)
-    all_width[moving] = width[moving]
-    target[moving] = next_states[moving]
-    scaled = probs[moving] * width[moving, None]
-    column = np.arange(cells) < width[moving, None]
-    pending = column & (np.abs(scaled - 1) > 1e-9)
-    lines = np.arange(len(moving))
-    for _ in range(cells):  # each round settles the smallest column of each row with the largest
+    scaled = probs * width[moving, None]
+    pending = (probs > 0) & (np.abs(scaled - 1) > EVEN)
+    while True:  # each round settles the smallest column of each row with the largest
         small = np.where(pending, scaled, np.inf).argmin(axis=1)
         large = np.where(pending, scaled, -np.inf).argmax(axis=1)
-        open_rows = lines[pending.any(axis=1) & (small != large)]
-        s, g = small[open_rows], large[open_rows]
-        accept[moving[open_rows], s] = scaled[open_rows, s]
-        alias[moving[open_rows], s] = next_states[moving[open_rows], g]
-        scaled[open_rows, g] -= 1 - scaled[open_rows, s]
-        pending[open_rows, s] = False
-        pending[open_rows, g] = np.abs(scaled[open_rows, g] - 1) > 1e-9
-    return all_width, target, accept, alias
+        rows = np.flatnonzero(pending.any(axis=1) & (small != large))
+        if len(rows) == 0:
+            return width, target, accept, alias
+        s, g = small[rows], large[rows]
+        accept[moving[rows], s] = scaled[rows, s]
+        alias[moving[rows], s] = next_states[rows, g]
+        scaled[rows, g] -= 1 - scaled[rows, s]
+        pending[rows, s] = False
+        pending[rows, g] = np.abs(scaled[rows, g] - 1) > EVEN
 
 
 class RowGame:
@@ -231,15 +231,16 @@ class RowGame:
 def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[Any, ...]:
     """Children, results, observations and masks in the forms that answer one question fastest."""
     tables = row_tables(rules, early_draw, observation)
-    return array("q", tables.children.tobytes()), tables.result.tobytes(), tables.observations, tables.legal
+    return array("i", tables.children.astype(np.intc).tobytes()), tables.result.tobytes(), tables.observations, tables.legal
 
 
 class RowReply:
-    """The alias table of one opponent, as flat arrays of Python numbers."""
+    """The alias table of one opponent, as flat arrays of Python numbers: half a megabyte on 3x3 if its ties are even."""
 
     def __init__(self, tables: RowTables, policy: Policy):
         width, target, accept, alias = _alias_table(tables, policy)
         self.width = width.astype(np.int8).tobytes()
-        self.target, self.alias = array("q", target.tobytes()), array("q", alias.tobytes())
-        self.accept = array("d", accept.tobytes())
+        self.target = array("i", target.astype(np.intc).tobytes())
         self.uniform = bool((accept >= 1).all())
+        if not self.uniform:
+            self.accept, self.alias = array("d", accept.tobytes()), array("i", alias.astype(np.intc).tobytes())

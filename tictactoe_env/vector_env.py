@@ -38,7 +38,9 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     | --- | --- |
     | `SAME_STEP` (default) | row i of the observation, mask and side already belongs to a new game; the finished one is in row i of `infos["final_obs"]`, and `infos["final_info"]` holds its `action_mask`, `side`, `outcome` and `illegal_move` |
     | `NEXT_STEP` | the next step ignores action i, starts a new game and returns reward 0 |
-    | `DISABLED` | nothing more happens to it: call `reset(options={"reset_mask": bool (num_envs,)})` |
+    | `DISABLED` | it has to be started by `reset(options={"reset_mask": bool (num_envs,)})` before the next step, which raises `ResetNeeded` otherwise |
+
+    (Gymnasium's vector observation wrappers refuse SAME_STEP: give `make_vec(..., autoreset_mode="NEXT_STEP")` for those.)
 
     ## Info
     Arrays with one row a game: `action_mask` int8 `(num_envs, cells)`, `side`; where a game ended (in SAME_STEP inside
