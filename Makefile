@@ -41,10 +41,10 @@ slow: .venv/test.installed
 	$(BIN)/python -m pytest -m slow $(ARGS)
 
 bench: .venv/train.installed
-	$(BIN)/python benchmarks/speed.py $(ARGS)
+	$(BIN)/python -m benchmarks.speed $(ARGS)
 
 bench-learning: .venv/train.installed
-	$(BIN)/python benchmarks/learning.py $(ARGS)
+	$(BIN)/python -m benchmarks.learning $(ARGS)
 
 wheel: .venv/test.installed
 	rm -rf dist

@@ -19,7 +19,7 @@ from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy, RandomPolicy, checked_probs, sample, tabulate
 from tictactoe_env.positions import Positions, positions_of
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.solver import solve
 
 EXACT = 1e-12  # two probabilities closer than this are the same: rounding of sums of some thousand float64 terms
@@ -217,27 +217,26 @@ def _limit(side: str, rules: Rules) -> Result | None:
     return Result(float(win[0]), float(1 - win[0]), 0.0)
 
 
-def move_values(side: str, policy: Policy, opponent: Policy, rules: Rules | None = None) -> NDArray[np.float64]:
-    """Exact expected result (win - loss) of `side` after each first move of X, the two policies playing on: (cells,).
+def move_values(side: str, policy: Policy, opponent: Policy, rules: Rules | None = None, board: Boards | None = None) -> NDArray[np.float64]:
+    """Exact expected result (win - loss) of `side` after each move on `board`, the two policies playing on: (cells,), NaN on taken cells.
 
-    With side "X" these are the Q values of the empty board.
+    board: (cells,), unfinished, the empty one by default; the moves are those of whoever has the turn. With side "X"
+    these are the Q values of the empty board.
     """
     rules = board_of(rules, policy, opponent)
     positions = positions_of(rules)
     own, other = (tabulate(player, rules).by_row() for player in (policy, opponent))
-    seat = _seat(side)
-    value = (positions.outcome_x * seat).astype(np.float64)
-    q = np.zeros(rules.cells)
-    for at in range(rules.cells - 1, -1, -1):
-        rows = _going(positions, at)
+    value = (positions.outcome_x * _seat(side)).astype(np.float64)
+    start = 0 if board is None else int(positions.rows(np.asarray(board)[None])[0])
+    if positions.is_over[start]:
+        raise ValueError("a finished board has no moves: give an unfinished one")
+    for ply in range(rules.cells - 1, int(positions.ply[start]) - 1, -1):
+        rows = _going(positions, ply)
         children = positions.children[rows]
-        legal = children >= 0
-        own_turn = (at % 2 == 0) == (side == "X")
-        after = np.where(legal, value[children], -1.0 if own_turn else 1.0)
+        own_turn = (ply % 2 == 0) == (side == "X")
+        after = np.where(children >= 0, value[children], -1.0 if own_turn else 1.0)
         value[rows] = ((own if own_turn else other)[rows] * after).sum(axis=1)
-        if at == 0:
-            q = after[0]
-    return q
+    return np.where(positions.children[start] >= 0, value[positions.children[start]], np.nan)
 
 
 @dataclass(frozen=True)
