@@ -13,11 +13,13 @@ import statistics
 import time
 from typing import Any
 
+from agents.sb3 import TicTacToeVecEnv
 from agents.training import Figures, judge
 from tictactoe_env.policy import TabularPolicy
 
 NO_STEPS = 1 << 40  # no cap on steps: the seconds decide
 GOALS = ("unbeatable", "optimal")
+TABLES = ("rate", "pool", "self")
 
 
 class Stopwatch:
@@ -59,15 +61,43 @@ def table(agent: str, until: str, limit: float, seeds: list[int], **options: Any
         print(f"\n{goal}: {len(found)} of {len(seeds)} seeds; {middle}", flush=True)
 
 
+def training_rate(agent: str, seconds: float = 20.0) -> None:
+    """Steps per second of the default configuration, and the share of the time that the environment takes."""
+    page = importlib.import_module(f"agents.{agent}")
+    spent, step_wait = [0.0], TicTacToeVecEnv.step_wait
+
+    def timed(env: TicTacToeVecEnv) -> Any:
+        began = time.perf_counter()
+        result = step_wait(env)
+        spent[0] += time.perf_counter() - began
+        return result
+
+    TicTacToeVecEnv.step_wait = timed  # type: ignore[method-assign]
+    report = Stopwatch("steps", seconds)
+    page.train(page.Config(steps=NO_STEPS), report)
+    TicTacToeVecEnv.step_wait = step_wait  # type: ignore[method-assign]
+    print(
+        f"\n{agent}: {report.steps / report.seconds:,.0f} steps/s over {report.seconds:.0f} s, the environment {100 * spent[0] / report.seconds:.1f} % of it"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--agents", nargs="+", default=["maskable_ppo", "dqn"])
     parser.add_argument("--seeds", type=int, default=10, help="how many, from --first-seed on (default: 10)")
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--tables", nargs="+", choices=("pool", "self"), default=["pool", "self"], help="the default opponents, or frozen copies alone")
+    parser.add_argument(
+        "--tables",
+        nargs="+",
+        choices=TABLES,
+        default=TABLES,
+        help="steps per second; learning against the default opponents; against frozen copies alone",
+    )
     given = parser.parse_args()
     seeds = list(range(given.first_seed, given.first_seed + given.seeds))
     for agent in given.agents:
+        if "rate" in given.tables:
+            training_rate(agent)
         if "pool" in given.tables:
             table(agent, "optimal", 180, seeds)
         if "self" in given.tables:
