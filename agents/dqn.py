@@ -1,0 +1,490 @@
+"""DQN: one network learns the value of every move, for both sides, by playing.
+
+Deep Q-learning (Mnih et al. 2015, https://www.nature.com/articles/nature14236) is the right size for this game: a move
+is worth the expected reward of the game after it, and a network that knows these values within 0.002 plays perfectly.
+It is Stable-Baselines3's DQN, with these differences:
+
+- Occupied cells have no value, in exploration, in the greedy choice and in the target; the mask is read off the observation.
+- Double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the network chooses the next move, the
+  target network values it.
+- The network sees each board in one orientation of its symmetry class, and moves that are images of each other share a value.
+- Many games at a time, one coin a game for exploration, one large batch a step; the loss is the squared error, since the
+  mean is wanted and not the median. There is no discount.
+- The target network is a running average of the network, and it is the average that plays: it is less noisy.
+
+What is learned depends on the opponent, and so does what cannot be told apart. Against a uniformly random player the O
+that wins most is beatable. A pool that draws a random or a perfect player for each *game* mends that, but the board does
+not show who was drawn, so the problem is no longer Markov and rare moves are valued wrongly. The default opponent mixes
+for each *move* (`minimax-slip`): a perfect player that slips. Then every value is exactly defined, whatever the moves
+that led to a board, and the best answer to it is known to be unbeatable and to reach both mathematical limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from stable_baselines3 import DQN
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.type_aliases import ReplayBufferSamples
+from stable_baselines3.common.utils import LinearSchedule, polyak_update
+from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
+from torch.nn import functional
+
+from agents.files import DamagedFileError, read_tensors, write_tensors
+from agents.sb3 import TicTacToeVecEnv, Turn
+from agents.selfplay import SelfPlay
+from agents.training import Report
+from tictactoe_env.errors import probability, unknown_name, whole_number
+from tictactoe_env.observation import observe
+from tictactoe_env.policy import RandomPolicy, TabularPolicy, one_hot, tabulate
+from tictactoe_env.positions import positions_of
+from tictactoe_env.rules import Boards, Rules
+
+ACTIVATIONS = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh, "silu": torch.nn.SiLU}
+
+
+def option(default: Any, sentence: str) -> Any:
+    """A field of `Config` with its sentence."""
+    return field(default=default, metadata={"help": sentence})
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that decides what is learned. Schedules are in environment steps, so that a longer run begins as a shorter one."""
+
+    seed: int = option(0, "Seed of the network, the games and the exploration, a whole number of at least 0.")
+    steps: int = option(2_000_000, "Environment steps after which training ends, at least 1.")
+    opponents: str = option("minimax-slip=0.8", 'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.')
+    symmetry: bool = option(True, "Whether boards that are turned or mirrored images of each other share their values.")
+    rows: int = option(3, "Rows of the board, at least 1.")
+    cols: int = option(3, "Columns of the board, at least 1.")
+    k: int = option(3, "Marks in a line that win, at least 1.")
+    device: str = option("cpu", "Where the network lives: cpu or cuda.")
+    threads: int = option(1, "Threads of torch, at least 1; for networks as small as these one is fastest.")
+    judge_every: int = option(8_192, "Environment steps between two exact judgements, at least 1.")
+    snapshot_every: int = option(16_384, "Environment steps between two frozen copies, at least 1; only where self is an opponent.")
+    snapshots: int = option(8, "Frozen copies that are kept as opponents, at least 1.")
+    snapshot_epsilon: float = option(0.2, "Probability, from 0 to 1, that a frozen copy makes a random legal move, as the learner itself does.")
+    exploring_starts: float = option(0.0, "Share of the games, from 0 to 1, that start from a board drawn at random.")
+    loss_penalty: float = option(2.0, "What a lost game costs, at least 0, where a won game gives 1 and a drawn one 0.")
+    num_envs: int = option(256, "Games played at a time, at least 1.")
+    hidden: tuple[int, ...] = option((128, 128), "Units of the hidden layers, each at least 1.")
+    activation: str = option("relu", "Activation of the hidden layers: relu, tanh or silu.")
+    learning_rate: float = option(2e-3, "Adam's learning rate at the start, above 0.")
+    learning_rate_end: float = option(2e-4, "Adam's learning rate from `anneal_steps` on, above 0.")
+    epsilon: float = option(1.0, "Probability of a random legal move at the start, from 0 to 1.")
+    epsilon_end: float = option(0.2, "Probability of a random legal move from `anneal_steps * epsilon_fraction` on, from 0 to 1.")
+    epsilon_fraction: float = option(0.2, "Part of `anneal_steps` in which exploration falls to its end, above 0 and at most 1.")
+    anneal_steps: int = option(500_000, "Environment steps in which learning rate and exploration fall linearly, at least 1.")
+    buffer_size: int = option(100_000, "Moves that the replay buffer holds, at least num_envs.")
+    learning_starts: int = option(2_048, "Environment steps of random play before the first update, at least 0.")
+    batch_size: int = option(1_024, "Moves in the batch of an update, at least 1.")
+    gradient_steps: int = option(1, "Updates after each step of all games, at least 1.")
+    average: float = option(0.01, "How far the averaged network moves towards the network at each update, above 0 and at most 1.")
+
+    def __post_init__(self) -> None:
+        for name, low in (("seed", 0), ("learning_starts", 0)):
+            whole_number(getattr(self, name), name, low)
+        for name in ("steps", "threads", "judge_every", "snapshot_every", "snapshots", "num_envs", "anneal_steps", "batch_size", "gradient_steps"):
+            whole_number(getattr(self, name), name, 1)
+        whole_number(self.buffer_size, "buffer_size", self.num_envs)
+        for name in ("snapshot_epsilon", "exploring_starts", "epsilon", "epsilon_end"):
+            probability(getattr(self, name), name)
+        for name, high in (("learning_rate", np.inf), ("learning_rate_end", np.inf), ("epsilon_fraction", 1.0), ("average", 1.0)):
+            if not 0 < getattr(self, name) <= high or not np.isfinite(getattr(self, name)):
+                raise ValueError(f"{name} must be a number above 0{f' and at most {high:g}' if high < np.inf else ''}, got {getattr(self, name)!r}")
+        if not 0 <= self.loss_penalty < np.inf:
+            raise ValueError(f"loss_penalty must be a finite number of at least 0, got {self.loss_penalty!r}")
+        if self.activation not in ACTIVATIONS:
+            raise unknown_name("activation", self.activation, ACTIVATIONS)
+        for units in self.hidden:
+            whole_number(units, "each of hidden", 1)
+        _ = SelfPlay(self.opponents, self.rules)
+
+    @property
+    def rules(self) -> Rules:
+        """The board."""
+        return Rules(self.rows, self.cols, self.k)
+
+
+# --- the network ---------------------------------------------------------------------------------------------------
+
+
+class BoardQNetwork(QNetwork):
+    """Values of the moves (B, cells) of observations (B, 2, rows, cols); occupied cells have the lowest float there is.
+
+    Boards that are images of each other have images of the same values. Where a board is its own image, one cell speaks
+    for all that are images of it: the empty board has three values, not nine. The network is asked once for each distinct
+    board of a batch: there are 627 on 3x3, so a batch of thousands costs little more than one of hundreds.
+    """
+
+    speakers: torch.Tensor
+    bits: torch.Tensor
+
+    def __init__(self, *arguments: Any, rules: Rules, symmetry: bool, **keywords: Any):
+        super().__init__(*arguments, **keywords)
+        self.turn = Turn(rules, symmetry)
+        # speakers[set of symmetries, cell]: the lowest of the turned cells that one of these symmetries brings back to `cell`
+        back = self.turn.back_of.numpy()
+        sets = np.arange(1 << len(back))[:, None] >> np.arange(len(back)) & 1 > 0
+        speakers = np.where(sets[:, :, None], back, rules.cells).min(axis=1)
+        self.register_buffer("speakers", torch.tensor(speakers), persistent=False)
+        self.register_buffer("bits", 2.0 ** torch.arange(len(back)), persistent=False)
+
+    def forward(self, obs: Any) -> torch.Tensor:
+        """Values for the side whose marks are plane 0."""
+        planes = obs.float()
+        turned, _ = self.turn(planes)
+        codes = planes.flatten(1).to(self.turn.weights.dtype) @ self.turn.weights
+        lowest = codes.amin(dim=1, keepdim=True)
+        turning = codes == lowest  # the symmetries that turn the board into `turned`: one, or several
+        distinct, which = lowest.squeeze(1).unique(return_inverse=True)
+        first = which.new_empty(len(distinct)).scatter_(0, which, torch.arange(len(which), device=which.device))
+        values = super().forward(turned[first]).index_select(0, which).gather(1, self.speakers[(turning.float() @ self.bits).long()])
+        return values.masked_fill(planes.flatten(2).sum(dim=1) > 0, torch.finfo(values.dtype).min)  # not -inf: -inf * 0 is nan
+
+
+class BoardDQNPolicy(DQNPolicy):
+    """The network, and its running average, which plays."""
+
+    def __init__(self, *arguments: Any, rules: Rules, symmetry: bool = True, **keywords: Any):
+        self.board: dict[str, Any] = {"rules": rules, "symmetry": symmetry}
+        super().__init__(*arguments, **keywords)
+
+    def make_q_net(self) -> BoardQNetwork:
+        """A new network."""
+        return BoardQNetwork(**self._update_features_extractor(self.net_args, features_extractor=None), **self.board).to(self.device)
+
+    def _predict(self, obs: Any, deterministic: bool = True) -> torch.Tensor:
+        return self.q_net_target._predict(obs, deterministic=deterministic)
+
+    def _get_constructor_parameters(self) -> dict[str, Any]:
+        return {**super()._get_constructor_parameters(), **self.board}
+
+
+# --- the update ----------------------------------------------------------------------------------------------------
+
+
+class MoveBuffer(ReplayBuffer):
+    """SB3's replay buffer with a generator of its own."""
+
+    def __init__(self, *arguments: Any, seed: int = 0, **keywords: Any):
+        super().__init__(*arguments, **{**keywords, "handle_timeout_termination": False})
+        self.rng = np.random.default_rng(seed)
+
+    def sample(self, batch_size: int, env: Any = None) -> ReplayBufferSamples:
+        """Moves drawn with replacement."""
+        rows = self.buffer_size if self.full else self.pos
+        step, game = np.divmod(self.rng.integers(rows * self.n_envs, size=batch_size), self.n_envs)
+        data = (
+            self.observations[step, game],
+            self.actions[step, game],
+            self.next_observations[step, game],
+            self.dones[step, game, None],
+            self.rewards[step, game, None],
+        )
+        return ReplayBufferSamples(*map(self.to_torch, data))
+
+
+class BoardDQN(DQN):
+    """SB3's DQN with masks, double Q-learning, and schedules over `anneal_steps` environment steps."""
+
+    policy: BoardDQNPolicy
+    anneal_steps = 1
+    rng = np.random.default_rng(0)  # replaced for every training
+
+    def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
+        self._current_progress_remaining = max(0.0, 1.0 - num_timesteps / self.anneal_steps)
+
+    def _sample_action(self, learning_starts: int, action_noise: Any = None, n_envs: int = 1) -> tuple[NDArray[Any], NDArray[Any]]:
+        assert isinstance(self._last_obs, np.ndarray)
+        if self.num_timesteps < learning_starts:
+            actions = self._random_moves(self._last_obs)
+        else:
+            actions, _ = self.predict(self._last_obs, deterministic=False)
+        return actions, actions
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = False
+    ) -> tuple[NDArray[Any], tuple[NDArray[Any], ...] | None]:
+        """The move of the highest value, or, unless `deterministic`, a random legal move with the probability of exploration."""
+        actions, state = self.policy.predict(observation, state, episode_start, deterministic=True)
+        if not deterministic:
+            explored = self._random_moves(np.asarray(observation)).reshape(np.shape(actions))
+            actions = np.where(self.rng.random(np.shape(actions)) < self.exploration_rate, explored, actions)
+        return actions, state
+
+    def _random_moves(self, observations: NDArray[Any]) -> NDArray[np.int64]:
+        free = ~observations.astype(bool).reshape(-1, 2, int(self.action_space.n)).any(axis=1)  # type: ignore[attr-defined]
+        return np.where(free, self.rng.random(free.shape), -1.0).argmax(axis=1)
+
+    def _store_transition(self, replay_buffer: Any, buffer_action: Any, new_obs: Any, reward: Any, dones: Any, infos: Any) -> None:
+        """Keep the moves of all games at once. The next board of a finished game is never used, so any will do."""
+        replay_buffer.add(self._last_obs, new_obs, buffer_action, reward, dones, infos)
+        self._last_obs = new_obs
+
+    def _on_step(self) -> None:
+        self._n_calls += 1
+        self.exploration_rate = self.exploration_schedule(self._current_progress_remaining)
+
+    def train(self, gradient_steps: int, batch_size: int = 100) -> None:
+        """Some updates: q_tm1[a_tm1] towards r_t + q_target_t[argmax q_t]."""
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        for _ in range(gradient_steps):
+            moves = self.replay_buffer.sample(batch_size)  # type: ignore[union-attr]
+            with torch.no_grad():
+                best = self.q_net(moves.next_observations).argmax(dim=1, keepdim=True)
+                value_t = self.q_net_target(moves.next_observations).gather(1, best)
+                target = moves.rewards + (1 - moves.dones) * self.gamma * value_t
+            q_tm1 = self.q_net(moves.observations).gather(1, moves.actions)
+            loss = functional.mse_loss(q_tm1, target)
+            self.policy.optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(self.q_net.parameters(), self.max_grad_norm)
+            self.policy.optimizer.step()
+            polyak_update(self.q_net.parameters(), self.q_net_target.parameters(), self.tau)
+        self._n_updates += gradient_steps
+        self.logger.record("train/loss", loss.item())
+        self.logger.record("rollout/exploration_rate", self.exploration_rate)
+
+
+def build(config: Config, logs: Path | None = None) -> BoardDQN:
+    """The untrained model with its games."""
+    board, rewards = asdict(config.rules), {"loss": -config.loss_penalty}
+    env = TicTacToeVecEnv(config.num_envs, config.exploring_starts, rewards=rewards, **board)
+    env.seed(config.seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        model = BoardDQN(
+            BoardDQNPolicy,
+            env,
+            learning_rate=LinearSchedule(config.learning_rate, config.learning_rate_end, 1.0),
+            buffer_size=config.buffer_size,
+            learning_starts=config.learning_starts,
+            batch_size=config.batch_size,
+            tau=config.average,
+            gamma=1.0,
+            train_freq=1,
+            gradient_steps=config.gradient_steps,
+            replay_buffer_class=MoveBuffer,
+            replay_buffer_kwargs={"seed": config.seed},
+            target_update_interval=config.num_envs,
+            exploration_fraction=config.epsilon_fraction,
+            exploration_initial_eps=config.epsilon,
+            exploration_final_eps=config.epsilon_end,
+            tensorboard_log=str(logs) if logs else None,
+            policy_kwargs={
+                "rules": config.rules,
+                "symmetry": config.symmetry,
+                "net_arch": list(config.hidden),
+                "activation_fn": ACTIVATIONS[config.activation],
+                "optimizer_kwargs": {"fused": True},
+            },
+            device=config.device,
+        )
+    model.anneal_steps, model.rng = config.anneal_steps, np.random.default_rng(config.seed)
+    return model
+
+
+# --- the values as a table -------------------------------------------------------------------------------------------
+
+
+class QTable(TabularPolicy):
+    """The greedy moves of a network and the values they were chosen by, in all unfinished positions.
+
+    values: (U, cells) float32, the mover's expected reward of each move against the opponents of the training, -inf on occupied cells.
+    """
+
+    def __init__(self, rules: Rules, values: NDArray[np.float32]):
+        super().__init__(rules, one_hot(values.argmax(axis=1), rules.cells))
+        self.values = values
+
+    def q_values(self, boards: Boards) -> NDArray[np.float32]:
+        """Values of the moves (B, cells) of unfinished boards (B, cells), -inf on occupied cells; ValueError for other boards."""
+        self.probs(boards)
+        positions = positions_of(self.rules)
+        return self.values[np.searchsorted(positions.unfinished, positions.rows(boards))]
+
+
+def values_of(network: Callable[[torch.Tensor], torch.Tensor], rules: Rules, device: Any = "cpu") -> QTable:
+    """What a network says about every position."""
+    boards = positions_of(rules).boards[positions_of(rules).unfinished]
+    with torch.no_grad():
+        values = network(torch.as_tensor(observe(boards, rules), device=device)).cpu().numpy()
+    return QTable(rules, np.where(boards == 0, values, -np.inf).astype(np.float32))
+
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+
+class Trainer(BaseCallback):
+    """Freezes copies, has the player judged, and stops, at fixed numbers of steps, always between an update and the next move."""
+
+    def __init__(self, config: Config, report: Report, pool: SelfPlay):
+        super().__init__()
+        self.config, self.report, self.pool = config, report, pool
+        self.judge_at, self.snapshot_at = config.judge_every, 0
+        self.table: QTable | None = None
+        self.judged_at, self.stopped = -1, False
+
+    def player(self) -> QTable:
+        """The network's moves as they are now."""
+        return values_of(self.model.policy.q_net_target, self.config.rules, self.model.device)  # type: ignore[arg-type]
+
+    def _on_rollout_start(self) -> None:
+        steps = self.model.num_timesteps
+        if self.pool.self_weight > 0 and steps >= self.snapshot_at:
+            self.snapshot_at += self.config.snapshot_every
+            self.pool.add(exploring(self.player(), self.config.snapshot_epsilon))
+            self.training_env.set_opponent(self.pool.pool())  # type: ignore[attr-defined]
+        if steps >= self.judge_at:
+            self.judge_at += self.config.judge_every
+            self._judge()
+
+    def _judge(self) -> None:
+        self.judged_at, self.table = self.model.num_timesteps, self.player()
+        self.stopped = self.report(self.judged_at, self.table, lambda folder, everything=True: save(folder, self, everything))
+        self.model.logger.dump(self.judged_at)
+
+    def _on_step(self) -> bool:
+        return not self.stopped
+
+    def _on_training_end(self) -> None:
+        if not self.stopped and self.judged_at != self.model.num_timesteps:
+            self._judge()
+
+
+def exploring(player: TabularPolicy, epsilon: float) -> TabularPolicy:
+    """A frozen copy that explores as the learner does."""
+    return TabularPolicy(player.rules, (1 - epsilon) * player.table + epsilon * tabulate(RandomPolicy(), player.rules).table)
+
+
+def train(config: Config, report: Report, resume: Path | None = None, logs: Path | None = None) -> QTable:
+    """Train, or go on from the folder `resume`; the table of the last judgement. `logs`: a folder for TensorBoard."""
+    torch.set_num_threads(config.threads)
+    trainer, model = Trainer(config, report, SelfPlay(config.opponents, config.rules, config.snapshots, config.seed)), build(config, logs)
+    model.env.set_opponent(trainer.pool.pool())  # type: ignore[union-attr]
+    trainer.model = model
+    if resume is not None:
+        restore(resume, trainer)
+    model.learn(config.steps - model.num_timesteps, trainer, log_interval=None, reset_num_timesteps=resume is None)  # type: ignore[arg-type]
+    return trainer.table or trainer.player()
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+AGENT = "dqn"
+BUFFER = ("observations", "next_observations", "actions", "rewards", "dones")
+
+
+def save(folder: Path, trainer: Trainer, everything: bool = True) -> None:
+    """Write the player (model.safetensors) and, if `everything`, what else is needed to go on (state.safetensors)."""
+    model: Any = trainer.model
+    about = {"agent": AGENT, "config": asdict(trainer.config), "steps": model.num_timesteps}
+    write_tensors(folder / "model.safetensors", model.q_net_target.state_dict(), about)
+    if not everything:
+        return
+    buffer, steps = model.replay_buffer, model.num_timesteps
+    games, games_rng = model.env.under_way()
+    rows = buffer.buffer_size if buffer.full else buffer.pos
+    optimizer = model.policy.optimizer.state_dict()["state"]
+    state: dict[str, NDArray[Any] | torch.Tensor] = {
+        **{f"network/{name}": tensor for name, tensor in model.q_net.state_dict().items()},
+        **{f"optimizer/{i}/{name}": tensor for i, moments in optimizer.items() for name, tensor in moments.items()},
+        **{f"buffer/{name}": getattr(buffer, name)[:rows] for name in BUFFER},
+        **{f"games/{name}": array for name, array in games.items()},
+        **{f"snapshot/{i}": snapshot.table.argmax(axis=1).astype(np.uint8) for i, snapshot in enumerate(trainer.pool.snapshots)},
+    }
+    counters = {"steps": steps, "calls": model._n_calls, "updates": model._n_updates, "position": buffer.pos, "full": buffer.full}
+    generators = {"games": games_rng, **{name: rng.bit_generator.state for name, rng in _generators(trainer).items()}}
+    next_at = {"judge_at": trainer.judge_at, "snapshot_at": trainer.snapshot_at}
+    tensors = {name: torch.as_tensor(np.ascontiguousarray(a)) if isinstance(a, np.ndarray) else a for name, a in state.items()}
+    write_tensors(folder / "state.safetensors", tensors, {**about, "counters": counters, "generators": generators, **next_at})
+
+
+def restore(folder: Path, trainer: Trainer) -> None:
+    """Put a saved training back, bit for bit; DamagedFileError if its files do not fit together or with the configuration."""
+    model: Any = trainer.model
+    average, _ = read_tensors(folder / "model.safetensors")
+    state, about = read_tensors(folder / "state.safetensors")
+    changed = {name for name, value in asdict(trainer.config).items() if about["config"].get(name) != _plain(value)} - {"steps"}
+    if changed:
+        raise ValueError(f"{folder} was trained with another {', '.join(sorted(changed))}: go on with the same configuration, only steps may differ")
+
+    def part(prefix: str) -> dict[str, torch.Tensor]:
+        return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
+
+    _load_weights(model.q_net_target, average, folder / "model.safetensors")
+    _load_weights(model.q_net, part("network/"), folder / "state.safetensors")
+    moments: dict[int, dict[str, torch.Tensor]] = {}
+    for name, tensor in part("optimizer/").items():
+        index, key = name.split("/")
+        moments.setdefault(int(index), {})[key] = tensor
+    groups = model.policy.optimizer.state_dict()["param_groups"]
+    model.policy.optimizer.load_state_dict({"state": moments, "param_groups": groups})
+    counters, generators, buffer = about["counters"], about["generators"], model.replay_buffer
+    for name, tensor in part("buffer/").items():
+        getattr(buffer, name)[: len(tensor)] = tensor.numpy()
+    buffer.pos, buffer.full = counters["position"], counters["full"]
+    model.num_timesteps, model._n_calls, model._n_updates = counters["steps"], counters["calls"], counters["updates"]
+    model._update_current_progress_remaining(model.num_timesteps, 0)
+    model.exploration_rate = model.exploration_schedule(model._current_progress_remaining)
+    rules, snapshots = trainer.config.rules, part("snapshot/")
+    greedy = [TabularPolicy(rules, one_hot(snapshots[str(i)].numpy().astype(np.intp), rules.cells)) for i in range(len(snapshots))]
+    trainer.pool.snapshots = [exploring(table, trainer.config.snapshot_epsilon) for table in greedy]
+    trainer.judge_at, trainer.snapshot_at = about["judge_at"], about["snapshot_at"]
+    model.env.set_opponent(trainer.pool.pool())
+    model._last_obs = model.env.go_on({name: tensor.numpy() for name, tensor in part("games/").items()}, generators["games"])
+    for name, rng in _generators(trainer).items():
+        rng.bit_generator.state = generators[name]
+
+
+def load(folder: Path) -> QTable:
+    """The player of a saved run: its moves, and the values by which it chooses them."""
+    model = load_model(folder)
+    return values_of(model.q_net_target, model.policy.board["rules"], model.device)
+
+
+def load_model(folder: Path) -> BoardDQN:
+    """The player of a saved run as an SB3 model; DamagedFileError if the files are damaged or of another agent."""
+    tensors, about = read_tensors(folder / "model.safetensors")
+    if about.get("agent") != AGENT or not isinstance(about.get("config"), dict):
+        raise DamagedFileError(f"{folder} holds no run of {AGENT}, but of {about.get('agent')!r}")
+    unknown = set(about["config"]) - {known.name for known in fields(Config)}
+    if unknown:
+        raise DamagedFileError(f"{folder} was written by another version: {', '.join(sorted(unknown))} are unknown to this one")
+    options: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in about["config"].items()}
+    config = Config(**options)
+    model = build(replace(config, num_envs=1, device="cpu"))
+    for network in (model.q_net, model.q_net_target):
+        _load_weights(network, tensors, folder / "model.safetensors")
+    return model
+
+
+def export_sb3(folder: Path, path: Path) -> None:
+    """Write the player of a saved run as SB3's zip, for `BoardDQN.load` in a clone of this repository."""
+    load_model(folder).save(path)
+
+
+def _load_weights(network: torch.nn.Module, tensors: dict[str, torch.Tensor], path: Path) -> None:
+    try:
+        network.load_state_dict(tensors)
+    except RuntimeError as error:
+        raise DamagedFileError(f"{path} does not fit the network of its configuration: {error}") from None
+
+
+def _generators(trainer: Trainer) -> dict[str, np.random.Generator]:
+    model: Any = trainer.model
+    return {"exploration": model.rng, "buffer": model.replay_buffer.rng, "pool": trainer.pool.rng}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
