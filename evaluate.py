@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agents import show
-from tictactoe_env.certificate import certify, read, verify
-from tictactoe_env.opponents import make_opponent
+from agents import TRAINABLE, show
+from tictactoe_env.certificate import certify, read, table_of, verify
+from tictactoe_env.errors import unknown_name
+from tictactoe_env.opponents import NAMES, make_opponent
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 
@@ -51,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
 def print_verified(path: Path) -> int:
     content = read(path)
     verify(content)
-    print(f"verified: {content['agent']}, {len(content['moves']):,} positions; every figure follows from the moves")
+    print(f"verified: {content.get('agent')}, {len(content['moves']):,} positions; every figure follows from the moves")
     print(show.verdict(content))
     return 0
 
@@ -65,7 +66,7 @@ def judge_all(given: argparse.Namespace) -> int:
     players, contents = {}, {}
     for name, spec in zip(names, given.agents, strict=True):
         players[name], contents[name] = player_of(spec, rules)
-        if given.from_model and Path(spec).is_dir():
+        if given.from_model and is_saved(spec):
             compare_with_model(Path(spec), players[name])
         show.certificate(contents[name], console)
         show.first_move_values(players[name], console)
@@ -79,7 +80,7 @@ def judge_all(given: argparse.Namespace) -> int:
         show.print_cross_table(results, console)
     if given.json is not None:
         given.json.write_text(json.dumps({"agents": contents, "cross_table": results}, indent=1), encoding="utf-8")
-        console.print(f"figures: {given.json}", highlight=False)
+        show.say(f"figures: {given.json}", console)
     return 0
 
 
@@ -89,29 +90,36 @@ def _rules(given: argparse.Namespace) -> Rules:
     if any(size is not None for size in asked):
         return Rules(*(3 if size is None else size for size in asked))
     for spec in given.agents:
-        if Path(spec).exists():
-            return Rules(**read(spec)["board"])
+        if is_saved(spec):
+            return table_of(read(spec)).rules
     return Rules()
+
+
+def is_saved(spec: str) -> bool:
+    """Whether an agent is a run or a certificate rather than a name."""
+    return spec not in NAMES and Path(spec).exists()
 
 
 def player_of(spec: str, rules: Rules) -> tuple[TabularPolicy, dict[str, Any]]:
     """The table of an agent, and its certificate computed anew; what a run's certificate says of the training is kept."""
     player = tabulate(make_opponent(spec, rules), rules)
-    about = {fact: value for fact, value in read(spec).items() if fact in RUN_FACTS} if Path(spec).exists() else {"agent": spec}
-    return player, {**certify(player, about["agent"], rules), **about}
+    about = {fact: value for fact, value in read(spec).items() if fact in RUN_FACTS} if is_saved(spec) else {}
+    return player, {**certify(player, spec, rules), **about}
 
 
 def compare_with_model(folder: Path, player: TabularPolicy) -> None:
     """Raises ValueError unless the saved network makes the certified moves in every position."""
     import importlib
 
-    import numpy as np
-
-    agent = json.loads((folder / "config.json").read_text(encoding="utf-8"))["agent"]
+    if not folder.is_dir():
+        raise ValueError(f"--from-model needs the folder of a run, {folder} is a file")
+    agent = read(folder).get("agent")
+    if agent not in TRAINABLE:
+        raise unknown_name("agent", agent, TRAINABLE)
     model = tabulate(importlib.import_module(f"agents.{agent}").load(folder), player.rules)
     different = int((model.table != player.table).any(axis=1).sum())
     if different:
-        raise ValueError(f"the network of {folder} moves otherwise than its certificate in {different} of {len(np.asarray(player.table))} positions")
+        raise ValueError(f"the network of {folder} moves otherwise than its certificate in {different:,} of {len(player.table):,} positions")
     print(f"{folder}: the network makes the certified move in all {len(player.table):,} positions")
 
 

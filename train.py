@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import importlib
+import shlex
 import sys
 import time
 import typing
@@ -12,9 +13,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from agents import TRAINABLE
+from agents.training import UNTIL
 from tictactoe_env.errors import unknown_name
-
-UNTIL = ("steps", "unbeatable", "optimal")
 
 
 class Parser(argparse.ArgumentParser):
@@ -37,12 +37,12 @@ def general_parser() -> Parser:
     agents = "\n".join(f"  {name:<14} {sentence}" for name, sentence in TRAINABLE.items())
     parser = Parser(
         prog="train.py",
+        usage="train.py AGENT [options], or train.py --resume RUN [options]",
         description="Train an agent against a pool of opponents and prove what it has become.",
         epilog=f"agents:\n{agents}\n\npython train.py AGENT --help explains all options of an agent.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,
     )
-    parser.add_argument("agent", nargs="?", metavar="AGENT", help="the agent to train; taken from the run with --resume")
     parser.add_argument(
         "--until", choices=UNTIL, default="steps", help="stop when this is proven: steps (never, run to --steps), unbeatable, optimal"
     )
@@ -83,85 +83,102 @@ def new_folder(agent: str, seed: int) -> Path:
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = general_parser()
-    given, _ = parser.parse_known_args(arguments)
-    if given.agent is None and given.resume is None:
-        parser.print_help()
-        return 0 if given.help or not arguments else 2
-    saved: dict[str, Any] = {}
-    if given.resume is not None:
-        from agents.files import read_json
-
-        try:
-            saved = read_json(given.resume / "config.json")
-        except (OSError, ValueError) as error:
-            parser.error(f"--resume needs the folder of a run: {error}")
-        if given.agent not in (None, saved["agent"]):
-            parser.error(f"{given.resume} is a run of {saved['agent']}, not of {given.agent}")
-    agent = saved.get("agent", given.agent)
-    if agent not in TRAINABLE:
-        parser.error(str(unknown_name("agent", agent, TRAINABLE)))
-    page = importlib.import_module(f"agents.{agent}")
-    add_config_options(parser, page.Config)
-    if given.help:
+    given, rest = parser.parse_known_args(arguments)  # the agent decides which other options there are
+    agent = rest[0] if rest and not rest[0].startswith("-") else None
+    parser.add_argument("agent", nargs="?", metavar="AGENT", help="the agent to train; taken from the run with --resume")
+    if agent is None and given.resume is None:
+        if arguments and not given.help:
+            parser.error(f"name the agent first: train.py AGENT {shlex.join(arguments)} (known: {', '.join(TRAINABLE)})")
         parser.print_help()
         return 0
-    given = parser.parse_args(arguments)
-    chosen = {field.name: getattr(given, field.name) for field in dataclasses.fields(page.Config) if getattr(given, field.name) is not None}
-    if saved:
-        _refuse_changes(parser, given.resume, chosen, saved["config"])
     try:
-        config = page.Config(**{**_with_tuples(page.Config, saved.get("config", {})), **chosen})
-        return train(page, agent, config, given)
+        saved = {} if given.resume is None else saved_config(given.resume)
+        agent = _agent(agent, given, saved)
+        page = importlib.import_module(f"agents.{agent}")
+        add_config_options(parser, page.Config)
+        if given.help:
+            parser.print_help()
+            return 0
+        given = parser.parse_args(arguments)
+        return train(page, agent, _config(page.Config, given, saved.get("config", {})), given)
     except (ValueError, OSError) as error:
         parser.error(str(error))
+    except KeyboardInterrupt:
+        parser.exit(130, f"{parser.prog}: ended at once; --resume goes on from the last checkpoint\n")
 
 
-def _refuse_changes(parser: Parser, folder: Path, chosen: dict[str, Any], config: dict[str, Any]) -> None:
-    changed = [name for name, value in chosen.items() if name != "steps" and config.get(name) != (list(value) if isinstance(value, tuple) else value)]
-    if changed:
-        parser.error(f"{folder} was trained with another {', '.join(changed)}; only --steps and --until may change when a run goes on")
+def saved_config(folder: Path) -> dict[str, Any]:
+    """What config.json of a run holds: agent, config, versions. ValueError if that is no run."""
+    from agents.files import read_json
+
+    saved = read_json(folder / "config.json")
+    if not isinstance(saved, dict) or not isinstance(saved.get("agent"), str) or not isinstance(saved.get("config"), dict):
+        raise ValueError(f"{folder / 'config.json'} is not the configuration of a run: --resume needs the folder of a run")
+    return saved
 
 
-def _with_tuples(config_class: Any, values: dict[str, Any]) -> dict[str, Any]:
+def _agent(name: str | None, given: argparse.Namespace, saved: dict[str, Any]) -> str:
+    """The agent that is named or saved; ValueError if these differ or it is unknown."""
+    agent = saved.get("agent", name)
+    if name not in (None, agent):
+        raise ValueError(f"{given.resume} is a run of {agent}, not of {name}")
+    if agent not in TRAINABLE:
+        raise unknown_name("agent", agent, TRAINABLE)
+    return agent
+
+
+def _config(config_class: Any, given: argparse.Namespace, saved: dict[str, Any]) -> Any:
+    """The configuration of the options, or that of a run in which only `steps` may change."""
+    names = [field.name for field in dataclasses.fields(config_class)]
     types = typing.get_type_hints(config_class)
-    return {name: tuple(value) if types.get(name) == tuple[int, ...] else value for name, value in values.items()}
+    chosen = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
+    if given.resume is None:
+        return config_class(**chosen)
+    if given.out is not None:
+        raise ValueError(f"--resume goes on in {given.resume} itself: leave --out out")
+    unknown = [name for name in saved if name not in names]
+    if unknown:
+        raise ValueError(f"{given.resume} was written by another version: unknown configuration {', '.join(unknown)}")
+    saved = {name: tuple(value) if types[name] == tuple[int, ...] and isinstance(value, list) else value for name, value in saved.items()}
+    changed = [name for name, value in chosen.items() if name != "steps" and value != saved.get(name)]
+    if changed:
+        raise ValueError(f"{given.resume} was trained with another {', '.join(changed)}; only --steps and --until may change when a run goes on")
+    try:
+        return config_class(**{**saved, **chosen})
+    except TypeError as error:
+        raise ValueError(f"{given.resume / 'config.json'} is damaged: {error}") from None
 
 
 def train(page: Any, agent: str, config: Any, given: argparse.Namespace) -> int:
     """Train, write the run, and print its certificate."""
     from rich.console import Console
 
-    from agents.runs import Run
     from agents import show
-    from tictactoe_env.certificate import read, table_of
+    from agents.runs import Run
 
     console = Console()
     run = Run(given.resume or given.out or new_folder(agent, config.seed), agent, config, given.until, console)
     if given.resume:
         run.resume()
-        if (run.folder / "certificate.json").exists():
-            earlier = read(run.folder)
-            run.keep_best_of(earlier, table_of(earlier))
+        run.keep_best(page.load(run.folder))
     else:
         run.start()
     with run:
         page.train(config, run, resume=run.checkpoint if given.resume else None, logs=run.folder)
-    certificate = run.finish()
-    show.certificate(certificate, console)
+    show.certificate(run.finish(), console)
     if given.export_sb3:
         page.export_sb3(run.folder, given.export_sb3)
-        console.print(f"Stable-Baselines3's own file: {given.export_sb3}")
-    console.print(f"saved: {run.folder}   look: python evaluate.py {run.folder}", highlight=False)
-    if run.interrupted or not _goal_reached(run, given.until):
-        console.print(f"go on: python train.py --resume {run.folder} --steps {2 * config.steps}", highlight=False)
-    if given.until != "steps" and not _goal_reached(run, given.until):
-        console.print(f"{given.until} was not reached within {config.steps:,} steps")
+        show.say(f"Stable-Baselines3's own file: {given.export_sb3}", console)
+    show.say(f"saved: {run.folder}   look: {shlex.join(['python', 'evaluate.py', str(run.folder)])}", console)
+    reached, steps = given.until in run.first_reached, run.rows[-1]["steps"]
+    if not reached:
+        further = [] if run.interrupted else ["--steps", str(2 * config.steps)]
+        until = [] if given.until == "steps" else ["--until", given.until]
+        show.say(f"go on: {shlex.join(['python', 'train.py', '--resume', str(run.folder), *further, *until])}", console)
+    if given.until != "steps" and not reached:
+        show.say(f"{given.until} was not reached within {steps:,} steps", console)
         return 1
     return 0
-
-
-def _goal_reached(run: Any, until: str) -> bool:
-    return until != "steps" and until in run.first_reached
 
 
 if __name__ == "__main__":

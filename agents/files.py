@@ -1,6 +1,7 @@
 """Files that survive a crash and execute nothing: tensors as safetensors, the rest as JSON, a sha256 beside each.
 
-Every file is written to a temporary name, flushed and renamed, so that a file is either the old one or the new one.
+Every file is written to a temporary name, flushed and renamed, so that a file is either the old one or the new one. The
+same holds for a folder whose files belong together, and for tensors with the JSON beside them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,16 +31,50 @@ def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     """Write a file so that a crash leaves either the old one or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with open(temporary, "wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        with open(temporary, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync(path.parent)
+
+
+def write_folder(path: Path, write: Callable[[Path], Any]) -> None:
+    """Write a folder so that a crash leaves either the old one or the new one, for `settle_folder` to find."""
+    new, old = _beside(path)
+    settle_folder(path)
+    for left in (new, old):
+        shutil.rmtree(left, ignore_errors=True)
+    new.mkdir(parents=True)
+    write(new)
+    if path.exists():
+        os.replace(path, old)
+    os.replace(new, path)
+    _sync(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def settle_folder(path: Path) -> None:
+    """Bring back the old folder where a crash struck `write_folder` between its two renamings."""
+    _, old = _beside(path)
+    if old.exists() and not path.exists():
+        os.replace(old, path)
+
+
+def _beside(path: Path) -> tuple[Path, Path]:
+    return path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.old")
+
+
+def _sync(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
     finally:
-        os.close(folder)
+        os.close(number)
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -47,23 +84,33 @@ def write_json(path: Path, content: Any) -> None:
 
 def read_json(path: Path) -> Any:
     """Read JSON; DamagedFileError if it is none."""
+    data = _read(path)
     try:
-        return json.loads(_read(path))
-    except ValueError as error:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
         raise DamagedFileError(f"{path} is damaged, it is not JSON: {error}") from None
 
 
 def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any] | None = None) -> None:
-    """Write tensors as safetensors, and beside them `<name>.json` with their sha256 and `about`."""
-    data = tensor_bytes({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
+    """Write tensors as safetensors, and beside them `<name>.json` with their sha256 and `about`.
+
+    The JSON is written first and keeps what it said `before`, so that between the two the old tensors still have theirs.
+    """
+    data, beside = tensor_bytes({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}), path.with_suffix(".json")
+    content = {"sha256": hashlib.sha256(data).hexdigest(), **(about or {})}
+    with suppress(FileNotFoundError, DamagedFileError):
+        content["before"] = read_tensors(path)[1]
+    write_json(beside, content)
     write_file(path, lambda file: file.write(data))
-    write_json(path.with_suffix(".json"), {"sha256": hashlib.sha256(data).hexdigest(), **(about or {})})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """The tensors, and what was written beside them. DamagedFileError if the sha256 differs or the file is none."""
-    data, about = _read(path), read_json(path.with_suffix(".json"))
-    if not isinstance(about, dict) or about.get("sha256") != hashlib.sha256(data).hexdigest():
+    data, content = _read(path), read_json(path.with_suffix(".json"))
+    content = content if isinstance(content, dict) else {}
+    before, digest = content.pop("before", None), hashlib.sha256(data).hexdigest()
+    about = next((about for about in (content, before) if isinstance(about, dict) and about.get("sha256") == digest), None)
+    if about is None:
         raise DamagedFileError(f"{path} is damaged: its sha256 is not the one in {path.with_suffix('.json').name}; train again or use another copy")
     try:
         return load_tensors(data), about

@@ -27,7 +27,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from agents.files import read_json, write_file, write_json
+from agents.files import DamagedFileError, read_json, settle_folder, write_file, write_folder, write_json
 from agents.training import Figures, Save, judge
 from tictactoe_env.certificate import FILE, certify, versions, write
 from tictactoe_env.match import Result
@@ -56,7 +56,7 @@ class Run:
         self.folder, self.agent, self.config, self.until = folder, agent, config, until
         self.console = console or Console()
         self.rows: list[dict[str, Any]] = []
-        self.best: tuple[Figures, int, float, TabularPolicy] | None = None
+        self.best: tuple[Figures, int, TabularPolicy] | None = None
         self.interrupted = False
         self.first_reached: dict[str, tuple[int, float]] = {}
         self._earlier_seconds = 0.0
@@ -70,22 +70,29 @@ class Run:
 
     def start(self) -> None:
         """Create the folder; ValueError if it holds something already."""
-        if self.folder.exists() and any(self.folder.iterdir()):
-            raise ValueError(f"{self.folder} is not empty: give another --out, or go on with --resume {self.folder}")
+        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+            raise ValueError(f"{self.folder} is not an empty folder: give another --out, or go on with --resume {self.folder}")
         write_json(self.folder / "config.json", {"agent": self.agent, "config": asdict(self.config), "versions": versions()})
 
     def resume(self) -> None:
-        """Read back what the run has reached up to its checkpoint."""
+        """Read back what the run has reached up to its checkpoint. ValueError if there is nothing left to train, or files are damaged."""
+        settle_folder(self.checkpoint)
         if not self.checkpoint.exists():
             raise FileNotFoundError(f"{self.folder} has no checkpoint to go on from: train anew with another --out")
-        steps = int(read_json(self.checkpoint / "progress.json")["steps"])
-        with open(self.folder / "metrics.csv", encoding="utf-8", newline="") as file:
-            self.rows = [row for row in map(_parsed, csv.DictReader(file)) if row["steps"] <= steps]
+        try:
+            steps = int(read_json(self.checkpoint / "progress.json")["steps"])
+            with open(self.folder / "metrics.csv", encoding="utf-8", newline="") as file:
+                self.rows = [row for row in map(_parsed, csv.DictReader(file)) if row["steps"] <= steps]
+            for row in self.rows:
+                self._note_first(_figures(row), row["steps"], row["seconds"])
+        except DamagedFileError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, csv.Error) as error:
+            raise DamagedFileError(f"progress.json or metrics.csv of {self.folder} is damaged: {error!r}") from None
+        if self.config.steps <= steps:
+            raise ValueError(f"{self.folder} has trained {steps:,} steps already: give --steps more than that")
         if self.rows:
             self._earlier_seconds = self.rows[-1]["seconds"]
-        for row in self.rows:
-            figures = _figures(row)
-            self._note_first(figures, row["steps"], row["seconds"])
         write_json(self.folder / "config.json", {"agent": self.agent, "config": asdict(self.config), "versions": versions()})
 
     # --- the context -----------------------------------------------------------------------------------------------
@@ -128,12 +135,14 @@ class Run:
 
     def __call__(self, steps: int, policy: TabularPolicy, save: Save) -> bool:
         """Judge, note and show; True if the goal is reached or the user asked to stop."""
+        if self.rows and steps == self.rows[-1]["steps"]:
+            return self.interrupted  # a trainer that went on may judge again where it stopped
         figures = judge(policy)
         seconds = self._earlier_seconds + time.monotonic() - self._began
         self.rows.append(_row(steps, seconds, figures))
         self._note_first(figures, steps, seconds)
         if self.best is None or figures.rank > self.best[0].rank:
-            self.best = (figures, steps, seconds, policy)
+            self.best = (figures, steps, policy)
             save(self.folder, False)
         for name, value in self.rows[-1].items():
             if name != "steps":
@@ -150,9 +159,12 @@ class Run:
                 self.first_reached.setdefault(goal, (steps, seconds))
 
     def _write_checkpoint(self, steps: int, save: Save) -> None:
-        save(self.checkpoint, True)
-        write_json(self.checkpoint / "progress.json", {"steps": steps})
-        self._write_metrics()
+        def write(folder: Path) -> None:
+            save(folder, True)
+            write_json(folder / "progress.json", {"steps": steps})
+
+        self._write_metrics()  # first: rows beyond the checkpoint do no harm, missing ones would
+        write_folder(self.checkpoint, write)
         self._last_checkpoint = time.monotonic()
 
     def _write_metrics(self) -> None:
@@ -180,7 +192,8 @@ class Run:
 
         if self.best is None:
             raise ValueError("nothing was judged yet: train for at least one judgement")
-        _, steps, seconds, policy = self.best
+        _, steps, policy = self.best
+        seconds = next((row["seconds"] for row in self.rows if row["steps"] == steps), self.rows[-1]["seconds"])
         self._write_metrics()
         content = certify(
             policy,
@@ -198,10 +211,9 @@ class Run:
         growth(self.rows, policy.rules, self.folder / "growth.png", f"{self.agent}, seed {self.config.seed}")
         return content
 
-    def keep_best_of(self, certificate: dict[str, Any], policy: TabularPolicy) -> None:
-        """Take the earlier best of a resumed run over, so that only something better replaces it."""
-        at = certificate["training"]["best_at"]
-        self.best = (judge(policy), at["steps"], at["seconds"], policy)
+    def keep_best(self, policy: TabularPolicy) -> None:
+        """Take over `policy`, which the folder's model plays, so that only something better replaces it."""
+        self.best = (judge(policy), int(read_json(self.folder / "model.json")["steps"]), policy)
 
 
 def describe(figures: Figures) -> str:

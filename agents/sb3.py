@@ -1,37 +1,65 @@
 """Between this project and Stable-Baselines3: the vector environment as a `VecEnv`, symmetric boards, networks as tables.
 
-    from agents.sb3 import TicTacToeVecEnv
-    from sb3_contrib import MaskablePPO
+from agents.sb3 import TicTacToeVecEnv
+from sb3_contrib import MaskablePPO
 
-    model = MaskablePPO("MlpPolicy", TicTacToeVecEnv(256, opponent="minimax")).learn(100_000)
+model = MaskablePPO("MlpPolicy", TicTacToeVecEnv(256, opponent="minimax")).learn(100_000)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
+from tictactoe_env.errors import probability
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of, symmetries_of
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import Rules, to_move
 from tictactoe_env.vector_env import TicTacToeVectorEnv
+
+
+class ExploringGames(TicTacToeVectorEnv):
+    """Games of which the share `exploring` starts from a board drawn at random, the learner to move, and the rest from the empty one.
+
+    The number of marks of a drawn board is uniform, and so are the boards with that number. (With start="random" all boards are
+    alike, so that most have five to seven marks, and openings are rare.)
+    """
+
+    def __init__(self, num_envs: int, exploring: float, **arguments: Any):
+        self.exploring = probability(exploring, "the share of exploring starts")
+        super().__init__(num_envs, side="random", **arguments)
+        positions = positions_of(self.rules)
+        self._first = np.searchsorted(positions.unfinished, positions.ply_starts)
+
+    def _start_states(self, seats: NDArray[np.int8], drawn: NDArray[np.bool_], given: Mapping[str, Any], rng: np.random.Generator) -> Any:
+        if "board" in given:
+            return super()._start_states(seats, drawn, given, rng)
+        positions, explored = positions_of(self.rules), rng.random(len(seats)) < self.exploring
+        ply = np.where(explored, rng.integers(self.rules.cells, size=len(seats)), 0)
+        rows = positions.unfinished[rng.integers(self._first[ply], self._first[ply + 1])]
+        boards = positions.boards[rows]
+        return self._games.start(boards, np.where(explored, to_move(boards), seats).astype(np.int8))
 
 
 class TicTacToeVecEnv(VecEnv):
     """`num_envs` games as one Stable-Baselines3 `VecEnv`; the arguments are those of `TicTacToeVectorEnv`.
 
+    exploring_starts: share of the games that start from a board drawn at random (start="random" is a share of 1).
     MaskablePPO finds its masks through `env_method("action_masks")`, which answers with one array for all games.
     Games that end start again at once; their last observation is in `infos[i]["terminal_observation"]`.
     """
 
-    def __init__(self, num_envs: int, **arguments: Any):
-        self.games = TicTacToeVectorEnv(num_envs, **arguments)
+    def __init__(self, num_envs: int, exploring_starts: float = 0.0, **arguments: Any):
+        self.games = ExploringGames(num_envs, exploring_starts, **arguments) if exploring_starts else TicTacToeVectorEnv(num_envs, **arguments)
+        if self.games.autoreset_mode is not AutoresetMode.SAME_STEP:
+            raise ValueError("Stable-Baselines3 starts a finished game anew within the same step: leave autoreset_mode out")
         self.render_mode = self.games.render_mode
         super().__init__(num_envs, self.games.single_observation_space, self.games.single_action_space)
         self._actions: NDArray[np.intp] = np.zeros(num_envs, dtype=np.intp)
@@ -68,6 +96,22 @@ class TicTacToeVecEnv(VecEnv):
                     "illegal_move": bool(illegal[game]),
                 }
         return observations, rewards.astype(np.float32), dones, infos
+
+    def under_way(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The games as they stand, for `go_on`: arrays with one row a game, and the state of their generator as JSON values."""
+        games = self.games
+        seats = games._games.seats(games._started())
+        arrays = {"boards": games.boards, "seats": seats, "which": games._which.astype(np.int64), "begun": games._begun.astype(np.int64)}
+        return arrays, dict(games.np_random.bit_generator.state)
+
+    def go_on(self, arrays: dict[str, NDArray[Any]], generator: dict[str, Any]) -> NDArray[np.int8]:
+        """Continue games of `under_way` as if they had never stopped, against the same pool (`set_opponent` first): their observations."""
+        games = self.games
+        games.reset(seed=0)
+        games._states = games._games.start(arrays["boards"], arrays["seats"])
+        games._which, games._begun = arrays["which"].astype(np.intp), arrays["begun"].astype(np.intp)
+        games.np_random.bit_generator.state = generator
+        return games._games.observe(games._states)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Which cells are free: (num_envs, cells) bool."""

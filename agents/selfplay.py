@@ -6,12 +6,10 @@ the snapshots, which share it equally. While there is no snapshot yet, random pl
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tictactoe_env.opponents import Pool, make_opponent, parse_pool
-from tictactoe_env.policy import RandomPolicy, TabularPolicy
+from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
 from tictactoe_env.rules import Rules
 
 SELF = "self"
@@ -40,8 +38,8 @@ class SelfPlay:
 
     def pool(self) -> Pool:
         """The opponents to draw from now on."""
-        pairs: list[tuple[Any, float]] = list(self.fixed)
+        pairs: list[tuple[Policy, float]] = list(self.fixed)
         if self.self_weight > 0:
-            copies = self.snapshots or [RandomPolicy()]
+            copies: list[Policy] = [*self.snapshots] or [RandomPolicy()]
             pairs += [(copy, self.self_weight / len(copies)) for copy in copies]
         return Pool(tuple(policy for policy, _ in pairs), tuple(weight for _, weight in pairs))

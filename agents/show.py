@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from tictactoe_env.match import exact, move_values
 from tictactoe_env.notation import game_text
@@ -15,9 +13,19 @@ from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, sample
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Rules
 
+if TYPE_CHECKING:  # a certificate can be verified where rich is not installed
+    from rich.console import Console
+
+
+def say(text: str, console: Console, style: str | None = None) -> None:
+    """Print text as it is; where the output is no terminal a line stays a line, so that paths can be copied and found."""
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+
 
 def certificate(content: Mapping[str, Any], console: Console) -> None:
     """The exact figures of a certificate as a table, and what is proven."""
+    from rich.table import Table
+
     rules = Rules(**content["board"])
     about = [f"seed {content['seed']}"] if content.get("seed") is not None else []
     training = content.get("training")
@@ -27,7 +35,7 @@ def certificate(content: Mapping[str, Any], console: Console) -> None:
         about += [
             f"{goal} first after {training[f'first_{goal}']['seconds']:.1f} s" for goal in ("unbeatable", "optimal") if f"first_{goal}" in training
         ]
-    console.print(f"\n[bold]{content['agent']}[/bold] on {rules}{''.join(f', {part}' for part in about)}", highlight=False)
+    say(f"\n{content['agent']} on {rules}{''.join(f', {part}' for part in about)}", console, "bold")
     table = Table()
     for heading in ("side", "against", "win %", "draw %", "loss %", "illegal %"):
         table.add_column(heading, justify="left" if heading in ("side", "against") else "right")
@@ -40,13 +48,10 @@ def certificate(content: Mapping[str, Any], console: Console) -> None:
         table.add_section()
     console.print(table)
     for side in ("X", "O"):
-        console.print(f"as {side}: {worst_case_text(content[f'as_{side.lower()}'])}", highlight=False)
-    shares = content["optimal_moves"]
-    console.print(
-        f"optimal moves: {100 * shares['reachable']:.2f} % of the positions it can reach, {100 * shares['everywhere']:.2f} % of all {len(content['moves']):,}",
-        highlight=False,
-    )
-    console.print(f"[bold]{verdict(content)}[/bold]", highlight=False)
+        say(f"as {side}: {worst_case_text(content[f'as_{side.lower()}'])}", console)
+    reachable, everywhere = (100 * content["optimal_moves"][name] for name in ("reachable", "everywhere"))
+    say(f"optimal moves: {reachable:.2f} % of the positions it can reach, {everywhere:.2f} % of all {len(content['moves']):,}", console)
+    say(verdict(content), console, "bold")
 
 
 def worst_case_text(figures: Mapping[str, Any]) -> str:
@@ -79,12 +84,15 @@ def cross_table(players: Mapping[str, TabularPolicy]) -> dict[str, dict[str, dic
 
 def print_cross_table(results: Mapping[str, Mapping[str, Mapping[str, float]]], console: Console) -> None:
     """The cross table, each cell win/draw/loss of X in per cent."""
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(title="everyone as X (rows) against everyone as O (columns): X wins / draws / O wins, %, exact")
     table.add_column("X \\ O")
     for name in results:
-        table.add_column(name, justify="right")
+        table.add_column(escape(name), justify="right")
     for name, row in results.items():
-        table.add_row(name, *("/".join(f"{100 * cell[rate]:.1f}" for rate in ("win", "draw", "loss")) for cell in row.values()))
+        table.add_row(escape(name), *("/".join(f"{100 * cell[rate]:.1f}" for rate in ("win", "draw", "loss")) for cell in row.values()))
     console.print(table)
 
 
@@ -92,7 +100,7 @@ def first_move_values(policy: TabularPolicy, console: Console) -> None:
     """Q of the empty board: what each first move is worth, the agent playing on against uniformly random play, exact."""
     values = move_values("X", policy, RandomPolicy())
     board = np.zeros(policy.rules.cells, dtype=np.int8)
-    console.print("\nQ of the empty board: wins minus losses after each first move, the agent playing on against random, exact", highlight=False)
+    say("\nQ of the empty board: wins minus losses after each first move, the agent playing on against random, exact", console)
     console.print(ansi(board, policy.rules, values=values), highlight=False, markup=False)
 
 
@@ -114,7 +122,7 @@ def example_game(policy_x: TabularPolicy, policy_o: TabularPolicy, names: tuple[
     """One game, board by board, several boards in a row of the screen."""
     rules = policy_x.rules
     cells = play(policy_x, policy_o, rules, seed)
-    console.print(f"\nan example game, {names[0]} as X against {names[1]} as O: {game_text(cells, rules)}", highlight=False)
+    say(f"\nan example game, {names[0]} as X against {names[1]} as O: {game_text(cells, rules)}", console)
     board, pictures = np.zeros(rules.cells, dtype=np.int8), []
     for ply, cell in enumerate(cells):
         if board[cell] != 0:

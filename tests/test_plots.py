@@ -1,0 +1,61 @@
+import struct
+
+import matplotlib.figure
+import pytest
+
+from agents.plots import growth
+from tictactoe_env.rules import Rules
+
+
+def rows(*wins, safe_from=None):
+    return [
+        {
+            "steps": 1000 * (number + 1),
+            **{f"{side}_{name}": rate for side in "xo" for name, rate in (("win", win), ("draw", 0.1), ("loss", 0.9 - win))},
+            **{f"unbeatable_{side}": int(safe_from is not None and number >= safe_from) for side in "xo"},
+        }
+        for number, win in enumerate(wins)
+    ]
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The figures that are saved."""
+    figures, save = [], matplotlib.figure.Figure.savefig
+    monkeypatch.setattr(matplotlib.figure.Figure, "savefig", lambda figure, *args, **kwargs: (figures.append(figure), save(figure, *args, **kwargs)))
+    return figures
+
+
+def lines(axes):
+    return {line.get_label(): [list(map(float, data)) for data in line.get_data()] for line in axes.get_lines()}
+
+
+def test_the_growth_is_a_png_with_a_panel_for_each_side(tmp_path, drawn):
+    growth(rows(0.2, 0.5, 0.8, safe_from=1), Rules(), tmp_path / "growth.png", "dqn, seed 7")
+    data = (tmp_path / "growth.png").read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", data[16:24]) == (1100, 462)
+    assert [path.name for path in tmp_path.iterdir()] == ["growth.png"]
+    (figure,) = drawn
+    assert figure.get_suptitle() == "dqn, seed 7"
+    assert [axes.get_title() for axes in figure.axes] == ["as X", "as O"]
+    for axes, limit in zip(figure.axes, (100 * 191 / 192, 100 * 866 / 945), strict=True):
+        shown = lines(axes)
+        assert shown["win 80.00 %"] == [[1, 2, 3], pytest.approx([20, 50, 80])]
+        assert shown["draw 10.00 %"] == [[1, 2, 3], pytest.approx([10, 10, 10])]
+        assert shown["loss 10.00 %"] == [[1, 2, 3], pytest.approx([70, 40, 10])]
+        assert shown[f"most wins without a loss {limit:.2f} %"][1] == pytest.approx([limit, limit])
+        assert shown["unbeatable first at 2 thousand"][0] == [2, 2]
+        assert len(shown) == 5
+
+
+def test_a_side_that_has_no_limit_or_was_never_unbeatable_gets_no_line_for_it(tmp_path, drawn):
+    growth(rows(0.2, 0.5), Rules(3, 4, 3), tmp_path / "growth.png", "on a board where X wins")
+    of_x, of_o = (list(lines(axes)) for axes in drawn[0].axes)
+    assert of_x == ["win 50.00 %", "draw 10.00 %", "loss 40.00 %", "most wins without a loss 100.00 %"]
+    assert of_o == ["win 50.00 %", "draw 10.00 %", "loss 40.00 %"]
+
+
+def test_one_judgement_is_enough_for_a_plot(tmp_path):
+    growth(rows(0.2), Rules(), tmp_path / "growth.png", "short")
+    assert (tmp_path / "growth.png").stat().st_size > 5_000

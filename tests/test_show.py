@@ -1,0 +1,190 @@
+import io
+import re
+
+import numpy as np
+import pytest
+from players import CellPlayer, FixedPlayer, fixed_table
+from rich.console import Console
+from small_runs import best_player
+
+from agents import show
+from tictactoe_env import match
+from tictactoe_env.certificate import certify
+from tictactoe_env.notation import replay
+from tictactoe_env.opponents import MinimaxPolicy
+from tictactoe_env.policy import RandomPolicy, tabulate
+from tictactoe_env.rules import Rules
+
+RECTANGLE = Rules(2, 4, 3)
+X_WINS = Rules(2, 3, 2)
+
+
+def text_of(print_it, width=100):
+    """What is written where the output is no terminal."""
+    console = Console(file=io.StringIO(), width=width)
+    print_it(console)
+    return console.file.getvalue()
+
+
+def certified(player, rules=None, **about):
+    return certify(player, "somebody", rules or Rules(), **about)
+
+
+# --- verdicts ----------------------------------------------------------------------------------------------------
+
+
+def test_the_verdict_names_what_is_proven():
+    assert show.verdict(certified(best_player(Rules()))) == (
+        "PROVEN: unbeatable as X and as O, and no player that never loses wins more often against random"
+    )
+    assert show.verdict(certified(MinimaxPolicy(Rules()))) == (
+        "PROVEN: unbeatable as X and as O; a player that never loses could win more often against random"
+    )
+
+
+def test_the_verdict_names_the_sides_that_can_be_beaten():
+    assert show.verdict(certified(RandomPolicy())) == "can be beaten as X and as O"
+    assert show.verdict(certified(MinimaxPolicy(X_WINS), X_WINS)) == "can be beaten as O"
+    assert show.verdict({"optimal": False, "unbeatable": False, "as_x": {"unbeatable": False}, "as_o": {"unbeatable": True}}) == "can be beaten as X"
+
+
+def test_the_worst_case_of_a_side_is_a_value_or_a_losing_game():
+    assert show.worst_case_text(certified(MinimaxPolicy(Rules()))["as_x"]) == (
+        "no opponent can beat it; the best one leaves it +0.0000 (wins minus losses)"
+    )
+    assert show.worst_case_text(certified(CellPlayer(0))["as_o"]) == (
+        "can be beaten, with probability 1.0000 by the best opponent; shortest losing game: a1 a1"
+    )
+    assert show.worst_case_text(certified(MinimaxPolicy(X_WINS), X_WINS)["as_x"]).endswith("+1.0000 (wins minus losses)")
+
+
+def test_a_certificate_is_shown_with_its_training_all_rates_and_the_limits():
+    training = {"steps": 4096, "seconds": 8.25, "best_at": {"steps": 2048, "seconds": 4.0}, "first_unbeatable": {"steps": 1024, "seconds": 2.0}}
+    shown = text_of(lambda console: show.certificate(certified(RandomPolicy(), seed=7, training=training), console))
+    assert (
+        "somebody on 3x3, 3 in a row, seed 7, best after 2,048 steps, 4.0 s of 4,096 steps, 8.2 s, unbeatable first after 2.0 s\n" in shown
+    )  # on one line, though it is longer than the console
+    assert "optimal first" not in shown
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in shown.splitlines() if line.startswith("│")]
+    assert rows[0] == ["X", "random", "58.4921", "12.6984", "28.8095", "0.0000"]  # 737/1260, 8/63, 121/420
+    assert rows[2] == ["X", "random, the limit", "99.4792", "0.5208", "0.0000", "0.0000"]
+    assert rows[3] == ["O", "random", "28.8095", "12.6984", "58.4921", "0.0000"]
+    assert rows[5] == ["O", "random, the limit", "91.6402", "8.3598", "0.0000", "0.0000"]
+    assert len(rows) == 6
+    assert re.search(r"optimal moves: \d+\.\d\d % of the positions it can reach, \d+\.\d\d % of all 4,520\n", shown)
+    assert shown.endswith("can be beaten as X and as O\n")
+
+
+def test_a_side_without_a_limit_has_no_row_for_it():
+    shown = text_of(lambda console: show.certificate(certified(RandomPolicy(), X_WINS), console))
+    assert shown.count("the limit") == 1
+    assert "seed" not in shown
+
+
+def test_names_are_shown_as_they_are_written():
+    name = "runs/[bold]x[/bold][/] 'y'"
+    assert name in text_of(lambda console: show.say(name, console))
+    assert name in text_of(lambda console: show.certificate({**certified(RandomPolicy(), X_WINS), "agent": name}, console))
+    results = show.cross_table({name: fixed_table(X_WINS)})
+    assert text_of(lambda console: show.print_cross_table(results, console), width=200).count(name) == 2
+
+
+def test_a_line_is_not_broken_where_the_output_is_no_terminal():
+    path = "runs/" + "a-very-long-name-" * 10
+    assert text_of(lambda console: show.say(f"saved: {path} look", console), width=40) == f"saved: {path} look\n"
+
+
+# --- the cross table ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", [Rules(), RECTANGLE], ids=str)
+def test_the_cross_table_holds_the_exact_results_of_everyone_against_everyone(rules):
+    players = {"random": tabulate(RandomPolicy(), rules), "minimax": tabulate(MinimaxPolicy(rules), rules), "cell": tabulate(CellPlayer(1), rules)}
+    results = show.cross_table(players)
+    assert [list(row) for row in results.values()] == [list(players)] * 3
+    for x_name, row in results.items():
+        for o_name, cell in row.items():
+            exact = match.exact(players[x_name], players[o_name])
+            assert cell == {"win": exact.win, "draw": exact.draw, "loss": exact.loss, "illegal": exact.illegal}
+    shown = text_of(lambda console: show.print_cross_table(results, console))
+    rows = {cells[1].strip(): [cell.strip() for cell in cells[2:-1]] for line in shown.splitlines() if len(cells := line.split("│")) > 4}
+    assert list(rows) == list(players)
+    assert rows["cell"][2] == "100.0/0.0/0.0"  # b1, and O answers on the same cell
+    assert rows["minimax"][1].endswith("/0.0")
+
+
+def test_the_values_of_the_empty_board_stand_in_a_grid_of_its_shape():
+    best = tabulate(MinimaxPolicy(Rules()), Rules())
+    lines = text_of(lambda console: show.first_move_values(best, console)).splitlines()
+    values = match.move_values("X", best, RandomPolicy())
+    grid = [[float(number) for number in line.split()[1:]] for line in lines[3:6]]
+    assert np.allclose(grid, values.reshape(3, 3), atol=0.005)
+    assert lines[2].split() == ["a", "b", "c"]
+    rectangle = text_of(lambda console: show.first_move_values(fixed_table(RECTANGLE), console)).splitlines()
+    assert [line.split()[0] for line in rectangle[2:]] == ["a", "1", "2"]
+    assert len(rectangle[3].split()) == 5
+
+
+# --- games -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", [Rules(), RECTANGLE, Rules(4, 5, 4)], ids=str)
+def test_a_game_is_legal_to_its_end_and_the_same_for_the_same_seed(rules):
+    lengths = set()
+    for seed in range(30):
+        cells = show.play(RandomPolicy(), FixedPlayer(seed), rules, seed)
+        assert cells == show.play(RandomPolicy(), FixedPlayer(seed), rules, seed)
+        boards = replay(cells, rules)
+        assert len(set(cells)) == len(cells)
+        ended = [bool(rules.winning_cells(board)) or bool((board != 0).all()) for board in boards]
+        assert ended == [False] * len(cells) + [True]
+        lengths.add(len(cells))
+    assert len(lengths) > 1
+
+
+def test_x_moves_first_and_the_players_take_turns():
+    cells = show.play(CellPlayer(4), FixedPlayer(0), Rules(), seed=0)
+    assert cells[0] == 4
+    assert cells[2] == 4, "it plays its cell again, which is illegal"
+    assert len(cells) == 3
+
+
+def test_an_illegal_move_ends_the_game_and_is_its_last_cell():
+    assert show.play(CellPlayer(0), CellPlayer(0), RECTANGLE, seed=0) == [0, 0]
+
+
+def shown_game(x, o, rules, width=100):
+    return text_of(lambda console: show.example_game(tabulate(x, rules), tabulate(o, rules), ("Xena", "Otto"), console), width)
+
+
+def test_an_example_game_shows_its_moves_its_boards_and_its_end():
+    lines = shown_game(MinimaxPolicy(X_WINS, "first"), CellPlayer(2), X_WINS).splitlines()
+    assert lines[1] == "an example game, Xena as X against Otto as O: a1 c1 b1"
+    assert lines[-1] == "X wins"
+    boards = "\n".join(lines[2:-1])
+    assert boards.count("X") == 1 + 1 + 2
+    assert boards.count("O") == 0 + 1 + 1
+
+
+def test_an_example_game_ends_in_words_for_every_end():
+    assert shown_game(MinimaxPolicy(Rules()), MinimaxPolicy(Rules()), Rules()).endswith("\na draw\n")
+    assert shown_game(CellPlayer(0), CellPlayer(0), Rules()).endswith("\nO loses by an illegal move\n")
+    assert shown_game(CellPlayer(0), MinimaxPolicy(Rules(), "first"), Rules()).endswith("\nX loses by an illegal move\n")
+    lost = text_of(lambda console: show.example_game(fixed_table(X_WINS, 3), tabulate(MinimaxPolicy(X_WINS), X_WINS), ("a", "b"), console, seed=1))
+    assert lost.splitlines()[-1] in ("X wins", "O wins")
+
+
+def test_boards_of_a_game_stand_side_by_side_as_far_as_the_console_is_wide():
+    narrow, wide = (shown_game(MinimaxPolicy(Rules()), MinimaxPolicy(Rules()), Rules(), width) for width in (30, 200))
+    assert len(narrow.splitlines()) > len(wide.splitlines())
+    assert max(map(len, narrow.splitlines()[2:])) <= 30
+    assert sum("a   b   c" in line for line in wide.splitlines()) == 1
+
+
+# --- names -------------------------------------------------------------------------------------------------------
+
+
+def test_agents_are_named_by_the_last_part_of_their_path_where_that_is_unique():
+    assert show.names_of(["runs/dqn-0", "runs/dqn-1/", "minimax"]) == ["dqn-0", "dqn-1", "minimax"]
+    assert show.names_of(["a/dqn-0", "b/dqn-0", "random"]) == ["a/dqn-0", "b/dqn-0", "random"]
+    assert show.names_of(["minimax-slip=0.1"]) == ["minimax-slip=0.1"]
