@@ -1,7 +1,8 @@
-"""Files that survive a crash and execute nothing: tensors as safetensors, the rest as JSON, a sha256 beside each.
+"""Files that survive a crash and execute nothing: tensors and arrays as safetensors, the rest as JSON, a sha256 beside each.
 
 Every file is written to a temporary name, flushed and renamed, so that a file is either the old one or the new one. The
-same holds for a folder whose files belong together, and for tensors with the JSON beside them.
+same holds for a folder whose files belong together, and for tensors with the JSON beside them. torch is imported only
+where tensors are written or read, so that agents which are tables load without it.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load as load_tensors
-from safetensors.torch import save as tensor_bytes
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as array_bytes
+
+if TYPE_CHECKING:
+    import torch
 
 MAX_BYTES = 1 << 30  # of a file that is read
 
@@ -92,30 +97,55 @@ def read_json(path: Path) -> Any:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any] | None = None) -> None:
-    """Write tensors as safetensors, and beside them `<name>.json` with their sha256 and `about`.
+    """Write tensors as safetensors, and beside them `<name>.json` with their sha256 and `about`."""
+    from safetensors.torch import save as tensor_bytes
 
-    The JSON is written first and keeps what it said `before`, so that between the two the old tensors still have theirs.
-    """
-    data, beside = tensor_bytes({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}), path.with_suffix(".json")
-    content = {"sha256": hashlib.sha256(data).hexdigest(), **(about or {})}
-    with suppress(FileNotFoundError, DamagedFileError):
-        content["before"] = read_tensors(path)[1]
-    write_json(beside, content)
-    write_file(path, lambda file: file.write(data))
+    _write_with_json(path, tensor_bytes({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}), about)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """The tensors, and what was written beside them. DamagedFileError if the sha256 differs or the file is none."""
+    from safetensors.torch import load as load_tensors
+
+    return _read_with_json(path, load_tensors)
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any] | None = None) -> None:
+    """Write NumPy arrays as `write_tensors` writes tensors, without torch; either reads what the other wrote."""
+    _write_with_json(path, array_bytes({name: np.ascontiguousarray(array) for name, array in arrays.items()}), about)
+
+
+def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """The arrays, and what was written beside them. DamagedFileError if the sha256 differs or the file is none."""
+    return _read_with_json(path, load_arrays)
+
+
+def _write_with_json(path: Path, data: bytes, about: Mapping[str, Any] | None) -> None:
+    """The JSON is written first and keeps what it said `before`, so that between the two the old data still have theirs."""
+    beside, content = path.with_suffix(".json"), {"sha256": hashlib.sha256(data).hexdigest(), **(about or {})}
+    with suppress(FileNotFoundError, DamagedFileError):
+        content["before"] = _data_and_json(path)[1]
+    write_json(beside, content)
+    write_file(path, lambda file: file.write(data))
+
+
+def _read_with_json(path: Path, load: Callable[[bytes], dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    data, about = _data_and_json(path)
+    try:
+        return load(data), about
+    except SafetensorError as error:
+        raise DamagedFileError(f"{path} is not a safetensors file: {error}") from None
+
+
+def _data_and_json(path: Path) -> tuple[bytes, dict[str, Any]]:
+    """The bytes of a file and what was written beside these very bytes; DamagedFileError if nothing was."""
     data, content = _read(path), read_json(path.with_suffix(".json"))
     content = content if isinstance(content, dict) else {}
     before, digest = content.pop("before", None), hashlib.sha256(data).hexdigest()
     about = next((about for about in (content, before) if isinstance(about, dict) and about.get("sha256") == digest), None)
     if about is None:
         raise DamagedFileError(f"{path} is damaged: its sha256 is not the one in {path.with_suffix('.json').name}; train again or use another copy")
-    try:
-        return load_tensors(data), about
-    except SafetensorError as error:
-        raise DamagedFileError(f"{path} is not a safetensors file: {error}") from None
+    return data, about
 
 
 def _read(path: Path) -> bytes:

@@ -5,12 +5,25 @@ import pickle
 import re
 import signal
 
+import numpy as np
 import pytest
 import torch
-from small_runs import ROOT
+from small_runs import ROOT, python
 
 from agents import files
-from agents.files import MAX_BYTES, DamagedFileError, read_json, read_tensors, settle_folder, write_file, write_folder, write_json, write_tensors
+from agents.files import (
+    MAX_BYTES,
+    DamagedFileError,
+    read_arrays,
+    read_json,
+    read_tensors,
+    settle_folder,
+    write_arrays,
+    write_file,
+    write_folder,
+    write_json,
+    write_tensors,
+)
 
 OLD = {"weight": torch.arange(6, dtype=torch.float32).reshape(2, 3)}
 NEW = {"weight": torch.ones(4), "bias": torch.zeros(2, dtype=torch.int64)}
@@ -109,6 +122,29 @@ def test_a_kill_between_tensors_and_their_json_leaves_what_belongs_together(tmp_
     assert about["steps"] == 3
     assert about.keys() == {"sha256", "steps"}
     assert tensors.keys() == NEW.keys()
+
+
+def test_arrays_come_back_to_the_bit_and_can_be_read_as_tensors(tmp_path):
+    arrays = {"turned": np.arange(12, dtype=np.float64).reshape(3, 4).T, "none": np.zeros((0, 9), dtype=np.int32), "signs": np.array([-0.0, np.nan])}
+    write_arrays(tmp_path / "model.safetensors", arrays, {"agent": "table"})
+    again, about = read_arrays(tmp_path / "model.safetensors")
+    assert {name: (array.shape, array.dtype, array.tobytes()) for name, array in again.items()} == {
+        name: (array.shape, array.dtype, array.tobytes()) for name, array in arrays.items()
+    }
+    assert about["agent"] == "table"
+    assert torch.equal(read_tensors(tmp_path / "model.safetensors")[0]["turned"], torch.as_tensor(arrays["turned"]))
+
+
+def test_arrays_are_written_and_read_without_torch(tmp_path):
+    program = (
+        "import sys, numpy\n"
+        "from pathlib import Path\n"
+        "from agents.files import read_arrays, write_arrays\n"
+        "path = Path(sys.argv[1]) / 'model.safetensors'\n"
+        "write_arrays(path, {'a': numpy.ones(3)})\n"
+        "print(read_arrays(path)[0]['a'].sum(), 'torch' in sys.modules)\n"
+    )
+    assert python("-c", program, tmp_path).stdout == "3.0 False\n"
 
 
 def truncate(path):
