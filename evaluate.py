@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from agents import TRAINABLE, show
+from agents.named import PLAYERS, make_player
 from tictactoe_env.certificate import certify, read, table_of, verify
 from tictactoe_env.errors import unknown_name
-from tictactoe_env.opponents import NAMES, make_opponent
+from tictactoe_env.opponents import NAMES
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 
@@ -22,7 +23,8 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="evaluate.py",
         description="Exact results of agents, whether anybody can beat them and by which game, and a cross table of several.",
-        epilog="An agent is the folder of a run, the path of a certificate, or random, minimax, minimax-first, minimax-slip=0.1.",
+        epilog="An agent is the folder of a run, the path of a certificate, random, minimax, minimax-first, minimax-slip=0.1, "
+        f"or needs no training: {'; '.join(f'{name} ({sentence})' for name, (_, _, sentence) in PLAYERS.items())}.",
     )
     parser.add_argument("agents", nargs="*", metavar="RUN-OR-AGENT", help="what to judge")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON too")
@@ -73,7 +75,7 @@ def judge_all(given: argparse.Namespace) -> int:
     first, last = names[0], names[-1]
     opponent = last if len(names) > 1 else "random"
     show.example_game(
-        players[first], players.get(opponent) or tabulate(make_opponent(opponent, rules), rules), (first, opponent), console, given.game_seed
+        players[first], players.get(opponent) or tabulate(make_player(opponent, rules), rules), (first, opponent), console, given.game_seed
     )
     results = show.cross_table(players)
     if len(names) > 1:
@@ -102,7 +104,7 @@ def is_saved(spec: str) -> bool:
 
 def player_of(spec: str, rules: Rules) -> tuple[TabularPolicy, dict[str, Any]]:
     """The table of an agent, and its certificate computed anew; what a run's certificate says of the training is kept."""
-    player = tabulate(make_opponent(spec, rules), rules)
+    player = tabulate(make_player(spec, rules), rules)
     about = {fact: value for fact, value in read(spec).items() if fact in RUN_FACTS} if is_saved(spec) else {}
     return player, {**certify(player, spec, rules), **about}
 
