@@ -29,9 +29,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from agents.orientations import Orientations
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.policy import Probs
-from tictactoe_env.positions import MAX_CELLS, symmetries_of
+from tictactoe_env.positions import MAX_CELLS
 from tictactoe_env.rules import Boards, Rules
 
 WIN = 1_000_000  # the score of a proven win; whatever is counted stays below
@@ -100,14 +101,10 @@ class Search:
     """Negamax on one board. `table` keeps what was proven without limits: (lowest, highest) score of a position."""
 
     def __init__(self, rules: Rules):
-        bits, turned = rules.cell_bits, symmetries_of(rules).tolist()
-        size = max(bits).bit_length()
-        self.rules, self.full, self.size = rules, rules.full, size
-        self.field, self.shifts = (1 << 2 * size) - 1, [2 * size * number for number in range(len(turned))]
+        self.rules, self.full, self.orientations = rules, rules.full, Orientations(rules)
+        self.key = self.orientations.key
+        bits, images = rules.cell_bits, self.orientations.cells
         self.lines = [sum(bits[cell] for cell in line) for line in rules.lines]
-        images = [
-            sum(bits[permutation[cell]] << shift for permutation, shift in zip(turned, self.shifts, strict=True)) for cell in range(rules.cells)
-        ]
         moves = [Move(cell, bit, images[cell], tuple(line for line in self.lines if line & bit)) for cell, bit in enumerate(bits)]
         self.moves = sorted(moves, key=lambda move: -len(move.lines))
         self.weights = [0, *(4**marks for marks in range(rules.k))]  # of an open line with so many marks
@@ -187,11 +184,6 @@ class Search:
         self.table[key] = (low, high)
         return best
 
-    def key(self, own: int, other: int) -> int:
-        """The same number for positions that are images of each other."""
-        both, field = own << self.size | other, self.field
-        return min([both >> shift & field for shift in self.shifts])
-
     def is_open(self, other: int) -> bool:
         """Whether some line has none of these marks."""
         return any(not line & other for line in self.lines)
@@ -259,8 +251,7 @@ class Search:
     def sides(self, board: Boards) -> tuple[int, int]:
         """The marks of the side to move and of the other one, in all orientations, on a board (cells,)."""
         mark = 1 if board.sum() == 0 else -1
-        own, other = (sum(move.images for move in self.moves if board[move.cell] == which) for which in (mark, -mark))
-        return own, other
+        return self.orientations.marks(board, mark), self.orientations.marks(board, -mark)
 
     def threats(self, marks: int) -> int:
         """The cells that complete a line of these marks, whether they are free or not."""

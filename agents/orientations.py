@@ -1,0 +1,28 @@
+"""Bitboards in all orientations of a board at once, so that positions which are images of each other are found together."""
+
+from __future__ import annotations
+
+from tictactoe_env.positions import symmetries_of
+from tictactoe_env.rules import Boards, Rules
+
+
+class Orientations:
+    """Marks as one Python integer that holds their bitboard in every orientation, side by side, the board's own lowest.
+
+    A cell is one number, `cells[cell]`, so a move is one `|`; what the board's own orientation says is read with `& rules.full`.
+    """
+
+    def __init__(self, rules: Rules):
+        bits, turned = rules.cell_bits, symmetries_of(rules).tolist()
+        self.size = max(bits).bit_length()
+        self.field, self.shifts = (1 << 2 * self.size) - 1, [2 * self.size * number for number in range(len(turned))]
+        self.cells = [sum(bits[images[cell]] << shift for images, shift in zip(turned, self.shifts, strict=True)) for cell in range(rules.cells)]
+
+    def marks(self, board: Boards, mark: int) -> int:
+        """Where one side's marks (+1 or -1) are on a board (cells,)."""
+        return sum(cell for cell, found in zip(self.cells, board.tolist(), strict=True) if found == mark)
+
+    def key(self, own: int, other: int) -> int:
+        """A number that two positions share if and only if they are images of each other."""
+        both, field = own << self.size | other, self.field
+        return min([both >> shift & field for shift in self.shifts])
