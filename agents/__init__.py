@@ -4,5 +4,6 @@ TRAINABLE = {
     "maskable_ppo": "MaskablePPO of sb3-contrib: one network's policy and value for both sides, on masked moves",
     "dqn": "DQN of Stable-Baselines3 with masks and double Q-learning: one network's values for both sides",
     "tabular_q": "Q-learning in a table: a value for every position, from thousands of games at a time, for both sides",
+    "mcts": "Monte-Carlo tree search: UCT on one graph of all positions, grown from the empty board by 4,000 playouts",
 }
 """What `train.py` can train, with a sentence each; the page of an agent is `agents/<name>.py`."""

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.orientations import Orientations
+from agents.orientations import Orientations, check_unfinished
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.policy import Probs
 from tictactoe_env.positions import MAX_CELLS
@@ -74,10 +74,7 @@ class Minimax:
 
     def probs(self, boards: Boards) -> Probs:
         """The best moves of boards (B, cells), equally likely or the lowest: (B, cells). ValueError for a finished board."""
-        boards = np.asarray(boards)
-        x, o = self.rules.to_bits(boards)
-        if (self.rules.has_line(x) | self.rules.has_line(o) | self.rules.is_full(x, o)).any():
-            raise ValueError("a finished board has no move: ask for unfinished boards only")
+        boards = check_unfinished(boards, self.rules)
         probs = np.zeros((len(boards), self.rules.cells))
         for row, board in zip(probs, boards, strict=True):
             best = self.best_moves(board)

@@ -16,6 +16,7 @@ from tictactoe_env.rules import Rules
 
 PLAYERS = {
     "search": ("minimax", "Minimax", "alpha-beta search of any board, to the end or within limits: search-depth=4, search-seconds=0.5"),
+    "mcts": ("mcts", "Live", "Monte-Carlo tree search from each position: mcts-playouts=1000, mcts-milliseconds=100, mcts-draws=1, mcts-value=RUN"),
 }
 """What needs no training: the page in agents/, the class on it, and a sentence."""
 

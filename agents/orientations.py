@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tictactoe_env.positions import symmetries_of
 from tictactoe_env.rules import Boards, Rules
 
@@ -22,7 +24,23 @@ class Orientations:
         """Where one side's marks (+1 or -1) are on a board (cells,)."""
         return sum(cell for cell, found in zip(self.cells, board.tolist(), strict=True) if found == mark)
 
+    def keys_after(self, board: Boards) -> dict[int, int]:
+        """The key of the position (X's marks, O's marks) after each legal move on a board (cells,): {cell: key}."""
+        x, o = (self.marks(board, mark) for mark in (1, -1))
+        x_moves = int(board.sum()) == 0
+        free = [(cell, images) for cell, (images, mark) in enumerate(zip(self.cells, board.tolist(), strict=True)) if not mark]
+        return {cell: self.key(x | images, o) if x_moves else self.key(x, o | images) for cell, images in free}
+
     def key(self, own: int, other: int) -> int:
         """A number that two positions share if and only if they are images of each other."""
         both, field = own << self.size | other, self.field
         return min([both >> shift & field for shift in self.shifts])
+
+
+def check_unfinished(boards: Boards, rules: Rules) -> Boards:
+    """Boards (B, cells) as an array; ValueError if one of them is finished."""
+    boards = np.asarray(boards)
+    x, o = rules.to_bits(boards)
+    if (rules.has_line(x) | rules.has_line(o) | rules.is_full(x, o)).any():
+        raise ValueError("a finished board has no move: ask for unfinished boards only")
+    return boards

@@ -30,8 +30,8 @@ def growth(rows: Sequence[dict[str, Any]], rules: Rules, path: Path, title: str)
             axes.axhline(100 * limit.win, color="black", linestyle=":", linewidth=1, label=f"most wins without a loss {100 * limit.win:.2f} %")
         safe = [row["steps"] / 1000 for row in rows if row[f"unbeatable_{side}"]]
         if safe:
-            axes.axvline(safe[0], color="#009e73", linestyle="--", linewidth=1, label=f"unbeatable first at {safe[0]:,.0f} thousand")
-        axes.set(xlabel="environment steps, thousands", ylabel="per cent of games against random, exact", title=f"as {side.upper()}", ylim=(-2, 102))
+            axes.axvline(safe[0], color="#009e73", linestyle="--", linewidth=1, label=f"unbeatable first at {1000 * safe[0]:,.0f} steps")
+        axes.set(xlabel="steps, thousands", ylabel="per cent of games against random, exact", title=f"as {side.upper()}", ylim=(-2, 102))
         axes.legend(loc="center right", fontsize=8)
         axes.grid(alpha=0.3)
     figure.suptitle(title)

@@ -45,7 +45,7 @@ def test_the_growth_is_a_png_with_a_panel_for_each_side(tmp_path, drawn):
         assert shown["draw 10.00 %"] == [[1, 2, 3], pytest.approx([10, 10, 10])]
         assert shown["loss 10.00 %"] == [[1, 2, 3], pytest.approx([70, 40, 10])]
         assert shown[f"most wins without a loss {limit:.2f} %"][1] == pytest.approx([limit, limit])
-        assert shown["unbeatable first at 2 thousand"][0] == [2, 2]
+        assert shown["unbeatable first at 2,000 steps"][0] == [2, 2]
         assert len(shown) == 5
 
 
