@@ -100,6 +100,8 @@ def main(arguments: list[str] | None = None) -> int:
             parser.print_help()
             return 0
         given = parser.parse_args(arguments)
+        if given.export_sb3 and not hasattr(page, "export_sb3"):
+            raise ValueError(f"{agent} is not made with Stable-Baselines3, so there is nothing to export: leave --export-sb3 out")
         return train(page, agent, _config(page.Config, given, saved.get("config", {})), given)
     except (ValueError, OSError) as error:
         parser.error(str(error))

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
+import train
 from agents import mcts
 from agents.files import DamagedFileError
 from agents.mcts import Config, Graph, Live, Offline
@@ -327,3 +328,10 @@ def test_a_finished_board_is_refused():
     for player in (Live(RULES), Offline(grown(playouts=0)[0])):
         with pytest.raises(ValueError, match="finished board"):
             player.probs(np.array([[1, 1, 1, -1, -1, 0, 0, 0, 0]], dtype=np.int8))
+
+
+def test_it_has_nothing_to_export_to_stable_baselines(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        train.main(["mcts", "--out", str(tmp_path / "run"), "--export-sb3", str(tmp_path / "player.zip")])
+    assert "mcts is not made with Stable-Baselines3" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
