@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from agents.minimax import Minimax, Search
+from agents.minimax import WIN, Minimax, Search
 from tictactoe_env import match
 from tictactoe_env.notation import parse_board, parse_cell
 from tictactoe_env.policy import RandomPolicy, tabulate
@@ -114,6 +114,25 @@ def test_ties_are_drawn_or_go_to_the_lowest_cell():
 def test_how_far_it_must_look_to_be_unbeatable_on_3x3(depth, unbeatable):
     worst = match.worst_case(tabulate(Minimax(Rules(), depth=depth), Rules()))
     assert (not any(side.can_lose for side in worst.values())) == unbeatable
+
+
+def test_looking_to_the_end_it_plays_optimal_moves_in_every_position():
+    positions, player = positions_of(Rules()), Minimax(Rules(), depth=9)
+    assert ((player.probs(positions.boards[positions.unfinished]) > 0) <= solve(Rules()).optimal(positions.unfinished)).all()
+
+
+@pytest.mark.parametrize("rules", [Rules(3, 4, 3), Rules(2, 5, 3), Rules(3, 4, 4)], ids=str)
+def test_a_win_or_a_loss_that_is_seen_within_a_limit_is_one(rules):
+    positions, search, claims = positions_of(rules), Search(rules), 0
+    for row in np.random.default_rng(0).choice(positions.unfinished, 300, replace=False):
+        own, other = search.sides(positions.boards[row])
+        for depth in range(1, 6):
+            search.table = {}
+            best = max(search.root(own, other, [move for move in search.moves if not (own | other) & move.bit], depth).values())
+            if abs(best) == WIN:
+                assert best // WIN == solve(rules).value[row]
+                claims += 1
+    assert claims > 100
 
 
 @pytest.mark.parametrize("depth", [1, 2, 9])
