@@ -69,7 +69,7 @@ class Config:
     rows: int = option(3, "Rows of the board, at least 1.")
     cols: int = option(3, "Columns of the board, at least 1.")
     k: int = option(3, "Marks in a line that win, at least 1.")
-    epsilon: float = option(0.1, "Probability of a random legal move in training, from 0 to 1.")
+    epsilon: float = option(0.2, "Probability of a random legal move in training, from 0 to 1.")
     judge_every: int = option(1_000, "Games between two exact judgements, at least 1.")
 
     def __post_init__(self) -> None:
