@@ -174,7 +174,7 @@ def train(page: Any, agent: str, config: Any, given: argparse.Namespace) -> int:
     show.say(f"saved: {run.folder}   look: {shlex.join(['python', 'evaluate.py', str(run.folder)])}", console)
     reached, steps = given.until in run.first_reached, run.rows[-1]["steps"]
     if not reached:
-        further = [] if run.interrupted else ["--steps", str(2 * config.steps)]
+        further = [] if run.interrupted else ["--steps", str(2 * config.steps or 1_000)]
         until = [] if given.until == "steps" else ["--until", given.until]
         show.say(f"go on: {shlex.join(['python', 'train.py', '--resume', str(run.folder), *further, *until])}", console)
     if given.until != "steps" and not reached:
