@@ -122,7 +122,7 @@ def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 def _write_with_json(path: Path, data: bytes, about: Mapping[str, Any] | None) -> None:
     """The JSON is written first and keeps what it said `before`, so that between the two the old data still have theirs."""
-    beside, content = path.with_suffix(".json"), {"sha256": hashlib.sha256(data).hexdigest(), **(about or {})}
+    beside, content = path.with_suffix(".json"), {**(about or {}), "sha256": hashlib.sha256(data).hexdigest()}
     with suppress(FileNotFoundError, DamagedFileError):
         content["before"] = _data_and_json(path)[1]
     write_json(beside, content)
