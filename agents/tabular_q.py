@@ -43,6 +43,7 @@ from tictactoe_env.rules import Boards, Rules
 AGENT = "tabular_q"
 REWARDS = {"win-loss": (1.0, 0.0, -1.0), "not-losing": (1.0, 1.0, 0.0), "winning": (1.0, 0.0, 0.0)}
 TURNS = ("drawn", "cycled")
+MAX_CELLS = 15  # of a board: 3x5 has 2.3 million positions; the 9.7 million of 4x4 would take many gigabytes
 TENTHS = 10  # of `anneal_steps`: exploration falls in as many steps
 
 Floats = NDArray[np.float64]
@@ -93,6 +94,8 @@ class Config:
             raise ValueError(f"learning_rate must be above 0, got {self.learning_rate!r}")
         if not np.isfinite(self.initial):
             raise ValueError(f"initial must be a finite number, got {self.initial!r}")
+        if self.rules.cells > MAX_CELLS:
+            raise ValueError(f"the table takes boards of at most {MAX_CELLS} cells, {self.rules} has {self.rules.cells}: use a smaller board")
         if self.turns not in TURNS:
             raise unknown_name("turns", self.turns, TURNS)
         parse_rewards(self.rewards)

@@ -17,7 +17,7 @@ text. There is no discount, no step size and no network; it remembers.
 - In training it tries what it has never tried before what it knows, and makes a random move now and then. It plays
   against a pool, as both sides; `self` is the tree itself as it is at that moment, not a frozen copy.
 
-A step is a game. Boards that can be enumerated in some seconds: 3x3, 2x5, 3x4.
+A step is a game. Boards of at most 12 cells: 3x4 takes a second before the first game, 4x4 would take gigabytes.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ AGENT = "trie"
 RULES_OF_CHOICE = ("counting", "one-tie")
 SELF = "self"
 X_WON, DRAWN, O_WON = range(3)
+MAX_CELLS = 12  # of a board: every position is an entry of ten lists
 
 # Scores of moves. Means of results lie between -1 and 1; what is proven lies outside, and so does what was never tried.
 WINS, UNTRIED, UNTRIED_IN_PLAY, LOSES = 3.0, 2.0, -2.0, -4.0
@@ -76,6 +77,8 @@ class Config:
         for name, low in (("seed", 0), ("steps", 0), ("judge_every", 1)):
             whole_number(getattr(self, name), name, low)
         probability(self.epsilon, "epsilon")
+        if self.rules.cells > MAX_CELLS:
+            raise ValueError(f"the trie plays on boards of at most {MAX_CELLS} cells, {self.rules} has {self.rules.cells}: use a smaller board")
         if self.side not in ("both", *SIDES):
             raise unknown_name("side", self.side, ("both", *SIDES))
         if self.rule not in RULES_OF_CHOICE:

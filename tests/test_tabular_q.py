@@ -78,6 +78,7 @@ def run(tmp_path_factory):
         ({"rewards": "1,nan,0"}, "rewards must be finite"),
         ({"opponents": "minmax"}, "did you mean 'minimax'"),
         ({"k": 4}, "k must be at most"),
+        ({"rows": 4, "cols": 4, "k": 4}, "boards of at most"),
     ],
 )
 def test_a_bad_configuration_is_refused_with_a_reason(wrong, words):
