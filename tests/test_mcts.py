@@ -280,7 +280,7 @@ def test_a_thousand_playouts_a_move_make_it_unbeatable(seed):
 
 @pytest.mark.slow
 def test_draws_that_count_as_wins_make_it_draw_more():
-    """Half of its wins as O are lost to draws, and it can be beaten."""
+    """54 % wins as O, median of ten seeds, where half a success gives 92 %; and offline it can be beaten."""
     content = judge(mcts.train(Config(draws=1.0, judge_every=4_000), silent()))
     assert content.o.win < 0.75
 
