@@ -40,6 +40,7 @@ from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules
 
 ROLLOUTS = "rollouts"
+MAX_CELLS = 12  # of a board that is searched offline by `train`: 3x4 is judged in a second, 4x4 would take minutes and gigabytes
 Value = Callable[[Boards], NDArray[np.float64]]  # chances (B, 3) of X's win, a draw, O's win on boards (B, cells)
 
 
@@ -67,6 +68,11 @@ class Config:
         for name in ("steps", "judge_every"):
             whole_number(getattr(self, name), name, 1)
         check_search(self.exploration, self.draws)
+        if self.rules.cells > MAX_CELLS:
+            raise ValueError(
+                f"an offline search is judged in all positions, so its board has at most {MAX_CELLS} cells, {self.rules} has {self.rules.cells}: "
+                "search live on larger boards (mcts-playouts=1000, mcts-milliseconds=100), or grow a Graph"
+            )
         value_named(self.value, self.rules)
 
     @property

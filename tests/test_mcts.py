@@ -300,6 +300,7 @@ def test_draws_that_count_as_wins_make_it_draw_more():
         ({"draws": True}, "draws must be"),
         ({"value": "rolouts"}, "did you mean 'rollouts'"),
         ({"k": 4}, "k must be at most"),
+        ({"rows": 5, "cols": 5, "k": 4}, r"at most 12 cells, 5x5, 4 in a row has 25: search live"),
     ],
 )
 def test_a_bad_configuration_is_refused_with_a_reason(wrong, words):
