@@ -97,7 +97,7 @@ def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor], about: Mappin
     The JSON is written first and keeps what it said `before`, so that between the two the old tensors still have theirs.
     """
     data, beside = tensor_bytes({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}), path.with_suffix(".json")
-    content = {"sha256": hashlib.sha256(data).hexdigest(), **(about or {})}
+    content = {**(about or {}), "sha256": hashlib.sha256(data).hexdigest()}
     with suppress(FileNotFoundError, DamagedFileError):
         content["before"] = read_tensors(path)[1]
     write_json(beside, content)

@@ -36,7 +36,9 @@ from agents.sb3 import TicTacToeVecEnv, Turn, network_table
 from agents.selfplay import SelfPlay
 from agents.training import Report
 from tictactoe_env.errors import probability, unknown_name, whole_number
-from tictactoe_env.policy import TabularPolicy
+from tictactoe_env.observation import observe
+from tictactoe_env.policy import TabularPolicy, one_hot
+from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 
 ACTIVATIONS = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh, "silu": torch.nn.SiLU}
@@ -74,7 +76,7 @@ class Config:
     entropy: float = option(0.05, "Weight of the policy's entropy at the start, at least 0, in units of the game's value.")
     learning_rate_half: int = option(1_000_000, "Environment steps until the learning rate is half of what it was, at least 1.")
     entropy_half: int = option(60_000, "Environment steps until the weight of the entropy is half of what it was, at least 1.")
-    opening_exploration: float = option(0.5, "x")
+    opening_exploration: float = option(0.0, "x")
     entropy_power: float = option(0.0, "x")
     gae_lambda: float = option(0.9, "How far advantages look beyond the estimated value of the next position, from 0 to 1.")
     clip_range: float = option(0.2, "How far an update may change the probability of a move, relative to it, above 0.")
@@ -225,7 +227,7 @@ class Schedule(BaseCallback):
         model.lr_schedule = FloatSchedule(config.learning_rate / (1 + steps / config.learning_rate_half))
         if self.pool.self_weight > 0 and model.num_timesteps >= self.snapshot_at:
             self.snapshot_at += self.config.snapshot_every
-            self.pool.add(greedy_table(model, self.config.rules))
+            self.pool.add(player(model, self.config.rules)[1])
             model.env.set_opponent(self.pool.pool())
 
         self._explore(model._last_episode_starts)
@@ -238,10 +240,18 @@ class Schedule(BaseCallback):
         self.model.policy.explored = torch.as_tensor(fresh & (self.rng.random(len(fresh)) < self.config.opening_exploration))
 
 
-def greedy_table(model: MaskablePPO, rules: Rules) -> TabularPolicy:
-    """The most probable moves of a model in all unfinished positions."""
+def player(model: MaskablePPO, rules: Rules) -> tuple[TabularPolicy, TabularPolicy]:
+    """What a model plays in all unfinished positions: its most probable moves, and the probabilities it explores with."""
+    boards = positions_of(rules).boards[positions_of(rules).unfinished]
     policy: Any = model.policy
-    return network_table(lambda planes: policy.scores(planes)[0], rules, model.device)
+    with torch.no_grad():
+        logits = policy.scores(torch.as_tensor(observe(boards, rules), device=model.device))[0].double().cpu()
+    greedy = one_hot(logits.argmax(dim=1).numpy(), rules.cells)
+    return TabularPolicy(rules, greedy), TabularPolicy(rules, logits.softmax(dim=1).numpy())
+
+
+def greedy_table(model, rules):
+    return player(model, rules)[0]
 
 
 def build(config: Config) -> MaskablePPO:

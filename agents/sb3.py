@@ -34,16 +34,21 @@ class ExploringGames(TicTacToeVectorEnv):
 
     def __init__(self, num_envs: int, exploring: float, **arguments: Any):
         self.exploring = probability(exploring, "the share of exploring starts")
-        super().__init__(num_envs, side="random", **arguments)
+        super().__init__(num_envs, **arguments)
+        if self.config.opening or self.config.start != "empty":
+            raise ValueError("exploring starts go with neither an opening nor start: leave these out")
         positions = positions_of(self.rules)
-        self._first = np.searchsorted(positions.unfinished, positions.ply_starts)
+        rows = positions.unfinished
+        self._rows = rows[~positions.is_dead[rows]] if self.config.early_draw else rows
+        first = np.unique(positions.ply[self._rows], return_index=True)[1]
+        self._first = np.append(first, len(self._rows))  # of the boards with no mark, with one, ...
 
     def _start_states(self, seats: NDArray[np.int8], drawn: NDArray[np.bool_], given: Mapping[str, Any], rng: np.random.Generator) -> Any:
         if "board" in given:
             return super()._start_states(seats, drawn, given, rng)
         positions, explored = positions_of(self.rules), rng.random(len(seats)) < self.exploring
-        ply = np.where(explored, rng.integers(self.rules.cells, size=len(seats)), 0)
-        rows = positions.unfinished[rng.integers(self._first[ply], self._first[ply + 1])]
+        ply = np.where(explored, rng.integers(len(self._first) - 1, size=len(seats)), 0)
+        rows = self._rows[rng.integers(self._first[ply], self._first[ply + 1])]
         boards = positions.boards[rows]
         return self._games.start(boards, np.where(explored, to_move(boards), seats).astype(np.int8))
 
@@ -51,7 +56,7 @@ class ExploringGames(TicTacToeVectorEnv):
 class TicTacToeVecEnv(VecEnv):
     """`num_envs` games as one Stable-Baselines3 `VecEnv`; the arguments are those of `TicTacToeVectorEnv`.
 
-    exploring_starts: share of the games that start from a board drawn at random (start="random" is a share of 1).
+    exploring_starts: share of the games that start from a board drawn at random: see `ExploringGames`.
     MaskablePPO finds its masks through `env_method("action_masks")`, which answers with one array for all games.
     Games that end start again at once; their last observation is in `infos[i]["terminal_observation"]`.
     """

@@ -88,11 +88,13 @@ def print_cross_table(results: Mapping[str, Mapping[str, Mapping[str, float]]], 
     from rich.table import Table
 
     table = Table(title="everyone as X (rows) against everyone as O (columns): X wins / draws / O wins, %, exact")
-    table.add_column("X \\ O")
+    table.add_column("X \\ O", overflow="fold")
     for name in results:
-        table.add_column(escape(name), justify="right")
+        table.add_column(escape(name), justify="right", overflow="fold")
     for name, row in results.items():
         table.add_row(escape(name), *("/".join(f"{100 * cell[rate]:.1f}" for rate in ("win", "draw", "loss")) for cell in row.values()))
+    if not console.is_terminal:  # a file has no edge
+        console.width = max(console.width, console.measure(table, options=console.options.update(max_width=10_000)).maximum)
     console.print(table)
 
 

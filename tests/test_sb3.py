@@ -215,16 +215,36 @@ def test_a_rectangular_board_is_learned_by_both_as_well():
 @pytest.mark.parametrize("share", [0.25, 1.0])
 def test_a_share_of_the_games_starts_from_a_board_drawn_at_random(share):
     env, observations = started(20_000, seed=1, exploring_starts=share, side="X")
-    empty = (observations.reshape(20_000, -1).sum(axis=1) == 0).mean()
-    x_boards = (unfinished(Rules()).sum(axis=1) == 0).sum()
-    assert empty == pytest.approx(1 - share + share / x_boards, abs=0.01)
-    assert ((env.games.boards.sum(axis=1)) == 0).all(), "X is to move"
-
-
-def test_random_starts_of_both_sides_reach_every_position():
-    env, _ = started(60_000, exploring_starts=1.0)
-    assert len(np.unique(env.games.boards, axis=0)) > 4500
+    marks = np.bincount(observations.reshape(20_000, -1).sum(axis=1), minlength=9) / 20_000
+    assert marks == pytest.approx([1 - share + share / 9, *[share / 9] * 8], abs=0.01)
     assert np.isin(positions_of(Rules()).rows(env.games.boards), positions_of(Rules()).unfinished).all()
+
+
+def test_the_learner_is_to_move_on_a_drawn_board_whatever_its_side():
+    env, observations = started(2_000, exploring_starts=1.0, side="O", opponent=CellPlayer(0))
+    assert np.array_equal(observations, observe(env.games.boards, Rules()))
+    assert {int(marks) for marks in np.abs(env.games.boards).sum(axis=1)} == set(range(9))
+
+
+def test_random_starts_reach_every_position():
+    env, _ = started(100_000, exploring_starts=1.0)
+    assert len(np.unique(env.games.boards, axis=0)) == 4520
+
+
+@pytest.mark.parametrize("rules", [Rules(2, 3, 2), Rules(1, 3, 1), Rules(2, 4, 3)], ids=str)
+@pytest.mark.parametrize("early_draw", [False, True])
+def test_only_boards_on_which_a_game_can_go_on_are_drawn(rules, early_draw):
+    env, _ = started(60_000, rows=rules.rows, cols=rules.cols, k=rules.k, exploring_starts=1.0, early_draw=early_draw)
+    positions = positions_of(rules)
+    going = ~positions.is_over & ~(positions.is_dead if early_draw else False)
+    drawn = np.unique(positions.rows(env.games.boards))
+    assert np.array_equal(drawn, np.flatnonzero(going))
+
+
+@pytest.mark.parametrize("arguments", [{"opening": "b2"}, {"start": "random"}], ids=str)
+def test_exploring_starts_exclude_other_starts(arguments):
+    with pytest.raises(ValueError, match="exploring starts go with neither an opening nor start"):
+        TicTacToeVecEnv(2, exploring_starts=0.5, **arguments)
 
 
 def test_without_exploring_starts_every_game_starts_from_the_empty_board():
