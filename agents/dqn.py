@@ -15,9 +15,9 @@ It is Stable-Baselines3's DQN, with these differences:
 
 What is learned depends on the opponent, and so does what can be told apart. Against a uniformly random player the O that
 wins most is beatable. A pool that draws a random or a perfect player for each *game* mends that, but the board does not
-show who was drawn, so what a board is worth depends on how it came about, and exploration shifts the values. The default
+show who was drawn, so what a board is worth depends on how it came about, and exploration shifts the values. The main
 opponent mixes for each *move*: a perfect player that makes a random move in 8 of 10 (`minimax-slip=0.8`). Then a board has
-one value, whatever led to it. By backward induction, with a lost game at -2, the best answer to slips from 0.6 to 0.9 is
+one value, whatever led to it; the frozen copies of itself that play the other games soon hardly lose and change little. By backward induction, with a lost game at -2, the best answer to slips from 0.6 to 0.9 is
 unbeatable and reaches both limits (191/192 as X, 866/945 as O); at -1 this holds for 0.6 and 0.7 only, and against purely
 random play it takes about -4. Exploring starts show what the opponents never do: without them greedy copies of itself did not
 suffice (`self:1`, none of three seeds within 30 s), with a fifth of the games they did (ten of ten, 8 to 19 s).
@@ -65,7 +65,7 @@ class Config:
 
     seed: int = option(0, "Seed of the network, the games and the exploration, a whole number of at least 0.")
     steps: int = option(3_000_000, "Environment steps after which training ends, at least 1.")
-    opponents: str = option("minimax-slip=0.8", 'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.')
+    opponents: str = option("minimax-slip=0.8:0.75,self:0.25", 'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.')
     symmetry: bool = option(True, "Whether boards that are turned or mirrored images of each other share their values.")
     rows: int = option(3, "Rows of the board, at least 1.")
     cols: int = option(3, "Columns of the board, at least 1.")

@@ -12,7 +12,7 @@ from agents import dqn  # noqa: E402
 from agents.files import DamagedFileError, read_tensors  # noqa: E402
 from agents.training import judge, silent  # noqa: E402
 from tictactoe_env.observation import observe  # noqa: E402
-from tictactoe_env.opponents import make_opponent  # noqa: E402
+from tictactoe_env.opponents import make_opponent, parse_pool  # noqa: E402
 from tictactoe_env.policy import TabularPolicy, one_hot, tabulate  # noqa: E402
 from tictactoe_env.positions import positions_of  # noqa: E402
 from tictactoe_env.rules import Rules  # noqa: E402
@@ -98,7 +98,8 @@ def best_answer(opponent, loss_penalty):
 
 
 def test_the_best_answer_to_the_default_opponent_is_at_both_limits_whichever_of_equal_moves_it_takes():
-    values = best_answer(dqn.Config().opponents, dqn.Config().loss_penalty)
+    main_opponent = parse_pool(dqn.Config().opponents)[0][0]
+    values = best_answer(main_opponent, dqn.Config().loss_penalty)
     np.testing.assert_allclose(values[0, [0, 4, 1]], [0.960, 0.952, 0.944], atol=5e-4)
     values = values[positions_of(RULES).unfinished]
     equal = values >= values.max(axis=1, keepdims=True) - 1e-9
