@@ -17,10 +17,11 @@ What is learned depends on the opponent, and so does what can be told apart. Aga
 wins most is beatable. A pool that draws a random or a perfect player for each *game* mends that, but the board does not
 show who was drawn, so what a board is worth depends on how it came about, and exploration shifts the values. The main
 opponent mixes for each *move*: a perfect player that makes a random move in 8 of 10 (`minimax-slip=0.8`). Then a board has
-one value, whatever led to it; the frozen copies of itself that play the other games soon hardly lose and change little. By backward induction, with a lost game at -2, the best answer to slips from 0.6 to 0.9 is
-unbeatable and reaches both limits (191/192 as X, 866/945 as O); at -1 this holds for 0.6 and 0.7 only, and against purely
-random play it takes about -4. Exploring starts show what the opponents never do: without them greedy copies of itself did not
-suffice (`self:1`, none of three seeds within 30 s), with a fifth of the games they did (ten of ten, 8 to 19 s).
+one value, whatever led to it; the frozen copies of itself that play the other games soon hardly lose and change little. By
+backward induction, with a lost game at -2, the best answer to slips from 0.6 to 0.9 is unbeatable and reaches both limits
+(191/192 as X, 866/945 as O); at -1 this holds for 0.6 and 0.7 only, and against purely random play it takes about -4.
+Exploring starts show what the opponents never do: without them greedy copies of itself alone (`self:1`) did not suffice (none
+of three seeds within 30 s), with a fifth of the games they do (docs/RESULTS.md).
 """
 
 from __future__ import annotations
