@@ -136,9 +136,8 @@ class Config:
         ends = self.rules.has_line(x if mover > 0 else o) | self.rules.is_full(x, o) | (board != 0)
         if self.early_draw:
             ends |= self.rules.is_dead(x, o)
-        if ends.any() and any(
-            (policy.probs(board[None])[0, ends] > 0).any() for policy, weight in zip(pool.policies, pool.weights, strict=True) if weight
-        ):
+        players = [policy for policy, weight in zip(pool.policies, pool.weights, strict=True) if weight > 0]
+        if ends.any() and any((policy.probs(board[None])[0, ends] > 0).any() for policy in players):
             raise ValueError(
                 f'on "{board_text(board, self.rules)}" ({self.rules}) the opponent may end the game before the learner\'s first move: '
                 f'give side="{"X" if mover > 0 else "O"}", or another board, opening or opponent'

@@ -220,7 +220,9 @@ def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:
 def checked_weights(weights: Sequence[float]) -> list[float]:
     """Weights scaled to sum to 1; ValueError if they are not finite, negative, or all zero."""
     plain: list[Any] = [weight.item() if isinstance(weight, np.generic) else weight for weight in weights]
-    numbers = [float(weight) if isinstance(weight, Real) and not isinstance(weight, bool) and 0 <= weight < MAX_WEIGHT else -1.0 for weight in plain]
+    numbers = [
+        float(weight) if isinstance(weight, (int, float)) and not isinstance(weight, bool) and 0 <= weight < MAX_WEIGHT else -1.0 for weight in plain
+    ]
     if not numbers or min(numbers) < 0 or sum(numbers) <= 0:
         raise ValueError(f"weights must be finite, not negative and not all zero, got {list(weights)}")
     return [number / sum(numbers) for number in numbers]
