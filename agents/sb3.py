@@ -163,6 +163,8 @@ class Turn(torch.nn.Module):
     cells_of: torch.Tensor
     back_of: torch.Tensor
     weights: torch.Tensor
+    speakers: torch.Tensor
+    bits: torch.Tensor
 
     def __init__(self, rules: Rules, symmetry: bool = True):
         super().__init__()
@@ -173,7 +175,12 @@ class Turn(torch.nn.Module):
         self.symmetric = len(permutations) > 1
         self.register_buffer("weights", torch.tensor(weights, dtype=torch.float32 if rules.cells <= 14 else torch.float64), persistent=False)
         self.register_buffer("cells_of", torch.tensor(permutations), persistent=False)
-        self.register_buffer("back_of", torch.tensor(np.argsort(permutations, axis=1)), persistent=False)
+        back = np.argsort(permutations, axis=1)
+        self.register_buffer("back_of", torch.tensor(back), persistent=False)
+        # speakers[set of symmetries, cell]: the lowest of the turned cells that one of these symmetries brings back to `cell`
+        sets = np.arange(1 << len(back))[:, None] >> np.arange(len(back)) & 1 > 0
+        self.register_buffer("speakers", torch.tensor(np.where(sets[:, :, None], back, rules.cells).min(axis=1)), persistent=False)
+        self.register_buffer("bits", 2.0 ** torch.arange(len(back)), persistent=False)
 
     def forward(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Turned planes (B, 2, rows, cols), and the cell permutation (B, cells) with turned[i] = board[permutation[i]]."""
@@ -182,6 +189,19 @@ class Turn(torch.nn.Module):
         cells = self.cells_of[which]
         both = torch.cat([cells, cells + cells.shape[1]], dim=1)
         return flat.gather(1, both).reshape(planes.shape), cells
+
+    def distinct(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The distinct turned boards among B: planes (U, 2, rows, cols), which of them each board is (B,), and who speaks for its cells (B, cells).
+
+        `network(turned)[which].gather(1, speakers)` are then scores of the cells of each board, at the price of U boards, not B. Where
+        a board is its own image, the cells that are images of each other have one speaker, so that their scores are the same.
+        """
+        codes = planes.flatten(1).to(self.weights.dtype) @ self.weights
+        lowest = codes.amin(dim=1, keepdim=True)
+        turning = codes == lowest  # the symmetries that turn the board into its representative: one, or several
+        found, which = torch.unique(lowest.squeeze(1), return_inverse=True)
+        one_of_each = which.new_empty(len(found)).scatter_(0, which, torch.arange(len(which), device=which.device))
+        return self(planes[one_of_each])[0], which, self.speakers[(turning.float() @ self.bits).long()]
 
 
 def network_table(ask: Callable[[torch.Tensor], torch.Tensor], rules: Rules, device: Any = "cpu") -> TabularPolicy:
