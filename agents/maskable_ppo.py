@@ -9,7 +9,7 @@ and Ontañón 2020, https://arxiv.org/abs/2006.14171) is sb3-contrib's MaskableP
   than one of hundreds.
 - Advantages are not normalized and there is no discount, so that the weight of the entropy is a temperature in units of
   the game's value (win 1, draw 0, loss -1): moves whose values differ by less stay in play. It falls with the steps, and
-  it is lower the fuller the board is. Openings are near in value (0.923 in the corner, 0.916 in the centre, 0.905 on an
+  it is lower the fuller the board is. Openings are near in value (0.899 in the corner, 0.893 in the centre, 0.880 on an
   edge against the default opponent) and have to be tried for long; but what they are worth depends on the moves that
   follow, and as long as these are soft the centre looks best. With the same weight on all boards the policy settled there.
 - A quarter of the games start from a board drawn at random (exploring starts): a certificate asks about every line of
@@ -20,7 +20,7 @@ and Ontañón 2020, https://arxiv.org/abs/2006.14171) is sb3-contrib's MaskableP
 
 What is best depends on the opponent. Against random play alone the best O can be beaten. A pool that draws a random or a
 perfect player for each *game* mends that, but the variance is large: which of the two it is decides the result, not the
-move. The default opponent mixes for each *move*: a perfect player that makes a random move in 7 of 10 (`minimax-slip=0.7`).
+move. The main opponent mixes for each *move*: a perfect player that makes a random move in 65 of 100 (`minimax-slip=0.65`).
 By backward induction the best answer to it (and to slips of 0.6 to 0.75) is unbeatable and reaches both limits, 191/192 as
 X and 866/945 as O.
 """
@@ -34,7 +34,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 from sb3_contrib.common.maskable.distributions import MaskableDistribution
@@ -70,7 +69,7 @@ class Config:
 
     seed: int = option(0, "Seed of the network, the games and the exploration, a whole number of at least 0.")
     steps: int = option(3_000_000, "Environment steps after which training ends, at least 1; the batch under way is completed.")
-    opponents: str = option("minimax-slip=0.7", 'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.')
+    opponents: str = option("minimax-slip=0.65:0.9,self:0.1", 'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.')
     symmetry: bool = option(True, "Whether boards that are turned or mirrored images of each other are one to the network.")
     rows: int = option(3, "Rows of the board, at least 1.")
     cols: int = option(3, "Columns of the board, at least 1.")
@@ -328,7 +327,7 @@ def restore(folder: Path, config: Config, model: MaskablePPO, schedule: Schedule
             i: {name.split("/")[1]: t for name, t in moments.items() if name.split("/")[0] == str(i)} for i in optimizer["param_groups"][0]["params"]
         }
         model.policy.optimizer.load_state_dict(optimizer)
-        schedule.pool.snapshots = [frozen(config.rules, state[f"snapshot/{i}"].numpy()) for i in range(len(part("snapshot/")))]
+        schedule.pool.snapshots = [TabularPolicy(config.rules, state[f"snapshot/{i}"].numpy()) for i in range(len(part("snapshot/")))]
         schedule.snapshot_at, model._n_updates, model.num_timesteps = about["counters"]["snapshot_at"], about["counters"]["updates"], about["steps"]
         schedule.pool.rng.bit_generator.state = about["generators"]["pool"]
         buffer.rng.bit_generator.state = about["generators"]["order"]
@@ -338,13 +337,6 @@ def restore(folder: Path, config: Config, model: MaskablePPO, schedule: Schedule
         torch.set_rng_state(state["torch_generator"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DamagedFileError(f"{folder / 'state.safetensors'} is not a saved training of this agent: {error!r}") from None
-
-
-def frozen(rules: Rules, table: NDArray[np.float64]) -> TabularPolicy:
-    """The snapshot with this table to the last bit: a new TabularPolicy has its rows scaled to sums of 1 once more."""
-    snapshot = TabularPolicy(rules, table)
-    snapshot.table = table
-    return snapshot
 
 
 def read_config(folder: Path) -> Config:
