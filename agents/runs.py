@@ -3,7 +3,7 @@
 runs/dqn-0/
     config.json         agent, configuration, versions
     metrics.csv         exact figures over the steps
-    events.out...       the same and the trainer's losses, for TensorBoard
+    events.out...       the same, for TensorBoard; the trainer's own losses are in a second such file (DQN: in a folder DQN_1/)
     model.safetensors   the best checkpoint so far (model.json beside it holds its sha256)
     certificate.json    what is proven of it
     growth.png          wins, draws and losses over the steps, with the limits

@@ -8,6 +8,7 @@ model = MaskablePPO("MlpPolicy", TicTacToeVecEnv(256, opponent="minimax")).learn
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -72,6 +73,12 @@ class TicTacToeVecEnv(VecEnv):
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on: see `TicTacToeVectorEnv.set_opponent`."""
         self.games.set_opponent(opponent)
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """Options of the next reset, alike for all games; ValueError for a list of others."""
+        if isinstance(options, (list, tuple)) and not (len(options) == self.num_envs and all(_are_alike(options[0], one) for one in options)):
+            raise ValueError(f"all {self.num_envs} games start with the same options: give one dict, or as many equal ones, got {options!r}")
+        super().set_options(options)
 
     def reset(self) -> NDArray[np.int8]:
         """Observations of new games."""
@@ -149,8 +156,16 @@ class TicTacToeVecEnv(VecEnv):
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
-        """One RGB picture a game."""
+        """One RGB picture a game; None each, with a warning, unless the render mode is "rgb_array"."""
+        if self.render_mode != "rgb_array":
+            warnings.warn(f'there are pictures with render_mode="rgb_array" only, this is {self.render_mode!r}', stacklevel=2)
+            return [None] * self.num_envs
         return list(self.games.render() or [])
+
+
+def _are_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    one, other = one or {}, other or {}
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
 
 
 class Turn(torch.nn.Module):
