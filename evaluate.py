@@ -81,7 +81,7 @@ def print_verified(path: Path) -> int:
         print(f"evaluate.py: {path}: {error}", file=sys.stderr)
         return 1
     print(
-        f"verified: {path} ({content['agent']}), {len(content['moves']):,} positions; every figure follows from the moves, "
+        f"verified: {path} ({content.get('agent')}), {len(content['moves']):,} positions; every figure follows from the moves, "
         "but name, seed, configuration and times are statements of whoever wrote the file"
     )
     print(show.verdict(content))

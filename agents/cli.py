@@ -14,7 +14,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any):
         super().__init__(**settings, allow_abbrev=False)
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[override]
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The options and arguments; exit code 2 if there are others."""
         known, rest = self.parse_known_args(args, namespace)
         if rest:

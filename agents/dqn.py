@@ -414,6 +414,9 @@ def restore(folder: Path, trainer: Trainer) -> None:
     """Put a saved training back, bit for bit; DamagedFileError if its files do not fit together or with the configuration."""
     model: Any = trainer.model
     state, about = read_tensors(folder / "state.safetensors")
+    _, player = read_tensors(folder / "model.safetensors")
+    if player.get("steps") != about.get("steps"):
+        raise DamagedFileError(f"{folder / 'model.safetensors'} and state.safetensors are not of the same moment: train again or use another copy")
     if about.get("agent") != AGENT:
         raise DamagedFileError(f"{folder} holds no run of {AGENT}, but of {about.get('agent')!r}")
     changed = {name for name, value in asdict(trainer.config).items() if about["config"].get(name) != _plain(value)} - {"steps"}

@@ -76,7 +76,7 @@ class TicTacToeVecEnv(VecEnv):
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
         """Options of the next reset, alike for all games; ValueError for a list of others."""
-        if isinstance(options, (list, tuple)) and not (len(options) == self.num_envs and all(_are_alike(options[0], one) for one in options)):
+        if isinstance(options, (list, tuple)) and (len(options) != self.num_envs or any(one != options[0] for one in options)):
             raise ValueError(f"all {self.num_envs} games start with the same options: give one dict, or as many equal ones, got {options!r}")
         super().set_options(options)
 
@@ -161,11 +161,6 @@ class TicTacToeVecEnv(VecEnv):
             warnings.warn(f'there are pictures with render_mode="rgb_array" only, this is {self.render_mode!r}', stacklevel=2)
             return [None] * self.num_envs
         return list(self.games.render() or [])
-
-
-def _are_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    one, other = one or {}, other or {}
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
 
 
 class Turn(torch.nn.Module):

@@ -62,13 +62,13 @@ def certificate(content: Mapping[str, Any], console: Console, counted: Mapping[s
 def _training_text(training: Any) -> list[str]:
     """When the run of a certificate reached what; ValueError if this is not what a run writes."""
 
-    def when(point: Any) -> tuple[float, float]:
+    def when(point: Any) -> list[Any]:
         numbers = [point.get(name) if isinstance(point, Mapping) else None for name in ("steps", "seconds")]
         if not all(isinstance(number, (int, float)) and 0 <= number < 1e18 for number in numbers):
             raise ValueError(
                 f"the training of a certificate must hold steps and seconds, of its end, of best_at and of first_..., got {training!r:.200}"
             )
-        return numbers[0], numbers[1]
+        return numbers
 
     steps, seconds = when(training)
     best_steps, best_seconds = when(training.get("best_at"))
@@ -84,7 +84,7 @@ def worst_case_text(figures: Mapping[str, Any], side: str) -> str:
     if figures["unbeatable"]:
         return f"no opponent can beat it; the best one leaves it {figures['worst_case_value']:+.4f} (wins minus losses)"
     line = " ".join(figures["losing_line"])
-    lost = "" if figures["limit_vs_random"] is not None else f", which no {side} can avoid on this board"
+    lost = "" if figures["limit_vs_random"] is not None else f" (no {side} can avoid it on this board)"
     return f"can be beaten{lost}, with probability {figures['worst_case_loss']:.4f} by the best opponent; shortest losing game: {line}"
 
 
@@ -95,7 +95,7 @@ def verdict(content: Mapping[str, Any]) -> str:
     if content["unbeatable"]:
         return "PROVEN: unbeatable as X and as O; a player that never loses could win more often against random"
     sides = {side: content[f"as_{side.lower()}"] for side in ("X", "O")}
-    lost = [f" (which no {side} can avoid on this board)" if sides[side]["limit_vs_random"] is None else "" for side in sides]
+    lost = [f" (no {side} can avoid it on this board)" if sides[side]["limit_vs_random"] is None else "" for side in sides]
     return "can be beaten as " + " and as ".join(
         f"{side}{why}" for (side, figures), why in zip(sides.items(), lost, strict=True) if not figures["unbeatable"]
     )

@@ -104,13 +104,63 @@ def test_boards_of_other_sizes_are_judged_too(capsys, size, text, positions):
     exact = match.exact(MinimaxPolicy(Rules(*size)), RandomPolicy(), Rules(*size))
     assert cross[0][2] == "/".join(f"{100 * rate:.1f}" for rate in (exact.win, exact.draw, exact.loss))
     if size == (3, 4, 3):
-        assert "can be beaten as O\n" in printed, "X wins on this board"
+        assert "can be beaten as O (no O can avoid it on this board)\n" in printed, "X wins on this board"
 
 
 def test_the_board_is_that_of_the_run_unless_it_is_asked_for(capsys, tmp_path):
     path = certified(tmp_path / "player.json", fixed_table(RECTANGLE), RECTANGLE)
     assert "random on 2x4, 3 in a row" in shown(capsys, "random", path)
     assert "plays on 2x4, 3 in a row, not on 3x3, 3 in a row" in error_of(capsys, path, "--rows", 3, "--cols", 3)
+
+
+def test_the_same_agent_twice_is_judged_against_itself(capsys):
+    rows = [row for row in rows_of(shown(capsys, "random", "random")) if len(row) == 3]
+    assert rows == [["random", "58.5/12.7/28.8", "58.5/12.7/28.8"], ["random (2)", "58.5/12.7/28.8", "58.5/12.7/28.8"]]
+
+
+def test_a_run_named_random_is_not_the_random_opponent_of_the_example_game(capsys, tmp_path):
+    certified(tmp_path / "random", CellPlayer(0))
+    printed = shown(capsys, tmp_path / "random")
+    game = next(line for line in printed.splitlines() if line.startswith("an example game"))
+    assert not game.endswith(": a1 a1")
+
+
+# --- sampled -----------------------------------------------------------------------------------------------------
+
+
+def test_games_that_are_counted_stand_beside_the_exact_rates(capsys, tmp_path):
+    printed = shown(capsys, "random", "--games", 1000, "--game-seed", 4, "--json", tmp_path / "figures.json")
+    rows = rows_of(printed)
+    assert rows[0][:3] == ["X", "random", "58.4921"]
+    assert rows[1][:2] == ["X", "random, 1,000 games, sampled"]
+    assert "sampled: the 95 % Wilson interval in brackets; the other figures are exact\n" in printed
+    counted = json.loads((tmp_path / "figures.json").read_text())["sampled_against_random"]["random"]
+    for side in ("X", "O"):
+        exact = match.random_result(side, RandomPolicy())
+        for name in ("win", "draw", "loss"):
+            low, high = counted[side]["intervals"][name]
+            assert low < counted[side][name] < high
+            assert low < getattr(exact, name) < high, "holds for this seed; an interval misses one time in twenty"
+    assert "sampled" not in shown(capsys, "random")
+
+
+def test_a_board_too_large_to_be_proven_gets_a_sampled_table(capsys, tmp_path):
+    printed = shown(capsys, "random", "random", "--rows", 5, "--cols", 5, "--k", 4, "--json", tmp_path / "figures.json", "--game-seed", 3)
+    assert "5x5, 4 in a row: more than 12 cells, so nothing is proven; games are played and counted instead\n" in printed
+    assert "sampled, 1,000 games, 95 % interval" in printed
+    assert "exact" not in printed.replace("exact ones", "")
+    results = json.loads((tmp_path / "figures.json").read_text())["sampled"]
+    found = match.sampled(RandomPolicy(), RandomPolicy(), Rules(5, 5, 4), 1000, 3)
+    names = ["random", "random (2)"]
+    assert [(x, list(row)) for x, row in results.items()] == [(x, names) for x in names]
+    assert results["random"]["random (2)"]["win"] == found.result.win
+    assert results["random"]["random (2)"]["intervals"]["draw"] == list(found.intervals["draw"])
+    assert "sampled, 20 games, 95 % interval" in shown(capsys, "random", "--rows", 4, "--cols", 4, "--games", 20)
+
+
+def test_minimax_plays_on_a_board_that_can_be_enumerated_but_not_proven(capsys):
+    rows = rows_of(shown(capsys, "minimax", "random", "--rows", 2, "--cols", 7, "--k", 7, "--games", 20))
+    assert [row[:2] for row in rows] == [["minimax", "minimax"], ["minimax", "random"], ["random", "minimax"], ["random", "random"]]
 
 
 # --- as data -----------------------------------------------------------------------------------------------------
@@ -160,8 +210,39 @@ def test_a_good_certificate_is_verified_without_torch_and_without_rich(run):
     )
     done = python("-c", program, "--verify", run / "certificate.json")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("verified: dqn, 4,520 positions; every figure follows from the moves\n")
-    assert python("-c", program, "--verify", run).stdout == done.stdout
+    said, verdict = done.stdout.splitlines()
+    assert said == (
+        f"verified: {run / 'certificate.json'} (dqn), 4,520 positions; every figure follows from the moves, "
+        "but name, seed, configuration and times are statements of whoever wrote the file"
+    )
+    assert python("-c", program, "--verify", run).stdout.splitlines() == [said.replace(str(run / "certificate.json"), str(run)), verdict]
+
+
+def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(capsys, tmp_path):
+    good, best = certified(tmp_path / "good.json", RandomPolicy()), certified(tmp_path / "best.json", best_player(Rules()))
+    printed = shown(capsys, "--verify", good, best)
+    assert [line for line in printed.splitlines() if not line.startswith("verified: ")] == [
+        "can be beaten as X and as O",
+        "PROVEN: unbeatable as X and as O, and no player that never loses wins more often against random",
+    ]
+    bad = tmp_path / "bad.json"
+    write({**certify(RandomPolicy(), "boaster"), "optimal": True}, bad)
+    assert evaluate.main(["--verify", good, str(bad), str(tmp_path / "none.json"), best]) == 1
+    printed = capsys.readouterr()
+    assert [line.split(" ")[1] for line in printed.out.splitlines() if line.startswith("verified: ")] == [good, best]
+    assert [line.split(" ")[1] for line in printed.err.splitlines()] == [f"{bad}:", f"{tmp_path / 'none.json'}:"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "others"),
+    [
+        ("random --verify f.json", "agents"),
+        ("--verify f.json --json g.json --games 5", "json, games"),
+        ("--verify f.json --from-model", "from-model"),
+    ],
+)
+def test_verification_goes_with_nothing_else(arguments, others, capsys):
+    assert f"--verify checks files and does nothing else: leave {others} out" in error_of(capsys, *arguments.split())
 
 
 def test_help_and_figures_need_no_torch():
@@ -242,7 +323,7 @@ def honest():
 def test_each_kind_of_tampering_is_found_and_named(said, honest, tmp_path, capsys):
     path = tmp_path / "certificate.json"
     write(honest, path)
-    assert shown(capsys, "--verify", path).startswith("verified: centre")
+    assert shown(capsys, "--verify", path).startswith(f"verified: {path} (centre)")
     content = copy.deepcopy(honest)
     TAMPERINGS[said](content)
     write(content, path)
@@ -251,7 +332,7 @@ def test_each_kind_of_tampering_is_found_and_named(said, honest, tmp_path, capsy
 
 def test_a_file_that_is_damaged_or_missing_is_named(tmp_path, capsys, run):
     assert "no certificate at" in error_of(capsys, "--verify", tmp_path / "none.json")
-    assert "no certificate at" in error_of(capsys, tmp_path / "none.json")
+    assert "no saved run or certificate at" in error_of(capsys, tmp_path / "none.json")
     text = (run / "certificate.json").read_text()
     (tmp_path / "cut.json").write_text(text[: len(text) // 2])
     for arguments in (("--verify", tmp_path / "cut.json"), (tmp_path / "cut.json",)):
@@ -284,6 +365,9 @@ def test_only_the_folder_of_a_trained_agent_has_a_network(capsys, run, tmp_path)
     assert "--from-model needs the folder of a run" in error_of(capsys, run / "certificate.json", "--from-model")
     certified(tmp_path / "certificate.json", RandomPolicy())
     assert "unknown agent 'somebody'" in error_of(capsys, tmp_path, "--from-model")
+    for agent in (["dqn"], 5, None):
+        write({**certify(RandomPolicy(), "somebody"), "agent": agent}, tmp_path / "certificate.json")
+        assert f"unknown agent {agent!r}" in error_of(capsys, tmp_path, "--from-model")
 
 
 # --- what is wrong -----------------------------------------------------------------------------------------------
@@ -295,8 +379,10 @@ def test_only_the_folder_of_a_trained_agent_has_a_network(capsys, run, tmp_path)
         ("minmax", "unknown opponent 'minmax'; did you mean 'minimax'?"),
         ("random minimax-frist", "did you mean 'minimax-first'?"),
         ("minimax-slip=2", "slip must be a probability from 0 to 1, got 2.0"),
-        ("runs/none", "no certificate at runs/none"),
-        ("random --rows 5 --cols 5 --k 4", "too many to enumerate: at most 16 cells can be (4x4, 3x5), this one has 25; use sampled evaluation"),
+        ("runs/none", "no saved run or certificate at 'runs/none'"),
+        ("random minimax --rows 5 --cols 5 --k 4", "too many to enumerate: at most 16 cells can be (4x4, 3x5), this one has 25"),
+        ("random --game-seed -1", "--game-seed must be a whole number of at least 0, got -1"),
+        ("random --games 0", "--games must be a whole number of at least 1, got 0"),
         ("minimax --rows 9 --cols 9", "use a smaller one"),
         ("random --k 4", "k must be at most max(rows, cols) = 3, got 4"),
         ("random --rows 0", "rows must be a whole number of at least 1, got 0"),
@@ -311,5 +397,32 @@ def test_nothing_to_judge_prints_the_help(capsys):
     assert "usage: evaluate.py" in capsys.readouterr().out
 
 
-def test_a_figures_file_that_cannot_be_written_is_said(capsys, tmp_path):
-    assert "No such file or directory" in error_of(capsys, "random", "--json", tmp_path / "none" / "figures.json")
+def test_a_figures_file_that_cannot_be_written_is_said_before_anything_is_computed(capsys, tmp_path):
+    for path in (tmp_path / "none" / "figures.json", tmp_path):
+        assert evaluate.main(["random", "--json", str(path)]) == 1
+        printed = capsys.readouterr()
+        assert printed.err == f"evaluate.py: --json must be a file in a folder that exists, got {path}\n"
+        assert printed.out == ""
+
+
+def test_a_training_that_no_run_writes_is_said(capsys, tmp_path):
+    for training in (5, [1], "long", {"steps": 1}):
+        path = certified(tmp_path / "player.json", RandomPolicy(), training=training)
+        assert "the training of a certificate must hold steps and seconds" in error_of(capsys, path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("random --jsn f.json", "evaluate.py: unknown option '--jsn'; did you mean '--json'? (known: --cols, "),
+        ("random --row 3", "evaluate.py: unknown option '--row'; did you mean '--rows'?"),
+        ("random --rows three", "evaluate.py: argument --rows: invalid int value: 'three'"),
+    ],
+)
+def test_a_misspelt_option_gets_a_guess(arguments, said, capsys):
+    with pytest.raises(SystemExit) as ended:
+        evaluate.main(arguments.split())
+    assert ended.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith(said)
+    assert printed.err.count("\n") == 1

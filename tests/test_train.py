@@ -111,6 +111,8 @@ def test_the_help_of_an_agent_explains_every_field_with_its_default(agent, capsy
     [
         ("dqm", "unknown agent 'dqm'; did you mean 'dqn'? (known: dqn, maskable_ppo)"),
         ("dqn --stpes 5", "unknown option '--stpes'; did you mean '--steps'?"),
+        ("dqn --step 5", "unknown option '--step'; did you mean '--steps'?"),
+        ("dqn --rows 1 --cols 13 --k 3 --opponents random", "too many positions for a certificate: at most 12 cells"),
         ("dqn --learning-rate 5 --zzz=3", "unknown option '--zzz' (known: --activation, "),
         ("dqn random", "unexpected argument 'random'"),
         ("--seed 3 dqn", "name the agent first: train.py AGENT --seed 3 dqn (known: maskable_ppo, dqn)"),
@@ -124,7 +126,7 @@ def test_the_help_of_an_agent_explains_every_field_with_its_default(agent, capsy
         ("dqn --learning-rate nan", "learning_rate must be a number above 0, got nan"),
         ("dqn --opponents minmax", "unknown opponent 'minmax'; did you mean 'minimax'?"),
         ("dqn --opponents random:x", "opponents must be written as name:weight,name:weight"),
-        ("dqn --opponents runs/none", "no certificate at runs/none"),
+        ("dqn --opponents runs/none", "no saved run or certificate at 'runs/none'"),
         ("dqn --k 4", "k must be at most max(rows, cols) = 3, got 4"),
         ("dqn --rows 5 --cols 5", "are too many to enumerate: at most 16 cells"),
         ("maskable_ppo --activation rulu", "relu"),
@@ -209,6 +211,17 @@ def test_a_goal_that_is_not_reached_is_said_and_is_exit_code_1(tmp_path, capsys)
     printed = capsys.readouterr().out
     assert "unbeatable was not reached within 64 steps\n" in printed
     assert f"go on: python train.py --resume '{tmp_path / 'a run'}' --steps 128 --until unbeatable\n" in printed
+
+
+def test_the_command_to_go_on_asks_for_more_steps_than_were_made(tmp_path, capsys):
+    folder = tmp_path / "run"
+    assert trained("maskable_ppo", folder, steps=5) == 0
+    made = read(folder)["training"]["steps"]
+    assert made > 10, "a rollout is not cut short"
+    (command,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("go on: "))
+    assert command == f"go on: python train.py --resume {folder} --steps {2 * made}"
+    assert train.main(command.split()[4:]) == 0
+    assert read(folder)["training"]["steps"] >= 2 * made
 
 
 def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys):
