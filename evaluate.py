@@ -9,80 +9,128 @@ from pathlib import Path
 from typing import Any
 
 from agents import TRAINABLE, show
+from agents.cli import Parser
 from agents.named import PLAYERS, make_player
-from tictactoe_env.certificate import certify, read, table_of, verify
-from tictactoe_env.errors import unknown_name
+from tictactoe_env.certificate import MAX_CELLS, certify, read, table_of, verify
+from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.opponents import NAMES
-from tictactoe_env.policy import TabularPolicy, tabulate
+from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 
 RUN_FACTS = ("agent", "seed", "config", "training", "versions")
+GAMES = 1000  # of a sampled result, where the board is too large for an exact one
 
 
-def parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> Parser:
+    parser = Parser(
         prog="evaluate.py",
         description="Exact results of agents, whether anybody can beat them and by which game, and a cross table of several.",
         epilog="An agent is the folder of a run, the path of a certificate, random, minimax, minimax-first, minimax-slip=0.1, "
         f"or needs no training: {'; '.join(f'{name} ({sentence})' for name, (_, _, sentence) in PLAYERS.items())}.",
     )
-    parser.add_argument("agents", nargs="*", metavar="RUN-OR-AGENT", help="what to judge")
+    parser.add_argument("agents", nargs="*", default=[], metavar="RUN-OR-AGENT", help="what to judge")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON too")
-    parser.add_argument("--verify", type=Path, metavar="FILE", help="compute every figure of a certificate again from its moves, without the model")
+    parser.add_argument(
+        "--verify", type=Path, nargs="+", metavar="FILE", help="compute every figure of certificates again from their moves, without the model"
+    )
     parser.add_argument("--from-model", action="store_true", help="load each run's network (torch) and check that it makes the certified moves")
     parser.add_argument("--rows", type=int, default=None, help="rows of the board (default: that of the runs, or 3)")
     parser.add_argument("--cols", type=int, default=None, help="columns of the board")
     parser.add_argument("--k", type=int, default=None, help="marks in a line that win")
-    parser.add_argument("--game-seed", type=int, default=0, metavar="N", help="seed of the example game (default: 0)")
+    parser.add_argument(
+        "--games", type=int, metavar="N", help=f"also play N games and count (default: {GAMES:,} on boards of more than {MAX_CELLS} cells, else none)"
+    )
+    parser.add_argument(
+        "--game-seed", type=int, default=0, metavar="N", help="seed of the example game and of the games that are counted (default: 0)"
+    )
     return parser
 
 
 def main(arguments: list[str] | None = None) -> int:
     given = parser().parse_args(arguments)
     try:
+        check(given)
         if given.verify is not None:
-            return print_verified(given.verify)
+            return max([print_verified(path) for path in given.verify])
         if not given.agents:
             parser().print_help()
             return 2
-        return judge_all(given)
+        rules = _rules(given)
+        return sample_all(given, rules) if rules.cells > MAX_CELLS else judge_all(given, rules)
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 1
 
 
+def check(given: argparse.Namespace) -> None:
+    """Raises ValueError for what cannot be done, before anything is computed."""
+    others = [name for name, value in vars(given).items() if name != "verify" and value != parser().get_default(name)]
+    if given.verify is not None and others:
+        raise ValueError(f"--verify checks files and does nothing else: leave {', '.join(name.replace('_', '-') for name in others)} out")
+    whole_number(given.game_seed, "--game-seed", 0)
+    if given.games is not None:
+        whole_number(given.games, "--games", 1)
+    if given.json is not None and (given.json.is_dir() or not given.json.parent.is_dir()):
+        raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
+
+
 def print_verified(path: Path) -> int:
-    content = read(path)
-    verify(content)
-    print(f"verified: {content.get('agent')}, {len(content['moves']):,} positions; every figure follows from the moves")
+    """Check one certificate: 0 if every figure of it follows from its moves."""
+    try:
+        content = read(path)
+        verify(content)
+    except (ValueError, OSError) as error:
+        print(f"evaluate.py: {path}: {error}", file=sys.stderr)
+        return 1
+    print(
+        f"verified: {path} ({content.get('agent')}), {len(content['moves']):,} positions; every figure follows from the moves, "
+        "but name, seed, configuration and times are statements of whoever wrote the file"
+    )
     print(show.verdict(content))
     return 0
 
 
-def judge_all(given: argparse.Namespace) -> int:
+def sample_all(given: argparse.Namespace, rules: Rules) -> int:
+    """Results of games that are played, on a board that is too large for exact ones."""
+    from rich.console import Console
+
+    console, games = Console(), GAMES if given.games is None else given.games
+    players = {name: make_player(spec, rules) for name, spec in zip(show.names_of(given.agents), given.agents, strict=True)}
+    results = show.sampled_table(players, rules, games, given.game_seed)
+    show.say(f"{rules}: more than {MAX_CELLS} cells, so nothing is proven; games are played and counted instead", console)
+    show.print_sampled_table(results, rules, games, console)
+    write_figures(given.json, {"sampled": results}, console)
+    return 0
+
+
+def write_figures(path: Path | None, figures: dict[str, Any], console: Any) -> None:
+    if path is not None:
+        path.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+        show.say(f"figures: {path}", console)
+
+
+def judge_all(given: argparse.Namespace, rules: Rules) -> int:
     from rich.console import Console
 
     console = Console()
     names = show.names_of(given.agents)
-    rules = _rules(given)
-    players, contents = {}, {}
+    players, contents, counted = {}, {}, {}
     for name, spec in zip(names, given.agents, strict=True):
         players[name], contents[name] = player_of(spec, rules)
         if given.from_model and is_saved(spec):
             compare_with_model(Path(spec), players[name])
-        show.certificate(contents[name], console)
+        if given.games is not None:
+            counted[name] = {side: show.count_games(side, players[name], RandomPolicy(), rules, given.games, given.game_seed) for side in ("X", "O")}
+        show.certificate(contents[name], console, counted.get(name))
         show.first_move_values(players[name], console)
     first, last = names[0], names[-1]
-    opponent = last if len(names) > 1 else "random"
-    show.example_game(
-        players[first], players.get(opponent) or tabulate(make_player(opponent, rules), rules), (first, opponent), console, given.game_seed
-    )
+    opponent, other = (last, players[last]) if len(names) > 1 else ("random", tabulate(RandomPolicy(), rules))
+    show.example_game(players[first], other, (first, opponent), console, given.game_seed)
     results = show.cross_table(players)
     if len(names) > 1:
         show.print_cross_table(results, console)
-    if given.json is not None:
-        given.json.write_text(json.dumps({"agents": contents, "cross_table": results}, indent=1), encoding="utf-8")
-        show.say(f"figures: {given.json}", console)
+    figures = {"agents": contents, "cross_table": results}
+    write_figures(given.json, {**figures, "sampled_against_random": counted} if counted else figures, console)
     return 0
 
 
@@ -116,7 +164,7 @@ def compare_with_model(folder: Path, player: TabularPolicy) -> None:
     if not folder.is_dir():
         raise ValueError(f"--from-model needs the folder of a run, {folder} is a file")
     agent = read(folder).get("agent")
-    if agent not in TRAINABLE:
+    if not isinstance(agent, str) or agent not in TRAINABLE:
         raise unknown_name("agent", agent, TRAINABLE)
     model = tabulate(importlib.import_module(f"agents.{agent}").load(folder), player.rules)
     different = int((model.table != player.table).any(axis=1).sum())

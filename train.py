@@ -10,27 +10,13 @@ import sys
 import time
 import typing
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from agents import TRAINABLE
+from agents.cli import Parser
 from agents.training import UNTIL
+from tictactoe_env.certificate import check_board
 from tictactoe_env.errors import unknown_name
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser that guesses what a misspelt option was meant to be."""
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[override]
-        known, rest = self.parse_known_args(args, namespace)
-        if rest:
-            options = [option for action in self._actions for option in action.option_strings]
-            self.error(
-                str(unknown_name("option", rest[0].partition("=")[0], options)) if rest[0].startswith("-") else f"unexpected argument {rest[0]!r}"
-            )
-        return known
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\n")
 
 
 def general_parser() -> Parser:
@@ -102,7 +88,9 @@ def main(arguments: list[str] | None = None) -> int:
         given = parser.parse_args(arguments)
         if given.export_sb3 and not hasattr(page, "export_sb3"):
             raise ValueError(f"{agent} is not made with Stable-Baselines3, so there is nothing to export: leave --export-sb3 out")
-        return train(page, agent, _config(page.Config, given, saved.get("config", {})), given)
+        config = _config(page.Config, given, saved.get("config", {}))
+        check_board(config.rules)
+        return train(page, agent, config, given)
     except (ValueError, OSError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
@@ -174,7 +162,7 @@ def train(page: Any, agent: str, config: Any, given: argparse.Namespace) -> int:
     show.say(f"saved: {run.folder}   look: {shlex.join(['python', 'evaluate.py', str(run.folder)])}", console)
     reached, steps = given.until in run.first_reached, run.rows[-1]["steps"]
     if not reached:
-        further = [] if run.interrupted else ["--steps", str(2 * config.steps or 1_000)]
+        further = [] if steps < config.steps else ["--steps", str(2 * steps or 1_000)]  # a trainer may make more steps than it was asked for
         until = [] if given.until == "steps" else ["--until", given.until]
         show.say(f"go on: {shlex.join(['python', 'train.py', '--resume', str(run.folder), *further, *until])}", console)
     if given.until != "steps" and not reached:

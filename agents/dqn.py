@@ -1,7 +1,8 @@
 """DQN: one network learns the value of every move, for both sides, by playing.
 
-Deep Q-learning (Mnih et al. 2015, https://www.nature.com/articles/nature14236) is the right size for this game: a move
-is worth the expected reward of the game after it, and a network that knows these values within 0.002 plays perfectly.
+Deep Q-learning (Mnih et al. 2015, https://www.nature.com/articles/nature14236): a move is worth the expected reward of
+the game that follows, and who knows that for every move plays the largest. Values have to be accurate, since on the empty
+board the best opening is worth 0.960 and the next best 0.952 against the default opponent.
 It is Stable-Baselines3's DQN, with these differences:
 
 - Occupied cells have no value, in exploration, in the greedy choice and in the target; the mask is read off the observation.
@@ -12,11 +13,15 @@ It is Stable-Baselines3's DQN, with these differences:
   mean is wanted and not the median. There is no discount.
 - The target network is a running average of the network, and it is the average that plays: it is less noisy.
 
-What is learned depends on the opponent, and so does what cannot be told apart. Against a uniformly random player the O
-that wins most is beatable. A pool that draws a random or a perfect player for each *game* mends that, but the board does
-not show who was drawn, so the problem is no longer Markov and rare moves are valued wrongly. The default opponent mixes
-for each *move* (`minimax-slip`): a perfect player that slips. Then every value is exactly defined, whatever the moves
-that led to a board, and the best answer to it is known to be unbeatable and to reach both mathematical limits.
+What is learned depends on the opponent, and so does what can be told apart. Against a uniformly random player the O that
+wins most is beatable. A pool that draws a random or a perfect player for each *game* mends that, but the board does not
+show who was drawn, so what a board is worth depends on how it came about, and exploration shifts the values. The main
+opponent mixes for each *move*: a perfect player that makes a random move in 8 of 10 (`minimax-slip=0.8`). Then a board has
+one value, whatever led to it; the frozen copies of itself that play the other games soon hardly lose and change little. By
+backward induction, with a lost game at -2, the best answer to slips from 0.6 to 0.9 is unbeatable and reaches both limits
+(191/192 as X, 866/945 as O); at -1 this holds for 0.6 and 0.7 only, and against purely random play it takes about -4.
+Exploring starts show what the opponents never do: without them greedy copies of itself alone (`self:1`) did not suffice (none
+of three seeds within 30 s), with a fifth of the games they do (docs/RESULTS.md).
 """
 
 from __future__ import annotations
@@ -43,7 +48,7 @@ from agents.selfplay import SelfPlay
 from agents.training import Report
 from tictactoe_env.errors import probability, unknown_name, whole_number
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import RandomPolicy, TabularPolicy, one_hot, tabulate
+from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules
 
@@ -60,8 +65,8 @@ class Config:
     """Everything that decides what is learned. Schedules are in environment steps, so that a longer run begins as a shorter one."""
 
     seed: int = option(0, "Seed of the network, the games and the exploration, a whole number of at least 0.")
-    steps: int = option(2_000_000, "Environment steps after which training ends, at least 1.")
-    opponents: str = option("minimax-slip=0.8", 'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.')
+    steps: int = option(3_000_000, "Environment steps after which training ends, at least 1.")
+    opponents: str = option("minimax-slip=0.8:0.75,self:0.25", 'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.')
     symmetry: bool = option(True, "Whether boards that are turned or mirrored images of each other share their values.")
     rows: int = option(3, "Rows of the board, at least 1.")
     cols: int = option(3, "Columns of the board, at least 1.")
@@ -71,23 +76,22 @@ class Config:
     judge_every: int = option(8_192, "Environment steps between two exact judgements, at least 1.")
     snapshot_every: int = option(16_384, "Environment steps between two frozen copies, at least 1; only where self is an opponent.")
     snapshots: int = option(8, "Frozen copies that are kept as opponents, at least 1.")
-    snapshot_epsilon: float = option(0.2, "Probability, from 0 to 1, that a frozen copy makes a random legal move, as the learner itself does.")
-    exploring_starts: float = option(0.0, "Share of the games, from 0 to 1, that start from a board drawn at random.")
+    exploring_starts: float = option(0.2, "Share of the games, from 0 to 1, that start from a board drawn at random.")
     loss_penalty: float = option(2.0, "What a lost game costs, at least 0, where a won game gives 1 and a drawn one 0.")
     num_envs: int = option(256, "Games played at a time, at least 1.")
-    hidden: tuple[int, ...] = option((128, 128), "Units of the hidden layers, each at least 1.")
+    hidden: tuple[int, ...] = option((256, 256), "Units of the hidden layers, each at least 1.")
     activation: str = option("relu", "Activation of the hidden layers: relu, tanh or silu.")
     learning_rate: float = option(2e-3, "Adam's learning rate at the start, above 0.")
-    learning_rate_end: float = option(2e-4, "Adam's learning rate from `anneal_steps` on, above 0.")
+    learning_rate_end: float = option(1e-4, "Adam's learning rate from `anneal_steps` on, above 0.")
     epsilon: float = option(1.0, "Probability of a random legal move at the start, from 0 to 1.")
     epsilon_end: float = option(0.2, "Probability of a random legal move from `anneal_steps * epsilon_fraction` on, from 0 to 1.")
     epsilon_fraction: float = option(0.2, "Part of `anneal_steps` in which exploration falls to its end, above 0 and at most 1.")
     anneal_steps: int = option(500_000, "Environment steps in which learning rate and exploration fall linearly, at least 1.")
-    buffer_size: int = option(100_000, "Moves that the replay buffer holds, at least num_envs.")
+    buffer_size: int = option(500_000, "Moves that the replay buffer holds, at least num_envs.")
     learning_starts: int = option(2_048, "Environment steps of random play before the first update, at least 0.")
     batch_size: int = option(1_024, "Moves in the batch of an update, at least 1.")
     gradient_steps: int = option(1, "Updates after each step of all games, at least 1.")
-    average: float = option(0.01, "How far the averaged network moves towards the network at each update, above 0 and at most 1.")
+    average: float = option(0.02, "How far the averaged network moves towards the network at each update, above 0 and at most 1.")
 
     def __post_init__(self) -> None:
         for name, low in (("seed", 0), ("learning_starts", 0)):
@@ -95,7 +99,7 @@ class Config:
         for name in ("steps", "threads", "judge_every", "snapshot_every", "snapshots", "num_envs", "anneal_steps", "batch_size", "gradient_steps"):
             whole_number(getattr(self, name), name, 1)
         whole_number(self.buffer_size, "buffer_size", self.num_envs)
-        for name in ("snapshot_epsilon", "exploring_starts", "epsilon", "epsilon_end"):
+        for name in ("exploring_starts", "epsilon", "epsilon_end"):
             probability(getattr(self, name), name)
         for name, high in (("learning_rate", np.inf), ("learning_rate_end", np.inf), ("epsilon_fraction", 1.0), ("average", 1.0)):
             if not 0 < getattr(self, name) <= high or not np.isfinite(getattr(self, name)):
@@ -343,7 +347,7 @@ class Trainer(BaseCallback):
         steps = self.model.num_timesteps
         if self.pool.self_weight > 0 and steps >= self.snapshot_at:
             self.snapshot_at += self.config.snapshot_every
-            self.pool.add(exploring(self.player(), self.config.snapshot_epsilon))
+            self.pool.add(self.player())
             self.training_env.set_opponent(self.pool.pool())  # type: ignore[attr-defined]
         if steps >= self.judge_at:
             self.judge_at += self.config.judge_every
@@ -362,11 +366,6 @@ class Trainer(BaseCallback):
             self._judge()
 
 
-def exploring(player: TabularPolicy, epsilon: float) -> TabularPolicy:
-    """A frozen copy that explores as the learner does."""
-    return TabularPolicy(player.rules, (1 - epsilon) * player.table + epsilon * tabulate(RandomPolicy(), player.rules).table)
-
-
 def train(config: Config, report: Report, resume: Path | None = None, logs: Path | None = None) -> QTable:
     """Train, or go on from the folder `resume`; the table of the last judgement. `logs`: a folder for TensorBoard."""
     torch.set_num_threads(config.threads)
@@ -382,7 +381,7 @@ def train(config: Config, report: Report, resume: Path | None = None, logs: Path
 # --- files -----------------------------------------------------------------------------------------------------------
 
 AGENT = "dqn"
-BUFFER = ("observations", "next_observations", "actions", "rewards", "dones")
+BUFFER = {"observations": np.int8, "next_observations": np.int8, "actions": np.int8, "rewards": np.float32, "dones": np.int8}  # as saved
 
 
 def save(folder: Path, trainer: Trainer, everything: bool = True) -> None:
@@ -398,8 +397,9 @@ def save(folder: Path, trainer: Trainer, everything: bool = True) -> None:
     optimizer = model.policy.optimizer.state_dict()["state"]
     state: dict[str, NDArray[Any] | torch.Tensor] = {
         **{f"network/{name}": tensor for name, tensor in model.q_net.state_dict().items()},
+        **{f"average/{name}": tensor for name, tensor in model.q_net_target.state_dict().items()},
         **{f"optimizer/{i}/{name}": tensor for i, moments in optimizer.items() for name, tensor in moments.items()},
-        **{f"buffer/{name}": getattr(buffer, name)[:rows] for name in BUFFER},
+        **{f"buffer/{name}": getattr(buffer, name)[:rows].astype(kind) for name, kind in BUFFER.items()},
         **{f"games/{name}": array for name, array in games.items()},
         **{f"snapshot/{i}": snapshot.table.argmax(axis=1).astype(np.uint8) for i, snapshot in enumerate(trainer.pool.snapshots)},
     }
@@ -413,8 +413,12 @@ def save(folder: Path, trainer: Trainer, everything: bool = True) -> None:
 def restore(folder: Path, trainer: Trainer) -> None:
     """Put a saved training back, bit for bit; DamagedFileError if its files do not fit together or with the configuration."""
     model: Any = trainer.model
-    average, _ = read_tensors(folder / "model.safetensors")
     state, about = read_tensors(folder / "state.safetensors")
+    _, player = read_tensors(folder / "model.safetensors")
+    if player.get("steps") != about.get("steps"):
+        raise DamagedFileError(f"{folder / 'model.safetensors'} and state.safetensors are not of the same moment: train again or use another copy")
+    if about.get("agent") != AGENT:
+        raise DamagedFileError(f"{folder} holds no run of {AGENT}, but of {about.get('agent')!r}")
     changed = {name for name, value in asdict(trainer.config).items() if about["config"].get(name) != _plain(value)} - {"steps"}
     if changed:
         raise ValueError(f"{folder} was trained with another {', '.join(sorted(changed))}: go on with the same configuration, only steps may differ")
@@ -422,7 +426,7 @@ def restore(folder: Path, trainer: Trainer) -> None:
     def part(prefix: str) -> dict[str, torch.Tensor]:
         return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
 
-    _load_weights(model.q_net_target, average, folder / "model.safetensors")
+    _load_weights(model.q_net_target, part("average/"), folder / "state.safetensors")
     _load_weights(model.q_net, part("network/"), folder / "state.safetensors")
     moments: dict[int, dict[str, torch.Tensor]] = {}
     for name, tensor in part("optimizer/").items():
@@ -438,8 +442,7 @@ def restore(folder: Path, trainer: Trainer) -> None:
     model._update_current_progress_remaining(model.num_timesteps, 0)
     model.exploration_rate = model.exploration_schedule(model._current_progress_remaining)
     rules, snapshots = trainer.config.rules, part("snapshot/")
-    greedy = [TabularPolicy(rules, one_hot(snapshots[str(i)].numpy().astype(np.intp), rules.cells)) for i in range(len(snapshots))]
-    trainer.pool.snapshots = [exploring(table, trainer.config.snapshot_epsilon) for table in greedy]
+    trainer.pool.snapshots = [TabularPolicy(rules, one_hot(snapshots[str(i)].numpy().astype(np.intp), rules.cells)) for i in range(len(snapshots))]
     trainer.judge_at, trainer.snapshot_at = about["judge_at"], about["snapshot_at"]
     model.env.set_opponent(trainer.pool.pool())
     model._last_obs = model.env.go_on({name: tensor.numpy() for name, tensor in part("games/").items()}, generators["games"])

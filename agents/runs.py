@@ -3,7 +3,7 @@
 runs/dqn-0/
     config.json         agent, configuration, versions
     metrics.csv         exact figures over the steps
-    events.out...       the same and the trainer's losses, for TensorBoard
+    events.out...       the same, for TensorBoard; the trainer's own losses are in a second such file (DQN: in a folder DQN_1/)
     model.safetensors   the best checkpoint so far (model.json beside it holds its sha256)
     certificate.json    what is proven of it
     growth.png          wins, draws and losses over the steps, with the limits
@@ -85,14 +85,13 @@ class Run:
                 self.rows = [row for row in map(_parsed, csv.DictReader(file)) if row["steps"] <= steps]
             for row in self.rows:
                 self._note_first(_figures(row), row["steps"], row["seconds"])
+            self._earlier_seconds = next(row["seconds"] for row in self.rows if row["steps"] == steps)
         except DamagedFileError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError, csv.Error) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, StopIteration, csv.Error) as error:
             raise DamagedFileError(f"progress.json or metrics.csv of {self.folder} is damaged: {error!r}") from None
         if self.config.steps <= steps:
             raise ValueError(f"{self.folder} has trained {steps:,} steps already: give --steps more than that")
-        if self.rows:
-            self._earlier_seconds = self.rows[-1]["seconds"]
         write_json(self.folder / "config.json", {"agent": self.agent, "config": asdict(self.config), "versions": versions()})
 
     # --- the context -----------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ model = MaskablePPO("MlpPolicy", TicTacToeVecEnv(256, opponent="minimax")).learn
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -34,16 +35,21 @@ class ExploringGames(TicTacToeVectorEnv):
 
     def __init__(self, num_envs: int, exploring: float, **arguments: Any):
         self.exploring = probability(exploring, "the share of exploring starts")
-        super().__init__(num_envs, side="random", **arguments)
+        super().__init__(num_envs, **arguments)
+        if self.config.opening or self.config.start != "empty":
+            raise ValueError("exploring starts go with neither an opening nor start: leave these out")
         positions = positions_of(self.rules)
-        self._first = np.searchsorted(positions.unfinished, positions.ply_starts)
+        rows = positions.unfinished
+        self._rows = rows[~positions.is_dead[rows]] if self.config.early_draw else rows
+        first = np.unique(positions.ply[self._rows], return_index=True)[1]
+        self._first = np.append(first, len(self._rows))  # of the boards with no mark, with one, ...
 
     def _start_states(self, seats: NDArray[np.int8], drawn: NDArray[np.bool_], given: Mapping[str, Any], rng: np.random.Generator) -> Any:
         if "board" in given:
             return super()._start_states(seats, drawn, given, rng)
         positions, explored = positions_of(self.rules), rng.random(len(seats)) < self.exploring
-        ply = np.where(explored, rng.integers(self.rules.cells, size=len(seats)), 0)
-        rows = positions.unfinished[rng.integers(self._first[ply], self._first[ply + 1])]
+        ply = np.where(explored, rng.integers(len(self._first) - 1, size=len(seats)), 0)
+        rows = self._rows[rng.integers(self._first[ply], self._first[ply + 1])]
         boards = positions.boards[rows]
         return self._games.start(boards, np.where(explored, to_move(boards), seats).astype(np.int8))
 
@@ -51,7 +57,7 @@ class ExploringGames(TicTacToeVectorEnv):
 class TicTacToeVecEnv(VecEnv):
     """`num_envs` games as one Stable-Baselines3 `VecEnv`; the arguments are those of `TicTacToeVectorEnv`.
 
-    exploring_starts: share of the games that start from a board drawn at random (start="random" is a share of 1).
+    exploring_starts: share of the games that start from a board drawn at random: see `ExploringGames`.
     MaskablePPO finds its masks through `env_method("action_masks")`, which answers with one array for all games.
     Games that end start again at once; their last observation is in `infos[i]["terminal_observation"]`.
     """
@@ -67,6 +73,12 @@ class TicTacToeVecEnv(VecEnv):
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on: see `TicTacToeVectorEnv.set_opponent`."""
         self.games.set_opponent(opponent)
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """Options of the next reset, alike for all games; ValueError for a list of others."""
+        if isinstance(options, (list, tuple)) and (len(options) != self.num_envs or any(one != options[0] for one in options)):
+            raise ValueError(f"all {self.num_envs} games start with the same options: give one dict, or as many equal ones, got {options!r}")
+        super().set_options(options)
 
     def reset(self) -> NDArray[np.int8]:
         """Observations of new games."""
@@ -144,7 +156,10 @@ class TicTacToeVecEnv(VecEnv):
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
-        """One RGB picture a game."""
+        """One RGB picture a game; None each, with a warning, unless the render mode is "rgb_array"."""
+        if self.render_mode != "rgb_array":
+            warnings.warn(f'there are pictures with render_mode="rgb_array" only, this is {self.render_mode!r}', stacklevel=2)
+            return [None] * self.num_envs
         return list(self.games.render() or [])
 
 
@@ -158,6 +173,8 @@ class Turn(torch.nn.Module):
     cells_of: torch.Tensor
     back_of: torch.Tensor
     weights: torch.Tensor
+    speakers: torch.Tensor
+    bits: torch.Tensor
 
     def __init__(self, rules: Rules, symmetry: bool = True):
         super().__init__()
@@ -168,7 +185,12 @@ class Turn(torch.nn.Module):
         self.symmetric = len(permutations) > 1
         self.register_buffer("weights", torch.tensor(weights, dtype=torch.float32 if rules.cells <= 14 else torch.float64), persistent=False)
         self.register_buffer("cells_of", torch.tensor(permutations), persistent=False)
-        self.register_buffer("back_of", torch.tensor(np.argsort(permutations, axis=1)), persistent=False)
+        back = np.argsort(permutations, axis=1)
+        self.register_buffer("back_of", torch.tensor(back), persistent=False)
+        # speakers[set of symmetries, cell]: the lowest of the turned cells that one of these symmetries brings back to `cell`
+        sets = np.arange(1 << len(back))[:, None] >> np.arange(len(back)) & 1 > 0
+        self.register_buffer("speakers", torch.tensor(np.where(sets[:, :, None], back, rules.cells).min(axis=1)), persistent=False)
+        self.register_buffer("bits", 2.0 ** torch.arange(len(back)), persistent=False)
 
     def forward(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Turned planes (B, 2, rows, cols), and the cell permutation (B, cells) with turned[i] = board[permutation[i]]."""
@@ -177,6 +199,19 @@ class Turn(torch.nn.Module):
         cells = self.cells_of[which]
         both = torch.cat([cells, cells + cells.shape[1]], dim=1)
         return flat.gather(1, both).reshape(planes.shape), cells
+
+    def distinct(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The distinct turned boards among B: planes (U, 2, rows, cols), which of them each board is (B,), and who speaks for its cells (B, cells).
+
+        `network(turned)[which].gather(1, speakers)` are then scores of the cells of each board, at the price of U boards, not B. Where
+        a board is its own image, the cells that are images of each other have one speaker, so that their scores are the same.
+        """
+        codes = planes.flatten(1).to(self.weights.dtype) @ self.weights
+        lowest = codes.amin(dim=1, keepdim=True)
+        turning = codes == lowest  # the symmetries that turn the board into its representative: one, or several
+        found, which = torch.unique(lowest.squeeze(1), return_inverse=True)
+        one_of_each = which.new_empty(len(found)).scatter_(0, which, torch.arange(len(which), device=which.device))
+        return self(planes[one_of_each])[0], which, self.speakers[(turning.float() @ self.bits).long()]
 
 
 def network_table(ask: Callable[[torch.Tensor], torch.Tensor], rules: Rules, device: Any = "cpu") -> TabularPolicy:

@@ -76,9 +76,8 @@ def training_rate(agent: str, seconds: float = 20.0) -> None:
     report = Stopwatch("steps", seconds)
     page.train(page.Config(steps=NO_STEPS), report)
     TicTacToeVecEnv.step_wait = step_wait  # type: ignore[method-assign]
-    print(
-        f"\n{agent}: {report.steps / report.seconds:,.0f} steps/s over {report.seconds:.0f} s, the environment {100 * spent[0] / report.seconds:.1f} % of it"
-    )
+    rate, share = report.steps / report.seconds, spent[0] / report.seconds
+    print(f"\n{agent}: {rate:,.0f} steps/s over {report.seconds:.0f} s, {100 * share:.1f} % of the time in the environment")
 
 
 def main() -> None:
@@ -86,13 +85,8 @@ def main() -> None:
     parser.add_argument("--agents", nargs="+", default=["maskable_ppo", "dqn"])
     parser.add_argument("--seeds", type=int, default=10, help="how many, from --first-seed on (default: 10)")
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument(
-        "--tables",
-        nargs="+",
-        choices=TABLES,
-        default=TABLES,
-        help="steps per second; learning against the default opponents; against frozen copies alone",
-    )
+    help_tables = "steps per second; learning against the default opponents; against frozen copies alone"
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES, help=help_tables)
     given = parser.parse_args()
     seeds = list(range(given.first_seed, given.first_seed + given.seeds))
     for agent in given.agents:

@@ -288,7 +288,10 @@ def test_an_unchanged_certificate_is_verified(name, rules, stated):
         (lambda c: c["moves"].update({"X../...": {"b1": -1, "c1": 2}}), "this is not a certificate: ValueError: probabilities must be finite"),
         (lambda c: c["moves"].update({"X../...": {"b1": float("nan")}}), "this is not a certificate: ValueError: probabilities must be finite"),
         (lambda c: c["moves"].update({"X../...": {"b1": 10**400}}), "this is not a certificate: OverflowError: "),
-        (lambda c: c["moves"].update({"X../...": {"b1": [1]}}), "this is not a certificate: "),
+        (lambda c: c["moves"].update({"X../...": {"b1": [1]}}), "the probability of b1 must be a number such as 0.5, got [1]"),
+        (lambda c: c["moves"].update({"X../...": {"b1": True}}), "the probability of b1 must be a number such as 0.5, got True"),
+        (lambda c: c["moves"].update({"X../...": {"b1": "1.0"}}), "the probability of b1 must be a number such as 0.5, got '1.0'"),
+        (lambda c: c.update(board={"rows": 2, "cols": 3}), "this is not a certificate: KeyError: 'k'"),
         (lambda c: c.update(moves=list(c["moves"].values())), "this is not a certificate: "),
         (lambda c: c.update(moves=3), "this is not a certificate: TypeError: "),
         (lambda c: c.pop("moves"), "this is not a certificate: KeyError: 'moves'"),
@@ -297,7 +300,7 @@ def test_an_unchanged_certificate_is_verified(name, rules, stated):
         (lambda c: c.update(board={"rows": 2.0, "cols": 3, "k": 3}), "this is not a certificate: ValueError: rows must be a whole number"),
         (
             lambda c: c.update(board={"rows": 6, "cols": 7, "k": 4}),
-            "this is not a certificate: ValueError: the positions of a board of 6x7 are too many",
+            "this is not a certificate: ValueError: a board of 6x7 has too many positions for a certificate",
         ),
         (lambda c: c.update(board=[2, 3, 3]), "this is not a certificate: TypeError: "),
     ],
@@ -371,3 +374,46 @@ def test_a_policy_for_another_board_is_refused(tmp_path):
 
 def test_a_certificate_error_is_an_error_of_the_caller():
     assert issubclass(CertificateError, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.update(superhuman=True), "superhuman belong to no certificate"),
+        (lambda c: c["as_x"].update(elo=3000), "as_x.elo is 'nothing' when computed from the moves, the certificate says 3000"),
+        (lambda c: c["as_o"]["vs_random"].update(elo=3000), "as_o.vs_random.elo is 'nothing'"),
+        (lambda c: c["as_x"].pop("losing_line"), "the certificate says 'nothing'"),
+        (lambda c: c.update(unbeatable=int(c["unbeatable"])), "unbeatable is (True|False) when computed from the moves, the certificate says (0|1)"),
+    ],
+)
+def test_a_claim_that_does_not_follow_from_the_moves_is_found(change, message):
+    content = json.loads(json.dumps(certify(RandomPolicy(), "random", Rules(2, 3, 3))))
+    verify(content)
+    change(content)
+    with pytest.raises(CertificateError, match=message):
+        verify(content)
+
+
+def test_a_name_that_stands_twice_is_found(tmp_path):
+    path = tmp_path / "certificate.json"
+    path.write_text('{"format": 1, "unbeatable": false, "unbeatable": true}')
+    with pytest.raises(CertificateError, match="a name stands twice among format, unbeatable"):
+        read(path)
+
+
+def test_changed_moves_are_found_when_a_certificate_becomes_an_opponent(tmp_path):
+    content = certify(RandomPolicy(), "random", Rules(2, 3, 3))
+    content["moves"][".../..."] = "a1"
+    write(content, tmp_path / "certificate.json")
+    with pytest.raises(CertificateError, match="their sha256 differs"):
+        load_policy(tmp_path)
+
+
+def test_what_follows_from_the_moves_cannot_be_handed_in():
+    with pytest.raises(ValueError, match="unbeatable follow from the moves, so they cannot be handed in"):
+        certify(RandomPolicy(), "random", Rules(2, 3, 3), unbeatable=True)
+
+
+def test_a_board_of_more_than_12_cells_cannot_be_certified():
+    with pytest.raises(ValueError, match=re.escape("at most 12 cells (3x4) can be proven, this one has 16")):
+        certify(RandomPolicy(), "random", Rules(4, 4, 4))

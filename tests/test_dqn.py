@@ -12,6 +12,8 @@ from agents import dqn  # noqa: E402
 from agents.files import DamagedFileError, read_tensors  # noqa: E402
 from agents.training import judge, silent  # noqa: E402
 from tictactoe_env.observation import observe  # noqa: E402
+from tictactoe_env.opponents import make_opponent, parse_pool  # noqa: E402
+from tictactoe_env.policy import TabularPolicy, one_hot, tabulate  # noqa: E402
 from tictactoe_env.positions import positions_of  # noqa: E402
 from tictactoe_env.rules import Rules  # noqa: E402
 
@@ -59,6 +61,7 @@ def saving(folder):
         ({"num_envs": True}, "num_envs must be"),
         ({"buffer_size": 10}, "buffer_size must be a whole number of at least 256, got 10"),
         ({"epsilon": 1.5}, "epsilon must be a probability"),
+        ({"exploring_starts": -0.1}, "exploring_starts must be a probability"),
         ({"epsilon_end": float("nan")}, "epsilon_end must be a probability"),
         ({"learning_rate": 0.0}, "learning_rate must be a number above 0"),
         ({"average": 1.1}, "average must be a number above 0 and at most 1"),
@@ -72,6 +75,42 @@ def saving(folder):
 def test_a_bad_configuration_is_refused_with_a_reason(wrong, words):
     with pytest.raises(ValueError, match=words):
         dqn.Config(**wrong)
+
+
+# --- the task --------------------------------------------------------------------------------------------------------------
+
+
+def best_answer(opponent, loss_penalty):
+    """Values of the moves (N, 9) against an opponent's table, by backward induction; -inf on occupied cells and in finished games."""
+    positions, table = positions_of(RULES), tabulate(make_opponent(opponent, RULES), RULES).by_row()
+    best = np.full((len(positions), 9), -np.inf)
+    for seat in (1, -1):
+        results = positions.outcome_x * float(seat)
+        values = np.where(results < 0, -loss_penalty, results)
+        for row in np.flatnonzero(~positions.is_over)[::-1]:
+            children, free = positions.children[row], positions.children[row] >= 0
+            if positions.x_to_move[row] == (seat == 1):
+                best[row, free] = values[children[free]]
+                values[row] = best[row].max()
+            else:
+                values[row] = table[row, free] @ values[children[free]]
+    return best
+
+
+def test_the_best_answer_to_the_default_opponent_is_at_both_limits_whichever_of_equal_moves_it_takes():
+    main_opponent = parse_pool(dqn.Config().opponents)[0][0]
+    values = best_answer(main_opponent, dqn.Config().loss_penalty)
+    np.testing.assert_allclose(values[0, [0, 4, 1]], [0.960, 0.952, 0.944], atol=5e-4)
+    values = values[positions_of(RULES).unfinished]
+    equal = values >= values.max(axis=1, keepdims=True) - 1e-9
+    assert judge(TabularPolicy(RULES, equal / equal.sum(axis=1, keepdims=True))).optimal
+
+
+def test_the_best_answer_to_random_play_at_the_usual_rewards_can_be_beaten():
+    values = best_answer("random", 1.0)[positions_of(RULES).unfinished]
+    figures = judge(TabularPolicy(RULES, one_hot(values.argmax(axis=1), 9)))
+    assert figures.unbeatable_x
+    assert not figures.unbeatable_o
 
 
 # --- the network ---------------------------------------------------------------------------------------------------------
@@ -227,8 +266,7 @@ def test_a_report_stops_the_training_and_its_table_is_the_result():
 
 
 def test_self_play_begins_with_the_untrained_network_and_never_plays_at_random(tmp_path):
-    """Each frozen copy moves by its table, but for the exploration of the configuration."""
-    config = replace(SMALL, steps=64, judge_every=64, opponents="self:1", snapshot_epsilon=0.0)
+    config = replace(SMALL, steps=64, judge_every=64, opponents="self:1")
     dqn.train(config, saving(tmp_path))
     untrained = dqn.values_of(dqn.build(config).q_net, RULES)
     assert (read_tensors(tmp_path / "state.safetensors")[0]["snapshot/0"].numpy() == untrained.table.argmax(axis=1)).all()

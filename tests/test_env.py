@@ -531,15 +531,19 @@ def test_a_reset_that_fails_changes_nothing(arguments):
     assert repr(env.reset()) == repr(twin.reset())
 
 
-def test_a_reset_whose_first_reply_ends_the_game_leaves_no_game_to_go_on_with():
-    env = TicTacToeEnv(side="X", opponent="minimax-first")
+def test_an_opponent_that_breaks_its_word_and_ends_the_game_at_once_leaves_no_game_to_go_on_with():
+    class Changing(CellPlayer):
+        def probs(self, boards):
+            self.cell = 4 if (boards != 0).any() and self.cell == 3 else 3
+            return super().probs(boards)
+
+    env = TicTacToeEnv(rows=4, cols=4, side="O", opponent="random")
     env.reset(seed=0)
-    env.step(0)
     with pytest.raises(ValueError, match="the opponent's first move ended the game"):
-        env.reset(options={"side": "O", "board": "XX./OO./..."})
+        env.reset(options={"side": "X", "board": "..../X.../..../....", "opponent": Changing(4)})
     with pytest.raises(ResetNeeded):
         env.step(1)
-    assert env.reset()[1]["side"] == "X"
+    assert env.reset()[1]["side"] == "O"
 
 
 def test_larger_boards_have_random_opponents_but_no_minimax():

@@ -120,8 +120,24 @@ def test_a_saved_run_for_another_board_is_refused(run):
 
 
 def test_a_run_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=f"^no certificate at {re.escape(str(tmp_path / 'nobody'))}: expected a run's folder or a "):
+    with pytest.raises(ValueError, match=f"^there is no saved run or certificate at '{re.escape(str(tmp_path / 'nobody'))}', and it is no name"):
         make_opponent(str(tmp_path / "nobody"), Rules())
+
+
+def test_a_zip_of_stable_baselines3_is_not_read(tmp_path):
+    (tmp_path / "model.zip").write_bytes(b"PK")
+    with pytest.raises(ValueError, match="may execute code when it is read: load it with its own class"):
+        make_opponent(str(tmp_path / "model.zip"), Rules())
+
+
+def test_a_player_for_another_board_is_refused():
+    with pytest.raises(ValueError, match="this player plays on 3x4, 3 in a row, not on 4x3, 3 in a row"):
+        make_opponent(MinimaxPolicy(Rules(3, 4, 3)), Rules(4, 3, 3))
+
+
+def test_a_class_is_no_player():
+    with pytest.raises(ValueError, match="a player must have the method probs"):
+        make_opponent(RandomPolicy, Rules())
 
 
 def test_a_folder_without_a_certificate_is_named(tmp_path):

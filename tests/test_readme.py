@@ -35,3 +35,12 @@ def test_every_agent_that_is_trained_by_a_command_is_known():
     named = set(re.findall(r"train\.py ([a-z_]+)", README))
     assert named
     assert named <= set(TRAINABLE)
+
+
+def test_the_results_name_the_commands_that_print_them_again():
+    results = (ROOT / "docs" / "RESULTS.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    commands = set(re.findall(r"`make ([a-z-]+)`", results))
+    assert commands == {"bench", "bench-learning"}
+    assert all(f"\n{command}:" in makefile for command in commands)
+    assert results.count("10 of 10 seeds") == 6

@@ -236,3 +236,15 @@ def test_random_actions_drawn_under_the_mask_are_never_illegal():
         while not terminated:
             _, _, terminated, _, info = env.step(env.action_space.sample(mask=info["action_mask"]))
         assert info["illegal_move"] is False
+
+
+def test_human_rendering_opens_a_window_through_gymnasium(monkeypatch):
+    pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    with pytest.warns(UserWarning, match="HumanRendering wrapper is being applied"):
+        env = gym.make("TicTacToe-v0", render_mode="human", opponent="minimax-first", side="X")
+    env.reset(seed=0)
+    env.step(4)
+    assert env.unwrapped.render_mode == "rgb_array"
+    assert env.screen_size == env.unwrapped.render().shape[1::-1]
+    env.close()

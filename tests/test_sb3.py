@@ -149,6 +149,18 @@ def test_the_same_seed_gives_the_same_games_and_options_count_for_one_reset():
     assert (env.reset()[:, 0].sum(axis=(1, 2)) == 0).all()
 
 
+def test_options_that_differ_between_the_games_are_refused():
+    env = TicTacToeVecEnv(2, opponent=CellPlayer(8))
+    env.set_options([{"board": "X.O/.../...", "side": "X"}] * 2)
+    assert (env.reset()[:, 0, 0, 0] == 1).all()
+    for options in ([{"side": "X"}, {"side": "O"}], [{"side": "X"}, {}], [{"side": "X"}], []):
+        with pytest.raises(ValueError, match="all 2 games start with the same options"):
+            env.set_options(options)
+    env.set_options(None)
+    env.set_options([{}, {}])
+    assert (env.reset()[:, 0].sum(axis=(1, 2)) == 0).all()
+
+
 def test_the_opponent_can_be_replaced():
     env, _ = started(4, opponent="random", side="X")
     env.set_opponent(CellPlayer(8))
@@ -166,6 +178,13 @@ def test_pictures_are_one_a_game():
     assert len(images) == 3
     assert all(image.dtype == np.uint8 and image.ndim == 3 for image in images)
     assert env.render("rgb_array").ndim == 3
+
+
+@pytest.mark.parametrize("mode", ["ansi", None])
+def test_there_are_pictures_of_the_render_mode_rgb_array_only(mode):
+    env, _ = started(3, render_mode=mode)
+    with pytest.warns(UserWarning, match="rgb_array"):
+        assert env.get_images() == [None] * 3
 
 
 # --- with Stable-Baselines3 as it is -----------------------------------------------------------------------------
@@ -215,16 +234,37 @@ def test_a_rectangular_board_is_learned_by_both_as_well():
 @pytest.mark.parametrize("share", [0.25, 1.0])
 def test_a_share_of_the_games_starts_from_a_board_drawn_at_random(share):
     env, observations = started(20_000, seed=1, exploring_starts=share, side="X")
-    empty = (observations.reshape(20_000, -1).sum(axis=1) == 0).mean()
-    x_boards = (unfinished(Rules()).sum(axis=1) == 0).sum()
-    assert empty == pytest.approx(1 - share + share / x_boards, abs=0.01)
-    assert ((env.games.boards.sum(axis=1)) == 0).all(), "X is to move"
-
-
-def test_random_starts_of_both_sides_reach_every_position():
-    env, _ = started(60_000, exploring_starts=1.0)
-    assert len(np.unique(env.games.boards, axis=0)) > 4500
+    marks = np.bincount(observations.reshape(20_000, -1).sum(axis=1), minlength=9) / 20_000
+    assert marks == pytest.approx([1 - share + share / 9, *[share / 9] * 8], abs=0.01)
     assert np.isin(positions_of(Rules()).rows(env.games.boards), positions_of(Rules()).unfinished).all()
+
+
+def test_the_learner_is_to_move_on_a_drawn_board_whatever_its_side():
+    env, observations = started(2_000, exploring_starts=1.0, side="O", opponent=CellPlayer(0))
+    assert np.array_equal(observations, observe(env.games.boards, Rules()))
+    assert {int(marks) for marks in np.abs(env.games.boards).sum(axis=1)} == set(range(9))
+
+
+def test_random_starts_reach_every_position():
+    env, _ = started(100_000, exploring_starts=1.0)
+    assert len(np.unique(env.games.boards, axis=0)) == 4520
+
+
+@pytest.mark.parametrize("rules", [Rules(2, 3, 2), Rules(1, 3, 1), Rules(2, 4, 3)], ids=str)
+@pytest.mark.parametrize("early_draw", [False, True])
+def test_only_boards_on_which_a_game_can_go_on_are_drawn(rules, early_draw):
+    whose = {"side": "X"} if rules.k == 1 else {}  # there an opponent that begins ends the game
+    env, _ = started(60_000, rows=rules.rows, cols=rules.cols, k=rules.k, exploring_starts=1.0, early_draw=early_draw, **whose)
+    positions = positions_of(rules)
+    going = ~positions.is_over & ~(positions.is_dead if early_draw else False)
+    drawn = np.unique(positions.rows(env.games.boards))
+    assert np.array_equal(drawn, np.flatnonzero(going))
+
+
+@pytest.mark.parametrize("arguments", [{"opening": "b2"}, {"start": "random"}], ids=str)
+def test_exploring_starts_exclude_other_starts(arguments):
+    with pytest.raises(ValueError, match="exploring starts go with neither an opening nor start"):
+        TicTacToeVecEnv(2, exploring_starts=0.5, **arguments)
 
 
 def test_without_exploring_starts_every_game_starts_from_the_empty_board():

@@ -573,15 +573,34 @@ def test_a_step_before_reset_and_after_close_is_refused():
             call()
 
 
-def test_an_opponent_that_ends_a_game_before_the_learner_has_moved_leaves_no_games_to_go_on_with():
+def test_a_refused_first_move_of_the_opponent_leaves_the_games_as_they_were():
     env = TicTacToeVectorEnv(2, side="X", opponent=CellPlayer(1))
     env.reset()
-    with pytest.raises(ValueError, match="the opponent's first move ended a game"):
+    before = env.boards
+    with pytest.raises(ValueError, match="the opponent may end the game before the learner's first move"):
         env.reset(options={"side": "O", "board": "X.X/OO./..."})
-    with pytest.raises(ResetNeeded):
-        env.step([0, 0])
-    env.reset()
+    assert np.array_equal(env.boards, before)
     env.step([0, 0])
+
+
+def test_opponents_of_reset_options_are_kept_only_while_a_game_plays_them():
+    env = TicTacToeVectorEnv(3, side="X", opponent="random", autoreset_mode="DISABLED")
+    env.reset(seed=0)
+    first, second = (np.array([game == chosen for game in range(3)]) for chosen in (0, 1))
+    for cell in (1, 2, 3):
+        env.reset(options={"reset_mask": first, "opponent": CellPlayer(cell)})
+    env.reset(options={"reset_mask": second, "opponent": CellPlayer(5)})
+    assert len(env._extra) == 2
+    env.step([0, 0, 0])
+    boards = env.boards
+    assert boards[0, 3] == -1
+    assert boards[1, 5] == -1
+    env.reset(options={"reset_mask": first})
+    assert len(env._extra) == 1
+    env.step([0, 1, int((boards[2] == 0).argmax())])
+    assert env.boards[1, 5] == -1
+    env.reset()
+    assert len(env._extra) == 0
 
 
 def test_sides_alternate_in_each_row_and_begin_anew_with_a_seed():

@@ -2,7 +2,7 @@
 
 A state holds X's and O's bitboards, the learner's mark (+1 X, -1 O) and how the game stands: a tuple for one game, a
 record of an array for many.
-Opponents are asked for their probabilities at every move, one batch a step.
+Opponents are asked for their probabilities at every move, one batch a step; on boards of up to 12 cells they are tabulated first.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import Policy, RandomPolicy, Uniforms, checked_probs, sample
+from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, Uniforms, checked_probs, sample, tabulate
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules, to_move
 
+MAX_TABLE_CELLS = 12  # of a board on which an opponent is tabulated once: 3x4 has 79,563 rows; above, it is asked at every move
 STATE = np.dtype([("x", np.uint64), ("o", np.uint64), ("seat", np.int8), ("mover", np.int8), ("result", np.int8)])
 States = NDArray[Any]
 
@@ -58,7 +59,7 @@ class BitGames:
 
     def prepare(self, policies: list[Policy]) -> list[Policy]:
         """The opponents in the form that `reply` takes."""
-        return list(policies)
+        return [_prepared(policy, self.rules) for policy in policies]
 
     def reply(self, states: States, replies: list[Policy], which: NDArray[np.intp], rng: np.random.Generator) -> States:
         """States after the opponents' moves, opponent `which` (B,) in each game, where it is an opponent's turn."""
@@ -66,7 +67,10 @@ class BitGames:
         for number, policy in enumerate(replies):
             games = np.flatnonzero(moving & (which == number))
             if len(games):
-                cells = sample(checked_probs(policy.probs(self.boards(states[games])), (len(games), self.rules.cells)), rng)
+                probs = policy.probs(self.boards(states[games]))
+                if not isinstance(policy, (RandomPolicy, TabularPolicy)):
+                    probs = checked_probs(probs, (len(games), self.rules.cells))
+                cells = sample(probs, rng)
                 states[games] = self.play(states[games], cells)
         return states
 
@@ -93,6 +97,11 @@ class BitGames:
     def seats(self, states: States) -> NDArray[np.int8]:
         """The learner's marks (B,) int8, +1 X, -1 O."""
         return states["seat"].copy()
+
+
+def _prepared(policy: Policy, rules: Rules) -> Policy:
+    """`policy` as a table where the board has few enough positions for one."""
+    return policy if isinstance(policy, RandomPolicy) or rules.cells > MAX_TABLE_CELLS else tabulate(policy, rules)
 
 
 class State(NamedTuple):
@@ -134,7 +143,7 @@ class BitGame:
 
     def prepare(self, policy: Policy) -> Policy:
         """The opponent in the form that `reply` takes."""
-        return policy
+        return _prepared(policy, self.rules)
 
     def reply(self, state: State, replies: Policy, uniforms: Uniforms) -> tuple[State, int]:
         """The state after the opponent's move, drawn by a number in [0, 1), and how the game stands."""

@@ -1,4 +1,7 @@
-"""The certificate of an agent: its move in every position, and what follows from it, to be checked again with NumPy alone."""
+"""The certificate of an agent: its move in every position, and what follows from it, to be checked again without the model.
+
+What follows from the moves is proven. The agent's name, seed, configuration and times are statements of whoever wrote the file.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import hashlib
 import json
 import os
 import platform
+import sys
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
@@ -22,11 +26,21 @@ from tictactoe_env.solver import solve
 
 FILE = "certificate.json"
 FORMAT = 1
+MAX_CELLS = 12  # of a board that is certified: 3x4 has 79,563 moves to write down, 4x4 has nine million
 MAX_BYTES = 256 << 20  # of a certificate that is read; 3x4 needs about 4 MB
 
 
 class CertificateError(ValueError):
     """A certificate that cannot be read, or whose figures do not follow from its moves."""
+
+
+def check_board(rules: Rules) -> None:
+    """Raises ValueError for a board of more than 12 cells."""
+    if rules.cells > MAX_CELLS:
+        raise ValueError(
+            f"a board of {rules.rows}x{rules.cols} has too many positions for a certificate: at most {MAX_CELLS} cells (3x4) can be proven, "
+            f"this one has {rules.cells}; results on larger boards are sampled"
+        )
 
 
 def figures(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
@@ -37,8 +51,9 @@ def figures(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
     against uniform random and against minimax with random ties, the value against the best possible opponent, and the
     shortest game that it loses (`losing_line`, or null).
     """
-    table = tabulate(policy, match.board_of(rules, policy))
-    rules = table.rules
+    rules = match.board_of(rules, policy)
+    check_board(rules)
+    table = tabulate(policy, rules)
     worst, limits, minimax = match.worst_case(table), match.limits(rules), perfect_table(rules)
     sides: dict[str, Any] = {}
     for side in ("X", "O"):
@@ -77,9 +92,10 @@ def perfect_table(rules: Rules) -> TabularPolicy:
 
 
 def certify(policy: Policy, agent: str, rules: Rules | None = None, **about: Any) -> dict[str, Any]:
-    """The certificate of a policy as JSON values; `about` adds what else is known (config, seed, steps, seconds, ...)."""
-    table = tabulate(policy, match.board_of(rules, policy))
-    rules = table.rules
+    """The certificate of a policy as JSON values; `about` adds what else is known (config, seed, training, ...)."""
+    rules = match.board_of(rules, policy)
+    check_board(rules)
+    table = tabulate(policy, rules)
     content: dict[str, Any] = {
         "format": FORMAT,
         "agent": agent,
@@ -87,10 +103,13 @@ def certify(policy: Policy, agent: str, rules: Rules | None = None, **about: Any
         **figures(table),
         "seed": None,
         "config": {},
-        **about,
         "versions": versions(),
         "moves": moves_of(table),
     }
+    proven = set(about) & (set(content) - {"seed", "config", "versions"})
+    if proven:
+        raise ValueError(f"{', '.join(sorted(proven))} follow from the moves, so they cannot be handed in")
+    content |= about
     content["sha256_of_moves"] = _digest(content["moves"])
     return content
 
@@ -110,15 +129,18 @@ def moves_of(table: TabularPolicy) -> dict[str, Any]:
 def table_of(content: Mapping[str, Any]) -> TabularPolicy:
     """The policy that a certificate holds. Raises CertificateError if a position is missing, unknown or has no valid move."""
     try:
-        rules = Rules(**content["board"])
-        positions = positions_of(rules)
-        moves = content["moves"]
+        board = dict(content["board"])
+        rules = Rules(board.pop("rows"), board.pop("cols"), board.pop("k"), **board)
+        check_board(rules)
+        positions, moves = positions_of(rules), content["moves"]
         if len(moves) != len(positions.unfinished):
             raise CertificateError(f"a certificate for {rules} needs the moves of {len(positions.unfinished)} positions, this one has {len(moves)}")
         boards = np.array([parse_board(text, rules) for text in moves])
         table = np.zeros((len(positions), rules.cells))
         for row, move in zip(positions.rows(boards), moves.values(), strict=True):
             for name, share in (move if isinstance(move, dict) else {move: 1.0}).items():
+                if isinstance(share, bool) or not isinstance(share, (int, float)):
+                    raise CertificateError(f"the probability of {name} must be a number such as 0.5, got {share!r}")
                 table[row, parse_cell(name, rules)] = share
         return TabularPolicy(rules, table[positions.unfinished])
     except CertificateError:
@@ -128,21 +150,33 @@ def table_of(content: Mapping[str, Any]) -> TabularPolicy:
 
 
 def verify(content: Mapping[str, Any]) -> None:
-    """Compute every figure again from the moves alone. Raises CertificateError, naming the first figure that differs."""
+    """Compute every figure again from the moves alone. Raises CertificateError, naming the first figure that differs or does not belong."""
+    table = _unchanged_table(content)
+    for key, value in figures(table).items():
+        _compare(key, value, content.get(key, MISSING))
+    unknown = set(content) - {"format", "agent", "board", *figures(table), "seed", "config", "training", "versions", "moves", "sha256_of_moves"}
+    if unknown:
+        raise CertificateError(f"{', '.join(sorted(unknown))} belong to no certificate: nothing proves them")
+
+
+MISSING = "nothing"  # stands for a figure that a certificate lacks
+
+
+def _unchanged_table(content: Mapping[str, Any]) -> TabularPolicy:
     table = table_of(content)
     if content.get("sha256_of_moves") != _digest(content["moves"]):
         raise CertificateError("the moves were changed after the certificate was written: their sha256 differs")
-    for key, value in figures(table).items():
-        _compare(key, value, content.get(key))
+    return table
 
 
 def _compare(key: str, computed: Any, stated: Any) -> None:
     if isinstance(computed, dict) and isinstance(stated, Mapping):
-        for name, value in computed.items():
-            _compare(f"{key}.{name}", value, stated.get(name))
+        for name in [*computed, *(set(stated) - set(computed))]:
+            _compare(f"{key}.{name}", computed.get(name, MISSING), stated.get(name, MISSING))
         return
     is_number = isinstance(computed, float) and isinstance(stated, (int, float)) and not isinstance(stated, bool)
-    if not (computed - match.EXACT <= stated <= computed + match.EXACT if is_number else computed == stated):  # NaN is no figure
+    is_same = type(computed) is type(stated) and computed == stated
+    if not (computed - match.EXACT <= stated <= computed + match.EXACT if is_number else is_same):  # NaN is no figure
         raise CertificateError(f"{key} is {computed!r} when computed from the moves, the certificate says {stated!r}")
 
 
@@ -167,7 +201,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     if target.stat().st_size > MAX_BYTES:
         raise CertificateError(f"{target} is larger than {MAX_BYTES >> 20} MB, so it is no certificate")
     try:
-        content = json.loads(target.read_text(encoding="utf-8"))
+        content = json.loads(target.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as error:
         raise CertificateError(f"{target} is damaged, it is not JSON: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -175,20 +209,28 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     return content
 
 
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError(f"a name stands twice among {', '.join(name for name, _ in pairs[:3])}, ...")
+    return found
+
+
 def load_policy(path: str | os.PathLike[str], rules: Rules | None = None) -> TabularPolicy:
     """The policy of a saved run or certificate; ValueError if it plays on another board than `rules`."""
-    table = table_of(read(path))
+    table = _unchanged_table(read(path))
     if rules is not None and table.rules != rules:
         raise ValueError(f"{path} plays on {table.rules}, not on {rules}")
     return table
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that are installed and had a part in the result."""
+    """Versions of Python and of the packages that this process uses."""
     found = {"python": platform.python_version()}
     for package in ("tictactoe-env", "numpy", "gymnasium", "stable-baselines3", "sb3-contrib", "torch"):
         try:
-            found[package] = metadata.version(package)
+            if package.replace("-", "_") in sys.modules:
+                found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
     return found

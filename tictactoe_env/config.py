@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tictactoe_env.bit_engine import BitGame, BitGames
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.notation import SIDES, board_text, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
+from tictactoe_env.opponents import Pool
 from tictactoe_env.positions import MAX_CELLS, can_enumerate, positions_of
 from tictactoe_env.row_engine import RowGame, RowGames
 from tictactoe_env.rules import ILLEGAL, OUTCOMES, Boards, Rules, to_move
@@ -97,7 +99,7 @@ class Config:
             raise ValueError(f"rewards must be a mapping such as {REWARDS}, got {given!r}")
         for name, value in given.items():
             one_of("reward", name, tuple(REWARDS))
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
+            if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or not abs(value) <= sys.float_info.max:
                 raise ValueError(f"the reward for {name!r} must be a finite number, got {value!r}")
         rewards = {**REWARDS, **given}
         names = ["illegal" if standing == ILLEGAL else outcome for standing, outcome in enumerate(OUTCOMES)]
@@ -121,13 +123,25 @@ class Config:
         if self.rules.has_line(x) or self.rules.has_line(o) or self.rules.is_full(x, o) or (self.early_draw and self.rules.is_dead(x, o)):
             raise ValueError(f'{what} leaves a finished game, "{board_text(board, self.rules)}": give one with a move to make')
 
-    @cached_property
-    def random_starts(self) -> tuple[Boards, int]:
-        """Every unfinished board (B, cells), X's turn first, and how many are X's; ValueError if they cannot be enumerated."""
-        positions = positions_of(self.rules)
-        going = ~positions.is_over & ~(positions.is_dead if self.early_draw else np.zeros(len(positions), dtype=bool))
-        boards, x_moves = positions.boards[going], positions.x_to_move[going]
-        return boards[np.argsort(~x_moves, kind="stable")], int(x_moves.sum())
+    def check_first_move(self, pool: Pool, given: Mapping[str, Any]) -> None:
+        """ValueError if an opponent of the pool may end the game before the learner's first move; `given`: checked reset options."""
+        board = given.get("board", self.start_board if self.start == "empty" else None)
+        side = given.get("side", self.side)
+        if board is None or (side in SIDES and seat_of(side) == to_move(board)):
+            return
+        cells, mover = np.arange(self.rules.cells), to_move(board)
+        after = np.repeat(board[None], self.rules.cells, axis=0)
+        after[cells, cells] = mover
+        x, o = self.rules.to_bits(after)
+        ends = self.rules.has_line(x if mover > 0 else o) | self.rules.is_full(x, o) | (board != 0)
+        if self.early_draw:
+            ends |= self.rules.is_dead(x, o)
+        players = [policy for policy, weight in zip(pool.policies, pool.weights, strict=True) if weight > 0]
+        if ends.any() and any((policy.probs(board[None])[0, ends] > 0).any() for policy in players):
+            raise ValueError(
+                f'on "{board_text(board, self.rules)}" ({self.rules}) the opponent may end the game before the learner\'s first move: '
+                f'give side="{"X" if mover > 0 else "O"}", or another board, opening or opponent'
+            )
 
     def draw_starts(self, seats: NDArray[np.int8], drawn: NDArray[np.bool_], rng: np.random.Generator) -> tuple[Boards, NDArray[np.int8]]:
         """Boards (B, cells) to start from and the learner's marks (B,).
@@ -137,7 +151,7 @@ class Config:
         """
         if self.start == "empty":
             return np.repeat(self.start_board[None], len(seats), axis=0), seats
-        boards, x_count = self.random_starts
+        boards, x_count = random_starts(self.rules, self.early_draw)
         first = np.where(~drawn & (seats < 0), x_count, 0)
         last = np.where(~drawn & (seats > 0), x_count, len(boards))
         if (first == last).any():
@@ -168,6 +182,15 @@ class Config:
         """What walks many games."""
         walked_by_rows = self.rules.cells <= row_engine.MAX_CELLS
         return (RowGames if walked_by_rows else BitGames)(self.rules, self.early_draw, self.observation)
+
+
+@lru_cache(maxsize=8)
+def random_starts(rules: Rules, early_draw: bool) -> tuple[Boards, int]:
+    """Every unfinished board (B, cells), X's turn first, and how many are X's; shared by all environments."""
+    positions = positions_of(rules)
+    going = ~positions.is_over & ~(positions.is_dead if early_draw else np.zeros(len(positions), dtype=bool))
+    boards, x_moves = positions.boards[going], positions.x_to_move[going]
+    return boards[np.argsort(~x_moves, kind="stable")], int(x_moves.sum())
 
 
 def last_move(before: Boards, after: Boards, seat: int) -> int | None:

@@ -51,7 +51,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
 
     ## Starting state
     The empty board, or the one after `opening`, or with `start="random"` an unfinished position drawn uniformly from all in
-    which the learner is to move. Where the opponent is to move first, it has moved when `reset` returns.
+    which the learner is to move (with `side="random"` from all, and the learner gets the side to move: X in 2,423 of 4,520). Where the opponent is to move first, it has moved when `reset` returns.
 
     ## Episode end
     `terminated` when a side has a line, the board is full, or a move was illegal (and with `early_draw` as soon as no line
@@ -75,14 +75,14 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     | `early_draw` | `False` | end as a draw once nobody can win any more |
     | `render_mode` | `None` | `"ansi"` (text), `"rgb_array"`; `"human"` through `gym.make` (extra `render`) |
 
-    `reset(seed=, options=)` takes the options `side` ("X" or "O"), `opponent` (as above) and `board` ("X.O/.X./..."), for
-    the game that it starts. The same seed gives the same game for the same actions.
+    `reset(seed=, options=)` takes the options `side` ("X" or "O"), `opponent` (as above; preparing it takes milliseconds,
+    so for many games use a pool or `set_opponent`) and `board` ("X.O/.X./..."), for the game that it starts. The same seed gives the same game for the same actions.
 
     ## Errors
     ValueError for arguments, options and actions that are none (bools, floats, text, numbers off the board);
     `IllegalMoveError` for a taken cell with `illegal="raise"`; `gymnasium.error.ResetNeeded` for a step before the first
-    reset or after the end; `gymnasium.error.ClosedEnvironmentError` after `close`. A reset also raises ValueError, and leaves
-    no game, if the opponent's first move ends the game (as with k = 1): the learner would have no move to make.
+    reset or after the end; `gymnasium.error.ClosedEnvironmentError` after `close`. Boards, openings,
+    sides and opponents with which the game may end before the learner's first move (as with k = 1) are refused with ValueError.
 
     ## Version history
     * v0: initial version
@@ -123,7 +123,10 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
 
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on, in the game under way too. ValueError, changing nothing, if it is none."""
+        if self._closed:
+            raise ClosedEnvironmentError("the environment is closed: make a new one")
         pool = make_pool(opponent, self.rules)
+        self.config.check_first_move(pool, {})
         self._replies = [self._game.prepare(policy) for policy in pool.policies]
         self._pool = pool
         self._reply = self._replies[int(pool.draw(self.np_random, 1)[0])]
@@ -138,6 +141,8 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
             seed, given = checked_seed(seed), self.config.options(options)
             if "opponent" in given:
                 pool = make_pool(given["opponent"], self.rules)
+            self.config.check_first_move(pool, given)
+            if "opponent" in given:
                 replies = [self._game.prepare(policy) for policy in pool.policies]
             if seed is not None:
                 super().reset(seed=seed)

@@ -81,6 +81,10 @@ def make_opponent(spec: Any, rules: Rules) -> Policy:
             raise ValueError(f"the slip of an opponent must be a probability such as minimax-slip=0.1, got {name!r}") from None
         return MinimaxPolicy(rules, match[1] or "random", slip)
     if isinstance(spec, os.PathLike) or os.sep in name or os.path.exists(name):
+        if not os.path.exists(name):
+            raise ValueError(f"there is no saved run or certificate at {name!r}, and it is no name of an opponent ({', '.join(NAMES)})")
+        if name.endswith(".zip"):
+            raise ValueError(f"{name!r} may execute code when it is read: load it with its own class and give the model as the opponent")
         return load_policy(name, rules)
     raise unknown_name("opponent", name, (*NAMES, "minimax-slip=0.1", "the path of a saved run"))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -159,10 +158,14 @@ def one_hot(cells: NDArray[np.intp], count: int) -> Probs:
 
 def as_policy(player: Any, rules: Rules) -> Policy:
     """`player` itself if it has `probs`, wrapped if it has `predict`; ValueError otherwise."""
-    if callable(getattr(player, "probs", None)):
-        return player
-    if callable(getattr(player, "predict", None)):
-        return PredictPolicy(player, rules)
+    own_rules = getattr(player, "rules", None)
+    if isinstance(own_rules, Rules) and own_rules != rules:
+        raise ValueError(f"this player plays on {own_rules}, not on {rules}")
+    if not isinstance(player, type):
+        if callable(getattr(player, "probs", None)):
+            return player
+        if callable(getattr(player, "predict", None)):
+            return PredictPolicy(player, rules)
     raise ValueError(
         f"a player must have the method probs(boards) or Stable-Baselines3's predict(observation), got {player!r} of type {type(player).__name__}"
     )
@@ -170,7 +173,8 @@ def as_policy(player: Any, rules: Rules) -> Policy:
 
 def tabulate(policy: Policy, rules: Rules) -> TabularPolicy:
     """The table of `policy` over all unfinished positions, asked for in one call (a million at a time on large boards)."""
-    if isinstance(policy, TabularPolicy) and policy.rules == rules:
+    policy = as_policy(policy, rules)
+    if isinstance(policy, TabularPolicy):
         return policy
     positions = positions_of(rules)
     parts = [policy.probs(positions.rules.to_boards(*positions.bits(part))) for part in _parts(positions.unfinished)]
@@ -215,7 +219,10 @@ def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:
 
 def checked_weights(weights: Sequence[float]) -> list[float]:
     """Weights scaled to sum to 1; ValueError if they are not finite, negative, or all zero."""
-    numbers = [float(weight) if isinstance(weight, Real) and 0 <= weight < MAX_WEIGHT else -1.0 for weight in weights]
+    plain: list[Any] = [weight.item() if isinstance(weight, np.generic) else weight for weight in weights]
+    numbers = [
+        float(weight) if isinstance(weight, (int, float)) and not isinstance(weight, bool) and 0 <= weight < MAX_WEIGHT else -1.0 for weight in plain
+    ]
     if not numbers or min(numbers) < 0 or sum(numbers) <= 0:
         raise ValueError(f"weights must be finite, not negative and not all zero, got {list(weights)}")
     return [number / sum(numbers) for number in numbers]

@@ -86,7 +86,9 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
 
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on, in the games under way too. ValueError, changing nothing, if it is none."""
+        self._check_open()
         pool = make_pool(opponent, self.rules)
+        self.config.check_first_move(pool, {})
         self._replies = self._games.prepare(list(pool.policies))
         self._pool, self._extra = pool, ()
         self._which = pool.draw(self.np_random, self.num_envs)
@@ -96,26 +98,36 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[np.int8], dict[str, Any]]:
         """Start all games, or those of `options["reset_mask"]`. ValueError, changing nothing, for bad seeds or options.
 
-        The options `side`, `opponent` and `board` count for the games that this call starts, as in the single environment.
+        The options `side`, `opponent` and `board` count for the games that this call starts, as in the single environment. A
+        seed begins the random numbers of all games anew, also of those that a `reset_mask` leaves alone.
         """
         self._check_open()
         seed = checked_seed(seed)
         given = self.config.options(options, (*RESET_OPTIONS, "reset_mask"))
         mask = self._reset_mask(given.get("reset_mask"))
         option_pool = make_pool(given["opponent"], self.rules) if "opponent" in given else None
-        extra = (*(() if mask.all() else self._extra), *(option_pool.policies if option_pool else ()))
-        if option_pool is not None or len(extra) != len(self._extra):
-            self._replies = self._games.prepare([*self._pool.policies, *extra])
-        self._extra = extra
+        self.config.check_first_move(option_pool or self._pool, given)
+        first = self._prepare_extra(mask, option_pool)
         super().reset(seed=seed)
         if mask.all() and seed is not None:
             self._begun[:] = 0
         if self._states is None:
             self._states = self._games.start(np.zeros((self.num_envs, self.rules.cells), dtype=np.int8), np.ones(self.num_envs, dtype=np.int8))
             self._before = self._states.copy()
-        first = len(self._pool.policies) + len(self._extra) - len(option_pool.policies) if option_pool else 0
         self._begin(np.flatnonzero(mask), given, option_pool or self._pool, first)
         return self._games.observe(self._states), self._info()
+
+    def _prepare_extra(self, mask: NDArray[np.bool_], option_pool: Pool | None) -> int:
+        """Make the opponents of a reset option ready behind the pool, drop those that no game uses any more; the number of the first new one."""
+        pool_size, going = len(self._pool.policies), self._which[~mask]
+        used = np.unique(going[going >= pool_size])
+        extra = (*(self._extra[number - pool_size] for number in used), *(option_pool.policies if option_pool else ()))
+        if option_pool is not None or len(extra) != len(self._extra):
+            self._replies = self._games.prepare([*self._pool.policies, *extra])
+            renumbered = np.searchsorted(used, self._which) + pool_size
+            self._which = np.where(~mask & (self._which >= pool_size), renumbered, np.minimum(self._which, pool_size - 1))
+            self._extra = extra
+        return pool_size + len(used) if option_pool else 0
 
     def _reset_mask(self, mask: Any) -> NDArray[np.bool_]:
         if mask is None:
@@ -246,6 +258,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         return self._games.boards(self._started())
 
     def _started(self) -> Any:
+        self._check_open()
         if self._states is None:
             raise ResetNeeded("there are no games before reset: call reset() to start them")
         return self._states
@@ -266,7 +279,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
 def _autoreset_mode(mode: Any) -> AutoresetMode:
     if isinstance(mode, AutoresetMode):
         return mode
-    names = {spelling: known for known in AutoresetMode for spelling in (known.name, known.value)}
-    if mode not in names:
-        raise unknown_name("autoreset mode", mode, [known.name for known in AutoresetMode])
-    return names[mode]
+    names = {spelling.lower(): known for known in AutoresetMode for spelling in (known.name, known.value)}
+    if not isinstance(mode, str) or mode.lower() not in names:
+        raise unknown_name("autoreset mode", mode.upper() if isinstance(mode, str) else mode, [known.name for known in AutoresetMode])
+    return names[mode.lower()]
