@@ -376,7 +376,7 @@ def test_only_the_folder_of_a_trained_agent_has_a_network(capsys, run, tmp_path)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("minmax", "unknown opponent 'minmax'; did you mean 'minimax'?"),
+        ("minmax", "unknown agent 'minmax'; did you mean 'minimax'?"),
         ("random minimax-frist", "did you mean 'minimax-first'?"),
         ("minimax-slip=2", "slip must be a probability from 0 to 1, got 2.0"),
         ("runs/none", "no saved run or certificate at 'runs/none'"),
