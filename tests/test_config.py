@@ -141,7 +141,7 @@ BAD_OPTIONS = [
     ({"sid": "X"}, "unknown reset option 'sid'; did you mean 'side'?"),
     ({1: 2}, "unknown reset option 1"),
     ({"seed": 1}, "unknown reset option 'seed'"),
-    ({"side": "x"}, "unknown side 'x'"),
+    ({"side": "x"}, "unknown side 'x'; did you mean 'X'"),
     ({"side": "random"}, "unknown side 'random'"),
     ({"side": None}, "unknown side None"),
     ({"side": 1}, "unknown side 1"),

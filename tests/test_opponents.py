@@ -141,7 +141,7 @@ def test_a_class_is_no_player():
 
 
 def test_a_folder_without_a_certificate_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=re.escape(str(tmp_path / certificate.FILE))):
+    with pytest.raises(ValueError, match=re.escape(str(tmp_path / certificate.FILE))):
         make_opponent(tmp_path, Rules())
 
 

@@ -109,7 +109,7 @@ def test_the_help_of_an_agent_explains_every_field_with_its_default(agent, capsy
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("dqm", "unknown agent 'dqm'; did you mean 'dqn'? (known: dqn, maskable_ppo)"),
+        ("dqm", "unknown agent 'dqm'; did you mean 'dqn'? (known: dqn, "),
         ("dqn --stpes 5", "unknown option '--stpes'; did you mean '--steps'?"),
         ("dqn --step 5", "unknown option '--step'; did you mean '--steps'?"),
         ("dqn --rows 1 --cols 13 --k 3 --opponents random", "too many positions for a certificate: at most 12 cells"),

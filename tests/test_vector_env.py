@@ -610,3 +610,9 @@ def test_sides_alternate_in_each_row_and_begin_anew_with_a_seed():
         assert env.reset()[1]["side"].tolist() == list("OXOX")
         env.reset(options={"reset_mask": np.array([True, True, False, False])})
         assert env.reset()[1]["side"].tolist() == list("OXXO")
+
+
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
+def test_rendering_before_the_first_reset_says_so(mode):
+    with pytest.raises(ResetNeeded, match="before reset"):
+        TicTacToeVectorEnv(2, render_mode=mode).render()

@@ -15,7 +15,7 @@ from gymnasium.envs.registration import register as _register
 
 if TYPE_CHECKING:
     from tictactoe_env.env import TicTacToeEnv
-    from tictactoe_env.match import exact, worst_case
+    from tictactoe_env.match import exact, exact_as, worst_case
     from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
     from tictactoe_env.rules import IllegalMoveError, Rules
     from tictactoe_env.vector_env import TicTacToeVectorEnv
@@ -46,6 +46,7 @@ _HOMES = {
     "TabularPolicy": "policy",
     "tabulate": "policy",
     "exact": "match",
+    "exact_as": "match",
     "worst_case": "match",
 }
 
@@ -59,6 +60,7 @@ __all__ = [
     "TicTacToeEnv",
     "TicTacToeVectorEnv",
     "exact",
+    "exact_as",
     "tabulate",
     "worst_case",
 ]

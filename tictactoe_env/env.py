@@ -66,7 +66,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     | --- | --- | --- |
     | `opponent` | `"random"` | a name (`random`, `minimax`, `minimax-first`, `minimax-slip=0.1`), the path of a saved run, an object with `probs(boards)` or Stable-Baselines3's `predict`, or a list of `[opponent, weight]`, drawn anew each game |
     | `side` | `"random"` | the learner's side: `"X"`, `"O"`, `"random"`, or `"alternate"` (X first, then in turn) |
-    | `rows`, `cols`, `k` | 3, 3, 3 | the board; 1 <= k <= max(rows, cols), rows * (cols + 1) <= 64 |
+    | `rows`, `cols`, `k` | 3, 3, 3 | the board; 1 <= k <= max(rows, cols), rows * (cols + 1) <= 64; `minimax` needs at most 16 cells |
     | `illegal` | `"lose"` | `"lose"`: an illegal move ends the game with the reward for it; `"raise"`: `IllegalMoveError`, the game goes on |
     | `rewards` | `{"win": 1, "draw": 0, "loss": -1, "illegal": -1}` | any of the four |
     | `observation` | `"planes"` | or `"grid"` |
@@ -76,7 +76,8 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     | `render_mode` | `None` | `"ansi"` (text), `"rgb_array"`; `"human"` through `gym.make` (extra `render`) |
 
     `reset(seed=, options=)` takes the options `side` ("X" or "O"), `opponent` (as above; preparing it takes milliseconds,
-    so for many games use a pool or `set_opponent`) and `board` ("X.O/.X./..."), for the game that it starts. The same seed gives the same game for the same actions.
+    so for many games use a pool or `set_opponent`) and `board` ("X.O/.X./..."), for the game that it starts; if it is the
+    opponent's turn on that board, it has moved when `reset` returns. The same seed gives the same game for the same actions.
 
     ## Errors
     ValueError for arguments, options and actions that are none (bools, floats, text, numbers off the board);

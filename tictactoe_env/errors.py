@@ -11,7 +11,7 @@ from typing import Any
 def unknown_name(what: str, name: object, known: Iterable[str]) -> ValueError:
     """The error for a name that is not among the known ones, with the nearest one as a guess."""
     known = sorted(known)
-    close = difflib.get_close_matches(str(name), known, n=1)
+    close = [spelling for spelling in known if spelling.lower() == str(name).lower()] or difflib.get_close_matches(str(name), known, n=1)
     guess = f"; did you mean {close[0]!r}?" if close else ""
     return ValueError(f"unknown {what} {name!r}{guess} (known: {', '.join(known)})")
 

@@ -85,7 +85,10 @@ def make_opponent(spec: Any, rules: Rules) -> Policy:
             raise ValueError(f"there is no saved run or certificate at {name!r}, and it is no name of an opponent ({', '.join(NAMES)})")
         if name.endswith(".zip"):
             raise ValueError(f"{name!r} may execute code when it is read: load it with its own class and give the model as the opponent")
-        return load_policy(name, rules)
+        try:
+            return load_policy(name, rules)
+        except FileNotFoundError as error:
+            raise ValueError(f"{name!r} is no saved run: {error}") from None
     raise unknown_name("opponent", name, (*NAMES, "minimax-slip=0.1", "the path of a saved run"))
 
 

@@ -271,8 +271,8 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         from tictactoe_env import render  # only those who look at the boards pay for it
 
         draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
-        games = self._games
-        rows = zip(games.boards(self._before), self.boards, games.seats(self._states), strict=True)
+        games, states = self._games, self._started()
+        rows = zip(games.boards(self._before), self.boards, games.seats(states), strict=True)
         return tuple(draw(board, self.rules, last=last_move(before, board, int(seat))) for before, board, seat in rows)
 
 
