@@ -115,7 +115,7 @@ def test_the_help_of_an_agent_explains_every_field_with_its_default(agent, capsy
         ("dqn --rows 1 --cols 13 --k 3 --opponents random", "too many positions for a certificate: at most 12 cells"),
         ("dqn --learning-rate 5 --zzz=3", "unknown option '--zzz' (known: --activation, "),
         ("dqn random", "unexpected argument 'random'"),
-        ("--seed 3 dqn", "name the agent first: train.py AGENT --seed 3 dqn (known: maskable_ppo, dqn)"),
+        ("--seed 3 dqn", "name the agent first: train.py AGENT --seed 3 dqn (known: maskable_ppo, dqn, "),
         ("dqn --until unbeatible", "argument --until: invalid choice: 'unbeatible'"),
         ("dqn --steps many", "argument --steps: invalid int value: 'many'"),
         ("dqn --steps", "argument --steps: expected one argument"),
