@@ -129,29 +129,15 @@ class BoardQNetwork(QNetwork):
     board of a batch: there are 627 on 3x3, so a batch of thousands costs little more than one of hundreds.
     """
 
-    speakers: torch.Tensor
-    bits: torch.Tensor
-
     def __init__(self, *arguments: Any, rules: Rules, symmetry: bool, **keywords: Any):
         super().__init__(*arguments, **keywords)
         self.turn = Turn(rules, symmetry)
-        # speakers[set of symmetries, cell]: the lowest of the turned cells that one of these symmetries brings back to `cell`
-        back = self.turn.back_of.numpy()
-        sets = np.arange(1 << len(back))[:, None] >> np.arange(len(back)) & 1 > 0
-        speakers = np.where(sets[:, :, None], back, rules.cells).min(axis=1)
-        self.register_buffer("speakers", torch.tensor(speakers), persistent=False)
-        self.register_buffer("bits", 2.0 ** torch.arange(len(back)), persistent=False)
 
     def forward(self, obs: Any) -> torch.Tensor:
         """Values for the side whose marks are plane 0."""
         planes = obs.float()
-        turned, _ = self.turn(planes)
-        codes = planes.flatten(1).to(self.turn.weights.dtype) @ self.turn.weights
-        lowest = codes.amin(dim=1, keepdim=True)
-        turning = codes == lowest  # the symmetries that turn the board into `turned`: one, or several
-        distinct, which = lowest.squeeze(1).unique(return_inverse=True)
-        first = which.new_empty(len(distinct)).scatter_(0, which, torch.arange(len(which), device=which.device))
-        values = super().forward(turned[first]).index_select(0, which).gather(1, self.speakers[(turning.float() @ self.bits).long()])
+        turned, which, speakers = self.turn.distinct(planes)
+        values = super().forward(turned)[which].gather(1, speakers)
         return values.masked_fill(planes.flatten(2).sum(dim=1) > 0, torch.finfo(values.dtype).min)  # not -inf: -inf * 0 is nan
 
 

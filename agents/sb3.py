@@ -1,4 +1,4 @@
-"""Between this project and Stable-Baselines3: the vector environment as a `VecEnv`, symmetric boards, networks as tables.
+"""Between this project and Stable-Baselines3: the vector environment as a `VecEnv`, and symmetric boards.
 
 from agents.sb3 import TicTacToeVecEnv
 from sb3_contrib import MaskablePPO
@@ -9,7 +9,7 @@ model = MaskablePPO("MlpPolicy", TicTacToeVecEnv(256, opponent="minimax")).learn
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from tictactoe_env.errors import probability
-from tictactoe_env.observation import observe
-from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules, to_move
 from tictactoe_env.vector_env import TicTacToeVectorEnv
@@ -171,7 +169,6 @@ class Turn(torch.nn.Module):
     """
 
     cells_of: torch.Tensor
-    back_of: torch.Tensor
     weights: torch.Tensor
     speakers: torch.Tensor
     bits: torch.Tensor
@@ -182,11 +179,9 @@ class Turn(torch.nn.Module):
         # weights[plane, cell, s]: what a mark adds to the code of the image under symmetry s
         powers = 3.0 ** np.argsort(permutations, axis=1)
         weights = np.concatenate([powers.T, 2 * powers.T])
-        self.symmetric = len(permutations) > 1
         self.register_buffer("weights", torch.tensor(weights, dtype=torch.float32 if rules.cells <= 14 else torch.float64), persistent=False)
         self.register_buffer("cells_of", torch.tensor(permutations), persistent=False)
         back = np.argsort(permutations, axis=1)
-        self.register_buffer("back_of", torch.tensor(back), persistent=False)
         # speakers[set of symmetries, cell]: the lowest of the turned cells that one of these symmetries brings back to `cell`
         sets = np.arange(1 << len(back))[:, None] >> np.arange(len(back)) & 1 > 0
         self.register_buffer("speakers", torch.tensor(np.where(sets[:, :, None], back, rules.cells).min(axis=1)), persistent=False)
@@ -212,11 +207,3 @@ class Turn(torch.nn.Module):
         found, which = torch.unique(lowest.squeeze(1), return_inverse=True)
         one_of_each = which.new_empty(len(found)).scatter_(0, which, torch.arange(len(which), device=which.device))
         return self(planes[one_of_each])[0], which, self.speakers[(turning.float() @ self.bits).long()]
-
-
-def network_table(ask: Callable[[torch.Tensor], torch.Tensor], rules: Rules, device: Any = "cpu") -> TabularPolicy:
-    """The table of a network's greedy moves: `ask` maps planes (U, 2, rows, cols) to scores (U, cells), masked by the caller."""
-    boards = positions_of(rules).boards[positions_of(rules).unfinished]
-    with torch.no_grad():
-        scores = ask(torch.as_tensor(observe(boards, rules), device=device))
-    return TabularPolicy(rules, one_hot(scores.argmax(dim=1).cpu().numpy(), rules.cells))

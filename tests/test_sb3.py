@@ -4,18 +4,17 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from players import CellPlayer, FixedPlayer, fixed_table
+from players import CellPlayer, FixedPlayer
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import DQN
 from stable_baselines3.common.vec_env import VecMonitor
 
-from agents.sb3 import TicTacToeVecEnv, Turn, network_table
+from agents.sb3 import TicTacToeVecEnv, Turn
 from tictactoe_env import match
 from tictactoe_env.observation import observe
-from tictactoe_env.opponents import MinimaxPolicy
-from tictactoe_env.policy import Greedy, PredictPolicy, RandomPolicy, tabulate
+from tictactoe_env.policy import PredictPolicy, RandomPolicy
 from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.vector_env import TicTacToeVectorEnv
@@ -383,24 +382,3 @@ def test_a_board_of_sixteen_cells_is_turned_without_rounding():
 
 def test_the_turning_adds_nothing_to_what_is_saved():
     assert Turn(Rules()).state_dict() == {}
-
-
-# --- networks as tables ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rules", BOARDS, ids=str)
-def test_the_table_of_a_network_holds_its_best_moves(rules):
-    player = MinimaxPolicy(rules, "first") if rules.cells < 12 else fixed_table(rules)
-    wanted = tabulate(Greedy(player), rules).table
-    asked = []
-
-    def ask(planes):
-        asked.append(planes)
-        assert not torch.is_grad_enabled()
-        return torch.tensor(wanted) - 5
-
-    table = network_table(ask, rules)
-    assert table.rules == rules
-    assert np.array_equal(table.table, wanted)
-    (planes,) = asked
-    assert np.array_equal(planes.numpy(), observe(unfinished(rules), rules))

@@ -19,7 +19,7 @@ import numpy as np
 
 from tictactoe_env import match
 from tictactoe_env.notation import board_text, cell_text, game_text, parse_board, parse_cell
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.policy import Policy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.solver import solve
@@ -57,7 +57,7 @@ def figures(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
     worst, limits, minimax = match.worst_case(table), match.limits(rules), perfect_table(rules)
     sides: dict[str, Any] = {}
     for side in ("X", "O"):
-        vs_random = match.exact_as(side, table, RandomPolicy(), rules)
+        vs_random = match.random_result(side, table)
         limit = limits[side]
         at_limit = limit is not None and vs_random.win >= limit.win - match.EXACT
         line = worst[side].losing_line
