@@ -15,8 +15,7 @@ and Ontañón 2020, https://arxiv.org/abs/2006.14171) is sb3-contrib's MaskableP
 - A quarter of the games start from a board drawn at random (exploring starts): a certificate asks about every line of
   play, those that good play avoids included.
 - Frozen copies of the learner play as the learner does while it explores, by its probabilities. Copies that play their best
-  moves only are so predictable that mistakes stay unpunished: of three seeds with `self:1` one was unbeatable within 60 s,
-  now three of three within 5 s.
+  moves only are so predictable that mistakes stay unpunished.
 
 What is best depends on the opponent. Against random play alone the best O can be beaten. A pool that draws a random or a
 perfect player for each *game* mends that, but the variance is large: which of the two it is decides the result, not the
