@@ -27,7 +27,7 @@ enough (docs/RESULTS.md), with `--exploring-starts 0` they are not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,34 +43,27 @@ from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch.nn import functional
 
 from agents.files import DamagedFileError, read_tensors, write_tensors
+from agents.options import BoardConfig, check_unchanged, option, read_config
 from agents.sb3 import TicTacToeVecEnv, Turn
 from agents.selfplay import SelfPlay
 from agents.training import Report
+from agents.values import ValuedTable
 from tictactoe_env.errors import probability, unknown_name, whole_number
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import Rules
 
 ACTIVATIONS = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh, "silu": torch.nn.SiLU}
 
 
-def option(default: Any, sentence: str) -> Any:
-    """A field of `Config` with its sentence."""
-    return field(default=default, metadata={"help": sentence})
-
-
 @dataclass(frozen=True)
-class Config:
+class Config(BoardConfig):
     """Everything that decides what is learned. Schedules are in environment steps, so that a longer run begins as a shorter one."""
 
-    seed: int = option(0, "Seed of the network, the games and the exploration, a whole number of at least 0.")
     steps: int = option(3_000_000, "Environment steps after which training ends, at least 1.")
     opponents: str = option("minimax-slip=0.8:0.75,self:0.25", 'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.')
     symmetry: bool = option(True, "Whether boards that are turned or mirrored images of each other share their values.")
-    rows: int = option(3, "Rows of the board, at least 1.")
-    cols: int = option(3, "Columns of the board, at least 1.")
-    k: int = option(3, "Marks in a line that win, at least 1.")
     device: str = option("cpu", "Where the network lives: cpu or cuda.")
     threads: int = option(1, "Threads of torch, at least 1; for networks as small as these one is fastest.")
     judge_every: int = option(8_192, "Environment steps between two exact judgements, at least 1.")
@@ -94,9 +87,9 @@ class Config:
     average: float = option(0.02, "How far the averaged network moves towards the network at each update, above 0 and at most 1.")
 
     def __post_init__(self) -> None:
-        for name, low in (("seed", 0), ("learning_starts", 0)):
-            whole_number(getattr(self, name), name, low)
-        for name in ("steps", "threads", "judge_every", "snapshot_every", "snapshots", "num_envs", "anneal_steps", "batch_size", "gradient_steps"):
+        super().__post_init__()
+        whole_number(self.learning_starts, "learning_starts", 0)
+        for name in ("threads", "snapshot_every", "snapshots", "num_envs", "anneal_steps", "batch_size", "gradient_steps"):
             whole_number(getattr(self, name), name, 1)
         whole_number(self.buffer_size, "buffer_size", self.num_envs)
         for name in ("exploring_starts", "epsilon", "epsilon_end"):
@@ -111,11 +104,6 @@ class Config:
         for units in self.hidden:
             whole_number(units, "each of hidden", 1)
         _ = SelfPlay(self.opponents, self.rules)
-
-    @property
-    def rules(self) -> Rules:
-        """The board."""
-        return Rules(self.rows, self.cols, self.k)
 
 
 # --- the network ---------------------------------------------------------------------------------------------------
@@ -287,29 +275,12 @@ def build(config: Config, logs: Path | None = None) -> BoardDQN:
 # --- the values as a table -------------------------------------------------------------------------------------------
 
 
-class QTable(TabularPolicy):
-    """The greedy moves of a network and the values they were chosen by, in all unfinished positions.
-
-    values: (U, cells) float32, the mover's expected reward of each move against the opponents of the training, -inf on occupied cells.
-    """
-
-    def __init__(self, rules: Rules, values: NDArray[np.float32]):
-        super().__init__(rules, one_hot(values.argmax(axis=1), rules.cells))
-        self.values = values
-
-    def q_values(self, boards: Boards) -> NDArray[np.float32]:
-        """Values of the moves (B, cells) of unfinished boards (B, cells), -inf on occupied cells; ValueError for other boards."""
-        self.probs(boards)
-        positions = positions_of(self.rules)
-        return self.values[np.searchsorted(positions.unfinished, positions.rows(boards))]
-
-
-def values_of(network: Callable[[torch.Tensor], torch.Tensor], rules: Rules, device: Any = "cpu") -> QTable:
+def values_of(network: Callable[[torch.Tensor], torch.Tensor], rules: Rules, device: Any = "cpu") -> ValuedTable:
     """What a network says about every position."""
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
     with torch.no_grad():
         values = network(torch.as_tensor(observe(boards, rules), device=device)).cpu().numpy()
-    return QTable(rules, np.where(boards == 0, values, -np.inf).astype(np.float32))
+    return ValuedTable(rules, np.where(boards == 0, values, -np.inf).astype(np.float32))
 
 
 # --- training --------------------------------------------------------------------------------------------------------
@@ -322,10 +293,10 @@ class Trainer(BaseCallback):
         super().__init__()
         self.config, self.report, self.pool = config, report, pool
         self.judge_at, self.snapshot_at = config.judge_every, 0
-        self.table: QTable | None = None
+        self.table: ValuedTable | None = None
         self.judged_at, self.stopped = -1, False
 
-    def player(self) -> QTable:
+    def player(self) -> ValuedTable:
         """The network's moves as they are now."""
         return values_of(self.model.policy.q_net_target, self.config.rules, self.model.device)  # type: ignore[arg-type]
 
@@ -352,7 +323,7 @@ class Trainer(BaseCallback):
             self._judge()
 
 
-def train(config: Config, report: Report, resume: Path | None = None, logs: Path | None = None) -> QTable:
+def train(config: Config, report: Report, resume: Path | None = None, logs: Path | None = None) -> ValuedTable:
     """Train, or go on from the folder `resume`; the table of the last judgement. `logs`: a folder for TensorBoard."""
     torch.set_num_threads(config.threads)
     trainer, model = Trainer(config, report, SelfPlay(config.opponents, config.rules, config.snapshots, config.seed)), build(config, logs)
@@ -403,11 +374,7 @@ def restore(folder: Path, trainer: Trainer) -> None:
     _, player = read_tensors(folder / "model.safetensors")
     if player.get("steps") != about.get("steps"):
         raise DamagedFileError(f"{folder / 'model.safetensors'} and state.safetensors are not of the same moment: train again or use another copy")
-    if about.get("agent") != AGENT:
-        raise DamagedFileError(f"{folder} holds no run of {AGENT}, but of {about.get('agent')!r}")
-    changed = {name for name, value in asdict(trainer.config).items() if about["config"].get(name) != _plain(value)} - {"steps"}
-    if changed:
-        raise ValueError(f"{folder} was trained with another {', '.join(sorted(changed))}: go on with the same configuration, only steps may differ")
+    check_unchanged(trainer.config, read_config(Config, about, AGENT, folder), folder)
 
     def part(prefix: str) -> dict[str, torch.Tensor]:
         return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
@@ -436,7 +403,7 @@ def restore(folder: Path, trainer: Trainer) -> None:
         rng.bit_generator.state = generators[name]
 
 
-def load(folder: Path) -> QTable:
+def load(folder: Path) -> ValuedTable:
     """The player of a saved run: its moves, and the values by which it chooses them."""
     model = load_model(folder)
     return values_of(model.q_net_target, model.policy.board["rules"], model.device)
@@ -445,13 +412,7 @@ def load(folder: Path) -> QTable:
 def load_model(folder: Path) -> BoardDQN:
     """The player of a saved run as an SB3 model; DamagedFileError if the files are damaged or of another agent."""
     tensors, about = read_tensors(folder / "model.safetensors")
-    if about.get("agent") != AGENT or not isinstance(about.get("config"), dict):
-        raise DamagedFileError(f"{folder} holds no run of {AGENT}, but of {about.get('agent')!r}")
-    unknown = set(about["config"]) - {known.name for known in fields(Config)}
-    if unknown:
-        raise DamagedFileError(f"{folder} was written by another version: {', '.join(sorted(unknown))} are unknown to this one")
-    options: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in about["config"].items()}
-    config = Config(**options)
+    config = read_config(Config, about, AGENT, folder)
     model = build(replace(config, num_envs=1, device="cpu"))
     for network in (model.q_net, model.q_net_target):
         _load_weights(network, tensors, folder / "model.safetensors")
@@ -473,7 +434,3 @@ def _load_weights(network: torch.nn.Module, tensors: dict[str, torch.Tensor], pa
 def _generators(trainer: Trainer) -> dict[str, np.random.Generator]:
     model: Any = trainer.model
     return {"exploration": model.rng, "buffer": model.replay_buffer.rng, "pool": trainer.pool.rng}
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value

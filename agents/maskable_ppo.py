@@ -27,7 +27,7 @@ X and 866/945 as O.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ from stable_baselines3.common.logger import Logger, configure
 from stable_baselines3.common.utils import FloatSchedule
 
 from agents.files import DamagedFileError, read_tensors, write_file, write_tensors
+from agents.options import BoardConfig, check_unchanged, option, read_config
 from agents.sb3 import TicTacToeVecEnv, Turn
 from agents.selfplay import SelfPlay
 from agents.training import Report
@@ -57,22 +58,13 @@ TAKEN = -1e8  # logit of a cell that cannot be chosen, as in sb3-contrib: not -i
 ORDERED = ("observations", "actions", "values", "log_probs", "advantages", "returns", "action_masks")  # what a rollout is shuffled by
 
 
-def option(default: Any, sentence: str) -> Any:
-    """A field of `Config` with its sentence."""
-    return field(default=default, metadata={"help": sentence})
-
-
 @dataclass(frozen=True)
-class Config:
+class Config(BoardConfig):
     """Everything that decides what is learned. Schedules are in environment steps, so that a longer run begins as a shorter one."""
 
-    seed: int = option(0, "Seed of the network, the games and the exploration, a whole number of at least 0.")
     steps: int = option(3_000_000, "Environment steps after which training ends, at least 1; the batch under way is completed.")
     opponents: str = option("minimax-slip=0.65:0.9,self:0.1", 'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.')
     symmetry: bool = option(True, "Whether boards that are turned or mirrored images of each other are one to the network.")
-    rows: int = option(3, "Rows of the board, at least 1.")
-    cols: int = option(3, "Columns of the board, at least 1.")
-    k: int = option(3, "Marks in a line that win, at least 1.")
     device: str = option("cpu", "Where the network lives: cpu or cuda.")
     threads: int = option(1, "Threads of torch, at least 1; for networks as small as these one is fastest.")
     judge_every: int = option(8_192, "Environment steps between two exact judgements, at least 1.")
@@ -96,8 +88,8 @@ class Config:
     max_grad_norm: float = option(0.5, "Longest gradient, longer ones are shortened to it, above 0.")
 
     def __post_init__(self) -> None:
-        whole_number(self.seed, "seed", 0)
-        for name in ("steps", "threads", "judge_every", "snapshot_every", "snapshots", "num_envs", "rollout_steps", "batch_size", "epochs"):
+        super().__post_init__()
+        for name in ("threads", "snapshot_every", "snapshots", "num_envs", "rollout_steps", "batch_size", "epochs"):
             whole_number(getattr(self, name), name, 1)
         for name in ("learning_rate_half", "entropy_half"):
             whole_number(getattr(self, name), name, 1)
@@ -114,11 +106,6 @@ class Config:
         for units in self.hidden:
             whole_number(units, "each of hidden", 1)
         _ = SelfPlay(self.opponents, self.rules)
-
-    @property
-    def rules(self) -> Rules:
-        """The board."""
-        return Rules(self.rows, self.cols, self.k)
 
 
 # --- the network -----------------------------------------------------------------------------------------------------
@@ -307,10 +294,7 @@ def save(folder: Path, config: Config, model: MaskablePPO, schedule: Schedule, e
 
 def restore(folder: Path, config: Config, model: MaskablePPO, schedule: Schedule) -> None:
     """Put a saved training back, bit for bit. ValueError if its configuration differs in more than `steps`."""
-    saved = read_config(folder)
-    changed = [name for name, value in asdict(config).items() if value != getattr(saved, name) and name != "steps"]
-    if changed:
-        raise ValueError(f"{folder} was trained with another {', '.join(changed)}: go on with the same configuration, only steps may differ")
+    check_unchanged(config, saved_config(folder), folder)
     load_network(folder, model)
     state, about = read_tensors(folder / "state.safetensors")
 
@@ -338,16 +322,9 @@ def restore(folder: Path, config: Config, model: MaskablePPO, schedule: Schedule
         raise DamagedFileError(f"{folder / 'state.safetensors'} is not a saved training of this agent: {error!r}") from None
 
 
-def read_config(folder: Path) -> Config:
+def saved_config(folder: Path) -> Config:
     """The configuration of a saved run."""
-    _, about = read_tensors(folder / "model.safetensors")
-    if about.get("agent") != AGENT:
-        raise ValueError(f"{folder} holds a run of {about.get('agent')!r}, not of {AGENT!r}")
-    try:
-        fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in about["config"].items()}
-        return Config(**fields)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DamagedFileError(f"{folder / 'model.json'} holds no configuration of this agent: {error!r}") from None
+    return read_config(Config, read_tensors(folder / "model.safetensors")[1], AGENT, folder)
 
 
 def load_network(folder: Path, model: MaskablePPO) -> None:
@@ -361,7 +338,7 @@ def load_network(folder: Path, model: MaskablePPO) -> None:
 
 def load_model(folder: Path) -> tuple[Config, MaskablePPO]:
     """The configuration and the network of a saved run."""
-    config = read_config(folder)
+    config = saved_config(folder)
     with torch.random.fork_rng(devices=[]):
         model = build(config)
     load_network(folder, model)

@@ -23,7 +23,7 @@ import math
 import random
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.files import DamagedFileError, read_arrays, write_arrays
+from agents.options import BoardConfig, check_unchanged, option, read_config
 from agents.orientations import Orientations, check_unfinished
 from agents.training import Report
 from tictactoe_env.certificate import load_policy
@@ -44,29 +45,18 @@ MAX_CELLS = 12  # of a board that is searched offline by `train`: 3x4 is judged 
 Value = Callable[[Boards], NDArray[np.float64]]  # chances (B, 3) of X's win, a draw, O's win on boards (B, cells)
 
 
-def option(default: Any, sentence: str) -> Any:
-    """A field of `Config` with its sentence."""
-    return field(default=default, metadata={"help": sentence})
-
-
 @dataclass(frozen=True)
-class Config:
+class Config(BoardConfig):
     """Everything that decides what the offline search finds. A step is a playout from the empty board."""
 
-    seed: int = option(0, "Seed of the choice among new moves and of the rollouts, a whole number of at least 0.")
     steps: int = option(4_000, "Playouts after which the search ends, at least 1.")
     exploration: float = option(math.sqrt(2), "Weight of what was tried seldom against what succeeded, at least 0.")
     draws: float = option(0.5, "Successes that a draw counts as for both sides, from 0 to 1; 1 makes it as good as a win.")
     value: str = option(ROLLOUTS, "What values a new position: rollouts, or the path of a run whose player plays both sides from there.")
     judge_every: int = option(200, "Playouts between two exact judgements, at least 1.")
-    rows: int = option(3, "Rows of the board, at least 1.")
-    cols: int = option(3, "Columns of the board, at least 1.")
-    k: int = option(3, "Marks in a line that win, at least 1.")
 
     def __post_init__(self) -> None:
-        whole_number(self.seed, "seed", 0)
-        for name in ("steps", "judge_every"):
-            whole_number(getattr(self, name), name, 1)
+        super().__post_init__()
         check_search(self.exploration, self.draws)
         if self.rules.cells > MAX_CELLS:
             raise ValueError(
@@ -74,11 +64,6 @@ class Config:
                 "search live on larger boards (mcts-playouts=1000, mcts-milliseconds=100), or grow a Graph"
             )
         value_named(self.value, self.rules)
-
-    @property
-    def rules(self) -> Rules:
-        """The board."""
-        return Rules(self.rows, self.cols, self.k)
 
 
 def check_search(exploration: Any, draws: Any) -> None:
@@ -353,16 +338,12 @@ def restore(folder: Path, config: Config | None = None) -> tuple[Graph, int]:
     Raises DamagedFileError if the files are damaged or of another agent, ValueError if the run had another configuration.
     """
     arrays, about = read_arrays(folder / "model.safetensors")
-    saved = about.get("config")
-    if about.get("agent") != AGENT or not isinstance(saved, dict):
-        raise DamagedFileError(f"{folder} holds no run of {AGENT}, but of {about.get('agent')!r}")
-    unknown = set(saved) - {known.name for known in fields(Config)}
-    if unknown:
-        raise DamagedFileError(f"{folder} was written by another version: {', '.join(sorted(unknown))} are unknown to this one")
-    changed = {name for name, value in asdict(config).items() if saved.get(name) != value} - {"steps"} if config else set()
-    if changed:
-        raise ValueError(f"{folder} was trained with another {', '.join(sorted(changed))}: go on with the same configuration, only steps may differ")
-    graph = grow(config or Config(**{**saved, "value": ROLLOUTS}))
+    if isinstance(about.get("config"), dict) and config is None:
+        about["config"]["value"] = ROLLOUTS  # the run that valued new positions is not needed to ask the graph
+    saved = read_config(Config, about, AGENT, folder)
+    if config is not None:
+        check_unchanged(config, saved, folder)
+    graph = grow(config or saved)
     columns = [arrays.get(name, np.zeros(0)) for name in COLUMNS]
     fits = [column.dtype for column in columns] == list(COLUMNS.values()) and len({column.shape for column in columns}) == 1
     if not fits or "random" not in arrays:

@@ -24,7 +24,7 @@ its table never loses and seldom wins: `--rewards not-losing --opponents random 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.files import DamagedFileError, read_arrays, write_arrays
+from agents.options import BoardConfig, check_unchanged, option, read_config
 from agents.selfplay import SelfPlay
 from agents.training import Report
+from agents.values import ValuedTable
 from tictactoe_env.errors import probability, unknown_name, whole_number
 from tictactoe_env.opponents import Pool
 from tictactoe_env.policy import TabularPolicy, one_hot, tabulate
 from tictactoe_env.positions import Positions, positions_of
-from tictactoe_env.rules import Boards, Rules
 
 AGENT = "tabular_q"
 REWARDS = {"win-loss": (1.0, 0.0, -1.0), "not-losing": (1.0, 1.0, 0.0), "winning": (1.0, 0.0, 0.0)}
@@ -50,25 +51,16 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-def option(default: Any, sentence: str) -> Any:
-    """A field of `Config` with its sentence."""
-    return field(default=default, metadata={"help": sentence})
-
-
 @dataclass(frozen=True)
-class Config:
+class Config(BoardConfig):
     """Everything that decides what is learned. Schedules do not depend on `steps`, so that a longer run begins as a shorter one."""
 
-    seed: int = option(0, "Seed of the games and the exploration, a whole number of at least 0.")
     steps: int = option(20_000_000, "Moves of the learner after which training ends, at least 1; the round under way is completed.")
     opponents: str = option("minimax-slip=0.6", 'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.')
     turns: str = option("drawn", "How the opponent of a game is found: drawn by the weights, or cycled: one after the other, whatever the weights.")
     rewards: str = option("win-loss", "What a win, a draw and a loss give: win-loss (1,0,-1), not-losing (1,1,0), winning (1,0,0), or three numbers.")
     symmetry: bool = option(True, "Whether positions that are turned or mirrored images of each other share their value.")
     tables: int = option(2, "Tables, at least 1; with two or more each learns by the values of the others (double Q-learning).")
-    rows: int = option(3, "Rows of the board, at least 1.")
-    cols: int = option(3, "Columns of the board, at least 1.")
-    k: int = option(3, "Marks in a line that win, at least 1.")
     games: int = option(1_024, "Games in a round, at least 2.")
     learning_rate: float = option(1.0, "How far the first game that meets a position moves its value towards its target, above 0 and at most 1.")
     rate_power: float = option(0.85, "The step size falls with the games that met a position to this power, from 0 (not at all) to 1 (plain means).")
@@ -84,9 +76,9 @@ class Config:
     snapshot_epsilon: float = option(0.3, "Probability, from 0 to 1, that a frozen copy makes a random legal move, as the learner itself does.")
 
     def __post_init__(self) -> None:
-        whole_number(self.seed, "seed", 0)
+        super().__post_init__()
         whole_number(self.games, "games", 2)
-        for name in ("steps", "tables", "anneal_steps", "judge_every", "snapshot_every", "snapshots"):
+        for name in ("tables", "anneal_steps", "snapshot_every", "snapshots"):
             whole_number(getattr(self, name), name, 1)
         for name in ("rate_power", "discount", "epsilon", "epsilon_drop", "epsilon_end", "snapshot_epsilon"):
             probability(getattr(self, name), name)
@@ -100,11 +92,6 @@ class Config:
             raise unknown_name("turns", self.turns, TURNS)
         parse_rewards(self.rewards)
         _ = SelfPlay(self.opponents, self.rules)
-
-    @property
-    def rules(self) -> Rules:
-        """The board."""
-        return Rules(self.rows, self.cols, self.k)
 
 
 def parse_rewards(text: str) -> tuple[float, float, float]:
@@ -125,23 +112,6 @@ def parse_rewards(text: str) -> tuple[float, float, float]:
 
 
 # --- the table -------------------------------------------------------------------------------------------------------
-
-
-class QTable(TabularPolicy):
-    """The greedy moves of a table of values, the lowest cell among equals, and the values they were chosen by.
-
-    values: (U, cells), the mover's expected reward of each move against the opponents of the training, -inf on taken cells.
-    """
-
-    def __init__(self, rules: Rules, values: Floats):
-        super().__init__(rules, one_hot(values.argmax(axis=1), rules.cells))
-        self.values = values
-
-    def q_values(self, boards: Boards) -> Floats:
-        """Values of the moves (B, cells) of unfinished boards (B, cells), -inf on taken cells; ValueError for other boards."""
-        self.probs(boards)
-        positions = positions_of(self.rules)
-        return self.values[np.searchsorted(positions.unfinished, positions.rows(boards))]
 
 
 class Learner:
@@ -176,9 +146,9 @@ class Learner:
         tenth = TENTHS * self.steps // config.anneal_steps
         return max(config.epsilon_end, config.epsilon - tenth * config.epsilon_drop)
 
-    def table(self) -> QTable:
+    def table(self) -> ValuedTable:
         """What the mean of the tables plays."""
-        return QTable(self.config.rules, self.values.mean(axis=0)[self.after[self.positions.unfinished]])
+        return ValuedTable(self.config.rules, self.values.mean(axis=0)[self.after[self.positions.unfinished]])
 
     # --- a round -------------------------------------------------------------------------------------------------------
 
@@ -272,7 +242,7 @@ def pick(which: NDArray[np.bool_], rng: np.random.Generator) -> Rows:
 # --- training --------------------------------------------------------------------------------------------------------
 
 
-def train(config: Config, report: Report, resume: Path | None = None, logs: Path | None = None) -> QTable:
+def train(config: Config, report: Report, resume: Path | None = None, logs: Path | None = None) -> ValuedTable:
     """Train, or go on from the folder `resume`; the table of the last judgement. `logs` is not used: nothing but the exact figures is logged."""
     learner = Learner(config)
     if resume is not None:
@@ -318,9 +288,7 @@ def restore(folder: Path, learner: Learner) -> None:
     config = learner.config
     model, _ = read_arrays(folder / "model.safetensors")
     state, about = read_arrays(folder / "state.safetensors")
-    changed = {name for name, value in asdict(config).items() if about["config"].get(name) != value} - {"steps"}
-    if changed:
-        raise ValueError(f"{folder} was trained with another {', '.join(sorted(changed))}: go on with the same configuration, only steps may differ")
+    check_unchanged(config, read_config(Config, about, AGENT, folder), folder)
     learner.values[:, :-1] = checked_shape(model, "values", learner.games.shape, folder / "model.safetensors")
     learner.games[:] = checked_shape(state, "games", learner.games.shape, folder / "state.safetensors")
     learner.steps, learner.played = about["steps"], about["games"]
@@ -330,16 +298,11 @@ def restore(folder: Path, learner: Learner) -> None:
     learner.rng.bit_generator.state, learner.pool.rng.bit_generator.state = about["generators"]["games"], about["generators"]["pool"]
 
 
-def load(folder: Path) -> QTable:
+def load(folder: Path) -> ValuedTable:
     """The player of a saved run: its moves, and the values by which it chooses them. DamagedFileError for anything else."""
     path = folder / "model.safetensors"
     arrays, about = read_arrays(path)
-    if about.get("agent") != AGENT or not isinstance(about.get("config"), dict):
-        raise DamagedFileError(f"{folder} holds no run of {AGENT}, but of {about.get('agent')!r}")
-    unknown = set(about["config"]) - {known.name for known in fields(Config)}
-    if unknown:
-        raise DamagedFileError(f"{folder} was written by another version: {', '.join(sorted(unknown))} are unknown to this one")
-    learner = Learner(Config(**about["config"]))
+    learner = Learner(read_config(Config, about, AGENT, folder))
     learner.values[:, :-1] = checked_shape(arrays, "values", learner.games.shape, path)
     return learner.table()
 

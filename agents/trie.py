@@ -25,17 +25,18 @@ from __future__ import annotations
 import argparse
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.files import DamagedFileError, read_arrays, write_arrays
+from agents.options import BoardConfig, check_unchanged, option, read_config
 from agents.training import Report
-from tictactoe_env.errors import probability, unknown_name, whole_number
+from tictactoe_env.errors import probability, unknown_name
 from tictactoe_env.notation import SIDES, cell_text, parse_game, replay
 from tictactoe_env.opponents import make_opponent, parse_pool
 from tictactoe_env.policy import TabularPolicy, tabulate
@@ -52,30 +53,22 @@ MAX_CELLS = 12  # of a board: every position is an entry of ten lists
 WINS, UNTRIED, UNTRIED_IN_PLAY, LOSES = 3.0, 2.0, -2.0, -4.0
 
 
-def option(default: Any, sentence: str) -> Any:
-    """A field of `Config` with its sentence."""
-    return field(default=default, metadata={"help": sentence})
-
-
 @dataclass(frozen=True)
-class Config:
+class Config(BoardConfig):
     """Everything that decides what is learned. A step is a game."""
 
-    seed: int = option(0, "Seed of the games and the exploration, a whole number of at least 0.")
+    FEWEST_STEPS: ClassVar[int] = 0
+
     steps: int = option(100_000, "Games after which training ends, at least 0; those of learn_from are not counted.")
     opponents: str = option("random:0.5,minimax:0.25,self:0.25", 'Who is played, as name:weight,...; "self" stands for the tree itself.')
     side: str = option("both", "Which side it plays in training: both (by turns), X or O. It learns from the moves of both.")
     rule: str = option("counting", "How it chooses: counting: best mean, never a move that lost to best play; or one-tie: one tie makes a move good.")
     learn_from: str = option("", 'File of games to learn from first, one a line such as "b2 a1 c3 ..."; lines that begin with # are skipped.')
-    rows: int = option(3, "Rows of the board, at least 1.")
-    cols: int = option(3, "Columns of the board, at least 1.")
-    k: int = option(3, "Marks in a line that win, at least 1.")
     epsilon: float = option(0.2, "Probability of a random legal move in training, from 0 to 1.")
     judge_every: int = option(1_000, "Games between two exact judgements, at least 1.")
 
     def __post_init__(self) -> None:
-        for name, low in (("seed", 0), ("steps", 0), ("judge_every", 1)):
-            whole_number(getattr(self, name), name, low)
+        super().__post_init__()
         probability(self.epsilon, "epsilon")
         if self.rules.cells > MAX_CELLS:
             raise ValueError(f"the trie plays on boards of at most {MAX_CELLS} cells, {self.rules} has {self.rules.cells}: use a smaller board")
@@ -84,11 +77,6 @@ class Config:
         if self.rule not in RULES_OF_CHOICE:
             raise unknown_name("rule", self.rule, RULES_OF_CHOICE)
         _ = [make_opponent(name, self.rules) for name, _ in parse_pool(self.opponents) if name != SELF]
-
-    @property
-    def rules(self) -> Rules:
-        """The board."""
-        return Rules(self.rows, self.cols, self.k)
 
 
 # --- the tree --------------------------------------------------------------------------------------------------------
@@ -347,9 +335,7 @@ def save(folder: Path, config: Config, trie: Trie, played: int, rng: np.random.G
 def restore(folder: Path, config: Config, rng: np.random.Generator) -> tuple[Trie, int]:
     """The tree of a saved training, how many games it had played, and `rng` as it was; ValueError if the configuration is another."""
     trie, about = read_trie(folder)
-    changed = {name for name, value in asdict(config).items() if about["config"].get(name) != value} - {"steps"}
-    if changed:
-        raise ValueError(f"{folder} was trained with another {', '.join(sorted(changed))}: go on with the same configuration, only steps may differ")
+    check_unchanged(config, read_config(Config, about, AGENT, folder), folder)
     rng.bit_generator.state = about["generator"]
     return trie, about["steps"]
 
@@ -363,12 +349,7 @@ def read_trie(folder: Path) -> tuple[Trie, dict[str, Any]]:
     """A saved tree and what is beside it. Raises DamagedFileError unless every node is a legal move from an earlier one."""
     path = folder / "model.safetensors"
     arrays, about = read_arrays(path)
-    if about.get("agent") != AGENT or not isinstance(about.get("config"), dict):
-        raise DamagedFileError(f"{folder} holds no run of {AGENT}, but of {about.get('agent')!r}")
-    unknown = set(about["config"]) - {known.name for known in fields(Config)}
-    if unknown:
-        raise DamagedFileError(f"{folder} was written by another version: {', '.join(sorted(unknown))} are unknown to this one")
-    config = Config(**about["config"])
+    config = read_config(Config, about, AGENT, folder)
     keys, results = arrays.get("keys"), arrays.get("results")
     if (
         keys is None

@@ -29,7 +29,9 @@ LAYERS = (
 )
 LAYER_OF = {name: layer for layer, names in enumerate(LAYERS) for name in names}
 ALLOWED = {"numpy", "gymnasium", PACKAGE} | sys.stdlib_module_names
-MACHINERY = {"cli", "files", "named", "orientations", "plots", "runs", "sb3", "selfplay", "training"}  # of the agents: what any of them may import
+MACHINERY = {  # of the agents: what any of them may import
+    *("cli", "files", "named", "options", "orientations", "plots", "runs", "sb3", "selfplay", "training", "values")
+}
 SCRIPTS = {"train", "evaluate", "play"}
 
 SOURCES = sorted((ROOT / PACKAGE).rglob("*.py"))

@@ -238,7 +238,7 @@ def test_its_table_is_what_the_graph_answers(boards):
 
 def test_another_configuration_cannot_go_on(tmp_path):
     mcts.train(SMALL, saving(tmp_path))
-    with pytest.raises(ValueError, match="trained with another draws, seed"):
+    with pytest.raises(ValueError, match="trained with another seed, draws"):
         mcts.train(replace(SMALL, seed=1, draws=1.0), silent(), resume=tmp_path)
 
 

@@ -279,7 +279,7 @@ def test_a_run_that_was_interrupted_goes_on_bit_by_bit(tmp_path, rule, steps):
 
 def test_only_the_number_of_steps_may_change_when_a_run_goes_on(run):
     config, _, folder = run
-    with pytest.raises(ValueError, match="another rule, seed"):
+    with pytest.raises(ValueError, match="another seed, rule"):
         page.train(replace(config, seed=5, rule="one-tie"), silent(), resume=folder)
 
 

@@ -1,0 +1,30 @@
+"""Players that choose the move of the highest value, with the values they choose by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.policy import TabularPolicy, one_hot
+from tictactoe_env.positions import positions_of
+from tictactoe_env.rules import Boards, Rules
+
+
+class ValuedTable(TabularPolicy):
+    """The moves of the highest value, the lowest cell among equals.
+
+    values: (U, cells) floats, what each move of the unfinished positions is worth to the side that makes it; -inf where a player
+    that knows the rules has no move.
+    """
+
+    def __init__(self, rules: Rules, values: NDArray[np.floating[Any]]):
+        super().__init__(rules, one_hot(values.argmax(axis=1), rules.cells))
+        self.values = values
+
+    def q_values(self, boards: Boards) -> NDArray[np.floating[Any]]:
+        """Values of the moves (B, cells) of unfinished boards (B, cells); ValueError for other boards."""
+        self.probs(boards)
+        positions = positions_of(self.rules)
+        return self.values[np.searchsorted(positions.unfinished, positions.rows(boards))]
