@@ -9,14 +9,18 @@ import shlex
 import sys
 import time
 import typing
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agents import TRAINABLE
 from agents.cli import Parser
 from agents.training import UNTIL
 from tictactoe_env.certificate import check_board
 from tictactoe_env.errors import unknown_name
+
+if TYPE_CHECKING:
+    from agents.options import Preset
 
 
 def general_parser() -> Parser:
@@ -32,7 +36,8 @@ def general_parser() -> Parser:
     parser.add_argument(
         "--until", choices=UNTIL, default="steps", help="stop when this is proven: steps (never, run to --steps), unbeatable, optimal"
     )
-    parser.add_argument("--out", type=Path, metavar="RUN", help="folder to write the run to (default: runs/AGENT-SEED)")
+    parser.add_argument("--preset", metavar="NAME", help="take options that belong together (AGENT --help lists them); other options win")
+    parser.add_argument("--out", type=Path, metavar="RUN", help="folder to write the run to (default: runs/AGENT-SEED or runs/AGENT-PRESET-SEED)")
     parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with a run; its configuration is kept, --steps and --until may be new")
     parser.add_argument("--export-sb3", type=Path, metavar="FILE", help="also write the trained model as Stable-Baselines3's own zip")
     parser.add_argument("-h", "--help", action="store_true", help="show this help")
@@ -50,18 +55,26 @@ def add_config_options(parser: Parser, config_class: Any) -> None:
         if kind is bool:
             group.add_argument(name, dest=field.name, action=argparse.BooleanOptionalAction, default=None, help=text)
         else:
-            group.add_argument(name, dest=field.name, type=_numbers if kind == tuple[int, ...] else kind, default=None, help=text, metavar="VALUE")
+            group.add_argument(name, dest=field.name, type=_NUMBERS.get(kind, kind), default=None, help=text, metavar="VALUE")
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(",") if part.strip())
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected whole numbers separated by commas, such as 128,128, got {text!r}") from None
+def _numbers(kind: type, what: str, example: str) -> Callable[[str], tuple[Any, ...]]:
+    """Reads numbers of a kind, separated by commas."""
+
+    def read(text: str) -> tuple[Any, ...]:
+        try:
+            return tuple(kind(part) for part in text.split(",") if part.strip())
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"expected {what} separated by commas, such as {example}, got {text!r}") from None
+
+    return read
+
+
+_NUMBERS = {tuple[int, ...]: _numbers(int, "whole numbers", "128,128"), tuple[float, ...]: _numbers(float, "numbers", "0.5,0.1")}
 
 
 def new_folder(agent: str, seed: int) -> Path:
-    """runs/AGENT-SEED, or with the time behind it if that is taken."""
+    """runs/AGENT-SEED or runs/AGENT-PRESET-SEED, or with the time behind it if that is taken."""
     folder = Path("runs") / f"{agent}-{seed}"
     return folder if not folder.exists() else folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
 
@@ -82,15 +95,18 @@ def main(arguments: list[str] | None = None) -> int:
         agent = _agent(agent, given, saved)
         page = importlib.import_module(f"agents.{agent}")
         add_config_options(parser, page.Config)
+        presets: dict[str, Preset] = getattr(page, "PRESETS", {})
+        parser.epilog = presets_text(agent, presets)
         if given.help:
             parser.print_help()
             return 0
         given = parser.parse_args(arguments)
         if given.export_sb3 and not hasattr(page, "export_sb3"):
             raise ValueError(f"{agent} is not made with Stable-Baselines3, so there is nothing to export: leave --export-sb3 out")
-        config = _config(page.Config, given, saved.get("config", {}))
+        preset = _preset(agent, given, presets, saved)
+        config = _config(page.Config, given, saved.get("config", {}), presets[preset].options if preset and not saved else {})
         check_board(config.rules)
-        return train(page, agent, config, given)
+        return train(page, agent, config, given, preset)
     except (ValueError, OSError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
@@ -117,19 +133,38 @@ def _agent(name: str | None, given: argparse.Namespace, saved: dict[str, Any]) -
     return agent
 
 
-def _config(config_class: Any, given: argparse.Namespace, saved: dict[str, Any]) -> Any:
-    """The configuration of the options, or that of a run in which only `steps` may change."""
+def presets_text(agent: str, presets: dict[str, Preset]) -> str:
+    """What `AGENT --help` says of the agent's presets."""
+    lines = [f"  {name:<16} {preset.sentence}{' (weak on purpose)' if preset.weak else ''}" for name, preset in presets.items()]
+    return "\n".join([f"presets of {agent}:", *lines]) if presets else f"{agent} has no presets."
+
+
+def _preset(agent: str, given: argparse.Namespace, presets: dict[str, Preset], saved: dict[str, Any]) -> str | None:
+    """The name of the preset that is asked for, or with which a run was begun; ValueError if there is none of this name."""
+    if given.resume is not None:
+        if given.preset not in (None, saved.get("preset")):
+            raise ValueError(f"{given.resume} goes on with its own configuration: leave --preset out")
+        return saved.get("preset")
+    if given.preset is not None and given.preset not in presets:
+        if not presets:
+            raise ValueError(f"{agent} has no presets: leave --preset {given.preset} out")
+        raise unknown_name(f"preset of {agent}", given.preset, presets)
+    return given.preset
+
+
+def _config(config_class: Any, given: argparse.Namespace, saved: dict[str, Any], preset: Mapping[str, Any]) -> Any:
+    """The configuration of the options and the preset, or that of a run in which only `steps` may change."""
     names = [field.name for field in dataclasses.fields(config_class)]
     types = typing.get_type_hints(config_class)
     chosen = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
     if given.resume is None:
-        return config_class(**chosen)
+        return config_class(**{**preset, **chosen})
     if given.out is not None:
         raise ValueError(f"--resume goes on in {given.resume} itself: leave --out out")
     unknown = [name for name in saved if name not in names]
     if unknown:
         raise ValueError(f"{given.resume} was written by another version: unknown configuration {', '.join(unknown)}")
-    saved = {name: tuple(value) if types[name] == tuple[int, ...] and isinstance(value, list) else value for name, value in saved.items()}
+    saved = {name: tuple(value) if types[name] in _NUMBERS and isinstance(value, list) else value for name, value in saved.items()}
     changed = [name for name, value in chosen.items() if name != "steps" and value != saved.get(name)]
     if changed:
         raise ValueError(f"{given.resume} was trained with another {', '.join(changed)}; only --steps and --until may change when a run goes on")
@@ -139,7 +174,7 @@ def _config(config_class: Any, given: argparse.Namespace, saved: dict[str, Any])
         raise ValueError(f"{given.resume / 'config.json'} is damaged: {error}") from None
 
 
-def train(page: Any, agent: str, config: Any, given: argparse.Namespace) -> int:
+def train(page: Any, agent: str, config: Any, given: argparse.Namespace, preset: str | None) -> int:
     """Train, write the run, and print its certificate."""
     from rich.console import Console
 
@@ -147,7 +182,8 @@ def train(page: Any, agent: str, config: Any, given: argparse.Namespace) -> int:
     from agents.runs import Run
 
     console = Console()
-    run = Run(given.resume or given.out or new_folder(agent, config.seed), agent, config, given.until, console)
+    name = f"{agent}-{preset}" if preset else agent
+    run = Run(given.resume or given.out or new_folder(name, config.seed), agent, config, given.until, console, preset)
     if given.resume:
         run.resume()
         run.keep_best(page.load(run.folder))
@@ -156,6 +192,7 @@ def train(page: Any, agent: str, config: Any, given: argparse.Namespace) -> int:
     with run:
         page.train(config, run, resume=run.checkpoint if given.resume else None, logs=run.folder)
     show.certificate(run.finish(), console)
+    show.example_of(run.best_player, run.side, run.name, console)
     if given.export_sb3:
         page.export_sb3(run.folder, given.export_sb3)
         show.say(f"Stable-Baselines3's own file: {given.export_sb3}", console)

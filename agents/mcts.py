@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.files import DamagedFileError, read_arrays, write_arrays
-from agents.options import BoardConfig, check_unchanged, option, read_config
+from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
 from agents.orientations import Orientations, check_unfinished
 from agents.training import Report
 from tictactoe_env.certificate import load_policy
@@ -64,6 +64,9 @@ class Config(BoardConfig):
                 "search live on larger boards (mcts-playouts=1000, mcts-milliseconds=100), or grow a Graph"
             )
         value_named(self.value, self.rules)
+
+
+PRESETS = {"tictac": Preset("nestedsoftware/tictac: 4,000 playouts in which a draw is as good as a win.", {"draws": 1.0}, weak=True)}
 
 
 def check_search(exploration: Any, draws: Any) -> None:

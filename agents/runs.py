@@ -2,7 +2,7 @@
 
 runs/dqn-0/
     config.json         agent, configuration, versions
-    metrics.csv         exact figures over the steps
+    metrics.csv         exact figures over the steps, and what else the trainer notes
     events.out...       the same, for TensorBoard; the trainer's own losses are in a second such file (DQN: in a folder DQN_1/)
     model.safetensors   the best checkpoint so far (model.json beside it holds its sha256)
     certificate.json    what is proven of it
@@ -16,12 +16,14 @@ import csv
 import io
 import signal
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
+import numpy as np
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -29,9 +31,11 @@ from rich.text import Text
 
 from agents.files import DamagedFileError, read_json, settle_folder, write_file, write_folder, write_json
 from agents.training import Figures, Save, judge
+from agents.values import ValuedTable
 from tictactoe_env.certificate import FILE, certify, versions, write
 from tictactoe_env.match import Result
 from tictactoe_env.policy import TabularPolicy
+from tictactoe_env.render import ansi
 
 CHECKPOINT_SECONDS = 30  # between two checkpoints; a kill loses at most this much
 PLAIN_SECONDS = 2  # between two lines where the output is no terminal
@@ -41,25 +45,34 @@ COLUMNS = (
     *(f"{side}_{name}" for side in ("x", "o") for name in ("win", "draw", "loss", "illegal")),
     "unbeatable_x",
     "unbeatable_o",
-    "optimal",
+    "optimal_x",
+    "optimal_o",
 )
+PROVEN = COLUMNS[-4:]
 
 
 class Run:
     """The report of a training: judges, shows, writes, and says when to stop. Use it as a context.
 
     until: "steps", "unbeatable" or "optimal". goal: the steps at which the trainer ends by itself, for the progress bar.
+    preset: the name of the options that were taken together, if any. Where the configuration has a `side`, only that side counts.
     Ctrl-C asks the training to stop at the next judgement, where its state is saved; a second one ends it at once.
     """
 
-    def __init__(self, folder: Path, agent: str, config: Any, until: str, console: Console | None = None):
-        self.folder, self.agent, self.config, self.until = folder, agent, config, until
+    def __init__(self, folder: Path, agent: str, config: Any, until: str, console: Console | None = None, preset: str | None = None):
+        self.folder, self.agent, self.config, self.until, self.preset = folder, agent, config, until, preset
+        self.side: str = getattr(config, "side", "both")
         self.console = console or Console()
         self.rows: list[dict[str, Any]] = []
         self.best: tuple[Figures, int, TabularPolicy] | None = None
         self.interrupted = False
         self.first_reached: dict[str, tuple[int, float]] = {}
         self._earlier_seconds = 0.0
+
+    @property
+    def name(self) -> str:
+        """The agent, and its preset if it has one."""
+        return f"{self.agent}-{self.preset}" if self.preset else self.agent
 
     # --- the folder ----------------------------------------------------------------------------------------------
 
@@ -72,7 +85,11 @@ class Run:
         """Create the folder; ValueError if it holds something already."""
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
             raise ValueError(f"{self.folder} is not an empty folder: give another --out, or go on with --resume {self.folder}")
-        write_json(self.folder / "config.json", {"agent": self.agent, "config": asdict(self.config), "versions": versions()})
+        self._write_config()
+
+    def _write_config(self) -> None:
+        preset = {"preset": self.preset} if self.preset else {}
+        write_json(self.folder / "config.json", {"agent": self.agent, **preset, "config": asdict(self.config), "versions": versions()})
 
     def resume(self) -> None:
         """Read back what the run has reached up to its checkpoint. ValueError if there is nothing left to train, or files are damaged."""
@@ -92,7 +109,7 @@ class Run:
             raise DamagedFileError(f"progress.json or metrics.csv of {self.folder} is damaged: {error!r}") from None
         if self.config.steps <= steps:
             raise ValueError(f"{self.folder} has trained {steps:,} steps already: give --steps more than that")
-        write_json(self.folder / "config.json", {"agent": self.agent, "config": asdict(self.config), "versions": versions()})
+        self._write_config()
 
     # --- the context -----------------------------------------------------------------------------------------------
 
@@ -100,7 +117,7 @@ class Run:
         from torch.utils.tensorboard import SummaryWriter
 
         self._began = self._last_checkpoint = time.monotonic()
-        self._last_line = 0.0
+        self._last_line, self._last_tenth = 0.0, self._tenth(self.rows[-1]["steps"] if self.rows else 0)
         self._board = SummaryWriter(str(self.folder))
         self._bar = Progress(
             TextColumn("{task.description}"),
@@ -132,29 +149,29 @@ class Run:
 
     # --- the report --------------------------------------------------------------------------------------------------
 
-    def __call__(self, steps: int, policy: TabularPolicy, save: Save) -> bool:
+    def __call__(self, steps: int, policy: TabularPolicy, save: Save, notes: Mapping[str, float] | None = None) -> bool:
         """Judge, note and show; True if the goal is reached or the user asked to stop."""
         if self.rows and steps == self.rows[-1]["steps"]:
             return self.interrupted  # a trainer that went on may judge again where it stopped
         figures = judge(policy)
         seconds = self._earlier_seconds + time.monotonic() - self._began
-        self.rows.append(_row(steps, seconds, figures))
+        self.rows.append({**_row(steps, seconds, figures), **(notes or {})})
         self._note_first(figures, steps, seconds)
-        if self.best is None or figures.rank > self.best[0].rank:
+        if self.best is None or figures.rank(self.side) > self.best[0].rank(self.side):
             self.best = (figures, steps, policy)
             save(self.folder, False)
         for name, value in self.rows[-1].items():
             if name != "steps":
-                self._board.add_scalar(f"exact/{name}", float(value), steps)
-        stop = figures.reached(self.until) or self.interrupted
+                self._board.add_scalar(f"{'exact' if name in COLUMNS else 'noted'}/{name}", float(value), steps)
+        stop = figures.reached(self.until, self.side) or self.interrupted
         if stop or time.monotonic() - self._last_checkpoint > CHECKPOINT_SECONDS or steps >= self.config.steps:
             self._write_checkpoint(steps, save)
-        self._show(steps, seconds, figures)
+        self._show(steps, seconds, figures, policy, notes or {})
         return stop
 
     def _note_first(self, figures: Figures, steps: int, seconds: float) -> None:
         for goal in ("unbeatable", "optimal"):
-            if figures.reached(goal):
+            if figures.reached(goal, self.side):
                 self.first_reached.setdefault(goal, (steps, seconds))
 
     def _write_checkpoint(self, steps: int, save: Save) -> None:
@@ -168,20 +185,39 @@ class Run:
 
     def _write_metrics(self) -> None:
         text = io.StringIO()
-        writer = csv.DictWriter(text, COLUMNS)
+        writer = csv.DictWriter(text, list(self.rows[0]) if self.rows else COLUMNS)
         writer.writeheader()
         writer.writerows(self.rows)
         write_file(self.folder / "metrics.csv", lambda file: file.write(text.getvalue().encode()))
 
-    def _show(self, steps: int, seconds: float, figures: Figures) -> None:
+    def _show(self, steps: int, seconds: float, figures: Figures, policy: TabularPolicy, notes: Mapping[str, float]) -> None:
+        """How it stands: always where the output is a terminal, else every few seconds; a line stays at every tenth of the steps."""
         speed = steps / seconds if seconds > 0 else 0.0
         line = f"{speed:,.0f} steps/s   against random, exact:  {describe(figures)}"
+        line += "".join(f"   {name.replace('_', ' ')} {value:,.4g}" for name, value in notes.items())
+        is_tenth = self._tenth(steps) > self._last_tenth
+        self._last_tenth = self._tenth(steps)
+        grid = values_of_the_empty_board(policy)
         if self._live:
             self._bar.update(self._task, completed=steps)
-            self._live.update(Group(self._bar, Text(line)))
-        elif time.monotonic() - self._last_line > PLAIN_SECONDS or figures.reached(self.until):
+            self._live.update(Group(self._bar, Text(line), Text(grid)))
+        if is_tenth or (not self._live and (time.monotonic() - self._last_line > PLAIN_SECONDS or figures.reached(self.until, self.side))):
             self._last_line = time.monotonic()
-            self.console.print(f"{steps:>10,} steps {seconds:6.1f} s   {line}", highlight=False, soft_wrap=True)
+            text = f"{steps:>10,} steps {seconds:6.1f} s   {line}" + (f"\n{grid}" if is_tenth and grid else "")
+            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def _tenth(self, steps: int) -> int:
+        return 10 * steps // max(self.config.steps, 1)
+
+    @property
+    def best_player(self) -> TabularPolicy:
+        """The best of those that were judged; ValueError if none was."""
+        return self._best()[2]
+
+    def _best(self) -> tuple[Figures, int, TabularPolicy]:
+        if self.best is None:
+            raise ValueError("nothing was judged yet: train for at least one judgement")
+        return self.best
 
     # --- the end -------------------------------------------------------------------------------------------------------
 
@@ -189,9 +225,7 @@ class Run:
         """Write metrics, certificate and plot of the best checkpoint; the certificate."""
         from agents.plots import growth
 
-        if self.best is None:
-            raise ValueError("nothing was judged yet: train for at least one judgement")
-        _, steps, policy = self.best
+        _, steps, policy = self._best()
         seconds = next((row["seconds"] for row in self.rows if row["steps"] == steps), self.rows[-1]["seconds"])
         self._write_metrics()
         content = certify(
@@ -200,6 +234,7 @@ class Run:
             seed=self.config.seed,
             config=asdict(self.config),
             training={
+                **({"preset": self.preset} if self.preset else {}),
                 "steps": self.rows[-1]["steps"],
                 "seconds": round(self.rows[-1]["seconds"], 3),
                 "best_at": {"steps": steps, "seconds": round(seconds, 3)},
@@ -207,12 +242,20 @@ class Run:
             },
         )
         write(content, self.folder / FILE)
-        growth(self.rows, policy.rules, self.folder / "growth.png", f"{self.agent}, seed {self.config.seed}")
+        growth(self.rows, policy.rules, self.folder / "growth.png", f"{self.name}, seed {self.config.seed}")
         return content
 
     def keep_best(self, policy: TabularPolicy) -> None:
         """Take over `policy`, which the folder's model plays, so that only something better replaces it."""
         self.best = (judge(policy), int(read_json(self.folder / "model.json")["steps"]), policy)
+
+
+def values_of_the_empty_board(policy: TabularPolicy) -> str:
+    """What a player by values says that each first move is worth, on the board; nothing for other players."""
+    if not isinstance(policy, ValuedTable):
+        return ""
+    values = policy.values[0].astype(np.float64)  # the empty board is the first unfinished position
+    return "Q of the empty board\n" + ansi(np.zeros(policy.rules.cells, dtype=np.int8), policy.rules, values=values)
 
 
 def describe(figures: Figures) -> str:
@@ -233,14 +276,13 @@ def _row(steps: int, seconds: float, figures: Figures) -> dict[str, Any]:
         for side, result in (("x", figures.x), ("o", figures.o))
         for name in ("win", "draw", "loss", "illegal")
     }
-    proven = {"unbeatable_x": figures.unbeatable_x, "unbeatable_o": figures.unbeatable_o, "optimal": figures.optimal}
-    return {"steps": steps, "seconds": round(seconds, 3), **rates, **{name: int(value) for name, value in proven.items()}}
+    return {"steps": steps, "seconds": round(seconds, 3), **rates, **{name: int(getattr(figures, name)) for name in PROVEN}}
 
 
 def _parsed(row: dict[str, str]) -> dict[str, Any]:
-    return {name: int(value) if name in ("steps", "unbeatable_x", "unbeatable_o", "optimal") else float(value) for name, value in row.items()}
+    return {name: int(value) if name in ("steps", *PROVEN) else float(value) for name, value in row.items()}
 
 
 def _figures(row: dict[str, Any]) -> Figures:
     x, o = (Result(*(row[f"{side}_{name}"] for name in ("win", "draw", "loss", "illegal"))) for side in ("x", "o"))
-    return Figures(x, o, bool(row["unbeatable_x"]), bool(row["unbeatable_o"]), bool(row["optimal"]))
+    return Figures(x, o, *(bool(row[name]) for name in PROVEN))

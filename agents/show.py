@@ -10,7 +10,7 @@ import numpy as np
 
 from tictactoe_env.match import exact, move_values, sampled
 from tictactoe_env.notation import game_text
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, sample
+from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, sample, tabulate
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Rules
 
@@ -212,6 +212,15 @@ def example_game(policy_x: TabularPolicy, policy_o: TabularPolicy, names: tuple[
     else:
         end = "a draw" if (board != 0).all() else f"{'XO'[(len(cells) - 1) % 2]} loses by an illegal move"
     console.print(end)
+
+
+def example_of(policy: TabularPolicy, side: str, name: str, console: Console, seed: int = 0) -> None:
+    """One game of a player against random play, as O if that is the side it was trained for, else as X."""
+    uniform = tabulate(RandomPolicy(), policy.rules)
+    if side == "O":
+        example_game(uniform, policy, ("random", name), console, seed)
+    else:
+        example_game(policy, uniform, (name, "random"), console, seed)
 
 
 def names_of(specs: Sequence[str]) -> list[str]:

@@ -18,8 +18,7 @@ What is learned is the best answer to the opponents. The best answer to uniforml
 player that never loses, and can be beaten as O. Against a player that tosses a coin for each *move* (`minimax-slip=0.6`:
 perfect, or with probability 0.6 random) the board tells all there is to know, every value is exactly defined, and the
 best answer is unbeatable and reaches both mathematical limits. nestedsoftware/tictac gives a draw as much as a win, so
-its table never loses and seldom wins: `--rewards not-losing --opponents random --learning-rate 0.4 --rate-power 0
---epsilon-end 0` is its training, but for both sides at a time and in batches.
+its table never loses and seldom wins: `--preset tictac` is its training, but for both sides at a time and in small batches.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.files import DamagedFileError, read_arrays, write_arrays
-from agents.options import BoardConfig, check_unchanged, option, read_config
+from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
 from agents.selfplay import SelfPlay
 from agents.training import Report
 from agents.values import ValuedTable
@@ -92,6 +91,18 @@ class Config(BoardConfig):
             raise unknown_name("turns", self.turns, TURNS)
         parse_rewards(self.rewards)
         _ = SelfPlay(self.opponents, self.rules)
+
+
+PRESETS = {
+    "tictac": Preset(
+        "nestedsoftware/tictac: 14,000 games against random, half on each side, where a draw is as good as a win.",
+        {
+            **{"opponents": "random", "rewards": "not-losing", "tables": 1, "learning_rate": 0.4, "rate_power": 0.0, "epsilon_end": 0.0},
+            **{"games": 16, "steps": 47_000, "anneal_steps": 47_000, "judge_every": 4_700},  # 3.35 moves a game
+        },
+        weak=True,
+    ),
+}
 
 
 def parse_rewards(text: str) -> tuple[float, float, float]:

@@ -1,11 +1,12 @@
 """What every trainer shares: the exact figures of a policy while it learns, and what is done with them.
 
-A trainer calls `report(steps, policy, save)` at fixed numbers of steps. The policy is judged exactly (about 3 ms); the
+A trainer calls `report(steps, policy, save, notes)` at fixed numbers of steps. The policy is judged exactly (about 3 ms); the
 report says whether to stop. The figures choose when to stop and which checkpoint is kept; they are never a learning signal.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -33,21 +34,29 @@ class Figures:
     o: match.Result
     unbeatable_x: bool
     unbeatable_o: bool
-    optimal: bool
+    optimal_x: bool
+    optimal_o: bool
 
     @property
     def unbeatable(self) -> bool:
         """No line of play at all ends in its loss."""
         return self.unbeatable_x and self.unbeatable_o
 
-    def reached(self, until: str) -> bool:
-        """Whether a goal of UNTIL is reached; "steps" never is."""
-        return {"steps": False, "unbeatable": self.unbeatable, "optimal": self.optimal}[until]
-
     @property
-    def rank(self) -> tuple[float, float]:
+    def optimal(self) -> bool:
+        """At both limits: no player that never loses wins more often against random."""
+        return self.optimal_x and self.optimal_o
+
+    def reached(self, until: str, side: str = "both") -> bool:
+        """Whether a goal of UNTIL is reached by a side, or by both; "steps" never is."""
+        reached = {"steps": (False, False), "unbeatable": (self.unbeatable_x, self.unbeatable_o), "optimal": (self.optimal_x, self.optimal_o)}[until]
+        return all(one for name, one in zip("XO", reached, strict=True) if side in ("both", name))
+
+    def rank(self, side: str = "both") -> tuple[float, float]:
         """What the best checkpoint is chosen by: sides that cannot be beaten, then wins minus losses against random."""
-        return (float(self.unbeatable_x) + float(self.unbeatable_o), self.x.value + self.o.value)
+        figures = {"X": (self.unbeatable_x, self.x.value), "O": (self.unbeatable_o, self.o.value)}
+        safe, values = zip(*(figures[name] for name in "XO" if side in ("both", name)), strict=True)
+        return float(sum(safe)), float(sum(values))
 
 
 def judge(policy: TabularPolicy) -> Figures:
@@ -57,25 +66,28 @@ def judge(policy: TabularPolicy) -> Figures:
     x, o = (match.exact_as(side, policy, uniform) for side in ("X", "O"))
     worst, limits = match.worst_case(policy), match.limits(rules)
     safe = {side: not worst[side].can_lose for side in ("X", "O")}
-    optimal = all(
+    optimal = (
         safe[side] and limit is not None and result.win >= limit.win - match.EXACT
         for side, result, limit in (("X", x, limits["X"]), ("O", o, limits["O"]))
     )
-    return Figures(x, o, safe["X"], safe["O"], optimal)
+    return Figures(x, o, safe["X"], safe["O"], *optimal)
 
 
 class Report(Protocol):
     """Called by a trainer; True means stop."""
 
-    def __call__(self, steps: int, policy: TabularPolicy, save: Save) -> bool:
-        """Judge `policy` after `steps` environment steps; `save` writes the trainer's state when it is asked to."""
+    def __call__(self, steps: int, policy: TabularPolicy, save: Save, notes: Mapping[str, float] | None = None) -> bool:
+        """Judge `policy` after `steps` environment steps; `save` writes the trainer's state when it is asked to.
+
+        notes: further numbers to show and to write beside the exact figures, with the same names at every call of a training.
+        """
         ...
 
 
 def silent(until: str = "steps") -> Report:
     """A report that prints and writes nothing, and stops at a goal of UNTIL."""
 
-    def report(steps: int, policy: TabularPolicy, save: Save) -> bool:
+    def report(steps: int, policy: TabularPolicy, save: Save, notes: Mapping[str, float] | None = None) -> bool:
         return until != "steps" and judge(policy).reached(until)
 
     return report

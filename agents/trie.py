@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.files import DamagedFileError, read_arrays, write_arrays
-from agents.options import BoardConfig, check_unchanged, option, read_config
+from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
 from agents.training import Report
 from tictactoe_env.errors import probability, unknown_name
 from tictactoe_env.notation import SIDES, cell_text, parse_game, replay
@@ -77,6 +77,15 @@ class Config(BoardConfig):
         if self.rule not in RULES_OF_CHOICE:
             raise unknown_name("rule", self.rule, RULES_OF_CHOICE)
         _ = [make_opponent(name, self.rules) for name, _ in parse_pool(self.opponents) if name != SELF]
+
+
+PRESETS = {
+    "tophep": Preset(
+        "tophep/TicTacToe: 10,000 games as O against perfect play by the rule of one tie.",
+        {"rule": "one-tie", "opponents": "minimax", "side": "O", "steps": 10_000, "epsilon": 0.0},
+        weak=True,
+    ),
+}
 
 
 # --- the tree --------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import json
 import signal
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 from players import fixed_table
 from rich.console import Console
@@ -13,10 +14,12 @@ from agents import runs
 from agents.files import DamagedFileError, read_json, write_json
 from agents.runs import COLUMNS, Run, describe, percent
 from agents.training import judge
+from agents.values import ValuedTable
 from tictactoe_env.certificate import figures, read, table_of, verify
 from tictactoe_env.match import Result
 from tictactoe_env.opponents import MinimaxPolicy
-from tictactoe_env.policy import RandomPolicy, tabulate
+from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 
 RULES = Rules(2, 4, 3)
@@ -98,7 +101,7 @@ def test_the_metrics_are_the_exact_figures_of_every_judgement(tmp_path):
         for side in ("x", "o"):
             assert {name: float(row[f"{side}_{name}"]) for name in stated[f"as_{side}"]["vs_random"]} == stated[f"as_{side}"]["vs_random"]
             assert row[f"unbeatable_{side}"] == str(int(stated[f"as_{side}"]["unbeatable"]))
-        assert row["optimal"] == str(int(stated["optimal"]))
+        assert row["optimal_x"] == row["optimal_o"] == str(int(stated["optimal"]))
 
 
 def test_the_best_by_exact_result_is_kept_and_saved_once(tmp_path):
@@ -285,10 +288,69 @@ def test_results_are_described_in_per_cent_with_what_is_proven():
 
 def test_progress_is_plain_lines_where_the_output_is_no_terminal(tmp_path):
     console = Console(file=io.StringIO(), width=40)
-    reported(new_run(tmp_path, console=console), [RANDOM, PERFECT])
+    reported(new_run(tmp_path, console=console, steps=10_000), [RANDOM, PERFECT])
     (line,) = console.file.getvalue().splitlines()
     assert line.startswith("       100 steps")
     assert "steps/s   against random, exact:  X " in line
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_line_stays_at_every_tenth(tmp_path, terminal):
+    console = Console(file=io.StringIO(), width=300, force_terminal=terminal)
+    reported(new_run(tmp_path, console=console, steps=2_000), [RANDOM] * 20)
+    lines = [line for line in console.file.getvalue().splitlines() if " s   " in line and "against random" in line and "━" not in line]
+    steps = [int(line.split(" steps")[0].split()[-1].replace(",", "")) for line in lines if " steps " in line]
+    assert set(range(200, 2_001, 200)) <= set(steps)
+
+
+def test_what_a_trainer_notes_is_shown_and_written_beside_the_exact_figures(tmp_path):
+    console = Console(file=io.StringIO(), width=300)
+    run = new_run(tmp_path, console=console)
+    with run:
+        run(100, RANDOM, Saves(), {"illegal_everywhere": 0.25})
+        run(400, RANDOM, Saves(), {"illegal_everywhere": 0.125})
+    assert "illegal everywhere 0.25" in console.file.getvalue()
+    assert [row["illegal_everywhere"] for row in metrics(tmp_path)] == ["0.25", "0.125"]
+    again = Run(tmp_path, "somebody", Config(steps=500), "steps", Console(file=io.StringIO()))
+    again.resume()
+    assert [row["illegal_everywhere"] for row in again.rows] == [0.25, 0.125]
+
+
+def test_a_player_by_values_shows_what_its_first_moves_are_worth(tmp_path):
+    values = np.where(positions_of(RULES).boards[positions_of(RULES).unfinished] == 0, 0.25, -np.inf)
+    values[0, 5] = 0.75
+    console = Console(file=io.StringIO(), width=300)
+    reported(new_run(tmp_path, console=console), [ValuedTable(RULES, values)])
+    grid = console.file.getvalue().splitlines()[-4:]
+    assert grid[0] == "Q of the empty board"
+    assert [line.split()[1:] for line in grid[2:]] == [["0.25"] * 4, ["0.25", "0.75", "0.25", "0.25"]]
+
+
+@dataclass(frozen=True)
+class OneSided(Config):
+    side: str = "O"
+
+
+def test_where_one_side_is_trained_only_that_side_counts(tmp_path):
+    """BEST as X with the moves of a weak O is worse, as O, than a player whose X is weak and whose O never loses."""
+    is_x = positions_of(RULES).x_to_move[positions_of(RULES).unfinished][:, None]
+    good_x, good_o = (TabularPolicy(RULES, np.where(is_x == which, BEST.table, WEAK.table)) for which in (True, False))
+    run = Run(tmp_path, "somebody", OneSided(), "unbeatable", Console(file=io.StringIO()))
+    run.start()
+    assert reported(run, [good_x, good_o]) == [False, True]
+    assert run.best_player is good_o
+    assert set(run.first_reached) == {"unbeatable", "optimal"}
+
+
+def test_the_name_of_a_preset_is_kept_in_configuration_and_certificate(tmp_path):
+    run = Run(tmp_path, "somebody", Config(), "steps", Console(file=io.StringIO()), "weakling")
+    run.start()
+    reported(run, [RANDOM])
+    assert (run.name, read_json(tmp_path / "config.json")["preset"], run.finish()["training"]["preset"]) == (
+        "somebody-weakling",
+        "weakling",
+        "weakling",
+    )
 
 
 def test_progress_on_a_terminal_is_a_bar_with_the_exact_figures(tmp_path):

@@ -1,5 +1,6 @@
 import csv
 import dataclasses
+import importlib
 import json
 import re
 import shutil
@@ -130,6 +131,8 @@ def test_the_help_of_an_agent_explains_every_field_with_its_default(agent, capsy
         ("dqn --k 4", "k must be at most max(rows, cols) = 3, got 4"),
         ("dqn --rows 5 --cols 5", "are too many to enumerate: at most 16 cells"),
         ("maskable_ppo --activation rulu", "relu"),
+        ("trie --preset topheb", "unknown preset of trie 'topheb'; did you mean 'tophep'?"),
+        ("maskable_ppo --preset tictac", "maskable_ppo has no presets: leave --preset tictac out"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(arguments, said, capsys, tmp_path, monkeypatch):
@@ -384,3 +387,44 @@ def test_the_exported_zip_is_loaded_by_stable_baselines3_and_plays_the_certified
 def test_a_run_is_an_opponent_for_the_next_one(finished, tmp_path):
     assert trained("dqn", tmp_path / "run", "--opponents", f"{finished['maskable_ppo']}:0.5,random:0.5", steps=64) == 0
     assert json.loads((tmp_path / "run" / "config.json").read_text())["config"]["opponents"].startswith(str(finished["maskable_ppo"]))
+
+
+# --- presets -----------------------------------------------------------------------------------------------------------
+
+
+def presets():
+    """(agent, name) of all presets there are."""
+    pages = {agent: importlib.import_module(f"agents.{agent}") for agent in TRAINABLE}
+    return [(agent, name) for agent, page in pages.items() for name in getattr(page, "PRESETS", {})]
+
+
+@pytest.mark.parametrize(("agent", "name"), presets())
+def test_a_preset_is_a_configuration_and_the_help_lists_it_with_its_sentence(agent, name, capsys):
+    page = importlib.import_module(f"agents.{agent}")
+    preset = page.PRESETS[name]
+    assert page.Config(**preset.options) != page.Config()
+    assert re.fullmatch(r".+\.", preset.sentence)
+    assert train.main([agent, "--help"]) == 0
+    shown = capsys.readouterr().out.partition(f"presets of {agent}:")[2]
+    assert f"{name} {preset.sentence}" in " ".join(shown.split())
+    assert preset.weak == (f"{preset.sentence} (weak on purpose)" in " ".join(shown.split()))
+
+
+def test_a_preset_names_the_run_and_other_options_win(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert train.main(["trie", "--preset", "tophep", "--steps", "300", "--side", "X"]) == 0
+    saved = read_json(tmp_path / "runs" / "trie-tophep-0" / "config.json")
+    assert saved["preset"] == "tophep"
+    assert {name: saved["config"][name] for name in ("rule", "opponents", "side", "steps")} == {
+        **{"rule": "one-tie", "opponents": "minimax", "side": "X", "steps": 300}
+    }
+    assert "example game, trie-tophep as X against random as O" in capsys.readouterr().out
+
+
+def test_a_run_goes_on_with_its_preset(tmp_path, capsys):
+    run = tmp_path / "run"
+    assert train.main(["trie", "--preset", "tophep", "--steps", "300", "--out", str(run)]) == 0
+    assert train.main(["--resume", str(run), "--steps", "400"]) == 0
+    assert read_json(run / "config.json")["preset"] == read(run / "certificate.json")["training"]["preset"] == "tophep"
+    capsys.readouterr()
+    assert "goes on with its own configuration: leave --preset out" in error_of(capsys, "--resume", str(run), "--steps", "500", "--preset", "tictac")

@@ -56,19 +56,19 @@ def test_where_one_side_must_lose_nothing_is_unbeatable_or_optimal():
 
 
 def test_sides_that_cannot_be_beaten_count_more_than_wins():
-    none = Figures(result(1, 0), result(1, 0), False, False, False)
-    one = Figures(result(0.1, 0), result(0, 1), True, False, False)
-    other = Figures(result(0.2, 0.1), result(0, 0.9), False, True, False)
-    both = Figures(result(0, 0), result(0, 0), True, True, False)
-    more = Figures(result(0.2, 0), result(0, 0), True, True, True)
-    ranked = sorted([more, both, other, one, none], key=lambda figures: figures.rank)
+    none = Figures(result(1, 0), result(1, 0), False, False, False, False)
+    one = Figures(result(0.1, 0), result(0, 1), True, False, False, False)
+    other = Figures(result(0.2, 0.1), result(0, 0.9), False, True, False, False)
+    both = Figures(result(0, 0), result(0, 0), True, True, False, False)
+    more = Figures(result(0.2, 0), result(0, 0), True, True, True, True)
+    ranked = sorted([more, both, other, one, none], key=lambda figures: figures.rank())
     assert ranked == [none, one, other, both, more]
 
 
 def test_goals_are_reached_by_what_is_proven_and_steps_never_are():
-    unbeatable = Figures(result(0.9, 0), result(0.8, 0), True, True, False)
-    optimal = Figures(result(0.9, 0), result(0.8, 0), True, True, True)
-    half = Figures(result(0.9, 0), result(0.8, 0), True, False, False)
+    unbeatable = Figures(result(0.9, 0), result(0.8, 0), True, True, False, False)
+    optimal = Figures(result(0.9, 0), result(0.8, 0), True, True, True, True)
+    half = Figures(result(0.9, 0), result(0.8, 0), True, False, False, False)
     reached = {goal: [figures.reached(goal) for figures in (half, unbeatable, optimal)] for goal in ("steps", "unbeatable", "optimal")}
     assert reached == {"steps": [False, False, False], "unbeatable": [False, True, True], "optimal": [False, False, True]}
 

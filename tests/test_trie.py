@@ -21,7 +21,7 @@ from tictactoe_env.solver import solve
 
 RULES = Rules()
 SMALL = Config(steps=600, judge_every=200)
-TOPHEP = Config(steps=10_000, judge_every=5_000, rule="one-tie", opponents="minimax", side="O", epsilon=0.0)
+TOPHEP = Config(**page.PRESETS["tophep"].options, judge_every=5_000)
 
 
 def saving(folder):
