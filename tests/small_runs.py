@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +21,25 @@ JUDGE_EVERY = 1024  # steps
 GAMES = ("--num-envs", "64", "--judge-every", str(JUDGE_EVERY), "--hidden", "32", "--snapshot-every", "512")
 OPTIONS = {
     "dqn": (*GAMES, "--batch-size", "64", "--learning-starts", "256", "--buffer-size", "4096", "--opponents", "minimax-slip=0.5:0.5,self:0.5"),
-    "maskable_ppo": (*GAMES, "--batch-size", "256", "--epochs", "2"),
+    "maskable_ppo": (*GAMES, "--batch-size", "256", "--epochs", "2", "--opponents", "minimax-slip=0.5:0.5,self:0.5"),
+    "mcts": ("--judge-every", "200", "--steps", "600"),
+    "tabular_q": ("--games", "32", "--judge-every", "500", "--steps", "1500", "--opponents", "random:0.5,self:0.5", "--snapshot-every", "300"),
+    "trie": ("--judge-every", "200", "--steps", "600"),
 }
+"""Options of every agent for a training of about a second, on 3x3 and of any number of steps."""
 
 
 def trained(agent, folder, *options, steps=2 * JUDGE_EVERY):
     """The exit code of a small training into `folder`."""
     return train.main([agent, *OPTIONS[agent], "--steps", str(steps), "--out", str(folder), *options])
+
+
+def small_config(agent, **changes):
+    """The configuration of a small run of two or more judgements."""
+    page, parser = importlib.import_module(f"agents.{agent}"), train.general_parser()
+    train.add_config_options(parser, page.Config)
+    steps = ("--steps", str(3 * JUDGE_EVERY))
+    return replace(train._config(page.Config, parser.parse_args([*steps, *OPTIONS[agent]]), {}, {}), **changes)
 
 
 def python(*arguments, **keywords):
