@@ -351,6 +351,8 @@ def restore(folder: Path, config: Config | None = None) -> tuple[Graph, int]:
     fits = [column.dtype for column in columns] == list(COLUMNS.values()) and len({column.shape for column in columns}) == 1
     if not fits or "random" not in arrays:
         raise DamagedFileError(f"{folder / 'model.safetensors'} is no graph: it needs {', '.join(COLUMNS)} of each position, and random")
+    if ((columns[0] | columns[1]) & ~np.uint64(graph.rules.full)).any():
+        raise DamagedFileError(f"{folder / 'model.safetensors'} is no graph on {graph.rules}: marks lie off the board")
     for board, *counted in zip(graph.rules.to_boards(*columns[:2]), *(column.tolist() for column in columns[2:]), strict=True):
         node = Node(graph.orientations.marks(board, 1), graph.orientations.marks(board, -1), None if counted[0] == GOES_ON else counted[0])
         node.visits, node.total = counted[1:]

@@ -231,6 +231,7 @@ def test_a_damaged_state_is_refused_and_named_when_a_run_should_go_on(run, tmp_p
         (lambda about: {**about, "config": {**about["config"], "colour": 1}}, "written by another version: colour"),
         (lambda about: {**about, "config": {**about["config"], "seed": "one"}}, "configuration in .* is damaged"),
         (lambda about: {**about, "config": None}, "holds no run"),
+        (lambda about: {**about, "config": {**about["config"], "cols": 2, "k": 2}}, "model"),
     ],
 )
 def test_what_is_beside_a_model_must_be_of_this_agent(run, tmp_path, change, words):
@@ -240,6 +241,17 @@ def test_what_is_beside_a_model_must_be_of_this_agent(run, tmp_path, change, wor
     path.write_text(json.dumps(change(json.loads(path.read_text()))))
     with pytest.raises(DamagedFileError, match=words):
         page.load(tmp_path / "run")
+
+
+def test_a_state_that_is_something_else_is_refused(run, tmp_path):
+    agent, config, folder, _, _ = run
+    shutil.copytree(folder / "0", tmp_path / "run")
+    if not (tmp_path / "run" / "state.safetensors").exists():
+        return  # the model is all there is, and is checked above
+    for suffix in ("safetensors", "json"):
+        shutil.copy(tmp_path / "run" / f"model.{suffix}", tmp_path / "run" / f"state.{suffix}")
+    with pytest.raises(DamagedFileError, match="state"):
+        page_of(agent).train(config, silent(), resume=tmp_path / "run")
 
 
 # --- the command line ----------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """agents/tabular_q.py: its arithmetic, that it is reproducible to the bit, and that it learns what is known to be true."""
 
-import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from small_runs import python
 
 from agents import tabular_q
-from agents.files import DamagedFileError, read_arrays
+from agents.files import read_arrays
 from agents.training import judge, silent
 from tictactoe_env.notation import parse_board
 from tictactoe_env.opponents import make_opponent, make_pool
@@ -225,14 +224,6 @@ def test_a_draw_that_gives_as_much_as_a_win_makes_a_player_that_never_loses_and_
 # --- the same bytes ------------------------------------------------------------------------------------------------------
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path):
-    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        np.random.seed(hash(name) % 1000)  # noqa: NPY002 - what others do with the global generator does not matter
-        tabular_q.train(replace(SMALL, seed=seed, opponents="random:1,self:1"), saving(tmp_path / name))
-    assert bytes_of(tmp_path / "a") == bytes_of(tmp_path / "b")
-    assert bytes_of(tmp_path / "a")[0] != bytes_of(tmp_path / "c")[0]
-
-
 @pytest.mark.parametrize("turns", tabular_q.TURNS)
 @pytest.mark.parametrize("opponents", ["minimax-slip=0.6", "random:0.5,minimax:0.25,self:0.25", "self:1"])
 def test_a_run_that_was_interrupted_goes_on_bit_by_bit(tmp_path, opponents, turns):
@@ -242,24 +233,6 @@ def test_a_run_that_was_interrupted_goes_on_bit_by_bit(tmp_path, opponents, turn
     rest = tabular_q.train(config, saving(tmp_path / "rest"), resume=tmp_path / "part")
     assert (whole.values == rest.values).all()
     assert bytes_of(tmp_path / "whole") == bytes_of(tmp_path / "rest")
-
-
-def test_only_the_number_of_steps_may_change_when_a_run_goes_on(run):
-    config, _, folder = run
-    with pytest.raises(ValueError, match="another seed, tables"):
-        tabular_q.train(replace(config, seed=5, tables=1), silent(), resume=folder)
-
-
-def test_a_report_stops_the_training_and_its_table_is_the_result():
-    seen = []
-
-    def report(steps, policy, save):
-        seen.append((steps, policy))
-        return len(seen) == 2
-
-    table = tabular_q.train(SMALL, report)
-    assert [steps // SMALL.judge_every for steps, _ in seen] == [1, 2]
-    assert table is seen[-1][1]
 
 
 def test_frozen_copies_begin_with_the_untrained_table_and_are_never_more_than_asked_for(tmp_path):
@@ -284,50 +257,6 @@ def test_a_saved_run_plays_the_same_table_and_knows_its_values(run):
     assert (np.concatenate([loaded.probs(boards[i : i + 1]) for i in range(0, 4520, 500)]) == table.table[::500]).all()
     assert np.isneginf(loaded.q_values(boards)[boards != 0]).all()
     assert np.isfinite(loaded.q_values(boards)[boards == 0]).all()
-
-
-def test_the_configuration_is_beside_the_values(run):
-    config, _, folder = run
-    about = json.loads((folder / "model.json").read_text())
-    assert about["agent"] == "tabular_q"
-    assert about["config"] == asdict(config)
-    assert about["steps"] >= config.steps
-
-
-@pytest.mark.parametrize("harm", ["truncated", "changed", "empty", "not json", "missing", "another agent", "unknown option", "another shape"])
-def test_a_damaged_run_is_refused_with_a_reason(run, tmp_path, harm):
-    _, _, folder = run
-    for file in folder.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    path, about = tmp_path / "model.safetensors", tmp_path / "model.json"
-    data, said = path.read_bytes(), json.loads(about.read_text())
-    if harm == "truncated":
-        path.write_bytes(data[:-7])
-    elif harm == "changed":
-        path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    elif harm == "empty":
-        path.write_bytes(b"")
-    elif harm == "not json":
-        about.write_text("{")
-    elif harm == "missing":
-        path.unlink()
-    elif harm == "another agent":
-        about.write_text(json.dumps({**said, "agent": "dqn"}))
-    elif harm == "unknown option":
-        about.write_text(json.dumps({**said, "config": {**said["config"], "colour": 1}}))
-    elif harm == "another shape":
-        about.write_text(json.dumps({**said, "config": {**said["config"], "tables": 3}}))
-    with pytest.raises((DamagedFileError, FileNotFoundError), match=r"model|tabular_q|version"):
-        tabular_q.load(tmp_path)
-
-
-def test_a_damaged_state_is_refused_with_a_reason(run, tmp_path):
-    config, _, folder = run
-    for file in folder.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "state.safetensors").write_bytes((folder / "state.safetensors").read_bytes()[:-100])
-    with pytest.raises(DamagedFileError, match="state"):
-        tabular_q.train(config, silent(), resume=tmp_path)
 
 
 def test_the_page_needs_no_torch(run):

@@ -1,6 +1,5 @@
 """agents/trie.py: what it remembers, what it concludes, how it chooses by each rule, and that it learns."""
 
-import json
 import time
 from dataclasses import asdict, replace
 
@@ -260,13 +259,6 @@ def test_every_game_that_it_plays_is_learned_from(run):
     assert len(policy.trie) > SMALL.steps
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path):
-    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        page.train(replace(SMALL, seed=seed), saving(tmp_path / name))
-    assert bytes_of(tmp_path / "a") == bytes_of(tmp_path / "b")
-    assert bytes_of(tmp_path / "a")[0] != bytes_of(tmp_path / "c")[0]
-
-
 @pytest.mark.parametrize("steps", [200, 310])
 @pytest.mark.parametrize("rule", page.RULES_OF_CHOICE)
 def test_a_run_that_was_interrupted_goes_on_bit_by_bit(tmp_path, rule, steps):
@@ -275,24 +267,6 @@ def test_a_run_that_was_interrupted_goes_on_bit_by_bit(tmp_path, rule, steps):
     page.train(replace(config, steps=steps), saving(tmp_path / "part"))
     page.train(config, saving(tmp_path / "rest"), resume=tmp_path / "part")
     assert (tmp_path / "whole" / "model.safetensors").read_bytes() == (tmp_path / "rest" / "model.safetensors").read_bytes()
-
-
-def test_only_the_number_of_steps_may_change_when_a_run_goes_on(run):
-    config, _, folder = run
-    with pytest.raises(ValueError, match="another seed, rule"):
-        page.train(replace(config, seed=5, rule="one-tie"), silent(), resume=folder)
-
-
-def test_a_report_stops_the_training_and_its_policy_is_the_result():
-    seen = []
-
-    def report(steps, policy, save):
-        seen.append((steps, policy))
-        return len(seen) == 2
-
-    policy = page.train(SMALL, report)
-    assert [steps for steps, _ in seen] == [200, 400]
-    assert policy is seen[-1][1]
 
 
 # --- files -------------------------------------------------------------------------------------------------------------------
@@ -311,39 +285,6 @@ def test_a_tree_of_no_games_is_saved_and_loaded(tmp_path):
     page.train(Config(steps=0), saving(tmp_path))
     assert len(page.load(tmp_path).trie) == 0
     assert page.load(tmp_path).is_new(board("X../.../..."))[0]
-
-
-def test_the_configuration_is_beside_the_tree(run):
-    config, _, folder = run
-    about = json.loads((folder / "model.json").read_text())
-    assert (about["agent"], about["config"], about["steps"]) == ("trie", asdict(config), config.steps)
-
-
-@pytest.mark.parametrize("harm", ["truncated", "changed", "empty", "not json", "missing", "another agent", "unknown option", "another board"])
-def test_a_damaged_run_is_refused_with_a_reason(run, tmp_path, harm):
-    _, _, folder = run
-    for file in folder.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    path, about = tmp_path / "model.safetensors", tmp_path / "model.json"
-    data, said = path.read_bytes(), json.loads(about.read_text())
-    if harm == "truncated":
-        path.write_bytes(data[:-7])
-    elif harm == "changed":
-        path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    elif harm == "empty":
-        path.write_bytes(b"")
-    elif harm == "not json":
-        about.write_text("{")
-    elif harm == "missing":
-        path.unlink()
-    elif harm == "another agent":
-        about.write_text(json.dumps({**said, "agent": "dqn"}))
-    elif harm == "unknown option":
-        about.write_text(json.dumps({**said, "config": {**said["config"], "colour": 1}}))
-    elif harm == "another board":
-        about.write_text(json.dumps({**said, "config": {**said["config"], "cols": 2, "k": 2}}))
-    with pytest.raises((DamagedFileError, FileNotFoundError), match=r"model|trie|version"):
-        page.load(tmp_path)
 
 
 @pytest.mark.parametrize("keys", [[9], [0, 0], [-1], [0, 9], [4, 2**40]])
