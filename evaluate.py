@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agents import TRAINABLE, show
+from agents import TRAINABLE, battle, show
 from agents.cli import Parser
 from agents.named import PLAYERS, make_player
 from tictactoe_env.certificate import MAX_CELLS, certify, read, table_of, verify
@@ -40,6 +40,7 @@ def parser() -> Parser:
     parser.add_argument(
         "--games", type=int, metavar="N", help=f"also play N games and count (default: {GAMES:,} on boards of more than {MAX_CELLS} cells, else none)"
     )
+    parser.add_argument("--battle", type=int, metavar="N", help="only play N games between two agents, by turns as X and as O, and print every one")
     parser.add_argument(
         "--game-seed", type=int, default=0, metavar="N", help="seed of the example game and of the games that are counted (default: 0)"
     )
@@ -56,6 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
             parser().print_help()
             return 2
         rules = _rules(given)
+        if given.battle is not None:
+            return fight(given, rules)
         return sample_all(given, rules) if rules.cells > MAX_CELLS else judge_all(given, rules)
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
@@ -68,8 +71,11 @@ def check(given: argparse.Namespace) -> None:
     if given.verify is not None and others:
         raise ValueError(f"--verify checks files and does nothing else: leave {', '.join(name.replace('_', '-') for name in others)} out")
     whole_number(given.game_seed, "--game-seed", 0)
-    if given.games is not None:
-        whole_number(given.games, "--games", 1)
+    for name in ("games", "battle"):
+        if getattr(given, name) is not None:
+            whole_number(getattr(given, name), f"--{name}", 1)
+    if given.battle is not None and (len(given.agents) != 2 or given.games is not None or given.from_model):
+        raise ValueError("--battle plays two agents and does nothing else: name two, and leave --games and --from-model out")
     if given.json is not None and (given.json.is_dir() or not given.json.parent.is_dir()):
         raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
 
@@ -103,6 +109,18 @@ def sample_all(given: argparse.Namespace, rules: Rules) -> int:
     return 0
 
 
+def fight(given: argparse.Namespace, rules: Rules) -> int:
+    """Games between two agents, printed."""
+    from rich.console import Console
+
+    console = Console()
+    first, second = (make_player(spec, rules) for spec in given.agents)
+    name, other = show.names_of(given.agents)
+    result = battle.battle((first, second), (name, other), rules, given.battle, given.game_seed, console)
+    write_figures(given.json, {"battle": result}, console)
+    return 0
+
+
 def write_figures(path: Path | None, figures: dict[str, Any], console: Any) -> None:
     if path is not None:
         path.write_text(json.dumps(figures, indent=1), encoding="utf-8")
@@ -125,7 +143,7 @@ def judge_all(given: argparse.Namespace, rules: Rules) -> int:
         show.first_move_values(players[name], console)
     first, last = names[0], names[-1]
     opponent, other = (last, players[last]) if len(names) > 1 else ("random", tabulate(RandomPolicy(), rules))
-    show.example_game(players[first], other, (first, opponent), console, given.game_seed)
+    battle.example_game(players[first], other, (first, opponent), rules, console, given.game_seed)
     results = show.cross_table(players)
     if len(names) > 1:
         show.print_cross_table(results, console)

@@ -178,7 +178,7 @@ def train(page: Any, agent: str, config: Any, given: argparse.Namespace, preset:
     """Train, write the run, and print its certificate."""
     from rich.console import Console
 
-    from agents import show
+    from agents import battle, show
     from agents.runs import Run
 
     console = Console()
@@ -192,7 +192,7 @@ def train(page: Any, agent: str, config: Any, given: argparse.Namespace, preset:
     with run:
         page.train(config, run, resume=run.checkpoint if given.resume else None, logs=run.folder)
     show.certificate(run.finish(), console)
-    show.example_of(run.best_player, run.side, run.name, console)
+    battle.example_of(run.best_player, run.side, run.name, console)
     if given.export_sb3:
         page.export_sb3(run.folder, given.export_sb3)
         show.say(f"Stable-Baselines3's own file: {given.export_sb3}", console)

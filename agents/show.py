@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tictactoe_env.match import exact, move_values, sampled
-from tictactoe_env.notation import game_text
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, sample, tabulate
+from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Rules
 
@@ -174,53 +173,6 @@ def first_move_values(policy: TabularPolicy, console: Console) -> None:
     board = np.zeros(policy.rules.cells, dtype=np.int8)
     say("\nQ of the empty board: wins minus losses after each first move, the agent playing on against random, exact", console)
     console.print(ansi(board, policy.rules, values=values), highlight=False, markup=False)
-
-
-def play(policy_x: Policy, policy_o: Policy, rules: Rules, seed: int) -> list[int]:
-    """The cells of one game, drawn with a seed; it ends early at an illegal move, which is its last cell."""
-    rng = np.random.default_rng(seed)
-    board, cells = np.zeros(rules.cells, dtype=np.int8), []
-    for ply in range(rules.cells):
-        cells.append(int(sample((policy_x, policy_o)[ply % 2].probs(board[None]), rng)[0]))
-        if board[cells[-1]] != 0:
-            break
-        board[cells[-1]] = 1 - 2 * (ply % 2)
-        if rules.has_line(int(rules.to_bits(board)[ply % 2])):
-            break
-    return cells
-
-
-def example_game(policy_x: TabularPolicy, policy_o: TabularPolicy, names: tuple[str, str], console: Console, seed: int = 0) -> None:
-    """One game, board by board, several boards in a row of the screen."""
-    rules = policy_x.rules
-    cells = play(policy_x, policy_o, rules, seed)
-    say(f"\nan example game, {names[0]} as X against {names[1]} as O: {game_text(cells, rules)}", console)
-    board, pictures = np.zeros(rules.cells, dtype=np.int8), []
-    for ply, cell in enumerate(cells):
-        if board[cell] != 0:
-            break
-        board[cell] = 1 - 2 * (ply % 2)
-        pictures.append(ansi(board, rules, last=cell).splitlines())
-    width = max(len(line) for picture in pictures for line in picture) + 4
-    shown = max(1, console.width // width)
-    for first in range(0, len(pictures), shown):
-        for lines in zip(*pictures[first : first + shown], strict=True):
-            console.print("".join(line.ljust(width) for line in lines).rstrip(), highlight=False, markup=False)
-        console.print()
-    if rules.winning_cells(board):
-        end = f"{'XO'[(len(cells) - 1) % 2]} wins"
-    else:
-        end = "a draw" if (board != 0).all() else f"{'XO'[(len(cells) - 1) % 2]} loses by an illegal move"
-    console.print(end)
-
-
-def example_of(policy: TabularPolicy, side: str, name: str, console: Console, seed: int = 0) -> None:
-    """One game of a player against random play, as O if that is the side it was trained for, else as X."""
-    uniform = tabulate(RandomPolicy(), policy.rules)
-    if side == "O":
-        example_game(uniform, policy, ("random", name), console, seed)
-    else:
-        example_game(policy, uniform, (name, "random"), console, seed)
 
 
 def names_of(specs: Sequence[str]) -> list[str]:

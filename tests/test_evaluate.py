@@ -414,7 +414,7 @@ def test_a_training_that_no_run_writes_is_said(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("random --jsn f.json", "evaluate.py: unknown option '--jsn'; did you mean '--json'? (known: --cols, "),
+        ("random --jsn f.json", "evaluate.py: unknown option '--jsn'; did you mean '--json'? (known: --battle, --cols, "),
         ("random --row 3", "evaluate.py: unknown option '--row'; did you mean '--rows'?"),
         ("random --rows three", "evaluate.py: argument --rows: invalid int value: 'three'"),
     ],
@@ -426,3 +426,26 @@ def test_a_misspelt_option_gets_a_guess(arguments, said, capsys):
     printed = capsys.readouterr()
     assert printed.err.startswith(said)
     assert printed.err.count("\n") == 1
+
+
+# --- battles -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_battle_of_any_two_agents_is_printed_and_written(capsys, tmp_path):
+    path = tmp_path / "battle.json"
+    assert evaluate.main(["minimax", "mcts-playouts=20", "--battle", "2", "--json", str(path)]) == 0
+    shown = capsys.readouterr().out
+    result = json.loads(path.read_text())["battle"]
+    assert "game 1 of 2, minimax as X against mcts-playouts=20 as O: " + result["games"][0]["moves"] in shown
+    assert sum(result["won"].values()) + result["drawn"] == len(result["games"]) == 2
+    assert "win %" not in shown, "nothing else is computed"
+
+
+def test_a_battle_may_be_on_a_large_board(capsys):
+    assert evaluate.main(["search-depth=2", "random", "--battle", "1", "--rows", "5", "--cols", "5", "--k", "4"]) == 0
+    assert "game 1 of 1, search-depth=2 as X against random as O" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", ["random --battle 2", "random minimax search --battle 2", "random minimax --battle 2 --games 5"])
+def test_a_battle_is_between_two_and_nothing_else(capsys, arguments):
+    assert "--battle plays two agents and does nothing else" in error_of(capsys, *arguments.split())

@@ -10,7 +10,6 @@ from small_runs import best_player
 from agents import show
 from tictactoe_env import match
 from tictactoe_env.certificate import certify
-from tictactoe_env.notation import replay
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.policy import RandomPolicy, tabulate
 from tictactoe_env.rules import Rules
@@ -187,62 +186,6 @@ def test_the_sampled_table_has_a_row_for_each_pair_and_says_that_it_is_sampled()
     assert "5x5, 4 in a row: sampled, 50 games, 95 % interval (Wilson)" in shown
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in shown.splitlines() if line.startswith("│")]
     assert rows == [[x, o, *show.rates_with_intervals(results[x][o])] for x in players for o in players]
-
-
-# --- games -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rules", [Rules(), RECTANGLE, Rules(4, 5, 4)], ids=str)
-def test_a_game_is_legal_to_its_end_and_the_same_for_the_same_seed(rules):
-    lengths = set()
-    for seed in range(30):
-        cells = show.play(RandomPolicy(), FixedPlayer(seed), rules, seed)
-        assert cells == show.play(RandomPolicy(), FixedPlayer(seed), rules, seed)
-        boards = replay(cells, rules)
-        assert len(set(cells)) == len(cells)
-        ended = [bool(rules.winning_cells(board)) or bool((board != 0).all()) for board in boards]
-        assert ended == [False] * len(cells) + [True]
-        lengths.add(len(cells))
-    assert len(lengths) > 1
-
-
-def test_x_moves_first_and_the_players_take_turns():
-    cells = show.play(CellPlayer(4), FixedPlayer(0), Rules(), seed=0)
-    assert cells[0] == 4
-    assert cells[2] == 4, "it plays its cell again, which is illegal"
-    assert len(cells) == 3
-
-
-def test_an_illegal_move_ends_the_game_and_is_its_last_cell():
-    assert show.play(CellPlayer(0), CellPlayer(0), RECTANGLE, seed=0) == [0, 0]
-
-
-def shown_game(x, o, rules, width=100):
-    return text_of(lambda console: show.example_game(tabulate(x, rules), tabulate(o, rules), ("Xena", "Otto"), console), width)
-
-
-def test_an_example_game_shows_its_moves_its_boards_and_its_end():
-    lines = shown_game(MinimaxPolicy(X_WINS, "first"), CellPlayer(2), X_WINS).splitlines()
-    assert lines[1] == "an example game, Xena as X against Otto as O: a1 c1 b1"
-    assert lines[-1] == "X wins"
-    boards = "\n".join(lines[2:-1])
-    assert boards.count("X") == 1 + 1 + 2
-    assert boards.count("O") == 0 + 1 + 1
-
-
-def test_an_example_game_ends_in_words_for_every_end():
-    assert shown_game(MinimaxPolicy(Rules()), MinimaxPolicy(Rules()), Rules()).endswith("\na draw\n")
-    assert shown_game(CellPlayer(0), CellPlayer(0), Rules()).endswith("\nO loses by an illegal move\n")
-    assert shown_game(CellPlayer(0), MinimaxPolicy(Rules(), "first"), Rules()).endswith("\nX loses by an illegal move\n")
-    lost = text_of(lambda console: show.example_game(fixed_table(X_WINS, 3), tabulate(MinimaxPolicy(X_WINS), X_WINS), ("a", "b"), console, seed=1))
-    assert lost.splitlines()[-1] in ("X wins", "O wins")
-
-
-def test_boards_of_a_game_stand_side_by_side_as_far_as_the_console_is_wide():
-    narrow, wide = (shown_game(MinimaxPolicy(Rules()), MinimaxPolicy(Rules()), Rules(), width) for width in (30, 200))
-    assert len(narrow.splitlines()) > len(wide.splitlines())
-    assert max(map(len, narrow.splitlines()[2:])) <= 30
-    assert sum("a   b   c" in line for line in wide.splitlines()) == 1
 
 
 # --- names -------------------------------------------------------------------------------------------------------
