@@ -2,13 +2,14 @@
 # make test    set up .venv, run the tests
 # make check   ruff, types, tests: what to run before a commit
 # make slow    learning and large boards; make bench, make bench-learning: speeds and learning results, as tables
+# make results train every agent, judge it exactly, write docs/RESULTS.md
 # make wheel   build the package and look at what is inside
 
 PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: train test check lint types slow bench bench-learning wheel clean
+.PHONY: train test check lint types slow bench bench-learning results wheel clean
 .DEFAULT_GOAL := test
 
 .venv/bin/python:
@@ -45,6 +46,9 @@ bench: .venv/train.installed
 
 bench-learning: .venv/train.installed
 	$(BIN)/python -m benchmarks.learning $(ARGS)
+
+results: .venv/train.installed
+	$(BIN)/python -m benchmarks.results $(ARGS)
 
 wheel: .venv/test.installed
 	rm -rf dist

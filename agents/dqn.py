@@ -21,7 +21,7 @@ one value, whatever led to it; the frozen copies of itself that play the other g
 backward induction, with a lost game at -2, the best answer to slips from 0.6 to 0.9 is unbeatable and reaches both limits
 (191/192 as X, 866/945 as O); at -1 this holds for 0.6 and 0.7 only, and against purely random play it takes about -4.
 Exploring starts show what the opponents never do: with a fifth of the games, frozen copies of itself alone (`self:1`) are teachers
-enough (docs/RESULTS.md), with `--exploring-starts 0` they are not.
+enough (docs/BENCHMARKS.md), with `--exploring-starts 0` they are not.
 """
 
 from __future__ import annotations

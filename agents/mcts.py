@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,8 @@ Value = Callable[[Boards], NDArray[np.float64]]  # chances (B, 3) of X's win, a 
 @dataclass(frozen=True)
 class Config(BoardConfig):
     """Everything that decides what the offline search finds. A step is a playout from the empty board."""
+
+    STEP: ClassVar[str] = "playouts"
 
     steps: int = option(4_000, "Playouts after which the search ends, at least 1.")
     exploration: float = option(math.sqrt(2), "Weight of what was tried seldom against what succeeded, at least 0.")

@@ -21,6 +21,7 @@ def option(default: Any, sentence: str) -> Any:
 class BoardConfig:
     """What every agent's configuration has. An agent's own class follows, and gives `steps` and others its own default and sentence."""
 
+    STEP: ClassVar[str] = "moves"  # what a step is, in the plural
     FEWEST_STEPS: ClassVar[int] = 1
 
     seed: int = option(0, "Seed of everything that is random, a whole number of at least 0.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,4 +35,27 @@ def growth(rows: Sequence[dict[str, Any]], rules: Rules, path: Path, title: str)
         axes.legend(loc="center right", fontsize=8)
         axes.grid(alpha=0.3)
     figure.suptitle(title)
+    write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))
+
+
+def heat_map(results: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
+    """Everyone as X (rows) against everyone as O (columns), as `show.cross_table` gives it: wins minus losses of X in per cent."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    names = list(results)
+    values = [[100 * (results[x][o]["win"] - results[x][o]["loss"]) for o in names] for x in names]
+    size = 3.0 + 0.62 * len(names)
+    figure = Figure(figsize=(size + 1.2, size), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    image = axes.imshow(values, cmap="RdBu", vmin=-100, vmax=100)
+    axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(names)), names)
+    axes.set(xlabel="as O", ylabel="as X", title="X's wins minus losses, per cent of games, exact")
+    for row, line in enumerate(values):
+        for column, value in enumerate(line):
+            colour = "white" if abs(value) > 60 else "black"
+            axes.text(column, row, f"{round(value)}", ha="center", va="center", color=colour, fontsize=8)
+    figure.colorbar(image, ax=axes, shrink=0.7, label="blue: X wins, red: O wins")
     write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))

@@ -236,6 +236,7 @@ class Run:
             training={
                 **({"preset": self.preset} if self.preset else {}),
                 "steps": self.rows[-1]["steps"],
+                **({"games": int(self.rows[-1]["games"])} if "games" in self.rows[-1] else {}),
                 "seconds": round(self.rows[-1]["seconds"], 3),
                 "best_at": {"steps": steps, "seconds": round(seconds, 3)},
                 **{f"first_{goal}": {"steps": at[0], "seconds": round(at[1], 3)} for goal, at in self.first_reached.items()},

@@ -57,6 +57,7 @@ WINS, UNTRIED, UNTRIED_IN_PLAY, LOSES = 3.0, 2.0, -2.0, -4.0
 class Config(BoardConfig):
     """Everything that decides what is learned. A step is a game."""
 
+    STEP: ClassVar[str] = "games"
     FEWEST_STEPS: ClassVar[int] = 0
 
     steps: int = option(100_000, "Games after which training ends, at least 0; those of learn_from are not counted.")

@@ -30,7 +30,7 @@ class Stopwatch:
         self.reached: dict[str, tuple[float, int]] = {}
         self.seconds, self.steps = 0.0, 0
 
-    def __call__(self, steps: int, policy: TabularPolicy, save: Any) -> bool:
+    def __call__(self, steps: int, policy: TabularPolicy, save: Any, notes: Any = None) -> bool:
         """Judge; True at the goal or at the limit."""
         figures: Figures = judge(policy)
         self.seconds, self.steps = time.perf_counter() - self.began, steps
