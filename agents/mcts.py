@@ -300,7 +300,7 @@ def train(config: Config, report: Report, resume: Path | None = None, logs: Path
         for _ in range(steps, goal):
             graph.playout(root)
         steps, table = goal, table_of(graph)
-        stop = report(steps, table, lambda folder, everything=True, at=goal: save(folder, graph, config, at))
+        stop = report(steps, table, lambda folder, everything=True, at=goal: save(folder, graph, config, at), {"positions": len(graph.nodes)})
     return table
 
 

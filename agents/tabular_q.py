@@ -269,7 +269,8 @@ def train(config: Config, report: Report, resume: Path | None = None, logs: Path
         if ended or learner.steps >= learner.judge_at:
             learner.judge_at += config.judge_every * (learner.steps >= learner.judge_at)
             table = learner.table()
-            if report(learner.steps, table, lambda folder, everything=True: save(folder, learner, everything)) or ended:
+            notes = {"games": learner.played, "epsilon": learner.epsilon}
+            if report(learner.steps, table, lambda folder, everything=True: save(folder, learner, everything), notes) or ended:
                 return table
 
 

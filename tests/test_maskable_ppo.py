@@ -63,7 +63,7 @@ def run(tmp_path_factory):
 
 
 def saving(folder):
-    def report(steps, policy, save):
+    def report(steps, policy, save, notes=None):
         save(folder)
         return False
 

@@ -39,7 +39,7 @@ def grown(rules=RULES, playouts=300, seed=0, draws=0.5, value=None):
 
 
 def saving(folder):
-    def report(steps, table, save):
+    def report(steps, table, save, notes=None):
         save(folder)
         return False
 
@@ -199,7 +199,7 @@ def test_a_graph_can_be_grown_on_a_large_board():
 def test_it_is_judged_at_fixed_playouts_and_stops_when_it_is_told():
     seen = []
 
-    def report(steps, table, save):
+    def report(steps, table, save, notes=None):
         seen.append(steps)
         return steps == 400
 

@@ -24,7 +24,7 @@ POSITIONS = 5_478
 
 
 def saving(folder):
-    def report(steps, policy, save):
+    def report(steps, policy, save, notes=None):
         save(folder)
         return False
 

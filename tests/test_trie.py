@@ -24,7 +24,7 @@ TOPHEP = Config(**page.PRESETS["tophep"].options, judge_every=5_000)
 
 
 def saving(folder):
-    def report(steps, policy, save):
+    def report(steps, policy, save, notes=None):
         save(folder)
         return False
 
