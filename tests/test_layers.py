@@ -15,7 +15,7 @@ LAYERS = (
     ("errors",),
     ("rules",),
     ("notation", "observation"),
-    ("positions",),
+    ("positions", "games"),
     ("solver",),
     ("policy",),
     ("match",),

@@ -15,6 +15,7 @@ from gymnasium.envs.registration import register as _register
 
 if TYPE_CHECKING:
     from tictactoe_env.env import TicTacToeEnv
+    from tictactoe_env.games import Game, Player, Store
     from tictactoe_env.match import exact, exact_as, worst_case
     from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
     from tictactoe_env.rules import IllegalMoveError, Rules
@@ -41,6 +42,9 @@ _HOMES = {
     "TicTacToeVectorEnv": "vector_env",
     "Rules": "rules",
     "IllegalMoveError": "rules",
+    "Game": "games",
+    "Player": "games",
+    "Store": "games",
     "Policy": "policy",
     "RandomPolicy": "policy",
     "TabularPolicy": "policy",
@@ -52,10 +56,13 @@ _HOMES = {
 
 __all__ = [
     "IDS",
+    "Game",
     "IllegalMoveError",
+    "Player",
     "Policy",
     "RandomPolicy",
     "Rules",
+    "Store",
     "TabularPolicy",
     "TicTacToeEnv",
     "TicTacToeVectorEnv",
