@@ -9,6 +9,7 @@ import shlex
 import sys
 import time
 import typing
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -189,7 +190,8 @@ def train(page: Any, agent: str, config: Any, given: argparse.Namespace, preset:
         run.keep_best(page.load(run.folder))
     else:
         run.start()
-    with run:
+    with run, warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: show.say(f"warning: {message}", console, "yellow")
         page.train(config, run, resume=run.checkpoint if given.resume else None, logs=run.folder)
     show.certificate(run.finish(), console)
     battle.example_of(run.best_player, run.side, run.name, console)

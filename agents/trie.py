@@ -1,8 +1,8 @@
 """Trie: a prefix tree of every game it has seen, with the results of these games at each node.
 
 After the learning player of tophep/TicTacToe (https://github.com/tophep/TicTacToe, Go). It learns from every finished
-game, one at a time and from both sides: from its own, and from any other that is handed in as moves or as a file of
-text. There is no discount, no step size and no network; it remembers.
+game, one at a time and from both sides: from its own, and from any other that is handed in as moves, as a file of text or
+as a store of games (`tictactoe_env/games.py`). There is no discount, no step size and no network; it remembers.
 
 - The tree keeps sequences of moves. It plays by position: what it knows of a move is what it knows of the position
   after it, merged from all sequences that lead there. It says how many sequences have reached a position, and whether a
@@ -23,7 +23,9 @@ A step is a game. Boards of at most 12 cells: 3x4 takes a second before the firs
 from __future__ import annotations
 
 import argparse
+import warnings
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
@@ -37,7 +39,8 @@ from agents.files import DamagedFileError, read_arrays, write_arrays
 from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
 from agents.training import Report
 from tictactoe_env.errors import probability, unknown_name
-from tictactoe_env.notation import SIDES, cell_text, parse_game, replay
+from tictactoe_env.games import read_games
+from tictactoe_env.notation import SIDES, cell_text, replay
 from tictactoe_env.opponents import make_opponent, parse_pool
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
@@ -48,6 +51,7 @@ RULES_OF_CHOICE = ("counting", "one-tie")
 SELF = "self"
 X_WON, DRAWN, O_WON = range(3)
 MAX_CELLS = 12  # of a board: every position is an entry of ten lists
+LEFT_OUT = {"early": "drawn early", "illegal": "ended by an illegal move", "resigned": "resigned"}  # games that were not played to their end
 
 # Scores of moves. Means of results lie between -1 and 1; what is proven lies outside, and so does what was never tried.
 WINS, UNTRIED, UNTRIED_IN_PLAY, LOSES = 3.0, 2.0, -2.0, -4.0
@@ -64,7 +68,7 @@ class Config(BoardConfig):
     opponents: str = option("random:0.5,minimax:0.25,self:0.25", 'Who is played, as name:weight,...; "self" stands for the tree itself.')
     side: str = option("both", "Which side it plays in training: both (by turns), X or O. It learns from the moves of both.")
     rule: str = option("counting", "How it chooses: counting: best mean, never a move that lost to best play; or one-tie: one tie makes a move good.")
-    learn_from: str = option("", 'File of games to learn from first, one a line such as "b2 a1 c3 ..."; lines that begin with # are skipped.')
+    learn_from: str = option("", 'File of games to learn from first: a store of games, or text, one game a line such as "b2 a1 c3 ...".')
     epsilon: float = option(0.2, "Probability of a random legal move in training, from 0 to 1.")
     judge_every: int = option(1_000, "Games between two exact judgements, at least 1.")
 
@@ -153,17 +157,20 @@ class Trie:
         for row in reversed(rows):
             self._update(row)
 
-    def learn_file(self, path: str | Path) -> int:
-        """Take in every game of a text file, one a line in notation; how many. ValueError names the line that is no finished game."""
-        number = 0
-        for line, text in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
-            if text.strip() and not text.lstrip().startswith("#"):
-                try:
-                    self.learn(parse_game(text, self.rules))
-                except ValueError as error:
-                    raise ValueError(f"line {line} of {path}: {error}") from None
-                number += 1
-        return number
+    def learn_file(self, path: str | Path) -> Counter[str]:
+        """Take in the games of a store, or of a text file with one a line; how many were learned, and how many left out for which reason.
+
+        Raises ValueError if there is nothing to learn, or naming the line that is no finished game; StoreError for a damaged store.
+        """
+        counts: Counter[str] = Counter()
+        for game in read_games(path, self.rules):
+            reason = LEFT_OUT.get(game.ended) if game.rules == self.rules else "on another board"
+            if reason is None:
+                self.learn(game.moves)
+            counts[reason or "learned"] += 1
+        if not counts["learned"]:
+            raise ValueError(f"{path} holds no game to learn from: expected one that was played to its end on {self.rules}, got {_amounts(counts)}")
+        return counts
 
     def _grow(self, key: int, row: int) -> int:
         node = len(self.keys)
@@ -263,6 +270,11 @@ class TriePolicy(TabularPolicy):
         return self.sequences(boards) == 0
 
 
+def _amounts(counts: Counter[str]) -> str:
+    """How many games were left out and why, such as "2 resigned, 1 on another board"."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if reason != "learned") or "none at all"
+
+
 def _parents(after: list[list[int]]) -> list[list[int]]:
     """The positions from which a move leads to each position."""
     parents: list[list[int]] = [[] for _ in after]
@@ -315,7 +327,10 @@ def train(config: Config, report: Report, resume: Path | None = None, logs: Path
     if resume is not None:
         trie, played = restore(resume, config, rng)
     elif config.learn_from:
-        trie.learn_file(config.learn_from)
+        counts = trie.learn_file(config.learn_from)
+        if counts.total() > trie.games:
+            games = f"{trie.games:,} {'game' if trie.games == 1 else 'games'}"
+            warnings.warn(f"learned {games} of {config.learn_from}, left out {_amounts(counts)}", stacklevel=2)
     pool = Pool(config.opponents, config.rules)
 
     def write(folder: Path, everything: bool = True) -> None:

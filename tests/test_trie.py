@@ -12,6 +12,7 @@ from agents.files import DamagedFileError
 from agents.training import judge, silent
 from agents.trie import Config, Trie, TriePolicy
 from tictactoe_env import match
+from tictactoe_env.games import Game, Store
 from tictactoe_env.notation import parse_board, parse_cell, parse_game
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.positions import positions_of
@@ -120,7 +121,7 @@ def test_every_game_of_a_file_is_learned_from_and_the_order_does_not_matter(tmp_
     games = ["a1 b1 a2 b2 a3", "b2 a1 c3 a3 a2 c2 b1 b3 c1", "a1 b2 a2 a3 c3 c1"]
     (tmp_path / "games.txt").write_text("# three games\n\n" + "\n".join(games) + "\n")
     trie = Trie(RULES)
-    assert trie.learn_file(tmp_path / "games.txt") == 3
+    assert trie.learn_file(tmp_path / "games.txt") == {"learned": 3}
     assert trie.games == 3
     other = taught(*reversed(games))
     assert trie.text(9) == other.text(9)
@@ -132,6 +133,58 @@ def test_a_line_that_is_no_finished_game_is_named(tmp_path, text, words):
     (tmp_path / "games.txt").write_text(f"a1 b1 a2 b2 a3\n{text}\n")
     with pytest.raises(ValueError, match=rf"line 2 of .*games\.txt: .*{words}"):
         page.train(Config(learn_from=str(tmp_path / "games.txt")), silent())
+
+
+MIXED = """
+a1 b1 a2 b2 a3  x=human:Ann o=agent:minimax
+a1 b2 ended=resigned result=O  # from here on nothing can be learned
+a1 b2 ended=resigned result=X
+a1 a1 ended=illegal
+b2 a1 c3 a3 a2 c2 b1 b3 ended=early
+a1 b1 a2 b2 a3 b3 a4 board=4x3 k=4
+"""
+LEFT_OUT = "2 resigned, 1 ended by an illegal move, 1 drawn early, 1 on another board"
+
+
+@pytest.mark.parametrize("kind", ["store", "text"])
+def test_a_store_is_learned_from_like_a_text_and_says_what_was_left_out(tmp_path, kind):
+    file = tmp_path / "games"  # it is known by its content
+    file.write_text(MIXED)
+    if kind == "store":
+        with Store(tmp_path / "games.db") as store:
+            store.import_lines(MIXED.splitlines())
+            store.add(Game(moves=(0, 4, 3, 1, 6), origin="training"))
+        file = tmp_path / "games.db"
+    learned = 1 + (kind == "store")
+    trie = Trie(RULES)
+    assert trie.learn_file(file)["learned"] == trie.games == learned
+    with pytest.warns(UserWarning, match=f"^learned {learned} games? of .*, left out {LEFT_OUT}$"):
+        page.train(Config(learn_from=str(file), steps=0), silent())
+
+
+def test_a_file_without_a_game_to_learn_from_is_refused(tmp_path):
+    file = tmp_path / "games"
+    for text, got in (("# nothing\n", "none at all"), (MIXED.replace("a1 b1 a2 b2 a3  ", "# "), LEFT_OUT)):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=f"holds no game to learn from: expected one that was played to its end on 3x3, 3 in a row, got {got}$"):
+            Trie(RULES).learn_file(file)
+    file.write_text("a1 b1 a2 b2 a3 b3 a4\n")
+    assert Trie(Rules(4, 3, 4)).learn_file(file) == {"learned": 1}
+
+
+def test_the_command_line_learns_from_a_store(tmp_path):
+    with Store(tmp_path / "games.db") as store:
+        store.import_lines(MIXED.splitlines())
+    command = ["train.py", "trie", "--steps", 0, "--out", tmp_path / "run", "--learn-from"]
+    done = python(*command, tmp_path / "games.db")
+    assert done.returncode == 0, done.stderr
+    assert f"warning: learned 1 game of {tmp_path / 'games.db'}, left out {LEFT_OUT}\n" in done.stdout
+    assert page.load(tmp_path / "run").trie.games == 1
+    (tmp_path / "half.db").write_bytes((tmp_path / "games.db").read_bytes()[:9000])
+    for name, words in (("half.db", "is damaged"), ("none.db", "No such file")):
+        done = python(*command[:-3], "--out", tmp_path / f"run-{words[:2]}", "--learn-from", tmp_path / name)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert words in done.stderr
 
 
 @pytest.mark.parametrize("game", [[0, 1, 3], [0, 0], [0, 9], [0, -1], [0, 1, 3, 4, 6, 7]])

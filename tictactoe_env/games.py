@@ -82,7 +82,7 @@ class Player:
         parts = text.split(":")
         if not 2 <= len(parts) <= 3:
             raise ValueError(f'a player is written as kind:name or kind:name:source, such as "human:Ann", got {text!r}')
-        return cls(*map(unquote, parts))
+        return cls(*(unquote(part, errors="strict") for part in parts))
 
 
 UNKNOWN = Player("unknown", "unknown")
@@ -240,7 +240,7 @@ def _number(text: str, what: str) -> int:
 def _utc(text: str) -> str:
     """A time with its zone as UTC to the second, such as 2026-05-09T07:35:25Z; now for no text."""
     try:
-        when = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text)) if text else datetime.now(timezone.utc)
+        when = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text)) if text != "" else datetime.now(timezone.utc)
         if when.tzinfo is None:
             raise ValueError("it names no zone")
         return when.astimezone(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -263,9 +263,7 @@ def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -
 
 def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[Game]:
     """The games of a file, oldest first: a store, known by its first bytes, or text (`rules`: the board of lines that name none)."""
-    with open(path, "rb") as file:
-        is_store = file.read(len(MAGIC)) == MAGIC
-    if is_store:
+    if Path(path).is_file() and Path(path).stat().st_size > 0 and _application(Path(path)) is not None:
         with Store(path, read_only=True) as store:
             yield from store
         return
@@ -278,7 +276,6 @@ def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[
 
 # --- the store -------------------------------------------------------------------------------------------------------
 
-MAGIC = b"SQLite format 3\0"
 APPLICATION = 0x58284F29  # "X(O)", marks a file as a store of games
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -311,7 +308,6 @@ class Store:
     def __init__(self, path: str | os.PathLike[str], read_only: bool = False, timeout: float = 5.0):
         self.path, self.read_only, self.timeout = Path(path), read_only, timeout
         self._lock, self._process = threading.RLock(), os.getpid()
-        self._log = Path(f"{path}-wal")
         self._check_file()
         with self._explained():
             self._connection = self._connect()
@@ -428,13 +424,13 @@ class Store:
         """Look at every page and play every game through; how many games there are. StoreError says what is damaged."""
         found = [text for (text,) in self._rows("PRAGMA integrity_check(5)")]
         if found != ["ok"]:
-            raise self._damaged("; ".join(found))
+            raise _damaged(self.path, "; ".join(found))
         return sum(1 for _ in self)
 
     # --- the file ------------------------------------------------------------------------------------------------------
 
     def _check_file(self) -> None:
-        """StoreError unless the path is free, or a store by the first bytes of the file; SQLite has not touched it then."""
+        """Raises StoreError unless the path is free, or a file that a store has made. SQLite has changed nothing by then."""
         try:
             if not self.path.exists():
                 if self.read_only:
@@ -442,33 +438,20 @@ class Store:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 return
             if not self.path.is_file():
-                raise StoreError(
-                    f"{self.path} is a {'folder' if self.path.is_dir() else 'device'}: a store is a file, such as {self.path / 'games.db'}"
-                )
-            has_log = self._log.exists() and self._log.stat().st_size > 0
-            with open(self.path, "rb") as file:
-                header, size = file.read(100), os.fstat(file.fileno()).st_size
+                kind = "folder" if self.path.is_dir() else "device"
+                raise StoreError(f"{self.path} is a {kind}: expected a file, such as {self.path / 'games.db'}")
+            is_empty = self.path.stat().st_size == 0
         except OSError as error:
-            raise StoreError(
-                f"{self.path} cannot be opened ({error.strerror}): a store needs a file and a folder that may be read and written"
-            ) from None
-        if not header and not self.read_only:
-            return  # made just now, by another process or by `touch`
-        if not header.startswith(MAGIC) or len(header) < 100:
-            raise StoreError(
-                f"{self.path} is no store of games: expected a file that begins with {MAGIC!r}, got {header[:16]!r}; "
-                "nothing was changed, give another path"
-            )
-        if int.from_bytes(header[68:72], "big") != APPLICATION:
-            raise StoreError(f"{self.path} is an SQLite file of another program: nothing was changed, give another path")
-        page = int.from_bytes(header[16:18], "big")
-        expected = int.from_bytes(header[28:32], "big") * (page if page > 1 else 65536)
-        if size < expected and not has_log:  # a log may still hold the pages at the end
-            raise self._damaged(f"expected {expected:,} bytes, got {size:,}: its end is missing")
+            raise StoreError(f"{self.path} {NOT_OPENED} ({error})") from None
+        application = _application(self.path)
+        if application == APPLICATION or (is_empty and not self.read_only):  # empty: begun just now, by another process or by `touch`
+            return
+        got = "an empty file" if is_empty else "another kind of file" if application is None else "the SQLite file of another program"
+        raise StoreError(f"{self.path} is no store of games: expected an SQLite file made by one, got {got}; nothing was changed, give another path")
 
     def _connect(self) -> sqlite3.Connection:
         mode = "ro" if self.read_only else "rwc"
-        if self.read_only and not self._log.exists() and not os.access(self.path.parent, os.W_OK):
+        if self.read_only and not os.path.exists(f"{self.path}-wal") and not os.access(self.path.parent, os.W_OK):
             mode += "&immutable=1"  # nobody can write beside it, not even the file by which readers and writers agree
         url = f"{self.path.absolute().as_uri()}?mode={mode}"
         return sqlite3.connect(url, timeout=self.timeout, isolation_level=None, check_same_thread=False, uri=True)
@@ -524,10 +507,7 @@ class Store:
             try:
                 yield
             except sqlite3.Error as error:
-                raise next((StoreError(f"{self.path} {reason}") for words, reason in REASONS if words in str(error)), self._damaged(error)) from error
-
-    def _damaged(self, what: object) -> StoreError:
-        return StoreError(f"{self.path} is damaged: {what}; nothing was changed, bring back a copy of it")
+                raise _explain(self.path, error) from error
 
     # --- rows ----------------------------------------------------------------------------------------------------------
 
@@ -554,24 +534,52 @@ class Store:
         """The game of a row; StoreError if it is not what was written."""
         id, when, *players, side, rows, cols, k, seed, moves, result, ended, origin, checksum = row
         if checksum != _checksum(row[1:-1]):
-            raise self._damaged(f"game {id} is not what was written, its checksum differs")
+            raise _damaged(self.path, f"game {id} is not what was written, its checksum differs")
         try:
             x, o, rules = Player(*players[:3]), Player(*players[3:]), _rules(rows, cols, k)
             return Game(
                 x=x, o=o, moves=_cells(moves, rules), origin=origin, rules=rules, result=result, ended=ended, side=side, seed=seed, time=when, id=id
             )
         except ValueError as error:
-            raise self._damaged(f"game {id}: {error}") from None
+            raise _damaged(self.path, f"game {id}: {error}") from None
 
 
+NOT_OPENED = "cannot be opened: a store needs a file and a folder that may be read and written"
 REASONS = (
     ("locked", "is locked: another program has been writing for too long; let it finish, and try again"),
     ("readonly", "cannot be written: it was opened for reading only, or the file or its folder is write-protected"),
-    ("unable to open", "cannot be opened: a store needs a file and a folder that may be read and written"),
+    ("unable to open", NOT_OPENED),
+    ("disk I/O", "cannot be read or written, the disk reports an error: see whether it is full or failing"),
     ("full", "cannot grow, the disk is full: make room, and try again; nothing was changed"),
     ("closed database", "is closed: open the store again"),
 )
-"""What SQLite says, and what that means; anything else means damage."""
+"""What SQLite says, and what that means."""
+
+
+def _explain(path: Path, error: sqlite3.Error) -> StoreError:
+    """The error for what SQLite says: one of REASONS, or damage."""
+    return next((StoreError(f"{path} {reason}") for words, reason in REASONS if words in str(error)), _damaged(path, error))
+
+
+def _damaged(path: Path, what: object) -> StoreError:
+    return StoreError(f"{path} is damaged: {what}; nothing was changed, bring back a copy of it")
+
+
+def _application(path: Path) -> int | None:
+    """The application id of an SQLite file, None for any other file; the file is not locked, recovered or changed.
+
+    SQLite reads it, since a process that closes a file of its own loses the locks that its stores hold on the same file.
+    """
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        try:
+            return int(connection.execute("PRAGMA application_id").fetchone()[0])
+        finally:
+            connection.close()
+    except sqlite3.OperationalError as error:
+        raise _explain(path, error) from error
+    except sqlite3.DatabaseError as error:
+        return None if "not a database" in str(error) else APPLICATION  # damaged, or being written: the store will see
 
 
 def _values(game: Game) -> tuple[Any, ...]:
