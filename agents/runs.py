@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 import signal
 import time
 from collections.abc import Mapping
@@ -68,6 +69,7 @@ class Run:
         self.interrupted = False
         self.first_reached: dict[str, tuple[int, float]] = {}
         self._earlier_seconds = 0.0
+        self._new = False
 
     @property
     def name(self) -> str:
@@ -85,6 +87,7 @@ class Run:
         """Create the folder; ValueError if it holds something already."""
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
             raise ValueError(f"{self.folder} is not an empty folder: give another --out, or go on with --resume {self.folder}")
+        self._new = True
         self._write_config()
 
     def _write_config(self) -> None:
@@ -140,6 +143,8 @@ class Run:
         if self._live:
             self._live.stop()
         self._board.close()
+        if kind is not None and self._new and not self.rows:
+            shutil.rmtree(self.folder)  # nothing was learned, so the name is free for the next try
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.interrupted:

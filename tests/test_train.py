@@ -389,6 +389,11 @@ def test_a_run_is_an_opponent_for_the_next_one(finished, tmp_path):
     assert json.loads((tmp_path / "run" / "config.json").read_text())["config"]["opponents"].startswith(str(finished["maskable_ppo"]))
 
 
+def test_a_training_that_fails_before_its_first_judgement_leaves_nothing_behind(tmp_path, capsys):
+    assert "no-such-games.txt" in error_of(capsys, "trie", "--learn-from", str(tmp_path / "no-such-games.txt"), "--out", str(tmp_path / "run"))
+    assert list(tmp_path.iterdir()) == []
+
+
 # --- presets -----------------------------------------------------------------------------------------------------------
 
 
