@@ -1,8 +1,8 @@
 """Every agent, exactly: trains or loads them all and writes docs/RESULTS.md and its picture: `make results`.
 
-A run that lies in runs/results with the same configuration is loaded, any other is trained, each in a process of its own
-and one after the other. Seconds are of training, exact judgements included, imports not. `--seeds 10` adds the medians of
-ten seeds of everything that learns.
+A run that lies in runs/results with the same configuration is loaded, any other is trained, each in a process of its own.
+Seconds are of training, exact judgements included, imports not. `--seeds 10` adds the medians of ten seeds of everything
+that learns, and `--jobs 2` trains two at a time.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,14 @@ def trained(entry: Entry, seed: int) -> dict[str, Any]:
     if not (folder / FILE).exists():
         raise ValueError(f"{' '.join(command[1:])} failed: {done.stderr.strip() or done.stdout.strip()[-500:]}")
     return dict(read(folder))
+
+
+def train_all(entries: Sequence[Entry], seeds: int, jobs: int) -> None:
+    """Train what is not there yet: seed 0 of everything, and the other seeds of what learns, several at a time."""
+    wanted = [(entry, seed) for seed in range(seeds) for entry in entries if seed == 0 or not entry.weak]
+    with ThreadPoolExecutor(jobs) as pool:
+        for _ in pool.map(lambda one: trained(*one), wanted):
+            pass
 
 
 # --- tables ------------------------------------------------------------------------------------------------------------
@@ -346,14 +355,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=1, help="of everything that learns, from 0 on (default: 1)")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "RESULTS.md", metavar="FILE", help="(default: docs/RESULTS.md)")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="only train these, all seeds, and write nothing")
+    parser.add_argument("--jobs", type=int, default=1, help="trainings at a time (default: 1)")
+    parser.add_argument("--only", nargs="+", choices=[entry.name for entry in ENTRIES], help="only train these, and write nothing")
     given = parser.parse_args()
     os.chdir(ROOT)
+    train_all([entry for entry in ENTRIES if given.only is None or entry.name in given.only], given.seeds, given.jobs)
     if given.only:
-        for entry in ENTRIES:
-            if entry.name in given.only:
-                for seed in range(given.seeds):
-                    trained(entry, seed)
         return
     text = document(ENTRIES, READY, given.seeds, given.out)
     write_file(given.out, lambda file: file.write(text.encode()))
