@@ -162,10 +162,15 @@ def verify(content: Mapping[str, Any]) -> None:
 MISSING = "nothing"  # stands for a figure that a certificate lacks
 
 
+def check_digest(content: Mapping[str, Any]) -> None:
+    """Raises CertificateError unless the moves are those that were written, by their sha256; whether they are moves is not looked at."""
+    if content.get("sha256_of_moves") != _digest(content.get("moves")):
+        raise CertificateError("the moves were changed after the certificate was written: their sha256 differs")
+
+
 def _unchanged_table(content: Mapping[str, Any]) -> TabularPolicy:
     table = table_of(content)
-    if content.get("sha256_of_moves") != _digest(content["moves"]):
-        raise CertificateError("the moves were changed after the certificate was written: their sha256 differs")
+    check_digest(content)
     return table
 
 
