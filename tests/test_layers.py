@@ -19,7 +19,7 @@ LAYERS = (
     ("solver",),
     ("policy",),
     ("match",),
-    ("certificate",),
+    ("certificate", "analysis"),
     ("opponents",),
     ("row_engine", "bit_engine", "render"),
     ("config",),

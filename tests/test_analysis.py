@@ -1,0 +1,214 @@
+import math
+import time
+from functools import cache
+
+import numpy as np
+import pytest
+from plain_game import plain_game
+from players import CellPlayer, FixedPlayer, Stubborn, fixed_table
+
+from tictactoe_env.analysis import EXPECTED, OWN, Worth, losing_move, thoughts, truth, turning_point, verdicts
+from tictactoe_env.games import Game
+from tictactoe_env.match import move_values
+from tictactoe_env.notation import parse_board
+from tictactoe_env.opponents import MinimaxPolicy
+from tictactoe_env.policy import RandomPolicy, tabulate
+from tictactoe_env.rules import Rules
+
+SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(1, 5, 2), Rules(2, 4, 3), Rules(1, 1, 1)]
+
+
+def plain_worths(rules):
+    """(value, plies) of every board for its mover, by recursion over tuples: who wins hurries, who loses delays."""
+    game = plain_game(rules.rows, rules.cols, rules.k)
+
+    @cache
+    def worth(board):
+        winner = game.positions[board]
+        if winner is not None:
+            return (-1 if winner else 0, 0)
+        return best(moves(board).values())
+
+    @cache
+    def moves(board):
+        after = {cell: worth(game.after(board, cell)) for cell in game.free(board)} if game.positions[board] is None else {}
+        return {cell: (-value, plies + 1) for cell, (value, plies) in after.items()}
+
+    def best(worths):
+        value = max(value for value, _ in worths)
+        lengths = [plies for other, plies in worths if other == value]
+        return value, min(lengths) if value > 0 else max(lengths)
+
+    return game, worth, moves
+
+
+def game(text, **about):
+    return Game.parse(f"{text} " + " ".join(f"{name}={value}" for name, value in about.items()))
+
+
+# --- the truth -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", SMALL, ids=str)
+def test_every_position_and_every_move_has_the_value_and_the_length_of_plain_recursion(rules):
+    plain, worth, moves = plain_worths(rules)
+    for board in plain.positions:
+        position, found = truth(np.array(board, dtype=np.int8), rules)
+        assert position == worth(board)
+        assert found == [moves(board).get(cell) for cell in range(rules.cells)]
+
+
+def test_a_board_shows_which_moves_win_draw_and_lose_and_when():
+    rules = Rules()
+    position, moves = truth(parse_board("X../.O./..X", rules), rules)  # O must take an edge
+    assert position == Worth(0, 6)
+    assert [move and move.text for move in moves] == [
+        None, "draws", "loses in 4", "draws", None, "draws", "loses in 4", "draws", None,
+    ]  # fmt: skip
+    position, moves = truth(parse_board("XX./OO./...", rules), rules)
+    assert position.text == "wins at once"
+    assert (moves[2], moves[6]) == (Worth(1, 1), Worth(-1, 2))
+
+
+def test_a_finished_board_has_a_worth_and_no_moves():
+    rules = Rules()
+    assert truth(parse_board("XXX/OO./...", rules), rules) == (Worth(-1, 0), [None] * 9)
+    assert truth(parse_board("XOX/XOO/OXX", rules), rules).position.text == "drawn"
+
+
+def test_boards_that_cannot_be_listed_or_reached_are_refused():
+    with pytest.raises(ValueError, match="too many to enumerate"):
+        truth(np.zeros(25, dtype=np.int8), Rules(5, 5, 4))
+    with pytest.raises(ValueError, match="cannot reach"):
+        truth(np.ones(9, dtype=np.int8), Rules())
+
+
+def test_a_truth_that_was_asked_for_before_takes_less_than_a_millisecond():
+    rules, board = Rules(), np.zeros(9, dtype=np.int8)
+    truth(board, rules)
+    start = time.process_time()
+    for _ in range(200):
+        truth(board, rules)
+    assert time.process_time() - start < 0.2
+
+
+# --- what a player thinks --------------------------------------------------------------------------------------------
+
+
+def test_a_player_with_values_is_asked_for_them():
+    class Valued(FixedPlayer):
+        def q_values(self, boards):
+            return np.where(boards == 0, np.arange(9.0), -np.inf)
+
+    found = thoughts(Valued(0), parse_board("X../.O./...", Rules()), Rules())
+    assert found.kind == OWN
+    assert found.values == [None, 1, 2, 3, None, 5, 6, 7, 8]
+    assert sorted(number for number in found.probs if number is not None) == [0, 0, 0, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("text", [".../.../...", "X../.../...", "X../.O./..X"])
+def test_a_table_without_values_is_given_its_exact_result_against_random_moves(text):
+    rules = Rules()
+    board, table = parse_board(text, rules), fixed_table(rules)
+    found = thoughts(table, board, rules)
+    side = "XO"[(board != 0).sum() % 2]
+    expected = move_values(side, table, RandomPolicy(), rules, board)
+    assert found.kind == EXPECTED
+    assert found.values == [None if math.isnan(number) else number for number in expected]
+    assert "random moves" in found.meaning
+
+
+def test_a_player_that_is_no_table_is_not_asked_about_every_position():
+    class Searching(FixedPlayer):
+        def probs(self, boards):
+            assert len(boards) == 1
+            return super().probs(boards)
+
+    found = thoughts(Searching(0), np.zeros(9, dtype=np.int8), Rules())
+    assert (found.values, found.kind) == (None, "")
+    assert thoughts(RandomPolicy(), np.zeros(25, dtype=np.int8), Rules(5, 5, 4)).probs == [0.04] * 25
+    assert thoughts(tabulate(MinimaxPolicy(Rules()), Rules()), np.zeros(9, dtype=np.int8), Rules()).kind == EXPECTED
+
+
+def test_what_is_put_on_taken_cells_is_told_and_not_shown_as_a_move():
+    found = thoughts(Stubborn(), parse_board("X../.O./...", Rules()), Rules())
+    assert found.illegal == 0.5
+    assert found.probs == [None, *[0.5 / 7] * 3, None, *[0.5 / 7] * 4]
+    assert thoughts(CellPlayer(0), parse_board("X../.O./...", Rules()), Rules()).illegal == 1
+
+
+# --- what the moves of a game were worth ------------------------------------------------------------------------------
+
+
+def test_every_move_is_judged_by_the_position_before_it():
+    found = verdicts(game("b2 b1 a1 c3 c1 a3 b3 c2 a2"))
+    assert [(verdict.side, verdict.text) for verdict in found] == [
+        ("X", "keeps the draw"),
+        ("O", "gives away the draw, loses in 6"),
+        ("X", "wins in 5"),
+        ("O", "is lost as every move here"),
+        ("X", "gives away the win, only draws"),
+        ("O", "keeps the draw"),
+        ("X", "keeps the draw"),
+        ("O", "keeps the draw"),
+        ("X", "keeps the draw"),
+    ]
+    assert [verdict.ply for verdict in found if not verdict.optimal] == [1, 4]
+    assert [verdict.ply for verdict in found if verdict.threw_away] == [4]
+
+
+def test_longer_ways_are_told():
+    texts = [verdict.text for verdict in verdicts(game("a1 b1 b2 c1 c3"))]
+    assert texts[3] == "is lost as every move here, and loses in 2 instead of 4"
+    assert texts[4] == "wins at once"
+
+
+@pytest.mark.parametrize(
+    ("line", "ply", "sentence"),
+    [
+        ("b2 b1 a1 c3 a3 c1 a2", 1, "O threw it away with move 2, b1: gives away the draw, loses in 6"),
+        ("a1 c3 b1 c1 a2 c2", 2, "X threw it away with move 3, b1: gives away the win, loses in 6"),
+        ("b2 a1 c3 c1 b1 b3 a3 a2 c2", None, "no move threw it away: from the first on it was a draw"),
+        ("a1 a1 ended=illegal", 1, "O threw it away with move 2, a1: is taken already: an illegal move loses"),
+        ("a1 b2 ended=resigned result=O", None, "X resigned a position that was a draw"),
+        ("a1 b1 ended=resigned result=O", None, "X resigned a position that was won"),
+        ("a1 b1 ended=resigned result=X", 1, "O threw it away with move 2, b1: gives away the draw, loses in 6"),
+        ("ended=resigned result=X", None, "O resigned a position that was a draw"),
+        ("a1 b1 board=2x2 k=2 ended=resigned result=X", None, "no move threw it away: from the first on it was won by X"),
+        ("b1 a1 a2 board=2x2 k=2", None, "no move threw it away: from the first on it was won by X"),
+    ],
+)
+def test_the_move_that_decided_the_game_is_found(line, ply, sentence):
+    played = Game.parse(line)
+    assert losing_move(played) == ply
+    assert turning_point(played) == sentence
+    assert [verdict.ply for verdict in verdicts(played) if verdict.threw_away] == ([] if ply is None else [ply])
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3), Rules(2, 3, 2)], ids=str)
+def test_in_random_games_the_result_is_the_value_after_the_move_that_decided_it(rules):
+    plain, worth, moves = plain_worths(rules)
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        board, cells = plain.empty, []
+        while plain.positions[board] is None:
+            cells.append(int(rng.choice(plain.free(board))))
+            board = plain.after(board, cells[-1])
+        played = Game(moves=tuple(cells), rules=rules, origin="battle")
+        result = {"X": 1, "O": -1, "draw": 0}[played.result]
+        board, values = plain.empty, [worth(plain.empty)[0]]
+        for verdict in verdicts(played):
+            assert verdict.before == worth(board)
+            assert verdict.after == moves(board)[verdict.cell]
+            board = plain.after(board, verdict.cell)
+            values.append(worth(board)[0] * plain.mover(board) if plain.positions[board] is None else plain.positions[board])
+        decided = losing_move(played)
+        assert all(value == result for value in values[0 if decided is None else decided + 1 :])
+        assert decided is None or values[decided] != result
+
+
+def test_a_board_that_cannot_be_listed_has_no_verdicts():
+    played = Game(moves=(0,), rules=Rules(5, 5, 4), origin="human", ended="resigned", result="X")
+    for ask in (verdicts, losing_move, turning_point):
+        with pytest.raises(ValueError, match="too many to enumerate"):
+            ask(played)
