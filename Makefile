@@ -1,3 +1,4 @@
+# make play    set up .venv, play tic-tac-toe in the terminal
 # make train   set up .venv, train the default agent, print its certificate
 # make test    set up .venv, run the tests
 # make check   ruff, types, tests: what to run before a commit
@@ -9,19 +10,26 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: train test check lint types slow bench bench-learning results wheel clean
+.PHONY: play train test check lint types slow bench bench-learning results wheel clean
 .DEFAULT_GOAL := test
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
+.venv/play.installed: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[play]"
+	@touch $@
+
 .venv/train.installed: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[train]"
-	@touch $@
+	@touch $@ .venv/play.installed
 
 .venv/test.installed: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
-	@touch $@ .venv/train.installed
+	@touch $@ .venv/play.installed .venv/train.installed
+
+play: .venv/play.installed
+	$(BIN)/python play.py $(ARGS)
 
 train: .venv/train.installed
 	$(BIN)/python train.py maskable_ppo --until optimal $(ARGS)

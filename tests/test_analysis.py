@@ -144,10 +144,10 @@ def test_every_move_is_judged_by_the_position_before_it():
     found = verdicts(game("b2 b1 a1 c3 c1 a3 b3 c2 a2"))
     assert [(verdict.side, verdict.text) for verdict in found] == [
         ("X", "keeps the draw"),
-        ("O", "gives away the draw, loses in 6"),
+        ("O", "gives away the draw and loses in 6"),
         ("X", "wins in 5"),
         ("O", "is lost as every move here"),
-        ("X", "gives away the win, only draws"),
+        ("X", "gives away the win and only draws"),
         ("O", "keeps the draw"),
         ("X", "keeps the draw"),
         ("O", "keeps the draw"),
@@ -166,13 +166,13 @@ def test_longer_ways_are_told():
 @pytest.mark.parametrize(
     ("line", "ply", "sentence"),
     [
-        ("b2 b1 a1 c3 a3 c1 a2", 1, "O threw it away with move 2, b1: gives away the draw, loses in 6"),
-        ("a1 c3 b1 c1 a2 c2", 2, "X threw it away with move 3, b1: gives away the win, loses in 6"),
+        ("b2 b1 a1 c3 a3 c1 a2", 1, "O threw it away with move 2, b1: it gives away the draw and loses in 6"),
+        ("a1 c3 b1 c1 a2 c2", 2, "X threw it away with move 3, b1: it gives away the win and loses in 6"),
         ("b2 a1 c3 c1 b1 b3 a3 a2 c2", None, "no move threw it away: from the first on it was a draw"),
-        ("a1 a1 ended=illegal", 1, "O threw it away with move 2, a1: is taken already: an illegal move loses"),
+        ("a1 a1 ended=illegal", 1, "O threw it away with move 2, a1: it is taken already: an illegal move loses"),
         ("a1 b2 ended=resigned result=O", None, "X resigned a position that was a draw"),
         ("a1 b1 ended=resigned result=O", None, "X resigned a position that was won"),
-        ("a1 b1 ended=resigned result=X", 1, "O threw it away with move 2, b1: gives away the draw, loses in 6"),
+        ("a1 b1 ended=resigned result=X", 1, "O threw it away with move 2, b1: it gives away the draw and loses in 6"),
         ("ended=resigned result=X", None, "O resigned a position that was a draw"),
         ("a1 b1 board=2x2 k=2 ended=resigned result=X", None, "no move threw it away: from the first on it was won by X"),
         ("b1 a1 a2 board=2x2 k=2", None, "no move threw it away: from the first on it was won by X"),

@@ -37,7 +37,13 @@ SCRIPTS = {"train", "evaluate", "play"}
 SOURCES = sorted((ROOT / PACKAGE).rglob("*.py"))
 AGENTS = sorted((ROOT / "agents").rglob("*.py"))
 # Tests may call the command lines that they test.
-PROGRAMS = [*SOURCES, *AGENTS, *sorted((ROOT / "benchmarks").rglob("*.py")), *sorted((ROOT / "web").rglob("*.py")), *sorted(ROOT.glob("*.py"))]
+FACES = ("terminal", "web")  # of play.py
+PROGRAMS = [
+    *SOURCES,
+    *AGENTS,
+    *(path for folder in (*FACES, "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))),
+    *sorted(ROOT.glob("*.py")),
+]
 
 
 def imports_of(source: str, package: str) -> set[str]:
@@ -99,6 +105,11 @@ def test_the_package_needs_numpy_and_gymnasium_and_nothing_else(path):
 @pytest.mark.parametrize("path", AGENTS, ids=lambda path: path.stem)
 def test_agents_do_not_import_each_other(path):
     assert sideways_imports(path.stem, path.read_text()) == set()
+
+
+@pytest.mark.parametrize("path", AGENTS, ids=lambda path: path.stem)
+def test_agents_import_no_face(path):
+    assert {module.split(".")[0] for module in imports_of(path.read_text(), "agents")} & set(FACES) == set()
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: str(path.relative_to(ROOT)))

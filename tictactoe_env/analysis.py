@@ -2,7 +2,7 @@
 
     truth(board, rules).moves                   # Worth(value=1, plies=3) on a cell that wins with its third move from now, None on taken cells
     thoughts(policy, board, rules).values       # what the player itself believes, or, where it says nothing, what it would get
-    verdicts(game)[4].text                      # "gives away the draw, loses in 4"
+    verdicts(game)[4].text                      # "gives away the draw and loses in 4"
     losing_move(game), turning_point(game)      # the move that decided the game, and a sentence about it
 
 For boards of at most 16 cells (4x4, 3x5), whose positions are listed on first use: at once on 3x3, some seconds on 4x4.
@@ -202,7 +202,7 @@ def turning_point(game: Game) -> str:
     ply = _decided(worths, game)
     if ply is None:
         return f"no move threw it away: from the first on it was {'a draw' if game.result == 'draw' else f'won by {game.result}'}"
-    return f"{SIDES[ply % 2]} threw it away with move {ply + 1}, {cell_text(game.moves[ply], game.rules)}: {_text(*worths[ply], game, ply)}"
+    return f"{SIDES[ply % 2]} threw it away with move {ply + 1}, {cell_text(game.moves[ply], game.rules)}: it {_text(*worths[ply], game, ply)}"
 
 
 def _worths(game: Game) -> list[tuple[Worth, Worth]]:
@@ -236,7 +236,7 @@ def _text(before: Worth, after: Worth, game: Game, ply: int) -> str:
         return "is taken already: an illegal move loses"
     if after.value < before.value:
         had = "win" if before.value > 0 else "draw"
-        return f"gives away the {had}, {'only draws' if after.value == 0 else after.text}"
+        return f"gives away the {had} and {'only draws' if after.value == 0 else after.text}"
     if after.value == 0:
         return "keeps the draw"
     if after.value > 0:

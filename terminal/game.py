@@ -1,0 +1,272 @@
+"""Games at the terminal: a person or a player on each side, and everything that a person can ask for meanwhile."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from agents.named import make_player
+from terminal import home
+from terminal.picture import STYLES, legend, picture, values_on_cells
+from terminal.players import Seat, seat_of
+from terminal.talk import Show, Talk
+from tictactoe_env.analysis import Thoughts, Truth, thoughts, truth, turning_point
+from tictactoe_env.games import Game, Store, StoreError
+from tictactoe_env.notation import SIDES, cell_text, parse_cell, replay
+from tictactoe_env.policy import sample
+from tictactoe_env.positions import can_enumerate
+from tictactoe_env.rules import Boards, Rules
+
+COMMANDS = {
+    "undo": "take your last move back",
+    "hint": "show the best moves",
+    "values": "show what each move is worth, to the other player and in truth, or stop it",
+    "resign": "give up; the game is kept",
+    "quit": "leave the game; it is not kept",
+    "help": "show these words",
+}
+SHORT = {"?": "help"} | {word[0]: word for word in COMMANDS if word != "help"}
+HINT = "search-depth=2"  # who is asked for a hint on boards that are too large to be solved
+LONG = 12  # cells; a larger board takes seconds to solve
+
+
+class Table:
+    """Two seats at a board, and the store of their games.
+
+    values: whether values are shown from the start. delay: seconds to look at each board, where no person plays.
+    """
+
+    def __init__(self, seats: Mapping[str, Seat], rules: Rules, talk: Talk, store: Store, *, values: bool = False, delay: float = 0.0):
+        self.seats, self.rules, self.talk, self.store, self.values, self.delay = seats, rules, talk, store, values, delay
+        self.people = [side for side in SIDES if seats[side].policy is None]
+        self.played: list[Game] = []
+
+    def play_all(self, games: int, seed: int) -> None:
+        """Play games, keep them, say how each ended, and count them. Game i is drawn with `seed + i`."""
+        for number in range(games):
+            if games > 1:
+                self.talk.say(f"game {number + 1} of {games}", "bold")
+            game = self.play(seed + number)
+            if game is None:
+                self.talk.say("You left the game; it is not kept.")
+                break
+            self.played.append(game)
+            self._finish(game)
+        if len(self.played) > 1:
+            won = Counter(game.result for game in self.played)
+            counts = ", ".join(f"{self._who(side)} won {won[side]}" for side in SIDES)
+            self.talk.say(f"\n{len(self.played)} games: {counts}, drawn {won['draw']}", "bold")
+
+    # --- a game --------------------------------------------------------------------------------------------------------
+
+    def play(self, seed: int) -> Game | None:
+        """A finished game, the players' moves drawn with a seed; None if a person left it."""
+        rng, cells = np.random.default_rng(seed), list[int]()
+        about: dict[str, Any] = {"x": self.seats["X"].player, "o": self.seats["O"].player, "rules": self.rules, "seed": seed}
+        about |= {"origin": "human" if self.people else "battle", "side": self.people[0] if len(self.people) == 1 else None}
+        self._solve(self.values)
+        with self._screen() as show:
+            while not is_over(board := replay(cells, self.rules)[-1], self.rules):
+                side = SIDES[len(cells) % 2]
+                if side in self.people:
+                    show(self.view(cells))
+                    answer = self._answer(side, board)
+                    if answer in ("quit", "resign"):
+                        return None if answer == "quit" else Game(moves=tuple(cells), ended="resigned", result=_other(side), **about)
+                    if isinstance(answer, int):
+                        cells.append(answer)
+                    elif answer == "undo":
+                        self._take_back(cells)
+                else:
+                    cells.append(self._move(side, cells, board, rng, show))
+                    if board[cells[-1]] != 0:
+                        return Game(moves=tuple(cells), ended="illegal", **about)
+            show(self.view(cells))
+        return Game(moves=tuple(cells), **about)
+
+    def view(self, cells: Sequence[int], note: str = "") -> Text:
+        """The board after some moves, with what is to be known of it."""
+        board = replay(cells, self.rules)[-1]
+        values = self.values and not is_over(board, self.rules)
+        mind, exact = self._thoughts(board) if values else None, self._truth(board) if values else None
+        about = values_on_cells(self.rules, mind, exact) if values else None
+        found = Text() if self.people else versus(self.seats["X"].name, self.seats["O"].name).append("\n")
+        last = cells[-1] if cells else None
+        found.append(picture(board, self.rules, self.talk.console, last, about))
+        if values:
+            found.append("\n" + legend(self._thinker(board).name, mind, exact, self.rules), "dim")
+        return found.append(f"\n{note}" if note else "")
+
+    def _move(self, side: str, cells: Sequence[int], board: Boards, rng: np.random.Generator, show: Show) -> int:
+        """The cell that a player chooses."""
+        seat = self.seats[side]
+        assert seat.policy is not None
+        note = f"{self._who(side)} has never met this position." if seat.is_new(board) else ""
+        if not self.people:
+            show(self.view(cells, note))
+            time.sleep(self.delay)
+        cell = int(sample(seat.policy.probs(board[None]), rng)[0])
+        if self.people:
+            self.talk.say(" ".join(filter(None, [note, f"{self._who(side)} plays {cell_text(cell, self.rules)}."])))
+        return cell
+
+    @contextmanager
+    def _screen(self) -> Iterator[Show]:
+        """Where boards are shown: one below the other to people who type, in one place to those who watch."""
+        if self.people:
+            yield self.talk.say
+        else:
+            with self.talk.in_place() as show:
+                yield show
+
+    # --- what a person asks for ----------------------------------------------------------------------------------------
+
+    def _answer(self, side: str, board: Boards) -> int | str:
+        """The cell that a person chooses, or the command that has to be carried out by the game: undo, resign, quit or values."""
+        last = cell_text(self.rules.cells - 1, self.rules)
+
+        def understand(text: str) -> int | str:
+            word = SHORT.get(text.lower(), text.lower())
+            if word in COMMANDS:
+                return word
+            try:
+                is_number = text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= self.rules.cells
+                cell = int(text) - 1 if is_number else parse_cell(text, self.rules)
+            except ValueError:
+                commands = ", ".join(COMMANDS)
+                raise ValueError(f"{text[:40]!r} is no move: type a1 to {last}, or 1 to {self.rules.cells}, or {commands}") from None
+            if board[cell] != 0:
+                free = " ".join(cell_text(free, self.rules) for free in np.flatnonzero(board == 0).tolist())
+                raise ValueError(f"{cell_text(cell, self.rules)} is taken; free are {free}")
+            return cell
+
+        while True:
+            answer = self.talk.ask(f"{self._who(side)}, your move (such as {last} or {self.rules.cells}, ? for help):", understand)
+            if answer == "help":
+                self.talk.say("\n".join(f"  {word:<7} {sentence}" for word, sentence in COMMANDS.items()))
+            elif answer == "hint":
+                self.talk.say(self._hint(board))
+            elif answer == "values":
+                self.values = not self.values
+                self._solve(self.values)
+                return answer
+            else:
+                return answer
+
+    def _hint(self, board: Boards) -> str:
+        self._solve(True)
+        exact = self._truth(board)
+        if exact is None:
+            best = np.flatnonzero(make_player(HINT, self.rules).probs(board[None])[0]).tolist()
+            return f"Hint: {_any_of(best, self.rules)}, by a look two moves ahead; this board is too large to be solved."
+        best = [cell for cell, worth in enumerate(exact.moves) if worth == exact.position]
+        which = "every move" if len(best) == (board == 0).sum() else _any_of(best, self.rules)
+        return f"Hint: {which} {exact.position.text}."
+
+    def _take_back(self, cells: list[int]) -> None:
+        """Back to the last turn of a person."""
+        plies = 1 if len(self.people) == 2 else 2
+        if len(cells) < plies:
+            self.talk.say("There is no move of yours to take back yet.", "red")
+        else:
+            del cells[-plies:]
+
+    # --- what is known -------------------------------------------------------------------------------------------------
+
+    def _thinker(self, board: Boards) -> Seat:
+        """Who is asked what it thinks: who has the turn, or the other one if that is a person."""
+        side = SIDES[int((board != 0).sum()) % 2]
+        return self.seats[side if self.seats[side].mind is not None else _other(side)]
+
+    def _thoughts(self, board: Boards) -> Thoughts | None:
+        mind = self._thinker(board).mind
+        return None if mind is None else thoughts(mind, board, self.rules)
+
+    def _truth(self, board: Boards) -> Truth | None:
+        return truth(board, self.rules) if can_enumerate(self.rules) else None
+
+    def _solve(self, is_needed: bool) -> None:
+        """Solve the board where that takes time, and say so."""
+        if is_needed and self.rules.cells > LONG and can_enumerate(self.rules):
+            with self.talk.waiting(f"solving {self.rules}"):
+                truth(np.zeros(self.rules.cells, dtype=np.int8), self.rules)
+
+    # --- the end -------------------------------------------------------------------------------------------------------
+
+    def _finish(self, game: Game) -> None:
+        """Keep a game, and say how it ended, what decided it, and where it is."""
+        if game.ended == "illegal":
+            loser = _other(game.result)
+            self.talk.say(f"{self._who(loser)} marks {cell_text(game.moves[-1], self.rules)}, which is taken: an illegal move loses.")
+        self.talk.say(result_text(game), "bold")
+        try:
+            number = self.store.add(game)
+        except StoreError:
+            self.talk.say(f"the game could not be kept; as a line of text it is: {game.line()}")
+            raise
+        self._solve(True)
+        self.talk.say(judgement(game))
+        self.talk.say(f"kept as game {number}; to see it again: {replay_command(number, self.store)}", "dim")
+
+    def _who(self, side: str) -> str:
+        return who(self.seats[side].name, side)
+
+
+def seats_of(specs: Sequence[str], rules: Rules, talk: Talk) -> dict[str, Seat]:
+    """Who plays X and O; a word while the board is solved for them. ValueError for a player that is unknown or does not play there."""
+    with talk.waiting("getting the players ready"):
+        return {side: seat_of(spec, rules) for side, spec in zip(SIDES, specs, strict=True)}
+
+
+def who(name: str, side: str) -> str:
+    """A player with its side, such as "minimax (O)"; a person without a name is called by the side."""
+    return side if name == "human" else f"{name} ({side})"
+
+
+def versus(x_name: str, o_name: str) -> Text:
+    """Who plays whom."""
+    return Text().append(who(x_name, "X"), STYLES["X"]).append(" against ").append(who(o_name, "O"), STYLES["O"])
+
+
+def result_text(game: Game) -> str:
+    """How a game ended, in a sentence."""
+    if game.result == "draw":
+        return "A draw." if game.ended == "full" else "A draw: nobody could win any more."
+    winner, loser = who((game.x if game.result == "X" else game.o).name, game.result), _other(game.result)
+    if game.ended == "resigned":
+        return f"{who((game.x if loser == 'X' else game.o).name, loser)} resigns: {winner} wins."
+    return f"{winner} wins."
+
+
+def judgement(game: Game) -> str:
+    """What decided a game, in a sentence."""
+    if not can_enumerate(game.rules):
+        return f"{game.rules} is too large to be judged exactly."
+    text = turning_point(game)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def replay_command(number: int, store: Store) -> str:
+    """The command that shows a game again."""
+    return shlex.join(["python", "play.py", "--replay", str(number), *home.options(store.path)])
+
+
+def is_over(board: Boards, rules: Rules) -> bool:
+    """Whether a board has a line or no free cell."""
+    return bool(rules.winning_cells(board)) or bool(board.all())
+
+
+def _other(side: str) -> str:
+    return SIDES[side == "X"]
+
+
+def _any_of(cells: Sequence[int], rules: Rules) -> str:
+    names = [cell_text(cell, rules) for cell in cells]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

@@ -1,0 +1,70 @@
+"""Single keys of a terminal, read without Enter."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TextIO
+
+ESCAPES = {"[D": "left", "[C": "right", "[A": "up", "[B": "down", "[H": "home", "[F": "end", "OD": "left", "OC": "right", "OH": "home", "OF": "end"}
+ESCAPES |= {"[1~": "home", "[4~": "end"}
+WINDOWS = {"K": "left", "M": "right", "H": "up", "P": "down", "G": "home", "O": "end"}  # what follows \0 or \xe0 there
+END_OF_INPUT = "\x04"  # Ctrl-D, which a terminal hands over as a key
+
+
+class Keys:
+    """The keys of a terminal, as a context that leaves the terminal as it was."""
+
+    def __init__(self, source: TextIO):
+        self.source, self.waiting = source, ""
+
+    def __enter__(self) -> Keys:
+        if sys.platform != "win32":
+            import termios
+            import tty
+
+            self.settings = termios.tcgetattr(self.source)
+            tty.setcbreak(self.source, termios.TCSANOW)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if sys.platform != "win32":
+            import termios
+
+            termios.tcsetattr(self.source, termios.TCSANOW, self.settings)
+
+    def read(self, seconds: float | None) -> str:
+        """The next key: a character, or "left", "right", "home", "end"; "" after `seconds` without one. EOFError at the end of the input."""
+        key = self._windows_key(seconds) if sys.platform == "win32" else self._key(seconds)
+        if key == END_OF_INPUT:
+            raise EOFError
+        return key
+
+    def _key(self, seconds: float | None) -> str:
+        import select
+
+        if not self.waiting:
+            if not select.select([self.source], [], [], seconds)[0]:
+                return ""
+            data = os.read(self.source.fileno(), 64)
+            if not data:
+                raise EOFError
+            self.waiting = data.decode(errors="replace")
+        if self.waiting[0] != "\x1b":
+            key, self.waiting = self.waiting[0], self.waiting[1:]
+            return key
+        code = next((code for code in ESCAPES if self.waiting[1:].startswith(code)), None)
+        self.waiting = "" if code is None else self.waiting[1 + len(code) :]
+        return "escape" if code is None else ESCAPES[code]
+
+    def _windows_key(self, seconds: float | None) -> str:
+        import msvcrt
+
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while not msvcrt.kbhit():  # type: ignore[attr-defined,unused-ignore]
+            if deadline is not None and time.monotonic() >= deadline:
+                return ""
+            time.sleep(0.02)
+        key: str = msvcrt.getwch()  # type: ignore[attr-defined,unused-ignore]
+        return WINDOWS.get(msvcrt.getwch(), "escape") if key in ("\0", "\xe0") else key  # type: ignore[attr-defined,unused-ignore]

@@ -1,0 +1,116 @@
+"""The board on a terminal: coordinates, marks, numbers to type, and what each free cell is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from tictactoe_env.analysis import EXPECTED, OWN, Thoughts, Truth
+from tictactoe_env.notation import MARKS, cell_text
+from tictactoe_env.rules import Boards, Rules
+
+STYLES = {"X": "bold color(39)", "O": "bold color(208)"}
+WORTH_STYLES = {1: "green", 0: "yellow", -1: "red"}
+KINDS = {OWN: "its belief in each move", EXPECTED: "wins minus losses against random moves, exact", "": "how probable each move is"}
+WORTH_WORDS = {1: "win", -1: "lose"}
+EDGES = {False: (tuple("┌┬┐"), tuple("├┼┤"), tuple("└┴┘"), "─", "│"), True: (tuple("+++"), tuple("+++"), tuple("+++"), "-", "|")}
+
+
+class Line(NamedTuple):
+    """A text of a cell, with its style."""
+
+    text: str
+    style: str = ""
+
+
+def picture(board: Boards, rules: Rules, console: Console, last: int | None = None, about: Sequence[Sequence[Line]] | None = None) -> Text:
+    """The board as text: the last move in brackets, stars beside the marks of a complete line, free cells by their numbers.
+
+              a     b     c
+           ┌─────┬─────┬─────┐
+         1 │  1  │  O  │ [X] │
+
+    about: for each cell what stands below the number of a free one. On a narrow console the cells are narrow too.
+    """
+    won = set(rules.winning_cells(board))
+    cells = [_cell(cell, int(board[cell]), last, won, about) for cell in range(rules.cells)]
+    height = max(map(len, cells))
+    margin = len(str(rules.rows)) + 1
+    longest = max(3, *(len(line.text) for cell in cells for line in cell))
+    width = longest + 2 if margin + 2 + (longest + 3) * rules.cols <= console.width else longest
+    top, middle, bottom, across, down = EDGES[console.options.ascii_only]
+    column_names = "".join(f" {cell_text(col, rules)[:-1]:^{width}}" for col in range(rules.cols))
+    found = Text().append(f"{' ' * margin} {column_names}".rstrip() + "\n", "dim")
+    for row in range(rules.rows):
+        found.append(_edge(middle if row else top, across, width, margin, rules.cols), "dim")
+        for part in range(height):
+            is_middle = part == height // 2
+            found.append(f"{row + 1 if is_middle else '':>{margin}} ", "dim").append(down, "dim")
+            for cell in cells[row * rules.cols : (row + 1) * rules.cols]:
+                line = _part(cell, part, height)
+                found.append(f"{line.text:^{width}}", line.style).append(down, "dim")
+            found.append("\n")
+    return found.append(_edge(bottom, across, width, margin, rules.cols).rstrip("\n"), "dim")
+
+
+def _cell(cell: int, mark: int, last: int | None, won: set[int], about: Sequence[Sequence[Line]] | None) -> list[Line]:
+    """What stands in a cell, from the top."""
+    if not mark:
+        return [Line(str(cell + 1), "dim"), *(about[cell] if about is not None else ())]
+    text = MARKS[mark]
+    return [Line(f"[{text}]" if cell == last else f"*{text}*" if cell in won else text, STYLES[text] + (" reverse" if cell in won else ""))]
+
+
+def _part(cell: Sequence[Line], part: int, height: int) -> Line:
+    """The line of a cell at a height; a cell with fewer lines has them in its middle."""
+    at = part - (height - len(cell) + 1) // 2 if len(cell) == 1 else part
+    return cell[at] if 0 <= at < len(cell) else Line("")
+
+
+def _edge(corners: tuple[str, ...], across: str, width: int, margin: int, cols: int) -> str:
+    left, cross, right = corners
+    return " " * (margin + 1) + left + cross.join([across * width] * cols) + right + "\n"
+
+
+def values_on_cells(rules: Rules, thoughts: Thoughts | None, truth: Truth | None) -> list[list[Line]]:
+    """What stands on each cell when values are shown: what a player thinks, and below it what is true."""
+    found: list[list[Line]] = [[] for _ in range(rules.cells)]
+    for cell in range(rules.cells):
+        prob = None if thoughts is None else thoughts.probs[cell]
+        value = None if thoughts is None or thoughts.values is None else thoughts.values[cell]
+        if prob is not None:
+            found[cell].append(Line(f"{100 * prob:.0f} %" if value is None else number(value)))
+        worth = truth.moves[cell] if truth is not None else None
+        if worth is not None:
+            found[cell].append(Line("draw" if worth.value == 0 else f"{WORTH_WORDS[worth.value]} {worth.plies}", WORTH_STYLES[worth.value]))
+    return found
+
+
+def number(value: float) -> str:
+    """A value with its sign, such as "+0.93"; three digits from 100 on."""
+    return f"{value + 0.0:+.2f}" if abs(value) < 100 else f"{value:+.3g}"
+
+
+def legend(name: str, thoughts: Thoughts | None, truth: Truth | None, rules: Rules) -> str:
+    """What the numbers on the cells are."""
+    lines = []
+    if thoughts is not None:
+        lines.append(f"numbers: {KINDS[thoughts.kind]}; {name} would play {_choices(thoughts, rules)}")
+    if truth is not None:
+        lines.append("words: the truth; win 3 is a win by the third move from now")
+    return "\n".join(lines)
+
+
+def _choices(thoughts: Thoughts, rules: Rules) -> str:
+    """The most probable moves of a player with their probabilities, four at most."""
+    probs = np.array([0.0 if prob is None else prob for prob in thoughts.probs])
+    order = [int(cell) for cell in np.argsort(-probs, kind="stable") if probs[cell] > 0]
+    if len(order) == 1 and not thoughts.illegal:
+        return cell_text(order[0], rules)
+    parts = [f"{cell_text(cell, rules)} {100 * probs[cell]:.0f} %" for cell in order[:4]]
+    parts += ["..."] * (len(order) > 4) + [f"a taken cell {100 * thoughts.illegal:.0f} %"] * (thoughts.illegal > 0)
+    return ", ".join(parts)

@@ -1,0 +1,139 @@
+"""Old games: the list of them, and one of them move by move, with the verdict on every move."""
+
+from __future__ import annotations
+
+import shlex
+import time
+
+from rich.console import Console
+from rich.table import Table as Columns
+from rich.text import Text
+
+from agents.show import print_whole
+from terminal import home
+from terminal.game import judgement, result_text, versus
+from terminal.keys import Keys
+from terminal.picture import STYLES, legend, picture, values_on_cells
+from terminal.talk import Talk
+from tictactoe_env.analysis import Verdict, truth, verdicts
+from tictactoe_env.games import Game, Store
+from tictactoe_env.notation import SIDES, cell_text
+from tictactoe_env.positions import can_enumerate
+
+DELAY = 1.0  # seconds a move, as long as nothing else is asked for
+FASTEST, SLOWEST = 0.05, 10.0
+KEYS = "left/right: back/on, home/end, space: play, +/-: speed, v: values, q: quit"
+ALSO = {"n": "right", "b": "left", "\n": "right", "\r": "right", "Q": "q", "escape": "q", "=": "+"}
+ENDED = {"resigned": ", resigned", "illegal": ", illegal move"}
+
+
+class Replay:
+    """A game that is looked at, after `at` of its moves.
+
+    judged: the verdicts, None on boards that are too large. values: whether the free cells show what they are worth.
+    """
+
+    def __init__(self, game: Game):
+        self.game, self.at, self.values = game, 0, False
+        self.judged: list[Verdict] | None = verdicts(game) if can_enumerate(game.rules) else None
+        self.boards = game.boards
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether there is no further move."""
+        return self.at >= len(self.game.moves)
+
+    def go(self, key: str) -> None:
+        """Go where a key says."""
+        places = {"left": self.at - 1, "right": self.at + 1, "home": 0, "end": len(self.game.moves)}
+        self.at = max(0, min(len(self.game.moves), places.get(key, self.at)))
+        self.values ^= key == "v"
+
+    def picture(self, console: Console) -> Text:
+        """The board after these moves, with the last move and the verdict on it."""
+        game, board = self.game, self.boards[min(self.at, len(self.boards) - 1)]
+        moves = min(self.at, len(self.boards) - 1)
+        exact = truth(board, game.rules) if self.values and self.judged is not None and not self.is_at_end else None
+        about = None if exact is None else values_on_cells(game.rules, None, exact)
+        found = self.heading().append("\n")
+        found.append(picture(board, game.rules, console, game.moves[moves - 1] if moves else None, about))
+        found.append("\n").append(self.sentence())
+        if exact is not None:
+            found.append("\n" + legend("", None, exact, game.rules), "dim")
+        if self.is_at_end:
+            found.append(f"\n{result_text(game)}", "bold").append(f"\n{judgement(game)}")
+        return found
+
+    def heading(self) -> Text:
+        """Which game it is and who played."""
+        game = self.game
+        return Text(f"game {game.id}, " if game.id else "").append(f"{game.time[:10]}, {game.rules}: ").append(versus(game.x.name, game.o.name))
+
+    def sentence(self) -> Text:
+        """The last move and the verdict on it."""
+        if self.at == 0:
+            return Text(f"before the first of {len(self.game.moves)} moves")
+        side, cell = SIDES[(self.at - 1) % 2], cell_text(self.game.moves[self.at - 1], self.game.rules)
+        found = Text(f"move {self.at} of {len(self.game.moves)}: ").append(f"{side} {cell}", STYLES[side])
+        if self.judged is None:
+            return found
+        verdict = self.judged[self.at - 1]
+        found.append(": ").append(verdict.text, "red" if not verdict.optimal else "green" if verdict.after.value > 0 else "")
+        return found.append("   (this decided the game)" if verdict.threw_away else "", "bold")
+
+
+def watch(game: Game, talk: Talk, delay: float | None = None) -> None:
+    """Show a game move by move: by keys on a terminal, and by itself if `delay`, seconds a move, is given; else all of it."""
+    with talk.waiting("judging every move"):
+        replay = Replay(game)
+    if talk.console.is_terminal and talk.source.isatty():
+        _watch_by_keys(replay, talk, delay)
+        return
+    while True:
+        talk.say(replay.picture(talk.console))
+        if replay.is_at_end:
+            return
+        time.sleep(delay or 0.0)
+        replay.go("right")
+
+
+def _watch_by_keys(replay: Replay, talk: Talk, delay: float | None) -> None:
+    runs, delay = delay is not None, max(FASTEST, DELAY if delay is None else delay)
+    with Keys(talk.source) as keys, talk.in_place() as show:
+        while True:
+            runs = runs and not replay.is_at_end
+            state = f"plays, {delay:.2g} s a move" if runs else "stands"
+            show(replay.picture(talk.console).append(f"\n\n{state}\n{KEYS}", "dim"))
+            key = keys.read(delay if runs else None)
+            key = ALSO.get(key, key)
+            if key == "q":
+                return
+            if key == " ":
+                runs = not runs
+                if runs and replay.is_at_end:
+                    replay.at = 0
+            elif key in ("+", "-"):
+                delay = min(SLOWEST, max(FASTEST, delay / 1.5 if key == "+" else delay * 1.5))
+            else:
+                runs = runs and key in ("", "v")
+                replay.go(key or "right")
+
+
+def print_list(store: Store, talk: Talk, limit: int, player: str | None = None, result: str | None = None) -> None:
+    """The newest games of a store as a table; training games are left out."""
+    games = store.list(limit, player=player, result=result)
+    if not games:
+        talk.say(f"no game yet in {store.path}" if player is None and result is None else f"no such game in {store.path}")
+        return
+    table = Columns()
+    for heading in ("game", "time (UTC)", "X", "O", "board", "result", "moves"):
+        table.add_column(heading, justify="right" if heading == "game" else "left", overflow="fold")
+    for game in games:
+        won = "draw" if game.result == "draw" else f"{game.result} won{ENDED.get(game.ended, '')}"
+        when = game.time[:16].replace("T", " ")
+        table.add_row(str(game.id), when, Text(game.x.name), Text(game.o.name), str(game.rules), won, game.text)
+    print_whole(table, talk.console)
+    count = store.count(player=player, result=result)
+    if count > len(games):
+        talk.say(f"{len(games)} of {count:,} games; more by --list {count}")
+    talk.say(f"to see one again: {shlex.join(['python', 'play.py', '--replay', str(games[0].id), *home.options(store.path)])}", "dim")

@@ -1,0 +1,104 @@
+"""What is said to a person and asked of one: plain text, asked again until it is understood."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO, TypeVar
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+Answer = TypeVar("Answer")
+Show = Callable[[RenderableType], None]
+
+
+class Talk:
+    """A console to write to and a stream of lines to read from (`sys.stdin` by default)."""
+
+    def __init__(self, console: Console, source: TextIO | None = None):
+        self.console, self.source = console, sys.stdin if source is None else source
+        self.is_heard = not self.source.isatty()  # a terminal shows what is typed; what comes from elsewhere is written down here
+
+    def say(self, text: RenderableType = "", style: str | None = None) -> None:
+        """Print a text as it is, or a picture; where the output is no terminal a line stays a line."""
+        if isinstance(text, str):
+            text = Text(text, style or "")
+        self.console.print(text, highlight=False, soft_wrap=not self.console.is_terminal)
+
+    def ask(self, question: str, understand: Callable[[str], Answer]) -> Answer:
+        """What `understand` makes of the answer; where it raises ValueError that is said, and asked again. EOFError at the end of the input."""
+        while True:
+            self.console.print(Text(f"{question} ", "bold"), end="", soft_wrap=True)
+            self.console.file.flush()
+            line = self.source.readline()
+            if self.is_heard or not line:
+                self.say("".join(letter for letter in line if letter.isprintable()))
+            if not line:
+                raise EOFError
+            try:
+                return understand(line.strip())
+            except ValueError as error:
+                self.say(str(error), "red")
+
+    @contextmanager
+    def in_place(self) -> Iterator[Show]:
+        """A function that shows one picture in the place of the last one; one below the other where the output is no terminal."""
+        if not self.console.is_terminal:
+            yield self.say
+            return
+        with Live(console=self.console, auto_refresh=False) as live:
+            yield lambda picture: live.update(picture, refresh=True)
+
+    @contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        """Says what is being done while it lasts."""
+        if not self.console.is_terminal:
+            yield
+            return
+        with self.console.status(text):
+            yield
+
+
+def one_of(*known: str, default: str | None = None) -> Callable[[str], str]:
+    """Understands one of these words, or nothing at all as the default."""
+
+    def understand(text: str) -> str:
+        word = next((word for word in known if word.lower() == text.lower()), default if not text else None)
+        if word is None:
+            raise ValueError(f"please answer {', '.join(known[:-1])} or {known[-1]}, got {text!r:.60}")
+        return word
+
+    return understand
+
+
+def number(low: int, high: int | None = None, default: int | None = None) -> Callable[[str], int]:
+    """Understands a whole number from `low` to `high`, or nothing at all as the default."""
+
+    def understand(text: str) -> int:
+        if not text and default is not None:
+            return default
+        is_number = text.isascii() and text.isdigit() and len(text) <= 18
+        if not is_number or int(text) < low or (high is not None and int(text) > high):
+            wanted = f"a whole number of at least {low}" if high is None else f"{low} to {high}" if high > low else str(low)
+            raise ValueError(f"please answer {wanted}, got {text!r:.60}")
+        return int(text)
+
+    return understand
+
+
+def seconds(default: float) -> Callable[[str], float]:
+    """Understands a time of at most an hour, or nothing at all as the default."""
+
+    def understand(text: str) -> float:
+        try:
+            found = float(text) if text else default
+        except ValueError:
+            found = -1.0
+        if not 0 <= found <= 3600:
+            raise ValueError(f"please answer seconds from 0 to 3600, such as 0.5, got {text!r:.60}")
+        return found
+
+    return understand

@@ -1,0 +1,301 @@
+"""The command line `play.py`, as a process: piped, at a pseudo-terminal, interrupted."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+import types
+
+import pytest
+from small_runs import ROOT, environment
+
+import play
+from tictactoe_env.games import Game, Store
+
+pty = pytest.importorskip("pty", reason="a pseudo-terminal is needed")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "games.db"
+
+
+def piped(answers, *arguments, **keywords):
+    """The finished process of play.py with these lines as its input."""
+    command = [sys.executable, "play.py", *map(str, arguments)]
+    return subprocess.run(command, input=answers, capture_output=True, text=True, cwd=ROOT, env=environment(), timeout=60, **keywords)
+
+
+class AtTerminal:
+    """play.py at a pseudo-terminal of 80x30, as a context: type keys, wait for words."""
+
+    def __init__(self, *arguments):
+        self.arguments, self.text = list(map(str, arguments)), ""
+
+    def __enter__(self):
+        self.ours, theirs = pty.openpty()
+        settings = environment() | {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "30"}
+        command = [sys.executable, "play.py", *self.arguments]
+        self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT, env=settings, start_new_session=True)
+        os.close(theirs)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.ours)
+
+    def type(self, keys):
+        os.write(self.ours, keys.encode())
+
+    def wait_for(self, *words):
+        """What is shown until each of these words was, since the last call."""
+        until, start = time.monotonic() + 30, len(self.text)
+        while not all(word in self.text[start:] for word in words):
+            if not select.select([self.ours], [], [], max(0, until - time.monotonic()))[0]:
+                raise AssertionError(f"{words} did not come: {self.text[start:]!r}")
+            assert self._read(), f"it ended before {words} came: {self.text!r}"
+        return self.text[start:]
+
+    def _read(self):
+        """Take in what is there; False at the end."""
+        try:
+            data = os.read(self.ours, 65536)
+        except OSError:  # how Linux tells that the other end is closed
+            data = b""
+        self.text += data.decode(errors="replace")
+        return bool(data)
+
+    def code(self):
+        """The exit code, after all that it says at its end."""
+        while self._read():
+            pass
+        return self.process.wait(timeout=30)
+
+
+# --- piped -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_piped_game_has_no_colours_and_is_kept(path):
+    done = piped("b2\na1\nc3\nb1\na3\nc1\n", "--x", "human:Ann", "--values", "--store", path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    assert "O wins." in done.stdout
+    with Store(path) as store:
+        assert store.get(1).x.name == "Ann"
+
+
+@pytest.mark.parametrize("arguments", [(), ("--x", "human", "--o", "minimax"), ("--x", "human", "--o", "human")], ids=["menu", "player", "people"])
+def test_the_end_of_the_input_leaves_cleanly(path, arguments):
+    done = piped("", *arguments, "--store", path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("\nend of input\n")
+    assert len(done.stdout) < 2_000
+
+
+def test_old_games_are_listed_and_shown_without_colours(path):
+    with Store(path) as store:
+        store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2 x=human:Ann"))
+    listed, shown = piped("", "--list", "--store", path), piped("", "--replay", "1", "--store", path)
+    assert "b2 b1 a1 c3 a3 c1 a2" in listed.stdout
+    assert "O threw it away with move 2, b1: it gives away the draw and loses in 6." in shown.stdout
+    assert "\x1b" not in listed.stdout + shown.stdout
+    assert (listed.stderr, shown.stderr) == ("", "")
+
+
+def test_what_is_no_text_is_asked_for_again(path):
+    command = [sys.executable, "play.py", "--x", "human", "--store", str(path)]
+    done = subprocess.run(command, input=b"\xff\xfe\nquit\n", capture_output=True, cwd=ROOT, env=environment(), timeout=60)
+    assert done.returncode == 0
+    assert b"is no move" in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(path):
+    command = f"{sys.executable} play.py --x random --o random --games 50 --store {path} | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, env=environment(), timeout=60)
+    assert done.stderr == ""
+
+
+def test_torch_is_not_imported(path):
+    program = (
+        "import sys, play\n"
+        f"code = play.main(['--x', 'minimax', '--o', 'mcts-playouts=5', '--store', {str(path)!r}])\n"
+        "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'tensorboard', 'starlette'} & {name.split('.')[0] for name in sys.modules}\n"
+        "print(code, sorted(heavy))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, env=environment(), timeout=60, check=True)
+    assert done.stdout.endswith("0 []\n")
+
+
+# --- at a terminal ---------------------------------------------------------------------------------------------------
+
+
+def test_a_game_at_a_terminal_has_colours(path):
+    with AtTerminal("--x", "human", "--o", "minimax-first", "--store", path) as terminal:
+        terminal.wait_for("your move")
+        terminal.type("b2\n")
+        assert "\x1b[" in terminal.wait_for("plays a1", "your move")
+        terminal.type("resign\n")
+        terminal.wait_for("X resigns", "kept as game 1")
+        assert terminal.code() == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [("", "1 to 6:"), ("--o minimax", "your move"), ("--x random --o random --delay 9", "└"), ("--replay 1", "q: quit")],
+)
+def test_ctrl_c_leaves_cleanly(path, arguments, word):
+    with Store(path) as store:
+        store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
+    with AtTerminal(*arguments.split(), "--store", path) as terminal:
+        terminal.wait_for(word)
+        os.killpg(terminal.process.pid, signal.SIGINT)
+        terminal.wait_for("left; a game that was not finished is not kept")
+        assert "Traceback" not in terminal.text
+        assert terminal.code() == 130
+
+
+def test_ctrl_d_leaves_cleanly(path):
+    with AtTerminal("--store", path) as terminal:
+        terminal.wait_for("1 to 6:")
+        terminal.type("\x04")
+        terminal.wait_for("end of input")
+        assert terminal.code() == 0
+
+
+def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(path):
+    with Store(path) as store:
+        store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
+    with AtTerminal("--replay", "1", "--store", path) as terminal:
+        terminal.wait_for("before the first of 7 moves", "stands", "q: quit")
+        terminal.type("\x1b[C")
+        terminal.wait_for("move 1 of 7", "keeps the draw")
+        terminal.type("n")
+        terminal.wait_for("move 2 of 7", "this decided the game")
+        terminal.type("\x1b[D")
+        terminal.wait_for("move 1 of 7")
+        terminal.type("v")
+        terminal.wait_for("draw", "words: the truth")
+        terminal.type("\x1b[F")
+        terminal.wait_for("move 7 of 7", "wins at once")
+        terminal.type("\x1bOH")
+        terminal.wait_for("before the first")
+        terminal.type("++++++++ ")
+        terminal.wait_for("plays, 0.05 s a move", "move 7 of 7", "stands")
+        terminal.type("q")
+        assert terminal.code() == 0
+    assert terminal.text.rstrip().endswith("\x1b[?25h")  # the cursor is back
+
+
+def test_a_replay_with_a_delay_runs_by_itself(path):
+    with Store(path) as store:
+        store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
+    with AtTerminal("--replay", "1", "--delay", "0.05", "--store", path) as terminal:
+        terminal.wait_for("move 3 of 7", "move 7 of 7")
+        terminal.type("\x04")
+        terminal.wait_for("end of input")
+        assert terminal.code() == 0
+
+
+def test_a_battle_is_shown_in_one_place(path):
+    with AtTerminal("--x", "minimax", "--o", "random", "--games", "2", "--store", path, "--seed", "1") as terminal:
+        terminal.wait_for("2 games: ")
+        assert re.search(r"\x1b\[\d*A", terminal.text)  # the cursor goes up
+        assert terminal.code() == 0
+
+
+# --- arguments -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("--lsit", "did you mean '--list'?"),
+        ("--board 4", "rows and columns such as 4x4, got '4'"),
+        ("--games 0 --x random", "at least 1, got '0'"),
+        ("--games x", "whole number"),
+        ("--delay -1", "seconds from 0 to 3600"),
+        ("--delay nan", "seconds from 0 to 3600"),
+        ("--seed -1", "at least 0"),
+        ("--replay 0", "at least 1"),
+        ("--result Z", "invalid choice"),
+        ("again", "unexpected argument 'again'"),
+    ],
+)
+def test_bad_arguments_are_refused_in_a_line(capsys, arguments, words):
+    with pytest.raises(SystemExit) as left:
+        play.main(arguments.split())
+    assert left.value.code == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("--o minmax", "did you mean 'minimax'?"),
+        ("--board 9x9", "needs 90 bits"),
+        ("--k 4", "k must be at most"),
+        ("--list --x random", "leave --x out"),
+        ("--replay 3 --list", "leave --replay out"),
+        ("--replay 3 --values", "leave --values out"),
+        ("--player Ann", "give it too"),
+        ("--games 3", "--games needs players"),
+        ("--replay 3", "there is no store at"),
+        ("--x minimax --o random --board 5x5 --k 4", "too many to enumerate"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(capsys, path, arguments, words):
+    assert play.main([*arguments.split(), "--store", str(path)]) == 1
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+
+
+def test_a_file_that_is_no_store_is_left_as_it_is(capsys, path):
+    path.write_text("my letters\n" * 50)
+    assert play.main(["--x", "random", "--o", "random", "--store", str(path)]) == 1
+    assert "is no store of games" in capsys.readouterr().err
+    assert path.read_text() == "my letters\n" * 50
+
+
+def test_an_unknown_game_is_named_with_what_there_is(capsys, path):
+    with Store(path) as store:
+        store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
+    assert play.main(["--replay", "17", "--store", str(path)]) == 1
+    assert "unknown game 17" in capsys.readouterr().err
+
+
+def test_help_names_players_and_options(capsys):
+    with pytest.raises(SystemExit) as left:
+        play.main(["--help"])
+    assert left.value.code == 0
+    assert "minimax-slip=0.1" in capsys.readouterr().out
+
+
+def test_the_web_page_is_given_everything_else_and_the_same_store(monkeypatch):
+    from terminal import home
+
+    given = []
+    monkeypatch.setitem(sys.modules, "web", types.ModuleType("web"))
+    monkeypatch.setitem(sys.modules, "web.server", types.SimpleNamespace(main=lambda arguments: given.append(arguments) or 7))
+    assert play.main(["--web", "--port", "0"]) == 7
+    assert play.main(["--port", "0", "--web", "--store=x.db"]) == 7
+    assert given == [["--port", "0", "--store", str(home.default_store())], ["--port", "0", "--store=x.db"]]
+
+
+def test_games_are_kept_in_the_folder_of_the_user_if_nothing_else_is_said(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert play.main(["--x", "minimax-first", "--o", "minimax-first"]) == 0
+    assert (tmp_path / "tictactoe-env" / "games.db").exists() or sys.platform != "linux"
+    assert "to see it again: python play.py --replay 1\n" in capsys.readouterr().out
+
+
+def test_a_package_that_is_missing_is_named_with_the_command_that_brings_it(monkeypatch, capsys, path):
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert play.main(["--list", "--store", str(path)]) == 1
+    assert 'pip install -e ".[play]"' in capsys.readouterr().err
