@@ -146,7 +146,7 @@ def test_every_move_is_judged_by_the_position_before_it():
         ("X", "keeps the draw"),
         ("O", "gives away the draw and loses in 6"),
         ("X", "wins in 5"),
-        ("O", "is lost as every move here"),
+        ("O", "is lost anyway"),
         ("X", "gives away the win and only draws"),
         ("O", "keeps the draw"),
         ("X", "keeps the draw"),
@@ -159,7 +159,7 @@ def test_every_move_is_judged_by_the_position_before_it():
 
 def test_longer_ways_are_told():
     texts = [verdict.text for verdict in verdicts(game("a1 b1 b2 c1 c3"))]
-    assert texts[3] == "is lost as every move here, and loses in 2 instead of 4"
+    assert texts[3] == "is lost anyway, and loses in 2 instead of 4"
     assert texts[4] == "wins at once"
 
 

@@ -10,6 +10,7 @@ import pytest
 from players import CellPlayer, FixedPlayer
 from rich.console import Console
 
+from agents import battle
 from terminal.game import COMMANDS, Table, seats_of
 from terminal.menu import Menu
 from terminal.picture import number as number_text
@@ -22,7 +23,7 @@ from tictactoe_env.certificate import certify, load_policy, perfect_table, write
 from tictactoe_env.games import Game, Player, Store, StoreError
 from tictactoe_env.match import move_values
 from tictactoe_env.notation import parse_board
-from tictactoe_env.policy import RandomPolicy, sample
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 
 
@@ -326,13 +327,10 @@ def test_the_same_seed_plays_the_same_games(store):
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3), Rules(5, 5, 4)], ids=str)
-def test_players_move_by_their_probabilities_drawn_with_the_seed(store, rules):
-    talk, seats = talking(), {side: Seat(Player("agent", side), policy) for side, policy in (("X", RandomPolicy()), ("O", FixedPlayer(1)))}
-    game = Table(seats, rules, talk, store).play(seed=9)
-    rng, board = np.random.default_rng(9), np.zeros(rules.cells, dtype=np.int8)
-    for ply, cell in enumerate(game.moves):
-        assert cell == sample((RandomPolicy(), FixedPlayer(1))[ply % 2].probs(board[None]), rng)[0]
-        board[cell] = 1 - 2 * (ply % 2)
+def test_a_game_is_that_of_a_battle_with_the_same_seed(store, rules):
+    policies = (RandomPolicy(), FixedPlayer(1))
+    seats = {side: Seat(Player("agent", side), policy) for side, policy in zip("XO", policies, strict=True)}
+    assert list(Table(seats, rules, talking(), store).play(seed=9).moves) == battle.play(*policies, rules, seed=9)
 
 
 def test_a_trie_says_when_it_has_never_met_a_position(store, trie):

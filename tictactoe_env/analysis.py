@@ -241,4 +241,4 @@ def _text(before: Worth, after: Worth, game: Game, ply: int) -> str:
         return "keeps the draw"
     if after.value > 0:
         return after.text if after.plies == before.plies else f"keeps the win, in {after.plies} instead of {before.plies}"
-    return "is lost as every move here" + (f", and loses in {after.plies} instead of {before.plies}" if after.plies < before.plies else "")
+    return "is lost anyway" + (f", and loses in {after.plies} instead of {before.plies}" if after.plies < before.plies else "")
