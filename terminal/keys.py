@@ -10,6 +10,8 @@ from typing import TextIO
 ESCAPES = {"[D": "left", "[C": "right", "[A": "up", "[B": "down", "[H": "home", "[F": "end", "OD": "left", "OC": "right", "OH": "home", "OF": "end"}
 ESCAPES |= {"[1~": "home", "[4~": "end"}
 WINDOWS = {"K": "left", "M": "right", "H": "up", "P": "down", "G": "home", "O": "end"}  # what follows \0 or \xe0 there
+PARTS = {"\x1b"} | {"\x1b" + code[:end] for code in ESCAPES for end in range(1, len(code))}
+PAUSE = 0.1  # seconds within which the rest of a key comes, over a slow line too
 END_OF_INPUT = "\x04"  # Ctrl-D, which a terminal hands over as a key
 
 
@@ -42,21 +44,28 @@ class Keys:
         return key
 
     def _key(self, seconds: float | None) -> str:
-        import select
-
-        if not self.waiting:
-            if not select.select([self.source], [], [], seconds)[0]:
-                return ""
-            data = os.read(self.source.fileno(), 64)
-            if not data:
-                raise EOFError
-            self.waiting = data.decode(errors="replace")
+        if not self.waiting and not self._more(seconds):
+            return ""
+        while self.waiting in PARTS and self._more(PAUSE):
+            pass
         if self.waiting[0] != "\x1b":
             key, self.waiting = self.waiting[0], self.waiting[1:]
             return key
         code = next((code for code in ESCAPES if self.waiting[1:].startswith(code)), None)
         self.waiting = "" if code is None else self.waiting[1 + len(code) :]
         return "escape" if code is None else ESCAPES[code]
+
+    def _more(self, seconds: float | None) -> bool:
+        """Whether something came within `seconds`. EOFError at the end of the input."""
+        import select
+
+        if not select.select([self.source], [], [], seconds)[0]:
+            return False
+        data = os.read(self.source.fileno(), 64)
+        if not data:
+            raise EOFError
+        self.waiting += data.decode(errors="replace")
+        return True
 
     def _windows_key(self, seconds: float | None) -> str:
         import msvcrt

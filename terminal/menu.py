@@ -13,6 +13,7 @@ from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
 from tictactoe_env.games import Store, UnknownGameError
 from tictactoe_env.notation import SIDES
+from tictactoe_env.positions import can_enumerate
 from tictactoe_env.rules import Rules
 
 CHOICES = ("two players", "against perfect play", "against a learned agent", "watch two agents", "replays", "quit")
@@ -43,10 +44,9 @@ class Menu:
         self._play(PERSON, PERSON)
 
     def _perfect(self) -> None:
-        perfect = PERFECT if any(entry.id == PERFECT and entry.plays(self.rules) for entry in Gallery().entries()) else PERFECT_BEYOND
-        if perfect != PERFECT:
-            self.talk.say(f"{self.rules} is too large to be solved: the strongest opponent here is a search of two seconds a move, {perfect}.")
-        self._against(perfect)
+        if not can_enumerate(self.rules):
+            self.talk.say(f"{self.rules} is too large to be solved: the strongest opponent here is a search of two seconds a move, {PERFECT_BEYOND}.")
+        self._against(PERFECT if can_enumerate(self.rules) else PERFECT_BEYOND)
 
     def _learned(self) -> None:
         entries = Gallery().entries()

@@ -111,6 +111,8 @@ def _choices(thoughts: Thoughts, rules: Rules) -> str:
     order = [int(cell) for cell in np.argsort(-probs, kind="stable") if probs[cell] > 0]
     if len(order) == 1 and not thoughts.illegal:
         return cell_text(order[0], rules)
+    if len(order) > 4 and np.ptp(probs[order]) < 1e-9:
+        return f"one of {len(order)} moves" + (f", or a taken cell {100 * thoughts.illegal:.0f} %" if thoughts.illegal else "")
     parts = [f"{cell_text(cell, rules)} {100 * probs[cell]:.0f} %" for cell in order[:4]]
     parts += ["..."] * (len(order) > 4) + [f"a taken cell {100 * thoughts.illegal:.0f} %"] * (thoughts.illegal > 0)
     return ", ".join(parts)

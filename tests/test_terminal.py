@@ -4,6 +4,9 @@ import importlib
 import io
 import os
 import shutil
+import sys
+import threading
+import types
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from rich.console import Console
 
 from agents import battle
 from terminal.game import COMMANDS, Table, seats_of
+from terminal.keys import Keys
 from terminal.menu import Menu
 from terminal.picture import number as number_text
 from terminal.picture import picture
@@ -339,6 +343,53 @@ def test_a_trie_says_when_it_has_never_met_a_position(store, trie):
     seat = seat_of(str(trie), Rules())
     assert not seat.is_new(np.zeros(9, dtype=np.int8))
     assert not seat_of("minimax", Rules()).is_new(np.zeros(9, dtype=np.int8))
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pipe():
+    """Keys that read from a pipe, and the function that writes to it; None closes it."""
+    ours, theirs = os.pipe()
+    with os.fdopen(ours) as source:
+        yield Keys(source), lambda text: os.close(theirs) if text is None else os.write(theirs, text.encode())
+
+
+def test_keys_are_read_one_by_one(pipe):
+    keys, write = pipe
+    write("q\x1b[C\x1b[1~\x1bOF\x1b[5~")
+    assert [keys.read(0) for _ in range(5)] == ["q", "right", "home", "end", "escape"]
+    assert keys.read(0.01) == ""
+    write("é")
+    assert keys.read(None) == "é"
+
+
+def test_a_key_that_comes_in_pieces_is_one_key(pipe):
+    keys, write = pipe
+    write("\x1b")
+    threading.Timer(0.02, write, ("[D",)).start()
+    assert keys.read(1) == "left"
+    write("\x1b")
+    assert keys.read(1) == "escape"
+
+
+def test_the_end_of_the_keys_is_the_end_of_the_input(pipe):
+    keys, write = pipe
+    write("a\x04")
+    assert keys.read(0) == "a"
+    with pytest.raises(EOFError):
+        keys.read(0)
+    write(None)
+    with pytest.raises(EOFError):
+        keys.read(None)
+
+
+def test_keys_of_windows_have_the_same_names(monkeypatch):
+    typed = list("a\0K\xe0Gq")
+    monkeypatch.setitem(sys.modules, "msvcrt", types.SimpleNamespace(kbhit=lambda: bool(typed), getwch=lambda: typed.pop(0)))
+    keys = Keys(io.StringIO())
+    assert [keys._windows_key(0.01) for _ in range(5)] == ["a", "left", "home", "q", ""]
 
 
 # --- players ---------------------------------------------------------------------------------------------------------
