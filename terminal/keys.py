@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -12,6 +13,7 @@ ESCAPES |= {"[1~": "home", "[4~": "end"}
 WINDOWS = {"K": "left", "M": "right", "H": "up", "P": "down", "G": "home", "O": "end"}  # what follows \0 or \xe0 there
 PARTS = {"\x1b"} | {"\x1b" + code[:end] for code in ESCAPES for end in range(1, len(code))}
 PAUSE = 0.1  # seconds within which the rest of a key comes, over a slow line too
+WAKING = 0.2  # seconds after which a wait begins anew, since a Ctrl-C that comes just before it does not end it
 END_OF_INPUT = "\x04"  # Ctrl-D, which a terminal hands over as a key
 
 
@@ -59,8 +61,10 @@ class Keys:
         """Whether something came within `seconds`. EOFError at the end of the input."""
         import select
 
-        if not select.select([self.source], [], [], seconds)[0]:
-            return False
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        while not select.select([self.source], [], [], max(0.0, min(WAKING, deadline - time.monotonic())))[0]:
+            if time.monotonic() >= deadline:
+                return False
         data = os.read(self.source.fileno(), 64)
         if not data:
             raise EOFError
