@@ -35,26 +35,32 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from stable_baselines3 import DQN
-from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.type_aliases import ReplayBufferSamples
+from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.utils import LinearSchedule, polyak_update
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch.nn import functional
 
 from agents.files import DamagedFileError, read_tensors, write_tensors
-from agents.options import BoardConfig, check_unchanged, option, read_config
-from agents.sb3 import TicTacToeVecEnv, Turn
+from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
+from agents.sb3 import Grid, MoveBuffer, TicTacToeVecEnv, Turn
 from agents.selfplay import SelfPlay
+from agents.tally import Tally
 from agents.training import Report
 from agents.values import ValuedTable
 from tictactoe_env.errors import probability, unknown_name, whole_number
+from tictactoe_env.notation import parse_cell
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 
+SIDES = {"both": "random", "X": "X", "O": "O"}  # as the environment calls them
 ACTIVATIONS = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh, "silu": torch.nn.SiLU}
+OUTPUTS = {"none": torch.nn.Identity, "tanh": torch.nn.Tanh}
+ENCODINGS = {"planes": FlattenExtractor, "grid": Grid}
+OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+LOWEST = torch.finfo(torch.float32).min  # value of a forbidden move; not -inf, since -inf * 0 is nan
 
 
 @dataclass(frozen=True)
@@ -70,113 +76,162 @@ class Config(BoardConfig):
     snapshot_every: int = option(16_384, "Environment steps between two frozen copies, at least 1; only where self is an opponent.")
     snapshots: int = option(8, "Frozen copies that are kept as opponents, at least 1.")
     exploring_starts: float = option(0.2, "Share of the games, from 0 to 1, that start from a board drawn at random.")
-    loss_penalty: float = option(2.0, "What a lost game costs, at least 0, where a won game gives 1 and a drawn one 0.")
+    side: str = option("both", "Which side is learned: both, X or O.")
+    opening: str = option("", "The cell in which the learner has to open as X, such as b2; empty: the one it prefers.")
+    early_draw: bool = option(False, "Whether a game ends as a draw as soon as no line is open to either side.")
+    win_reward: float = option(1.0, "What a won game gives, a finite number.")
+    draw_reward: float = option(0.0, "What a drawn game gives, a finite number.")
+    loss_penalty: float = option(2.0, "What a lost game costs, at least 0.")
+    discount: float = option(1.0, "What a reward is worth one move earlier, from 0 to 1.")
     num_envs: int = option(256, "Games played at a time, at least 1.")
     hidden: tuple[int, ...] = option((256, 256), "Units of the hidden layers, each at least 1.")
     activation: str = option("relu", "Activation of the hidden layers: relu, tanh or silu.")
-    learning_rate: float = option(2e-3, "Adam's learning rate at the start, above 0.")
-    learning_rate_end: float = option(1e-4, "Adam's learning rate from `anneal_steps` on, above 0.")
+    output: str = option("none", "Activation of the values: none, or tanh, which keeps them between -1 and 1.")
+    encoding: str = option(
+        "planes", "What the network sees of a cell: planes (own marks, and the other's) or grid (1 own, -1 other, 0 free)."
+    )
+    optimizer: str = option("adam", "What makes the steps down the gradient: adam or sgd.")
+    learning_rate: float = option(2e-3, "Learning rate at the start, above 0.")
+    learning_rate_end: float = option(1e-4, "Learning rate from `anneal_steps` on, above 0.")
     epsilon: float = option(1.0, "Probability of a random legal move at the start, from 0 to 1.")
     epsilon_end: float = option(0.2, "Probability of a random legal move from `anneal_steps * epsilon_fraction` on, from 0 to 1.")
     epsilon_fraction: float = option(0.2, "Part of `anneal_steps` in which exploration falls to its end, above 0 and at most 1.")
+    epsilon_decay: float = option(0.0, "Exploration is multiplied by this at each step after `learning_starts`, from 0 to 1; 0: it falls linearly.")
     anneal_steps: int = option(500_000, "Environment steps in which learning rate and exploration fall linearly, at least 1.")
     buffer_size: int = option(500_000, "Moves that the replay buffer holds, at least num_envs.")
     learning_starts: int = option(2_048, "Environment steps of random play before the first update, at least 0.")
     batch_size: int = option(1_024, "Moves in the batch of an update, at least 1.")
     gradient_steps: int = option(1, "Updates after each step of all games, at least 1.")
-    average: float = option(0.02, "How far the averaged network moves towards the network at each update, above 0 and at most 1.")
+    average: float = option(0.02, "How far the averaged network, which plays, moves towards the network at each update, above 0 and at most 1.")
+    target_every: int = option(0, "Steps between two copies of the network, which then plays itself, to the target network; 0: that is the average.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole_number(self.learning_starts, "learning_starts", 0)
+        for name in ("learning_starts", "target_every"):
+            whole_number(getattr(self, name), name, 0)
         for name in ("threads", "snapshot_every", "snapshots", "num_envs", "anneal_steps", "batch_size", "gradient_steps"):
             whole_number(getattr(self, name), name, 1)
         whole_number(self.buffer_size, "buffer_size", self.num_envs)
-        for name in ("exploring_starts", "epsilon", "epsilon_end"):
+        for name in ("exploring_starts", "epsilon", "epsilon_end", "epsilon_decay", "discount"):
             probability(getattr(self, name), name)
         for name, high in (("learning_rate", np.inf), ("learning_rate_end", np.inf), ("epsilon_fraction", 1.0), ("average", 1.0)):
             if not 0 < getattr(self, name) <= high or not np.isfinite(getattr(self, name)):
                 raise ValueError(f"{name} must be a number above 0{f' and at most {high:g}' if high < np.inf else ''}, got {getattr(self, name)!r}")
-        if not 0 <= self.loss_penalty < np.inf:
-            raise ValueError(f"loss_penalty must be a finite number of at least 0, got {self.loss_penalty!r}")
-        if self.activation not in ACTIVATIONS:
-            raise unknown_name("activation", self.activation, ACTIVATIONS)
+        for name, low in (("loss_penalty", 0.0), ("win_reward", -np.inf), ("draw_reward", -np.inf)):
+            if not np.isfinite(getattr(self, name)) or getattr(self, name) < low:
+                raise ValueError(f"{name} must be a finite number{f' of at least {low:g}' if low == 0 else ''}, got {getattr(self, name)!r}")
+        known: dict[str, Any] = {"side": SIDES, "activation": ACTIVATIONS, "output": OUTPUTS, "encoding": ENCODINGS, "optimizer": OPTIMIZERS}
+        for name, choices in known.items():
+            if getattr(self, name) not in choices:
+                raise unknown_name(name, getattr(self, name), choices)
+        if self.opening:
+            parse_cell(self.opening, self.rules)
+            if self.side == "O":
+                raise ValueError(f"opening {self.opening!r} is for a learner that plays X: leave it out, or give another side than O")
         for units in self.hidden:
             whole_number(units, "each of hidden", 1)
         _ = SelfPlay(self.opponents, self.rules)
+
+
+DUEL: dict[str, Any] = {
+    "opponents": "random",
+    "symmetry": False,
+    "exploring_starts": 0.0,
+    "early_draw": True,
+    "win_reward": 0.999,
+    "draw_reward": 0.001,
+    "loss_penalty": 1.0,
+    "discount": 0.75,
+    "num_envs": 64,
+    "hidden": (27,),
+    "activation": "tanh",
+    "output": "tanh",
+    "encoding": "grid",
+    "optimizer": "sgd",
+    "learning_rate": 0.0002 * 512,
+    "learning_rate_end": 0.0002 * 512,
+    "epsilon_end": 0.001,
+    "epsilon_decay": 0.999996,
+    "buffer_size": 50_000,
+    "learning_starts": 1_000,
+    "batch_size": 512,
+    "target_every": 50_000,
+}
+PRESETS = {
+    "duel-first": Preset("x", {**DUEL, "side": "X", "steps": 1_600_000}),
+    "duel-second": Preset("x", {**DUEL, "side": "O", "steps": 1_600_000}),
+    "duel-centre": Preset("x", {**DUEL, "side": "X", "opening": "b2", "steps": 1_600_000}),
+}
 
 
 # --- the network ---------------------------------------------------------------------------------------------------
 
 
 class BoardQNetwork(QNetwork):
-    """Values of the moves (B, cells) of observations (B, 2, rows, cols); occupied cells have the lowest float there is.
+    """Values of the moves (B, cells) of observations (B, 2, rows, cols); forbidden cells have the lowest float there is.
 
     Boards that are images of each other have images of the same values. Where a board is its own image, one cell speaks
     for all that are images of it: the empty board has three values, not nine. The network is asked once for each distinct
     board of a batch: there are 627 on 3x3, so a batch of thousands costs little more than one of hundreds.
     """
 
-    def __init__(self, *arguments: Any, rules: Rules, symmetry: bool, **keywords: Any):
+    def __init__(self, *arguments: Any, rules: Rules, symmetry: bool, opening: str, output: str, **keywords: Any):
         super().__init__(*arguments, **keywords)
-        self.turn = Turn(rules, symmetry)
+        self.turn, self.opening = Turn(rules, symmetry), parse_cell(opening, rules) if opening else None
+        self.q_net.append(OUTPUTS[output]())
 
     def forward(self, obs: Any) -> torch.Tensor:
         """Values for the side whose marks are plane 0."""
         planes = obs.float()
         turned, which, speakers = self.turn.distinct(planes)
-        values = super().forward(turned)[which].gather(1, speakers)
-        return values.masked_fill(planes.flatten(2).sum(dim=1) > 0, torch.finfo(values.dtype).min)  # not -inf: -inf * 0 is nan
+        return super().forward(turned)[which].gather(1, speakers).masked_fill(self.forbidden(planes), LOWEST)
+
+    def forbidden(self, planes: torch.Tensor) -> torch.Tensor:
+        """Whether a cell is taken, or, on the empty board, not the one in which the learner has to open: (B, cells) bool."""
+        taken = planes.flatten(2).sum(dim=1) > 0
+        if self.opening is not None:
+            empty, free = ~taken.any(dim=1), taken[:, self.opening].clone()
+            taken |= empty[:, None]
+            taken[:, self.opening] = free
+        return taken
 
 
 class BoardDQNPolicy(DQNPolicy):
-    """The network, and its running average, which plays."""
+    """The network, and its running average, which plays if it is `averaged`."""
 
-    def __init__(self, *arguments: Any, rules: Rules, symmetry: bool = True, **keywords: Any):
-        self.board: dict[str, Any] = {"rules": rules, "symmetry": symmetry}
+    def __init__(
+        self, *arguments: Any, rules: Rules, symmetry: bool = True, opening: str = "", output: str = "none", averaged: bool = True, **keywords: Any
+    ):
+        self.board: dict[str, Any] = {"rules": rules, "symmetry": symmetry, "opening": opening, "output": output}
+        self.averaged = averaged
         super().__init__(*arguments, **keywords)
+
+    @property
+    def player(self) -> BoardQNetwork:
+        """The network that plays."""
+        return self.q_net_target if self.averaged else self.q_net  # type: ignore[return-value]
 
     def make_q_net(self) -> BoardQNetwork:
         """A new network."""
         return BoardQNetwork(**self._update_features_extractor(self.net_args, features_extractor=None), **self.board).to(self.device)
 
     def _predict(self, obs: Any, deterministic: bool = True) -> torch.Tensor:
-        return self.q_net_target._predict(obs, deterministic=deterministic)
+        return self.player._predict(obs, deterministic=deterministic)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
-        return {**super()._get_constructor_parameters(), **self.board}
+        return {**super()._get_constructor_parameters(), **self.board, "averaged": self.averaged}
 
 
 # --- the update ----------------------------------------------------------------------------------------------------
-
-
-class MoveBuffer(ReplayBuffer):
-    """SB3's replay buffer with a generator of its own."""
-
-    def __init__(self, *arguments: Any, seed: int = 0, **keywords: Any):
-        super().__init__(*arguments, **{**keywords, "handle_timeout_termination": False})
-        self.rng = np.random.default_rng(seed)
-
-    def sample(self, batch_size: int, env: Any = None) -> ReplayBufferSamples:
-        """Moves drawn with replacement."""
-        rows = self.buffer_size if self.full else self.pos
-        step, game = np.divmod(self.rng.integers(rows * self.n_envs, size=batch_size), self.n_envs)
-        data = (
-            self.observations[step, game],
-            self.actions[step, game],
-            self.next_observations[step, game],
-            self.dones[step, game, None],
-            self.rewards[step, game, None],
-        )
-        return ReplayBufferSamples(*map(self.to_torch, data))
 
 
 class BoardDQN(DQN):
     """SB3's DQN with masks, double Q-learning, and schedules over `anneal_steps` environment steps."""
 
     policy: BoardDQNPolicy
-    anneal_steps = 1
+    anneal_steps, epsilon_decay, target_every = 1, 0.0, 0
     rng = np.random.default_rng(0)  # replaced for every training
+    tally = Tally()  # likewise
 
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
         self._current_progress_remaining = max(0.0, 1.0 - num_timesteps / self.anneal_steps)
@@ -200,17 +255,28 @@ class BoardDQN(DQN):
         return actions, state
 
     def _random_moves(self, observations: NDArray[Any]) -> NDArray[np.int64]:
-        free = ~observations.astype(bool).reshape(-1, 2, int(self.action_space.n)).any(axis=1)  # type: ignore[attr-defined]
-        return np.where(free, self.rng.random(free.shape), -1.0).argmax(axis=1)
+        forbidden = self.policy.player.forbidden(self.policy.obs_to_tensor(observations)[0]).cpu().numpy()  # type: ignore[arg-type]
+        return np.where(forbidden, -1.0, self.rng.random(forbidden.shape)).argmax(axis=1)
 
     def _store_transition(self, replay_buffer: Any, buffer_action: Any, new_obs: Any, reward: Any, dones: Any, infos: Any) -> None:
         """Keep the moves of all games at once. The next board of a finished game is never used, so any will do."""
         replay_buffer.add(self._last_obs, new_obs, buffer_action, reward, dones, infos)
         self._last_obs = new_obs
+        self.tally.add(info["outcome"] == "win" for info in infos if info)
 
     def _on_step(self) -> None:
         self._n_calls += 1
-        self.exploration_rate = self.exploration_schedule(self._current_progress_remaining)
+        self.explore()
+        if self.target_every and self.num_timesteps % self.target_every < self.n_envs:
+            self.q_net_target.load_state_dict(self.q_net.state_dict())
+
+    def explore(self) -> None:
+        """Set the probability of a random move to what the schedule says."""
+        if self.epsilon_decay:
+            decayed = self.exploration_initial_eps * self.epsilon_decay ** max(0, self.num_timesteps - self.learning_starts)
+            self.exploration_rate = max(self.exploration_final_eps, decayed)
+        else:
+            self.exploration_rate = self.exploration_schedule(self._current_progress_remaining)
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Some updates: q_tm1[a_tm1] towards r_t + q_target_t[argmax q_t]."""
@@ -228,7 +294,8 @@ class BoardDQN(DQN):
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(self.q_net.parameters(), self.max_grad_norm)
             self.policy.optimizer.step()
-            polyak_update(self.q_net.parameters(), self.q_net_target.parameters(), self.tau)
+            if not self.target_every:
+                polyak_update(self.q_net.parameters(), self.q_net_target.parameters(), self.tau)
         self._n_updates += gradient_steps
         self.logger.record("train/loss", loss.item())
         self.logger.record("rollout/exploration_rate", self.exploration_rate)
@@ -236,8 +303,9 @@ class BoardDQN(DQN):
 
 def build(config: Config, logs: Path | None = None) -> BoardDQN:
     """The untrained model with its games."""
-    board, rewards = asdict(config.rules), {"loss": -config.loss_penalty}
-    env = TicTacToeVecEnv(config.num_envs, config.exploring_starts, rewards=rewards, **board)
+    rewards = {"win": config.win_reward, "draw": config.draw_reward, "loss": -config.loss_penalty}
+    task = {**asdict(config.rules), "side": SIDES[config.side], "early_draw": config.early_draw, "rewards": rewards}
+    env = TicTacToeVecEnv(config.num_envs, config.exploring_starts, **task)
     env.seed(config.seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
@@ -249,7 +317,7 @@ def build(config: Config, logs: Path | None = None) -> BoardDQN:
             learning_starts=config.learning_starts,
             batch_size=config.batch_size,
             tau=config.average,
-            gamma=1.0,
+            gamma=config.discount,
             train_freq=1,
             gradient_steps=config.gradient_steps,
             replay_buffer_class=MoveBuffer,
@@ -262,13 +330,19 @@ def build(config: Config, logs: Path | None = None) -> BoardDQN:
             policy_kwargs={
                 "rules": config.rules,
                 "symmetry": config.symmetry,
+                "opening": config.opening,
+                "output": config.output,
+                "averaged": config.target_every == 0,
                 "net_arch": list(config.hidden),
                 "activation_fn": ACTIVATIONS[config.activation],
+                "features_extractor_class": ENCODINGS[config.encoding],
+                "optimizer_class": OPTIMIZERS[config.optimizer],
                 "optimizer_kwargs": {"fused": True},
             },
             device=config.device,
         )
-    model.anneal_steps, model.rng = config.anneal_steps, np.random.default_rng(config.seed)
+    model.anneal_steps, model.epsilon_decay, model.target_every = config.anneal_steps, config.epsilon_decay, config.target_every
+    model.rng, model.tally = np.random.default_rng(config.seed), Tally()
     return model
 
 
@@ -280,7 +354,7 @@ def values_of(network: Callable[[torch.Tensor], torch.Tensor], rules: Rules, dev
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
     with torch.no_grad():
         values = network(torch.as_tensor(observe(boards, rules), device=device)).cpu().numpy()
-    return ValuedTable(rules, np.where(boards == 0, values, -np.inf).astype(np.float32))
+    return ValuedTable(rules, np.where(values == LOWEST, -np.inf, values).astype(np.float32))
 
 
 # --- training --------------------------------------------------------------------------------------------------------
@@ -298,7 +372,7 @@ class Trainer(BaseCallback):
 
     def player(self) -> ValuedTable:
         """The network's moves as they are now."""
-        return values_of(self.model.policy.q_net_target, self.config.rules, self.model.device)  # type: ignore[arg-type]
+        return values_of(self.model.policy.player, self.config.rules, self.model.device)  # type: ignore[arg-type]
 
     def _on_rollout_start(self) -> None:
         steps = self.model.num_timesteps
@@ -312,7 +386,8 @@ class Trainer(BaseCallback):
 
     def _judge(self) -> None:
         self.judged_at, self.table = self.model.num_timesteps, self.player()
-        self.stopped = self.report(self.judged_at, self.table, lambda folder, everything=True: save(folder, self, everything))
+        notes: Any = self.model.tally.notes()  # type: ignore[attr-defined]
+        self.stopped = self.report(self.judged_at, self.table, lambda folder, everything=True: save(folder, self, everything), notes)
         self.model.logger.dump(self.judged_at)
 
     def _on_step(self) -> bool:
@@ -345,7 +420,7 @@ def save(folder: Path, trainer: Trainer, everything: bool = True) -> None:
     """Write the player (model.safetensors) and, if `everything`, what else is needed to go on (state.safetensors)."""
     model: Any = trainer.model
     about = {"agent": AGENT, "config": asdict(trainer.config), "steps": model.num_timesteps}
-    write_tensors(folder / "model.safetensors", model.q_net_target.state_dict(), about)
+    write_tensors(folder / "model.safetensors", model.policy.player.state_dict(), about)
     if not everything:
         return
     buffer, steps = model.replay_buffer, model.num_timesteps
@@ -364,7 +439,8 @@ def save(folder: Path, trainer: Trainer, everything: bool = True) -> None:
     generators = {"games": games_rng, **{name: rng.bit_generator.state for name, rng in _generators(trainer).items()}}
     next_at = {"judge_at": trainer.judge_at, "snapshot_at": trainer.snapshot_at}
     tensors = {name: torch.as_tensor(np.ascontiguousarray(a)) if isinstance(a, np.ndarray) else a for name, a in state.items()}
-    write_tensors(folder / "state.safetensors", tensors, {**about, "counters": counters, "generators": generators, **next_at})
+    further = {"counters": counters, "tally": asdict(model.tally), "generators": generators, **next_at}
+    write_tensors(folder / "state.safetensors", tensors, {**about, **further})
 
 
 def restore(folder: Path, trainer: Trainer) -> None:
@@ -393,7 +469,8 @@ def restore(folder: Path, trainer: Trainer) -> None:
     buffer.pos, buffer.full = counters["position"], counters["full"]
     model.num_timesteps, model._n_calls, model._n_updates = counters["steps"], counters["calls"], counters["updates"]
     model._update_current_progress_remaining(model.num_timesteps, 0)
-    model.exploration_rate = model.exploration_schedule(model._current_progress_remaining)
+    model.explore()
+    model.tally = Tally(**about["tally"])
     rules, snapshots = trainer.config.rules, part("snapshot/")
     trainer.pool.snapshots = [TabularPolicy(rules, one_hot(snapshots[str(i)].numpy().astype(np.intp), rules.cells)) for i in range(len(snapshots))]
     trainer.judge_at, trainer.snapshot_at = about["judge_at"], about["snapshot_at"]
@@ -406,7 +483,7 @@ def restore(folder: Path, trainer: Trainer) -> None:
 def load(folder: Path) -> ValuedTable:
     """The player of a saved run: its moves, and the values by which it chooses them."""
     model = load_model(folder)
-    return values_of(model.q_net_target, model.policy.board["rules"], model.device)
+    return values_of(model.policy.player, model.policy.board["rules"], model.device)
 
 
 def load_model(folder: Path) -> BoardDQN:

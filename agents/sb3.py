@@ -16,6 +16,10 @@ import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.preprocessing import get_flattened_obs_dim
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from stable_baselines3.common.vec_env import VecEnv
 
 from tictactoe_env.errors import probability
@@ -207,3 +211,35 @@ class Turn(torch.nn.Module):
         found, which = torch.unique(lowest.squeeze(1), return_inverse=True)
         one_of_each = which.new_empty(len(found)).scatter_(0, which, torch.arange(len(which), device=which.device))
         return self(planes[one_of_each])[0], which, self.speakers[(turning.float() @ self.bits).long()]
+
+
+class MoveBuffer(ReplayBuffer):
+    """SB3's replay buffer with a generator of its own."""
+
+    def __init__(self, *arguments: Any, seed: int = 0, **keywords: Any):
+        super().__init__(*arguments, **{**keywords, "handle_timeout_termination": False})
+        self.rng = np.random.default_rng(seed)
+
+    def sample(self, batch_size: int, env: Any = None) -> ReplayBufferSamples:
+        """Moves drawn with replacement."""
+        rows = self.buffer_size if self.full else self.pos
+        step, game = np.divmod(self.rng.integers(rows * self.n_envs, size=batch_size), self.n_envs)
+        data = (
+            self.observations[step, game],
+            self.actions[step, game],
+            self.next_observations[step, game],
+            self.dones[step, game, None],
+            self.rewards[step, game, None],
+        )
+        return ReplayBufferSamples(*map(self.to_torch, data))
+
+
+class Grid(BaseFeaturesExtractor):
+    """Planes (B, 2, rows, cols) as one number for each cell (B, cells): 1 own, -1 the other's, 0 free."""
+
+    def __init__(self, observation_space: Any):
+        super().__init__(observation_space, get_flattened_obs_dim(observation_space) // 2)
+
+    def forward(self, planes: torch.Tensor) -> torch.Tensor:
+        """The first plane less the second."""
+        return (planes[:, 0] - planes[:, 1]).flatten(1)
