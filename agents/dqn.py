@@ -206,9 +206,9 @@ class BoardQNetwork(QNetwork):
         """Whether a cell is taken, or, on the empty board, not the one in which the learner has to open: (B, cells) bool."""
         taken = planes.flatten(2).sum(dim=1) > 0
         if self.opening is not None:
-            empty, free = ~taken.any(dim=1), taken[:, self.opening].clone()
-            taken |= empty[:, None]
-            taken[:, self.opening] = free
+            empty = ~taken.any(dim=1)
+            taken[empty] = True
+            taken[empty, self.opening] = False
         return taken
 
 
