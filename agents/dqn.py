@@ -28,9 +28,10 @@ The presets `duel-first`, `duel-second` and `duel-centre` are andrey-matveyev/go
 uniformly random play, as first, as second, or as first with the centre as its opening, with the replay, exploration,
 discount, rewards and copies to the target network that it has there. What differs:
 
-- There a move of the one game is followed by eight steps of one sample each, at a learning rate of 0.0002. Here 256 games are
-  played at a time, and a move of all of them is followed by one step of the mean of 8 * 256 samples, at RATE_OF_A_SAMPLE * 8 * 256:
-  as many games, moves and samples, each sample moving the weights as far to first order.
+- There a move of the one game is followed by eight steps down the gradient of one sample each, at a learning rate of 0.0002.
+  Here 256 games are played at a time, and their moves are followed by one step down the mean gradient of 8 * 256 samples, at
+  8 * 256 times the rate of a sample: there are as many games, moves and samples, and each moves the weights as far. The rate
+  of a sample falls from 0.0016, since the network is still far from the best answer after this many at 0.0002, to 0.0001.
 - The reward and the next board are those after the opponent's reply, so that losses are seen. Finished games are worth their
   reward and nothing beyond it. Occupied cells have no part in the maximum. O meets all nine openings.
 - Boards share the values of their images (`--no-symmetry` to see the difference).
@@ -145,7 +146,7 @@ class Config(BoardConfig):
         _ = SelfPlay(self.opponents, self.rules)
 
 
-DUEL_GAMES, SAMPLES_OF_A_MOVE, RATE_OF_A_SAMPLE = 256, 8, 0.0002
+DUEL_GAMES, SAMPLES_OF_A_MOVE = 256, 8
 DUEL: dict[str, Any] = {
     "opponents": "random",
     "exploring_starts": 0.0,
@@ -160,8 +161,9 @@ DUEL: dict[str, Any] = {
     "output": "tanh",
     "encoding": "grid",
     "optimizer": "sgd",
-    "learning_rate": RATE_OF_A_SAMPLE * SAMPLES_OF_A_MOVE * DUEL_GAMES,
-    "learning_rate_end": RATE_OF_A_SAMPLE * SAMPLES_OF_A_MOVE * DUEL_GAMES,
+    "learning_rate": 0.0016 * SAMPLES_OF_A_MOVE * DUEL_GAMES,
+    "learning_rate_end": 0.0001 * SAMPLES_OF_A_MOVE * DUEL_GAMES,
+    "anneal_steps": 1_600_000,
     "epsilon": 1.0,
     "epsilon_end": 0.001,
     "epsilon_decay": 0.999996,
@@ -172,10 +174,10 @@ DUEL: dict[str, Any] = {
 }
 PRESETS = {
     "duel-first": Preset("andrey-matveyev/go-sample-tictactoe: X against random play, 500,000 games.", {**DUEL, "side": "X", "steps": 1_660_000}),
-    "duel-second": Preset("andrey-matveyev/go-sample-tictactoe: O against random play, 500,000 games.", {**DUEL, "side": "O", "steps": 1_620_000}),
+    "duel-second": Preset("andrey-matveyev/go-sample-tictactoe: O against random play, 500,000 games.", {**DUEL, "side": "O", "steps": 1_626_000}),
     "duel-centre": Preset(
         "andrey-matveyev/go-sample-tictactoe: X, opening in the centre, against random play, 500,000 games.",
-        {**DUEL, "side": "X", "opening": "b2", "steps": 1_660_000},
+        {**DUEL, "side": "X", "opening": "b2", "steps": 1_654_000},
     ),
 }
 
