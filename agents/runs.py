@@ -160,7 +160,7 @@ class Run:
             return self.interrupted  # a trainer that went on may judge again where it stopped
         figures = judge(policy)
         seconds = self._earlier_seconds + time.monotonic() - self._began
-        self.rows.append({**_row(steps, seconds, figures), **(notes or {})})
+        self.rows.append({**_row(steps, seconds, figures), **{name: float(value) for name, value in (notes or {}).items()}})  # as read back
         self._note_first(figures, steps, seconds)
         if self.best is None or figures.rank(self.side) > self.best[0].rank(self.side):
             self.best = (figures, steps, policy)
@@ -199,7 +199,7 @@ class Run:
         """How it stands: always where the output is a terminal, else every few seconds; a line stays at every tenth of the steps."""
         speed = steps / seconds if seconds > 0 else 0.0
         line = f"{speed:,.0f} steps/s   against random, exact:  {describe(figures)}"
-        line += "".join(f"   {name.replace('_', ' ')} {value:,.4g}" for name, value in notes.items())
+        line += "".join(f"   {name.replace('_', ' ')} {_number(value)}" for name, value in notes.items())
         is_tenth = self._tenth(steps) > self._last_tenth
         self._last_tenth = self._tenth(steps)
         grid = values_of_the_empty_board(policy)
@@ -269,6 +269,11 @@ def describe(figures: Figures) -> str:
     sides = (("X", figures.x, figures.unbeatable_x), ("O", figures.o, figures.unbeatable_o))
     text = "   ".join(f"{side} {percent(result)}{' unbeatable' if safe else ''}" for side, result, safe in sides)
     return text + ("   at both limits" if figures.optimal else "")
+
+
+def _number(value: float) -> str:
+    """A count in full, anything else with four digits."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
 
 
 def percent(result: Result) -> str:
