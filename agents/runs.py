@@ -260,7 +260,7 @@ def values_of_the_empty_board(policy: TabularPolicy) -> str:
     """What a player by values says that each first move is worth, on the board; nothing for other players."""
     if not isinstance(policy, ValuedTable):
         return ""
-    values = policy.values[0].astype(np.float64)  # the empty board is the first unfinished position
+    values = np.where(np.isfinite(policy.values[0]), policy.values[0], np.nan)  # the empty board is the first unfinished position
     return "Q of the empty board\n" + ansi(np.zeros(policy.rules.cells, dtype=np.int8), policy.rules, values=values)
 
 

@@ -30,23 +30,8 @@ LAYERS = (
 LAYER_OF = {name: layer for layer, names in enumerate(LAYERS) for name in names}
 ALLOWED = {"numpy", "gymnasium", PACKAGE} | sys.stdlib_module_names
 MACHINERY = {  # of the agents: what any of them may import
-    *(
-        "battle",
-        "cli",
-        "files",
-        "gallery",
-        "named",
-        "options",
-        "orientations",
-        "plots",
-        "runs",
-        "sb3",
-        "selfplay",
-        "show",
-        "tally",
-        "training",
-        "values",
-    )
+    *("battle", "cli", "files", "gallery", "named", "options", "orientations"),
+    *("plots", "runs", "sb3", "selfplay", "show", "tally", "training", "values"),
 }
 SCRIPTS = {"train", "evaluate", "play"}
 

@@ -307,23 +307,23 @@ def test_what_a_trainer_notes_is_shown_and_written_beside_the_exact_figures(tmp_
     console = Console(file=io.StringIO(), width=300)
     run = new_run(tmp_path, console=console)
     with run:
-        run(100, RANDOM, Saves(), {"illegal_everywhere": 0.25})
-        run(400, RANDOM, Saves(), {"illegal_everywhere": 0.125})
-    assert "illegal everywhere 0.25" in console.file.getvalue()
-    assert [row["illegal_everywhere"] for row in metrics(tmp_path)] == ["0.25", "0.125"]
+        run(100, RANDOM, Saves(), {"illegal_everywhere": 0.25, "games": 70})
+        run(400, RANDOM, Saves(), {"illegal_everywhere": 0.125, "games": 123_456})
+    assert "illegal everywhere 0.25   games 70" in console.file.getvalue()
+    assert [(row["illegal_everywhere"], row["games"]) for row in metrics(tmp_path)] == [("0.25", "70.0"), ("0.125", "123456.0")]
     again = Run(tmp_path, "somebody", Config(steps=500), "steps", Console(file=io.StringIO()))
     again.resume()
-    assert [row["illegal_everywhere"] for row in again.rows] == [0.25, 0.125]
+    assert again.rows == run.rows
 
 
 def test_a_player_by_values_shows_what_its_first_moves_are_worth(tmp_path):
     values = np.where(positions_of(RULES).boards[positions_of(RULES).unfinished] == 0, 0.25, -np.inf)
-    values[0, 5] = 0.75
+    values[0, 5], values[0, 4] = 0.75, -np.inf  # a move that it may not make
     console = Console(file=io.StringIO(), width=300)
     reported(new_run(tmp_path, console=console), [ValuedTable(RULES, values)])
     grid = console.file.getvalue().splitlines()[-4:]
     assert grid[0] == "Q of the empty board"
-    assert [line.split()[1:] for line in grid[2:]] == [["0.25"] * 4, ["0.25", "0.75", "0.25", "0.25"]]
+    assert [line.split()[1:] for line in grid[2:]] == [["0.25"] * 4, [".", "0.75", "0.25", "0.25"]]
 
 
 @dataclass(frozen=True)
