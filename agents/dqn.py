@@ -30,11 +30,11 @@ discount, rewards and copies to the target network that it has there. What diffe
 
 - There a move of the one game is followed by eight steps down the gradient of one sample each, at a learning rate of 0.0002.
   Here 256 games are played at a time, and their moves are followed by one step down the mean gradient of 8 * 256 samples, at
-  8 * 256 times the rate of a sample: there are as many games, moves and samples, and each moves the weights as far. The rate
-  of a sample falls from 0.0016, since the network is still far from the best answer after this many at 0.0002, to 0.0001.
+  8 * 256 times the rate of a sample: there are as many games, moves and samples. The rate of a sample falls from 0.0016 to
+  0.0001; at 0.0002 the network comes less near to the best answer in as many games.
 - The reward and the next board are those after the opponent's reply, so that losses are seen. Finished games are worth their
   reward and nothing beyond it. Occupied cells have no part in the maximum. O meets all nine openings.
-- Boards share the values of their images (`--no-symmetry` to see the difference).
+- Boards share the values of their images (`--no-symmetry` to see the difference). Weights begin as torch's layers do.
 
 They learn the best answer to random play at these rewards, which is unbeatable as X, but not as O.
 """
@@ -91,7 +91,7 @@ class Config(BoardConfig):
     snapshot_every: int = option(16_384, "Environment steps between two frozen copies, at least 1; only where self is an opponent.")
     snapshots: int = option(8, "Frozen copies that are kept as opponents, at least 1.")
     exploring_starts: float = option(0.2, "Share of the games, from 0 to 1, that start from a board drawn at random.")
-    side: str = option("both", "Which side is learned: both, X or O.")
+    side: str = option("both", "Which side is learned: both, X or O; the boards of exploring starts are of both all the same.")
     opening: str = option("", "The cell in which the learner has to open as X, such as b2; empty: the one it prefers.")
     early_draw: bool = option(False, "Whether a game ends as a draw as soon as no line is open to either side.")
     win_reward: float = option(1.0, "What a won game gives, a finite number.")
