@@ -45,6 +45,7 @@ from agents.files import DamagedFileError, read_tensors, write_file, write_tenso
 from agents.options import BoardConfig, check_unchanged, option, read_config
 from agents.sb3 import TicTacToeVecEnv, Turn
 from agents.selfplay import SelfPlay
+from agents.tally import Tally
 from agents.training import Report
 from tictactoe_env.errors import probability, unknown_name, whole_number
 from tictactoe_env.observation import observe
@@ -196,12 +197,13 @@ class Rollout(MaskableRolloutBuffer):
 
 
 class Schedule(BaseCallback):
-    """Before each batch of moves: lets learning rate and entropy fall, and freezes a copy of the learner when it is time."""
+    """Before each batch of moves: lets learning rate and entropy fall, and freezes a copy of the learner when it is time. Counts games."""
 
     def __init__(self, config: Config):
         super().__init__()
         self.config, self.snapshot_at = config, 0
         self.pool = SelfPlay(config.opponents, config.rules, config.snapshots, config.seed)
+        self.tally = Tally()
 
     def _on_rollout_start(self) -> None:
         model, config, steps = self.model, self.config, self.model.num_timesteps
@@ -213,6 +215,7 @@ class Schedule(BaseCallback):
             self.training_env.set_opponent(self.pool.pool())  # type: ignore[attr-defined]
 
     def _on_step(self) -> bool:
+        self.tally.add(info["outcome"] == "win" for info in self.locals["infos"] if "outcome" in info)
         return True
 
 
@@ -262,7 +265,8 @@ def train(config: Config, report: Report, resume: Path | None = None, logs: Path
             model.learn(goal - model.num_timesteps, schedule, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
             model.logger.dump(model.num_timesteps)
             table = play(model, config.rules)[0]
-            if report(model.num_timesteps, table, lambda folder, everything=True: save(folder, config, model, schedule, everything)):
+            notes = schedule.tally.notes()
+            if report(model.num_timesteps, table, lambda folder, everything=True: save(folder, config, model, schedule, everything), notes):
                 break
     return table
 
@@ -287,7 +291,7 @@ def save(folder: Path, config: Config, model: MaskablePPO, schedule: Schedule, e
         "episode_starts": torch.as_tensor(model._last_episode_starts),
         "torch_generator": torch.get_rng_state(),
     }
-    counters = {"updates": model._n_updates, "snapshot_at": schedule.snapshot_at}
+    counters = {"updates": model._n_updates, "snapshot_at": schedule.snapshot_at, "tally": asdict(schedule.tally)}
     generators = {"games": games_rng, "order": buffer.rng.bit_generator.state, "pool": schedule.pool.rng.bit_generator.state}
     write_tensors(folder / "state.safetensors", state, {**about, "counters": counters, "generators": generators})
 
@@ -312,6 +316,7 @@ def restore(folder: Path, config: Config, model: MaskablePPO, schedule: Schedule
         model.policy.optimizer.load_state_dict(optimizer)
         schedule.pool.snapshots = [TabularPolicy(config.rules, state[f"snapshot/{i}"].numpy()) for i in range(len(part("snapshot/")))]
         schedule.snapshot_at, model._n_updates, model.num_timesteps = about["counters"]["snapshot_at"], about["counters"]["updates"], about["steps"]
+        schedule.tally = Tally(**about["counters"]["tally"])
         schedule.pool.rng.bit_generator.state = about["generators"]["pool"]
         buffer.rng.bit_generator.state = about["generators"]["order"]
         env.set_opponent(schedule.pool.pool())
