@@ -5,6 +5,7 @@ TRAINABLE = {
     "dqn": "DQN of Stable-Baselines3 with masks and double Q-learning: one network's values for both sides",
     "tabular_q": "Q-learning in a table: a value for every position, from thousands of games at a time, for both sides",
     "mcts": "Monte-Carlo tree search: UCT on one graph of all positions, grown from the empty board by 4,000 playouts",
+    "value_net": "self-play in levels: a network learns what a board is worth from games against itself, with no other teacher",
     "trie": "a prefix tree of all games it has seen: learns from every game, one at a time, and never repeats a proven mistake",
 }
 """What `train.py` can train, with a sentence each; the page of an agent is `agents/<name>.py`."""

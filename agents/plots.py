@@ -59,3 +59,19 @@ def heat_map(results: Mapping[str, Mapping[str, Mapping[str, float]]], path: Pat
             axes.text(column, row, f"{round(value)}", ha="center", va="center", color=colour, fontsize=8)
     figure.colorbar(image, ax=axes, shrink=0.7, label="blue: X wins, red: O wins")
     write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))
+
+
+def lines(path: Path, title: str, labels: tuple[str, str], xs: Sequence[float], curves: Sequence[tuple[str, str, Sequence[float]]]) -> None:
+    """Curves over the same numbers `xs`: (name, matplotlib's format such as "C0-", numbers)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for name, style, ys in curves:
+        axes.plot(xs, ys, style, label=name)
+    axes.set(xlabel=labels[0], ylabel=labels[1], title=title)
+    axes.legend(fontsize=8)
+    axes.grid(alpha=0.3)
+    write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))

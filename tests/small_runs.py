@@ -25,6 +25,7 @@ OPTIONS = {
     "mcts": ("--judge-every", "200", "--steps", "600"),
     "tabular_q": ("--games", "32", "--judge-every", "500", "--steps", "1500", "--opponents", "random:0.5,self:0.5", "--snapshot-every", "300"),
     "trie": ("--judge-every", "200", "--steps", "600"),
+    "value_net": ("--games", "256", "--judge-every", "256", "--steps", "768", "--epochs", "2", "--architecture", "SaintAndre_16", "--dropout", "0.5"),
 }
 """Options of every agent for a training of about a second, on 3x3 and of any number of steps."""
 
