@@ -74,7 +74,7 @@ class Config(BoardConfig):
     epochs: int = option(5, "Epochs of a level, at least 1; each draws as many examples as the level's games had positions.")
     architecture: str = option("SaintAndre_1024", "The network: SaintAndre_ and the units of its hidden layer, or of several: SaintAndre_256_256.")
     opponent: str = option("itself", "Who plays the games of a level against the last champion: itself, or the previous champion.")
-    epsilons: tuple[float, ...] = option((0.7, 0.7, 0.5), "Probability of a random legal move at each move of a game, from 0 to 1; the last repeats.")
+    epsilons: tuple[float, ...] = option((1.0, 1.0, 0.5), "Probability of a random legal move at each move of a game, from 0 to 1; the last repeats.")
     temperature: float = option(0.0, "Of a softmax over the values of the moves in the games of a level, at least 0; at 0 the best move.")
     look_ahead: int = option(1, "Moves that are looked ahead: 1, or 2 for the move whose worst answer is best.")
     cut: bool = option(True, "Whether a result counts only back to the side's last move that was not its best, and the best move's value before.")
@@ -291,13 +291,18 @@ class Learner:
 
     # --- learning --------------------------------------------------------------------------------------------------------
 
+    def held_out(self, level: int) -> NDArray[np.bool_]:
+        """Which classes (C,) a level does not learn from. Images are held out together, and all have their turn before one has it again."""
+        return (self.turn + level * self.config.validation) % 1 < self.config.validation
+
     def fit(self, rng: np.random.Generator, examples: int) -> dict[str, Any]:
         """Learn from the results, an epoch being as many examples; the champion is what is nearest to those that were held out."""
         config, network = self.config, self.network
         games, sums, squares = (np.bincount(self.place, weights=part[self.rows], minlength=len(self.classes)) for part in self.results)
-        mean = sums / np.maximum(games, 1)
-        spread = np.maximum(squares / np.maximum(games, 1) - mean**2, 0)  # of the results of a position: what no value can do anything about
-        held_out = (self.turn + len(self.history) * config.validation) % 1 < config.validation
+        once = np.where(games > 0, games, 1.0)
+        mean = sums / once
+        spread = np.maximum(squares / once - mean**2, 0)  # of the results of a position: what no value can do anything about
+        held_out = self.held_out(len(self.history))
         known, unknown = np.where(held_out, 0.0, games), np.where(held_out, games, 0.0)
         targets = torch.as_tensor(mean, dtype=torch.float32, device=config.device)
         rate = config.learning_rate * config.learning_rate_decay ** len(self.history)
@@ -404,14 +409,14 @@ def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -
 def read_dataset(path: Path, learner: Learner) -> Floats:
     """The `results` (3, N) of a dataset, finished boards and the empty one left out; ValueError if the file is something else."""
     expected, positions = [*plane_names(learner), *RESULT], learner.positions
-    with open(path, encoding="utf-8") as file:
-        names = file.readline().strip().split(",")
-        if names not in (expected, expected[:-2]):
-            raise ValueError(f"{path} must have the columns {', '.join(expected)}, the last two if there are means, got {', '.join(names)[:200]}")
-        try:
-            table = np.loadtxt(file, delimiter=",", ndmin=2).reshape(-1, len(names))
-        except ValueError as error:
-            raise ValueError(f"{path} must hold numbers: {error}") from None
+    with open(path, encoding="utf-8", newline="") as file:
+        names, *entries = list(csv.reader(file)) or [[]]
+    if names not in (expected, expected[:-2]):
+        raise ValueError(f"{path} must have the columns {', '.join(expected)}, the last two if there are means, got {', '.join(names)[:200]!r}")
+    try:
+        table = np.array(entries, dtype=np.float64).reshape(-1, len(names))
+    except ValueError as error:
+        raise ValueError(f"{path} must hold a number in each column: {error}") from None
     planes, mean = table[:, : len(expected) - 3], table[:, len(expected) - 3]
     deviation, games = table[:, -2:].T if len(names) == len(expected) else (np.zeros(len(table)), np.ones(len(table)))
     own, other = np.split(planes, 2, axis=1)
