@@ -7,11 +7,13 @@ where tensors are written or read, so that agents which are tables load without 
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -94,6 +96,15 @@ def read_json(path: Path) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise DamagedFileError(f"{path} is damaged, it is not JSON: {error}") from None
+
+
+def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a table as CSV, with a line of names."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    write_file(path, lambda file: file.write(text.getvalue().encode()))
 
 
 def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any] | None = None) -> None:

@@ -1,41 +1,38 @@
-"""Self-play on the value of a board, in levels: random games first, then games of what was learned from the level before.
+"""Self-play on the value of a board, in levels: random games first, then games against itself at the level before.
 
 After sebastiengilbert73/tutorial_learnbyplay (https://github.com/sebastiengilbert73/tutorial_learnbyplay). A network says what a
 board is worth to the side that has just moved there: the discounted result of the games that went through it. Who moves
-plays to the board of the highest value; finished boards count exactly 1, 0 or -1. A level plays some ten thousand games
-against itself, with random moves in between, and the network learns from the boards of both sides what came of them, from
-where it stood. The copy that is nearest to the results of positions that were held out is the level's champion, and plays
-the next level. There is no teacher but the games: no opponent, no search beyond the next one or two moves.
+takes the board of the highest value; finished boards count exactly 1, 0 or -1. A level plays some ten thousand games
+against itself, with random moves in between, and the network, as it stands, learns what came of the boards of both
+sides. Some positions are held out; the copy that comes nearest to their results is the level's champion and plays the
+next level. There is no teacher but the games: no opponent, no solver, no search beyond the next move or two.
 
-Differences from that system, all of which can be switched off (`--preset learnbyplay`):
+Differences from that system, which `--preset learnbyplay` switches off:
 
-- A random move says nothing of the side that made it, so its result counts back only to there; for its boards before, the
-  champion's value of its best move takes the place of the result (`cut`; Watkins' Q(lambda), 1989). What is learned is what
-  a greedy player gets from one that makes random moves. Their own mistakes lead the other way: into positions where
-  they harm least.
-- The first two moves of a game are nearly random, the others half (`epsilons`), so that all positions are met. With the
-  random moves cut out, the exact values for 0.7,0.7,0.5 give a player that cannot be beaten and is at both limits, and
-  they are far enough apart to survive errors of 0.01.
+- A random move says nothing of the side that made it. Its result counts back only to there, and for its boards before,
+  the champion's value of its best move takes the place of the result (`cut`; Watkins' Q(lambda), 1989). So what is learned
+  is what the best moves get from a player that also makes random ones, and not what two such players get from each other.
+- The first move of each side is random, and half of the others (`epsilons`), so that every position is met often. The
+  exact values of best moves against this are those of a player that cannot be beaten and is at both mathematical limits.
 - Positions that are turned or mirrored images of each other are one position to the network (`symmetry`).
-- The results of earlier levels go on counting, less from level to level (`memory`), and the learning rate falls
-  (`learning_rate_decay`), so that the network settles on the mean over many more games than one level has.
+- The games of earlier levels go on counting, less from level to level (`memory`), and the learning rate falls with the
+  levels (`learning_rate_decay`), so that the network settles on means over many more games than one level has.
 
-Mended: an example is a position with the mean of its results, so an epoch, which draws as many examples as the games
-had positions, takes a second and not half a minute. Dropout drops units, not whole examples. Positions are held out with
-all their images, each in its turn (`validation`). Exploration, temperature and look-ahead go together. Its `Coptic_N`, a
-convolution as large as the board with no non-linearity, is a linear model; with one it would be SaintAndre_N.
+Mended, in the preset too: an example is a position with the mean of its results, so a batch asks the network once for each
+distinct position. Dropout drops units, not whole examples. Positions are held out with all their images, and all have
+their turn (`validation`). Exploration, temperature and look-ahead go together. Examples are the unfinished boards of both
+sides. Its `Coptic_N`, a convolution as large as the board without a non-linearity, is a linear model, and with one would
+be SaintAndre_N.
 
 A run's folder has for every level the examples as CSV (`level-01/dataset.csv`: planes of own and other marks, mean result,
-its deviation, games; `--dataset` reads such a file, or one with single results, in place of the random games) and
-the losses (`level-01/losses.csv`), and for all levels how each did against the one before (`levels.csv`; `levels.png`, `losses.png`).
+its deviation, games) and the losses (`level-01/losses.csv`), and for all levels how each did against the one before
+(`levels.csv`, `levels.png`; `losses.png`). `--dataset` reads such a file, or one of single results, for the random games.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -44,7 +41,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents.files import DamagedFileError, read_tensors, write_file, write_tensors
+from agents.files import DamagedFileError, read_tensors, write_csv, write_tensors
 from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
 from agents.plots import lines
 from agents.training import Report
@@ -70,7 +67,7 @@ class Config(BoardConfig):
 
     steps: int = option(510_000, "Games after which training ends, at least 1; the level under way is completed. 17 levels of 30,000 by default.")
     judge_every: int = option(30_000, "Games between two exact judgements, at least 1; they are made at the end of a level.")
-    games: int = option(30_000, "Games of a level, at least 2.")
+    games: int = option(30_000, "Games of a level, at least 1.")
     epochs: int = option(5, "Epochs of a level, at least 1; each draws as many examples as the level's games had positions.")
     architecture: str = option("SaintAndre_1024", "The network: SaintAndre_ and the units of its hidden layer, or of several: SaintAndre_256_256.")
     opponent: str = option("itself", "Who plays the games of a level against the last champion: itself, or the previous champion.")
@@ -88,14 +85,14 @@ class Config(BoardConfig):
     weight_decay: float = option(1e-5, "Pull of the weights towards 0, at least 0.")
     dropout: float = option(0.0, "Share of the hidden units that are dropped at random while learning, from 0 to below 1.")
     dataset: str = option("", "CSV file of positions and results that the first level learns from in place of random games; empty: none.")
-    match_games: int = option(1_000, "Games of each level against the one before, half on each side, at least 2.")
+    match_games: int = option(500, "Games of each level against the one before, on each side, at least 1.")
     match_epsilons: tuple[float, ...] = option((0.5, 0.1), "Probability of a random legal move in these games, at each move; the last repeats.")
     device: str = option("cpu", "Where the network lives: cpu or cuda.")
     threads: int = option(1, "Threads of torch, at least 1; for a network as small as this one is fastest.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, least in (("games", 2), ("epochs", 1), ("batch_size", 1), ("match_games", 2), ("threads", 1)):
+        for name, least in (("games", 1), ("epochs", 1), ("batch_size", 1), ("match_games", 1), ("threads", 1)):
             whole_number(getattr(self, name), name, least)
         whole_number(self.look_ahead, "look_ahead", 1, 2)
         for name in ("discount", "memory", "validation", "learning_rate_decay", "dropout"):
@@ -277,16 +274,13 @@ class Learner:
 
     def match(self, seed: int) -> dict[str, list[float]]:
         """Wins, losses and draws of the champion against the one before it, half of the games on each side: exact, and in sampled games."""
-        config, rules = self.config, self.config.rules
+        config, names = self.config, ("win", "loss", "draw")
         champion, before = (self.player(values, config.match_epsilons) for values in (self.values, self.previous))
         x, o = exact(champion, before), exact(before, champion).other_side
-        half = config.match_games // 2
-        as_x = sampled(champion, before, rules, config.match_games - half, seed).result
-        as_o = sampled(before, champion, rules, half, seed + 1).result.other_side
-        names = ("win", "loss", "draw")
+        as_x, as_o = (sampled(*pair, config.rules, config.match_games, seed) for pair in ((champion, before), (before, champion)))
         return {
             "exact": [(getattr(x, name) + getattr(o, name)) / 2 for name in names],
-            "games": [round(getattr(as_x, name) * (config.match_games - half)) + round(getattr(as_o, name) * half) for name in names],
+            "games": [round(config.match_games * (getattr(as_x.result, name) + getattr(as_o.result.other_side, name))) for name in names],
         }
 
     # --- learning --------------------------------------------------------------------------------------------------------
@@ -387,7 +381,7 @@ def draw(folder: Path, learner: Learner) -> None:
     ]
     lines(folder / "losses.png", "losses of each level's champion", ("level", "mean squared error of a result"), levels, curves)
     exact = [(f"{name}, exact", f"C{i}-", [entry["exact"][i] for entry in history]) for i, name in enumerate(("wins", "losses", "draws"))]
-    games = learner.config.match_games
+    games = 2 * learner.config.match_games
     played = [(f"in {games:,} games", f"C{i}.", [entry["games"][i] / games for entry in history]) for i in range(3)]
     lines(folder / "levels.png", "each level against the one before", ("level", "share of the games"), levels, [*exact, *played])
 
@@ -395,15 +389,6 @@ def draw(folder: Path, learner: Learner) -> None:
 def plane_names(learner: Learner) -> list[str]:
     """The columns of a dataset that describe a board: the marks of the side that has just moved, then the other's."""
     return [f"v{number}" for number in range(learner.planes.shape[1])]
-
-
-def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table with a line of names."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
-    write_file(path, lambda file: file.write(text.getvalue().encode()))
 
 
 def read_dataset(path: Path, learner: Learner) -> Floats:
