@@ -80,7 +80,7 @@ class Config(BoardConfig):
     symmetry: bool = option(True, "Whether positions that are turned or mirrored images of each other are one to the network.")
     validation: float = option(0.1, "Share of the positions held out, with their images, from 0 (then the last epoch is the champion) to below 1.")
     batch_size: int = option(2_048, "Examples in a batch, at least 1.")
-    learning_rate: float = option(1e-3, "Adam's learning rate at the first level, above 0.")
+    learning_rate: float = option(2e-3, "Adam's learning rate at the first level, above 0.")
     learning_rate_decay: float = option(0.8, "What the learning rate is multiplied by from level to level, above 0 and at most 1.")
     weight_decay: float = option(1e-5, "Pull of the weights towards 0, at least 0.")
     dropout: float = option(0.0, "Share of the hidden units that are dropped at random while learning, from 0 to below 1.")
@@ -202,7 +202,7 @@ class Learner:
 
     def ask(self) -> Floats:
         """What the network says of every class of positions: (C,)."""
-        self.network.eval()
+        self.network.train(False)
         with torch.no_grad():
             return self.network(self.inputs)[:, 0].double().cpu().numpy()
 
@@ -298,6 +298,8 @@ class Learner:
         spread = np.maximum(squares / once - mean**2, 0)  # of the results of a position: what no value can do anything about
         held_out = self.held_out(len(self.history))
         known, unknown = np.where(held_out, 0.0, games), np.where(held_out, games, 0.0)
+        if not known.any():
+            raise ValueError("all positions that the games met are held out: play more games, or choose a smaller validation")
         targets = torch.as_tensor(mean, dtype=torch.float32, device=config.device)
         rate = config.learning_rate * config.learning_rate_decay ** len(self.history)
         optimizer = torch.optim.Adam(network.parameters(), lr=rate, weight_decay=config.weight_decay, fused=True)

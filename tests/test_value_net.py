@@ -19,6 +19,7 @@ from tictactoe_env.rules import Rules
 RULES = Rules()
 POSITIONS = positions_of(RULES)
 SMALL = Config(steps=600, games=200, judge_every=200, epochs=2, architecture="SaintAndre_16", match_games=50)
+NAMES = ",".join([*(f"v{number}" for number in range(18)), "return"])  # of the columns of single results
 CLASSES = 626  # of the 627 unfinished positions up to symmetry, without the empty one
 
 
@@ -212,6 +213,14 @@ def test_without_held_out_positions_the_last_epoch_is_the_champion():
     assert np.isnan(last["losses"][0][1])
 
 
+def test_games_of_which_nothing_is_left_to_learn_are_refused(tmp_path):
+    learner = Learner(replace(SMALL, validation=0.9, dataset=str(tmp_path / "one.csv")))
+    unlearned = learner.classes[learner.held_out(0)][0]
+    (tmp_path / "one.csv").write_text(f"{NAMES}\n{','.join(map(str, learner.planes[unlearned].tolist()))},1\n")
+    with pytest.raises(ValueError, match="all positions that the games met are held out"):
+        learner.level()
+
+
 def test_the_champion_has_the_least_loss_on_what_was_held_out(learner):
     for entry in after(Learner(replace(SMALL, epochs=6, learning_rate=0.02)), 3).history:
         validation = [loss for _, loss in entry["losses"]]
@@ -304,9 +313,6 @@ def test_single_results_are_read_as_the_original_writes_them(tmp_path):
     assert results[:, row("X../.../...")].tolist() == [2, 1.5, 1.25]
     assert results[:, row("XO./.../...")] == pytest.approx([1, -0.95, 0.9025], abs=1e-15)
     assert results[0].sum() == 3
-
-
-NAMES = ",".join([*(f"v{number}" for number in range(18)), "return"])
 
 
 @pytest.mark.parametrize(
