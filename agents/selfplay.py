@@ -6,10 +6,14 @@ the snapshots, which share it equally. While there is no snapshot yet, random pl
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tictactoe_env.opponents import Pool, make_opponent, parse_pool
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
+from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.positions import Positions
 from tictactoe_env.rules import Rules
 
 SELF = "self"
@@ -43,3 +47,23 @@ class SelfPlay:
             copies: list[Policy] = [*self.snapshots] or [RandomPolicy()]
             pairs += [(copy, self.self_weight / len(copies)) for copy in copies]
         return Pool(tuple(policy for policy, _ in pairs), tuple(weight for _, weight in pairs))
+
+
+class Opponents:
+    """A pool as tables: who plays a game, and the moves of many games at a time.
+
+    turns: "drawn", by the weights, or "cycled", one after the other.
+    """
+
+    def __init__(self, pool: Pool, positions: Positions, turns: str = "drawn"):
+        self.pool, self.turns = pool, turns
+        self.sums = np.stack([tabulate(policy, positions.rules).by_row().cumsum(axis=1) for policy in pool.policies])
+
+    def choose(self, games: NDArray[np.intp], rng: np.random.Generator) -> Any:
+        """The opponent of each game (B,), an index into the pool."""
+        return games % len(self.pool.policies) if self.turns == "cycled" else self.pool.draw(rng, len(games))
+
+    def move(self, which: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+        """The cells (B,) that the opponents move to."""
+        sums = self.sums[which, rows]
+        return (sums <= (rng.random(len(rows)) * sums[:, -1])[:, None]).sum(axis=1)

@@ -32,13 +32,12 @@ from numpy.typing import NDArray
 
 from agents.files import DamagedFileError, read_arrays, write_arrays
 from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
-from agents.selfplay import SelfPlay
+from agents.selfplay import Opponents, SelfPlay
 from agents.training import Report
 from agents.values import ValuedTable
 from tictactoe_env.errors import probability, unknown_name, whole_number
-from tictactoe_env.opponents import Pool
-from tictactoe_env.policy import TabularPolicy, one_hot, tabulate
-from tictactoe_env.positions import Positions, positions_of
+from tictactoe_env.policy import TabularPolicy, one_hot
+from tictactoe_env.positions import positions_of
 
 AGENT = "tabular_q"
 REWARDS = {"win-loss": (1.0, 0.0, -1.0), "not-losing": (1.0, 1.0, 0.0), "winning": (1.0, 0.0, 0.0)}
@@ -225,23 +224,6 @@ class Learner:
         rate = self.config.learning_rate * ((1 + before + self.games[table, place]) / 2) ** -self.config.rate_power
         moved = 1 - (1 - np.minimum(rate, 1.0)) ** count
         self.values[table, place] += moved * (sums[table, place] / count - self.values[table, place])
-
-
-class Opponents:
-    """A pool as tables: who plays a game, and the moves of many games at a time."""
-
-    def __init__(self, pool: Pool, positions: Positions, turns: str):
-        self.pool, self.turns = pool, turns
-        self.sums = np.stack([tabulate(policy, positions.rules).by_row().cumsum(axis=1) for policy in pool.policies])
-
-    def choose(self, games: Rows, rng: np.random.Generator) -> Rows:
-        """The opponent of each game (B,), an index into the pool."""
-        return games % len(self.pool.policies) if self.turns == "cycled" else self.pool.draw(rng, len(games))
-
-    def move(self, which: Rows, rows: Rows, rng: np.random.Generator) -> Rows:
-        """The cells (B,) that the opponents move to."""
-        sums = self.sums[which, rows]
-        return (sums <= (rng.random(len(rows)) * sums[:, -1])[:, None]).sum(axis=1)
 
 
 def pick(which: NDArray[np.bool_], rng: np.random.Generator) -> Rows:
