@@ -148,8 +148,8 @@ PRESETS = {
             "updates": 1,
             "batch": 5_000,
             "optimizer": "sgd",
-            "learning_rate": 2.0,
-            "learning_rate_end": 2.0,
+            "learning_rate": 8.0,
+            "learning_rate_end": 8.0,
             "average": 1.0,
             "focus": 0.0,
         },
@@ -249,7 +249,7 @@ class Learner:
         self.target.flat[:] = self.policy.flat
         self.moments = np.zeros((2, len(self.policy.flat)), dtype=np.float32)
         self.keys: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self.counts: NDArray[np.float64] = np.zeros(0)
+        self.counts: NDArray[Any] = np.zeros(0)
         self.pool = SelfPlay(config.opponents, config.rules, config.snapshots, config.seed)
         self.steps = self.played = self.updates = self.snapshot_at = 0
         self.judge_at = config.judge_every

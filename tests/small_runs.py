@@ -18,28 +18,16 @@ from tictactoe_env.solver import solve
 
 ROOT = Path(__file__).parent.parent
 JUDGE_EVERY = 1024  # steps
-GAMES = ("--num-envs", "64", "--judge-every", str(JUDGE_EVERY), "--hidden", "32", "--snapshot-every", "512")
+GAMES = f"--num-envs 64 --judge-every {JUDGE_EVERY} --hidden 32 --snapshot-every 512 --opponents minimax-slip=0.5:0.5,self:0.5".split()
+ROUNDS = ["--games", "32", "--judge-every", "500", "--steps", "1500", "--snapshot-every", "300", "--opponents", "random:0.5,self:0.5"]
 OPTIONS = {
-    "dqn": (*GAMES, "--batch-size", "64", "--learning-starts", "256", "--buffer-size", "4096", "--opponents", "minimax-slip=0.5:0.5,self:0.5"),
-    "maskable_ppo": (*GAMES, "--batch-size", "256", "--epochs", "2", "--opponents", "minimax-slip=0.5:0.5,self:0.5"),
-    "mcts": ("--judge-every", "200", "--steps", "600"),
-    "tabular_q": ("--games", "32", "--judge-every", "500", "--steps", "1500", "--opponents", "random:0.5,self:0.5", "--snapshot-every", "300"),
-    "tictacnet": (
-        "--games",
-        "32",
-        "--updates",
-        "5",
-        "--judge-every",
-        "500",
-        "--steps",
-        "1500",
-        "--opponents",
-        "random:0.5,self:0.5",
-        "--snapshot-every",
-        "300",
-    ),
-    "trie": ("--judge-every", "200", "--steps", "600"),
-    "value_net": ("--games", "256", "--judge-every", "256", "--steps", "768", "--epochs", "2", "--architecture", "SaintAndre_16", "--dropout", "0.5"),
+    "dqn": [*GAMES, *["--batch-size", "64", "--learning-starts", "256", "--buffer-size", "4096"]],
+    "maskable_ppo": [*GAMES, *["--batch-size", "256", "--epochs", "2"]],
+    "mcts": ["--judge-every", "200", "--steps", "600"],
+    "tabular_q": ROUNDS,
+    "tictacnet": [*ROUNDS, *["--updates", "5"]],
+    "trie": ["--judge-every", "200", "--steps", "600"],
+    "value_net": ["--games", "256", "--judge-every", "256", "--steps", "768", "--epochs", "2", "--architecture", "SaintAndre_16", "--dropout", "0.5"],
 }
 """Options of every agent for a training of about a second, on 3x3 and of any number of steps."""
 
