@@ -79,9 +79,11 @@ ENTRIES = (
     Entry("tabular_q", until="optimal"),
     Entry("mcts"),
     Entry("trie", until="unbeatable"),
+    Entry("neuroevolution"),
     Entry("tabular_q", "tictac"),
     Entry("mcts", "tictac"),
     Entry("trie", "tophep"),
+    Entry("neuroevolution", "dimitars-punished"),
 )
 READY = {"search": "search", "mcts live, 1,000 playouts a move": "mcts-playouts=1000", "minimax, random ties": "minimax", "random": "random"}
 

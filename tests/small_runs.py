@@ -24,6 +24,7 @@ OPTIONS = {
     "dqn": [*GAMES, *["--batch-size", "64", "--learning-starts", "256", "--buffer-size", "4096"]],
     "maskable_ppo": [*GAMES, *["--batch-size", "256", "--epochs", "2"]],
     "mcts": ["--judge-every", "200", "--steps", "600"],
+    "neuroevolution": ["--league", "20", "--winners", "5", "--judge-every", "15", "--steps", "45"],
     "tabular_q": ROUNDS,
     "tictacnet": [*ROUNDS, *["--updates", "5"]],
     "trie": ["--judge-every", "200", "--steps", "600"],
