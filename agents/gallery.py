@@ -32,6 +32,7 @@ BUILT_IN = {
     "minimax-first": ("plays perfectly, and always takes the first of equal moves", MAX_SOLVED),
     "minimax-slip=0.1": ("plays perfectly, but every tenth move is any move", MAX_SOLVED),
     "search": ("alpha-beta search to the end of every game", MAX_SOLVED),
+    "search-depth=1": ("wins and blocks where it can, but looks no further: falls for a fork", MAX_BITS),
     "search-depth=2": ("alpha-beta search that looks two moves ahead", MAX_BITS),
     "search-depth=4": ("alpha-beta search that looks four moves ahead", MAX_BITS),
     "mcts-playouts=50": ("Monte-Carlo tree search, 50 playouts a move: plays well, and errs", MAX_BITS),
@@ -46,6 +47,7 @@ class Entry:
 
     kind: "agent" (built in) or "run" (from a certificate). about: a sentence, or why it is broken. rules: the only board it
     plays on; None for any of at most `max_cells`. path, sha256: of the file of its certificate. agent: what was trained.
+    unbeatable: what the certificate states; None for a player that is built in.
     """
 
     id: str
@@ -56,6 +58,7 @@ class Entry:
     path: Path | None = None
     sha256: str = ""
     agent: str = ""
+    unbeatable: bool | None = None
     broken: bool = False
 
     @property
@@ -200,7 +203,8 @@ def _checked_entry(id: str, path: Path) -> Entry:
     check_digest(content)
     seed = "" if content.get("seed") is None else f", seed {str(content['seed'])[:20]}"
     about = f"{agent[:MAX_NAME]}{seed}, {_strength(content)}"
-    return Entry(id, "run", about, rules.cells, rules, path, hashlib.sha256(path.read_bytes()).hexdigest(), agent[:MAX_NAME])
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Entry(id, "run", about, rules.cells, rules, path, digest, agent[:MAX_NAME], content.get("unbeatable") is True)
 
 
 def _strength(content: Mapping[str, Any]) -> str:

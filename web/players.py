@@ -1,0 +1,114 @@
+"""Players that are ready to move: made once for each board, and asked in a thread where that takes time."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio
+import numpy as np
+from anyio import CapacityLimiter
+
+from agents.gallery import Entry, Gallery
+from tictactoe_env.analysis import Thoughts, thoughts
+from tictactoe_env.opponents import MinimaxPolicy
+from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, sample, tabulate
+from tictactoe_env.rules import Boards, Rules
+
+Answer = TypeVar("Answer")
+
+TABLE_CELLS = 9  # of the largest board on which every player is asked for all its moves, to say what it thinks: a second at most
+QUICK_CELLS = 12  # of the largest board on which perfect play is a table
+KEPT = 32  # players that are kept; a table of 3x4 takes 8 MB
+_solving = threading.Lock()  # two threads that list the positions of 4x4 would take twice the memory
+
+
+class BusyError(Exception):
+    """Too many requests of a kind at once."""
+
+
+class Threads:
+    """Runs what takes time beside the others: at most `at_once` calls, while at most `waiting` more wait."""
+
+    def __init__(self, at_once: int, waiting: int):
+        self.at_once, self.waiting = at_once, waiting
+        self._limiter: CapacityLimiter | None = None
+
+    async def run(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
+        """What the function answers. Raises BusyError if too many wait already."""
+        self._limiter = self._limiter or CapacityLimiter(self.at_once)
+        if self._limiter.statistics().tasks_waiting >= self.waiting:
+            raise BusyError(f"{self.waiting} requests are waiting already: try again in a second")
+        return await anyio.to_thread.run_sync(partial(function, *arguments), limiter=self._limiter)
+
+
+def solved(function: Callable[..., Answer], *arguments: Any) -> Answer:
+    """What a function answers that may have to solve a board first: one at a time."""
+    with _solving:
+        return function(*arguments)
+
+
+class Seat:
+    """A player on a board. Searching players keep what they have found, so one thread at a time asks them."""
+
+    def __init__(self, policy: Policy, rules: Rules):
+        self.policy, self.rules, self._lock = policy, rules, threading.Lock()
+        self._table: Policy | None = None
+        self.is_quick = isinstance(policy, (TabularPolicy, RandomPolicy, MinimaxPolicy))
+
+    def move(self, board: Boards, seed: tuple[int, int] | None) -> int:
+        """A cell, drawn by its probabilities; it may be taken, if the player makes illegal moves. The same seed draws the same one."""
+        with self._lock:
+            probs = self.policy.probs(board[None])
+        return int(sample(probs, np.random.default_rng(seed))[0])
+
+    def thoughts(self, board: Boards) -> Thoughts:
+        """What it thinks of an unfinished board; where that is a second's work, its whole table is made for it, once."""
+        with self._lock:
+            if self._table is None:
+                self._table = tabulate(self.policy, self.rules) if self.rules.cells <= TABLE_CELLS else self.policy
+            return thoughts(self._table, board, self.rules)
+
+    def thinks_at_once(self) -> bool:
+        """Whether `thoughts` takes milliseconds."""
+        return self.rules.cells <= TABLE_CELLS and (self.is_quick or self._table is not None)
+
+
+class Players:
+    """The players of a gallery, each made when it is first asked for; the last ones are kept."""
+
+    def __init__(self, gallery: Gallery):
+        self.gallery = gallery
+        self._seats: OrderedDict[tuple[Entry, Rules], Seat] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def ready(self, entry: Entry, rules: Rules) -> Seat | None:
+        """The player if it has been made before."""
+        with self._lock:
+            if (entry, rules) in self._seats:
+                self._seats.move_to_end((entry, rules))
+                return self._seats[entry, rules]
+        return None
+
+    def make(self, entry: Entry, rules: Rules) -> Seat:
+        """The player; ValueError if it does not play on this board, or is broken. The first time may take seconds."""
+        with _solving:
+            seat = self.ready(entry, rules)
+            if seat is None:
+                seat = Seat(self._policy(entry, rules), rules)
+                with self._lock:
+                    self._seats[entry, rules] = seat
+                    while len(self._seats) > KEPT:
+                        self._seats.popitem(last=False)
+        return seat
+
+    def _policy(self, entry: Entry, rules: Rules) -> Policy:
+        policy = self.gallery.make(entry.id, rules)
+        if isinstance(policy, MinimaxPolicy):
+            if rules.cells <= QUICK_CELLS:
+                return tabulate(policy, rules)
+            policy.probs(np.zeros((1, rules.cells), dtype=np.int8))  # solves the board
+        return policy
