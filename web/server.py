@@ -26,6 +26,7 @@ import re
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -448,6 +449,7 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, port))
+            listening.listen(128)
         except OSError as error:
             listening.close()
             raise ValueError(f"port {port} cannot be used ({error.strerror}): give another one, such as --port {port + 1}") from None
@@ -462,7 +464,8 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
             timeout_graceful_shutdown=2,
         )
         print(f"tic-tac-toe: http://{HOST}:{listening.getsockname()[1]}/   (games are kept in {store}; Ctrl-C ends)", flush=True)
-        uvicorn.Server(settings).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(settings).run(sockets=[listening])
 
 
 def main(arguments: list[str] | None = None) -> int:
