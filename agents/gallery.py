@@ -7,6 +7,7 @@ of what was found and are never made into paths, so no id reaches a file that is
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from agents.named import make_player
 from tictactoe_env.certificate import FILE, MAX_CELLS, CertificateError, certify, check_digest, read, table_of, verify
@@ -39,6 +42,9 @@ BUILT_IN = {
     "mcts-playouts=1000": ("Monte-Carlo tree search, 1,000 playouts a move", MAX_BITS),
 }
 """Players that need no training: a sentence, and the most cells of a board they play on."""
+MODEL = "model.safetensors"
+TELLING = ("tabular_q", "trie")
+"""Agents whose saved runs say more than their moves, what they believe or what is new to them, and load without torch."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,15 @@ class Gallery:
             raise ValueError(f"{id} plays on {entry.boards}, not on {rules}: choose another player or board")
         return make_player(id, rules) if entry.path is None else self._table(entry)
 
+    def mind(self, id: str, policy: Policy) -> Policy:
+        """What a player that `make` made is to be asked for thoughts: more than its moves where it has more to say, see `mind_of`."""
+        entry = self.entry(id)
+        return (
+            policy
+            if entry.path is None or not isinstance(policy, TabularPolicy)
+            else mind_of(entry.path.parent if entry.path.name == FILE else entry.path, entry.agent, policy)
+        )
+
     def player(self, id: str) -> Player:
         """The player as the store of games names it: a run with the sha256 of its certificate."""
         entry = self.entry(id)
@@ -175,6 +190,19 @@ class Gallery:
             self._known[entry.path] = (self._known[entry.path][0], broken)
             self._entries[entry.id] = broken
         return CertificateError(f"{entry.id} is broken: {error}")
+
+
+def mind_of(folder: Path, agent: Any, table: TabularPolicy) -> TabularPolicy:
+    """What a saved run believes beside its moves `table`, if it is of TELLING; else the table.
+
+    Raises DamagedFileError (a ValueError) for damaged files, ValueError if they are not those of the certificate beside them.
+    """
+    if agent not in TELLING or not (folder / MODEL).exists():
+        return table
+    mind: TabularPolicy = importlib.import_module(f"agents.{agent}").load(folder)
+    if not np.array_equal(mind.table, table.table):
+        raise ValueError(f"{folder / MODEL} moves otherwise than the certificate beside it: train the run again")
+    return mind
 
 
 def _certificates(folder: Path) -> Iterator[Path]:

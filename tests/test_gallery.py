@@ -1,3 +1,4 @@
+import importlib
 import json
 import os
 import subprocess
@@ -6,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_runs import small_config
 
-from agents.gallery import BUILT_IN, Gallery
+from agents.gallery import BUILT_IN, TELLING, Gallery
 from tictactoe_env.certificate import CertificateError, certify, perfect_table, write
 from tictactoe_env.policy import RandomPolicy, TabularPolicy
 from tictactoe_env.rules import Rules
@@ -122,6 +124,36 @@ def test_new_runs_are_found_and_deleted_ones_are_gone(gallery, folders, content)
     assert gallery.entry("runs/dqn-2").kind == "run"
     (folders / "runs" / "dqn-2" / "certificate.json").unlink()
     assert "runs/dqn-2" not in ids(gallery)
+
+
+# --- what a run believes -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", TELLING)
+def test_a_run_that_can_say_more_than_its_moves_is_asked_without_torch(tmp_path, agent):
+    folder = tmp_path / "runs" / agent
+
+    def report(steps, policy, save, *_):
+        save(folder, False)
+        write(certify(policy, agent), folder / "certificate.json")
+        return True
+
+    folder.mkdir(parents=True)
+    importlib.import_module(f"agents.{agent}").train(small_config(agent), report)
+    gallery, board = Gallery([tmp_path / "runs"]), np.zeros((1, 9), dtype=np.int8)
+    policy = gallery.make(f"runs/{agent}", Rules())
+    mind = gallery.mind(f"runs/{agent}", policy)
+    assert mind.probs(board).tolist() == policy.probs(board).tolist()
+    assert hasattr(mind, {"tabular_q": "q_values", "trie": "is_new"}[agent])
+    write(certify(perfect_table(Rules()), agent), folder / "certificate.json")
+    with pytest.raises(ValueError, match="moves otherwise than the certificate beside it"):
+        gallery.mind(f"runs/{agent}", gallery.make(f"runs/{agent}", Rules()))
+
+
+def test_other_players_are_asked_themselves(gallery):
+    for id, rules in (("runs/dqn-0", SMALL), ("models/champion.json", SMALL), ("search-depth=2", Rules())):
+        policy = gallery.make(id, rules)
+        assert gallery.mind(id, policy) is policy
 
 
 # --- broken certificates -------------------------------------------------------------------------------------------

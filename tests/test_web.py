@@ -218,9 +218,9 @@ def test_a_finished_game_can_be_looked_at(client):
 
 def test_every_move_of_a_game_is_judged(client):
     answer = ask(client, "verdicts", board=SQUARE, moves=X_WINS)
-    assert [verdict["text"] for verdict in answer["verdicts"]][1] == "gives away the draw, loses in 6"
+    assert [verdict["text"] for verdict in answer["verdicts"]][1] == "gives away the draw and loses in 6"
     assert [verdict["threw_away"] for verdict in answer["verdicts"]] == [False, True, False, False, False]
-    assert answer["turning_point"] == "O threw it away with move 2, a2: gives away the draw, loses in 6"
+    assert answer["turning_point"] == "O threw it away with move 2, a2: it gives away the draw and loses in 6"
 
 
 def test_a_resigned_game_is_judged_too(client):

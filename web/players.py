@@ -52,11 +52,13 @@ def solved(function: Callable[..., Answer], *arguments: Any) -> Answer:
 
 
 class Seat:
-    """A player on a board. Searching players keep what they have found, so one thread at a time asks them."""
+    """A player on a board. Searching players keep what they have found, so one thread at a time asks them.
 
-    def __init__(self, policy: Policy, rules: Rules):
-        self.policy, self.rules, self._lock = policy, rules, threading.Lock()
-        self._table: Policy | None = None
+    mind: what is asked for its thoughts; None for the policy itself.
+    """
+
+    def __init__(self, policy: Policy, rules: Rules, mind: Policy | None = None):
+        self.policy, self.rules, self.mind, self._lock = policy, rules, mind, threading.Lock()
         self.is_quick = isinstance(policy, (TabularPolicy, RandomPolicy, MinimaxPolicy))
 
     def move(self, board: Boards, seed: tuple[int, int] | None) -> int:
@@ -68,13 +70,18 @@ class Seat:
     def thoughts(self, board: Boards) -> Thoughts:
         """What it thinks of an unfinished board; where that is a second's work, its whole table is made for it, once."""
         with self._lock:
-            if self._table is None:
-                self._table = tabulate(self.policy, self.rules) if self.rules.cells <= TABLE_CELLS else self.policy
-            return thoughts(self._table, board, self.rules)
+            if self.mind is None:
+                self.mind = tabulate(self.policy, self.rules) if self.rules.cells <= TABLE_CELLS else self.policy
+            return thoughts(self.mind, board, self.rules)
 
     def thinks_at_once(self) -> bool:
         """Whether `thoughts` takes milliseconds."""
-        return self.rules.cells <= TABLE_CELLS and (self.is_quick or self._table is not None)
+        return self.rules.cells <= TABLE_CELLS and (self.is_quick or self.mind is not None)
+
+    def is_new(self, board: Boards) -> bool:
+        """Whether it says that it has never met this unfinished board."""
+        ask = getattr(self.mind, "is_new", None)
+        return ask is not None and bool(ask(board[None])[0])
 
 
 class Players:
@@ -98,7 +105,9 @@ class Players:
         with _solving:
             seat = self.ready(entry, rules)
             if seat is None:
-                seat = Seat(self._policy(entry, rules), rules)
+                policy = self._policy(entry, rules)
+                mind = None if entry.path is None else self.gallery.mind(entry.id, policy)
+                seat = Seat(policy, rules, mind)
                 with self._lock:
                     self._seats[entry, rules] = seat
                     while len(self._seats) > KEPT:

@@ -289,7 +289,8 @@ async def thoughts_of(server: Server, entry: Entry, now: Standing) -> dict[str, 
     """What an agent thinks of each cell."""
     seat = await seat_of(server, entry, now.rules)
     found = seat.thoughts(now.board) if seat.thinks_at_once() else await server.slow.run(seat.thoughts, now.board)
-    return {"probs": found.probs, "values": found.values, "kind": found.kind, "meaning": found.meaning, "illegal": found.illegal}
+    about = {"kind": found.kind, "meaning": found.meaning, "illegal": found.illegal, "new": seat.is_new(now.board)}
+    return {"probs": found.probs, "values": found.values, **about}
 
 
 async def truth_of(server: Server, now: Standing) -> dict[str, Any]:
@@ -470,14 +471,14 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line."""
-    parser = Parser(prog="python -m web.server", description="Play in the browser.")
+    parser = Parser(prog="play.py --web", description="Play in the browser.")
     parser.add_argument("--store", type=Path, default=Path("games.db"), metavar="FILE", help="where finished games are kept (default: games.db)")
     parser.add_argument("--port", type=int, default=PORT, metavar="N", help=f"of 127.0.0.1 (default: {PORT}; 0 is any free one)")
     given: argparse.Namespace = parser.parse_args(arguments)
     try:
         serve(given.store, whole_number(given.port, "port", 0, 65_535))
     except (ValueError, OSError) as error:
-        print(f"web.server: {error}", file=sys.stderr)
+        print(f"play.py: {error}", file=sys.stderr)
         return 1
     return 0
 

@@ -73,7 +73,8 @@ export class Insight {
       const bar = thoughts.values ? " The bar below a number is how likely it plays there." : "";
       const illegal = thoughts.illegal > 0.0005 ? ` It would make an illegal move with probability ${thoughts.illegal.toFixed(3)}.` : "";
       const what = thoughts.values ? `${agent}, for ${side}: ${thoughts.meaning}.` : `${agent}, for ${side}: how likely it plays there.`;
-      parts.push(h("span", {}, what + bar + illegal));
+      const unmet = thoughts.new ? " It has never met this position." : "";
+      parts.push(h("span", {}, what + bar + illegal + unmet));
     }
     if (nobody) parts.push(h("span", {}, "Nobody here thinks aloud: choose an agent."));
     if (truth) parts.push(h("span", {}, truth.reason ? `The truth is not known: ${truth.reason}.` : `With best play from here, ${side} ${truth.position.text}.`));
