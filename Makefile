@@ -1,8 +1,10 @@
 # make play    set up .venv, play tic-tac-toe in the terminal
+# make web     set up .venv, play it in the browser
 # make train   set up .venv, train the default agent, print its certificate
 # make test    set up .venv, run the tests
 # make check   ruff, types, tests: what to run before a commit
-# make slow    learning and large boards; make bench, make bench-learning: speeds and learning results, as tables
+# make slow    learning and large boards; make browser: the page in a real Chromium, which has to be there
+# make bench   speeds, as tables; make bench-learning, make bench-web: learning results, speed of the page's server
 # make results train every agent, judge it exactly, write docs/RESULTS.md
 # make wheel   build the package and look at what is inside
 
@@ -10,7 +12,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: play train test check lint types slow bench bench-learning results wheel clean
+.PHONY: play web train test check lint types slow browser bench bench-learning bench-web results wheel clean
 .DEFAULT_GOAL := test
 
 .venv/bin/python:
@@ -20,16 +22,23 @@ ARGS ?=
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[play]"
 	@touch $@
 
+.venv/web.installed: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[web]"
+	@touch $@
+
 .venv/train.installed: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[train]"
 	@touch $@ .venv/play.installed
 
 .venv/test.installed: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
-	@touch $@ .venv/play.installed .venv/train.installed
+	@touch $@ .venv/play.installed .venv/web.installed .venv/train.installed
 
 play: .venv/play.installed
 	$(BIN)/python play.py $(ARGS)
+
+web: .venv/web.installed
+	$(BIN)/python play.py --web $(ARGS)
 
 train: .venv/train.installed
 	$(BIN)/python train.py maskable_ppo --until optimal $(ARGS)
@@ -49,11 +58,17 @@ types: .venv/test.installed
 slow: .venv/test.installed
 	$(BIN)/python -m pytest -m slow $(ARGS)
 
+browser: .venv/test.installed
+	$(BIN)/python -m pytest -m browser $(ARGS)
+
 bench: .venv/train.installed
 	$(BIN)/python -m benchmarks.speed $(ARGS)
 
 bench-learning: .venv/train.installed
 	$(BIN)/python -m benchmarks.learning $(ARGS)
+
+bench-web: .venv/web.installed
+	$(BIN)/python -m benchmarks.web $(ARGS)
 
 results: .venv/train.installed
 	$(BIN)/python -m benchmarks.results $(ARGS)

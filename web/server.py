@@ -32,6 +32,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
@@ -178,8 +179,13 @@ def standing_of(content: Mapping[str, Any]) -> Standing:
     if len(moves) > rules.cells:
         raise ValueError(f"{len(moves)} moves are too many: {rules} has {rules.cells} cells")
     cells = tuple(whole_number(cell, f"move {ply}", 0, rules.cells - 1) for ply, cell in enumerate(moves, 1))
-    board = replay(cells, rules)[-1]
-    return Standing(rules, cells, board, rules.winning_cells(board))
+    bits, marks, board = rules.cell_bits, [0, 0], np.zeros(rules.cells, dtype=np.int8)
+    for ply, cell in enumerate(cells):
+        if (marks[0] | marks[1]) & bits[cell] or rules.has_line(marks[1 - ply % 2]):
+            replay(cells[: ply + 1], rules)  # says what is wrong with the move
+        marks[ply % 2] |= bits[cell]
+        board[cell] = 1 - 2 * (ply % 2)
+    return Standing(rules, cells, board, rules.winning_cells(board) if any(map(rules.has_line, marks)) else ())
 
 
 def entry_of(server: Server, id: Any) -> Entry:
@@ -446,7 +452,7 @@ def application(store: Store, gallery: Gallery | None = None) -> Any:
 def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> None:
     """Serve until Ctrl-C. Raises StoreError if the store cannot be used, ValueError if the port is taken; 0 is any free one."""
     with Store(store) as opened:
-        listening = socket.socket()
+        listening = socket.socket(proto=socket.IPPROTO_TCP)  # asyncio turns off Nagle's algorithm only where TCP is named: 40 ms an answer
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, port))
@@ -465,6 +471,7 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
             timeout_graceful_shutdown=2,
         )
         print(f"tic-tac-toe: http://{HOST}:{listening.getsockname()[1]}/   (games are kept in {store}; Ctrl-C ends)", flush=True)
+        sys.setswitchinterval(0.0005)  # seconds: quick answers wait no longer than that for threads that search
         with suppress(KeyboardInterrupt):
             uvicorn.Server(settings).run(sockets=[listening])
 

@@ -53,8 +53,9 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href]");
   if (!link || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   const address = new URL(link.href);
-  if (address.origin !== location.origin || link.getAttribute("href").startsWith("#")) return;
+  if (address.origin !== location.origin) return;
   event.preventDefault();
+  if (link.getAttribute("href").startsWith("#")) return main.focus();
   history.pushState(null, "", address);
   show();
 });

@@ -22,7 +22,7 @@ export class Board {
     this.strike = svg("svg", { class: "strike", viewBox: `0 0 ${board.cols} ${board.rows}`, "aria-hidden": "true" });
     this.grid = h(
       "div",
-      { class: "grid", role: choose ? "grid" : "img", "aria-label": "Board", onkeydown: choose && ((event) => this.key(event)) },
+      { class: "grid", role: choose ? "grid" : "img", "aria-label": `Board of ${board.rows} by ${board.cols}`, onkeydown: choose && ((event) => this.key(event)) },
       rows,
       this.strike,
     );

@@ -89,11 +89,12 @@ export function plays(agent, board) {
   return agent.board ? boardKey(agent.board) === boardKey(board) : board.rows * board.cols <= agent.max_cells;
 }
 
-/** A small coloured X or O. */
-export function markIcon(side) {
+/** A small coloured X or O, with its name unless that stands beside it. */
+export function markIcon(side, isNamed = false) {
   const shape = side === "X" ? svg("path", { d: "M5 5l14 14M19 5l-14 14" }) : svg("circle", { cx: 12, cy: 12, r: 7.5 });
   shape.setAttribute("class", `mark ${side.toLowerCase()}`);
-  return svg("svg", { class: "icon", viewBox: "0 0 24 24", role: "img", "aria-label": side }, shape);
+  const name = isNamed ? { "aria-hidden": "true" } : { role: "img", "aria-label": side };
+  return svg("svg", { class: "icon", viewBox: "0 0 24 24", ...name }, shape);
 }
 
 const ICONS = {

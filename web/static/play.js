@@ -5,6 +5,7 @@ import { agentPath, announce, boardKey, boardName, cellName, get, h, icon, isSti
 import { Insight } from "./insight.js";
 
 const HUMAN = "human";
+const SUBSTITUTES = ["minimax", "search-depth=4"]; // for who does not play on a board
 const REPLY = 280; // milliseconds before an agent answers a person
 const PATIENCE = 500; // milliseconds after which the page says that it is still thinking
 const SEEDS = 2 ** 32;
@@ -96,7 +97,7 @@ class Play {
     const id = `seat-${side.toLowerCase()}`;
     const select = h("select", { id, "aria-describedby": `${id}-about`, onchange: (event) => this.chooseSeat(side, event.target.value) });
     const about = h("p", { class: "about", id: `${id}-about` });
-    const element = h("div", { class: "seat" }, h("label", { for: id }, markIcon(side), h("span", { class: "hidden" }, " is played by")), select, about);
+    const element = h("div", { class: "seat" }, h("label", { for: id }, markIcon(side, true), h("span", { class: "hidden" }, `${side} is played by`)), select, about);
     return { select, about, element };
   }
 
@@ -130,9 +131,8 @@ class Play {
     this.rules = rules;
     for (const side of ["X", "O"]) {
       if (!this.isHuman(side) && !(this.agentOf(side) && plays(this.agentOf(side), rules))) {
-        const stand = this.agents.find((agent) => ["minimax", "search-depth=4", "random"].includes(agent.id) && plays(agent, rules));
         this.replaced = this.seats[side];
-        this.seats[side] = stand?.id ?? HUMAN;
+        this.seats[side] = SUBSTITUTES.find((id) => this.agents.some((agent) => agent.id === id && plays(agent, rules))) ?? HUMAN;
       }
       this.fillSeat(side);
     }
