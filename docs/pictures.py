@@ -1,8 +1,14 @@
-"""Draw the pictures of the README again: `python docs/pictures.py` (extra `test`)."""
+"""Draw the pictures of the README again: `python docs/pictures.py` (extra `test`, and a Chromium for that of the page)."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -11,6 +17,7 @@ from agents import tabular_q
 from agents.battle import play
 from agents.values import ValuedTable
 from tictactoe_env.analysis import verdicts
+from tictactoe_env.certificate import FILE, certify, write
 from tictactoe_env.games import Game, Player
 from tictactoe_env.match import move_values
 from tictactoe_env.notation import SIDES, cell_text, parse_board
@@ -28,11 +35,15 @@ TEXT, SMALL = 19, 14  # pixels, the height of letters
 
 
 def main() -> None:
-    """Write board.svg and game.gif beside this file."""
+    """Write board.svg, game.gif and page.png beside this file."""
     (HERE / "board.svg").write_text(board(), encoding="utf-8")
-    player = tabular_q.train(tabular_q.Config(seed=SEED, steps=STEPS), lambda *_: False)
-    moves = tuple(play(player, RandomPolicy(), Rules(), SEED))
-    write_gif(Game(x=Player("agent", "tabular_q"), o=Player("agent", "random"), moves=moves, origin="battle"), player, HERE / "game.gif")
+    with TemporaryDirectory() as folder:
+        run = Path(folder, "runs", "tabular_q-0")
+        player = tabular_q.train(tabular_q.Config(seed=SEED, steps=STEPS), lambda steps, table, save, *_: bool(save(run, False)))
+        write(certify(player, tabular_q.AGENT, seed=SEED), run / FILE)
+        moves = tuple(play(player, RandomPolicy(), Rules(), SEED))
+        write_gif(Game(x=Player("agent", "tabular_q"), o=Player("agent", "random"), moves=moves, origin="battle"), player, HERE / "game.gif")
+        write_page(folder, "/?x=human&o=runs%2Ftabular_q-0", ("a1", "c3"), HERE / "page.png")
 
 
 def board() -> str:
@@ -50,6 +61,36 @@ def write_gif(game: Game, player: ValuedTable, path: Path) -> None:
     flat = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     times = [MILLISECONDS] * len(game.moves) + [LAST_MILLISECONDS]
     flat[0].save(path, save_all=True, append_images=flat[1:], duration=times, loop=0, optimize=True)
+
+
+def write_page(folder: str, address: str, cells: Sequence[str], path: Path) -> None:
+    """The page of `play.py --web`, served from a folder, after these moves of a person; with thoughts and truth on the cells."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        raise FileNotFoundError("the picture of the page needs a Chromium: apt-get install chromium")
+    program = [sys.executable, "-m", "web.server", "--port", "0", "--store", "games.db"]
+    server = subprocess.Popen(program, cwd=folder, env={**os.environ, "PYTHONPATH": str(HERE.parent)}, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        host = server.stdout.readline().split()[1].rstrip("/")
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            page = browser.new_page(viewport={"width": 1180, "height": 760}, color_scheme="light", reduced_motion="reduce")
+            page.goto(host + address)
+            for switch in page.locator(".switch").all():
+                switch.click()
+            for ply, cell in enumerate(cells):
+                page.locator(f".grid.open .cell[aria-label^='{cell},']").click()
+                page.locator(f".trail li:nth-child({2 * ply + 2})").wait_for()
+                page.locator(".truth").first.wait_for()
+            page.mouse.move(0, 0)
+            page.screenshot(path=path)
+            browser.close()
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def _frame(game: Game, player: ValuedTable, ply: int) -> Image.Image:
