@@ -472,6 +472,7 @@ def test_the_game_that_an_agent_loses_is_shown_and_can_be_played(open_page, fold
 def test_leaving_the_losing_line_is_told(open_page):
     page = open_page("/?x=human&o=runs%2Fweak&line=4,0,2,1,6")
     expect(page.locator(".cell.hint")).to_have_count(1)
+    expect(page.locator(".note")).to_have_text("The dashed cell follows the game that it loses.")
     cell(page, "c3").click()
     expect(page.locator(".note")).to_have_text("The game has left the losing line.")
     expect(page.locator(".cell.hint")).to_have_count(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import anyio
@@ -23,7 +23,6 @@ Answer = TypeVar("Answer")
 TABLE_CELLS = 9  # of the largest board on which every player is asked for all its moves, to say what it thinks: a second at most
 QUICK_CELLS = 12  # of the largest board on which perfect play is a table
 KEPT = 32  # players that are kept; a table of 3x4 takes 8 MB
-_solving = threading.Lock()  # two threads that list the positions of 4x4 would take twice the memory
 
 
 class BusyError(Exception):
@@ -45,9 +44,15 @@ class Threads:
         return await anyio.to_thread.run_sync(partial(function, *arguments), limiter=self._limiter)
 
 
-def solved(function: Callable[..., Answer], *arguments: Any) -> Answer:
-    """What a function answers that may have to solve a board first: one at a time."""
-    with _solving:
+@lru_cache(maxsize=256)
+def solving(rules: Rules) -> threading.Lock:
+    """Held by who may have to solve a board: two threads that list the positions of 4x4 would take twice the time and memory."""
+    return threading.Lock()
+
+
+def solved(rules: Rules, function: Callable[..., Answer], *arguments: Any) -> Answer:
+    """What a function answers that may have to solve a board first: one at a time for each board."""
+    with solving(rules):
         return function(*arguments)
 
 
@@ -102,7 +107,7 @@ class Players:
 
     def make(self, entry: Entry, rules: Rules) -> Seat:
         """The player; ValueError if it does not play on this board, or is broken. The first time may take seconds."""
-        with _solving:
+        with solving(rules):
             seat = self.ready(entry, rules)
             if seat is None:
                 policy = self._policy(entry, rules)

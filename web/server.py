@@ -303,7 +303,7 @@ async def truth_of(server: Server, now: Standing) -> dict[str, Any]:
     """What is true of a position and of each move; on boards that nobody has solved the reason why not."""
     if not can_enumerate(now.rules):
         return {"position": None, "moves": None, "reason": f"{now.rules} is too large to be solved"}
-    found = truth(now.board, now.rules) if now.rules.cells <= TABLE_CELLS else await server.slow.run(solved, truth, now.board, now.rules)
+    found = truth(now.board, now.rules) if now.rules.cells <= TABLE_CELLS else await server.slow.run(solved, now.rules, truth, now.board, now.rules)
     return {"position": worth_json(found.position), "moves": [worth_json(worth) for worth in found.moves], "reason": ""}
 
 
@@ -351,7 +351,7 @@ async def judge(request: Request, server: Server) -> Response:
     ended = finished(await body_of(request, ("board", "moves"), ("ended", "result")))
     if not can_enumerate(ended.rules):
         return reply({"verdicts": None, "turning_point": None, "reason": f"{ended.rules} is too large to be solved"})
-    judged, sentence = await server.slow.run(solved, lambda: (verdicts(ended), turning_point(ended)))
+    judged, sentence = await server.slow.run(solved, ended.rules, lambda: (verdicts(ended), turning_point(ended)))
     return reply({"verdicts": [verdict_json(verdict) for verdict in judged], "turning_point": sentence, "reason": ""})
 
 
@@ -432,7 +432,7 @@ class Guard:
 def application(store: Store, gallery: Gallery | None = None) -> Any:
     """The ASGI application; the store stays open, and belongs to the caller."""
     gallery = gallery or Gallery()
-    server = Server(store, gallery, Players(gallery), Threads(4, 64), Threads(2, 16))
+    server = Server(store, gallery, Players(gallery), Threads(4, 64), Threads(4, 16))
     paths: tuple[tuple[str, str, Handler], ...] = (
         ("GET", "/api/agents", agents),
         ("GET", "/api/agents/{id:path}", agent),

@@ -91,7 +91,7 @@ function gameLink(game) {
 }
 
 export async function gamePage(id) {
-  const [game, { agents }] = await Promise.all([get(`/api/games/${id}`), get("/api/agents")]);
+  const [game, { agents }] = await Promise.all([get(`/api/games/${encodeURIComponent(id)}`), get("/api/agents")]);
   const here = (player) => (agents.some((agent) => agent.id === player.name && !agent.broken) && player.kind !== "human" ? player.name : null);
   const names = { X: nameOf(game.x), O: nameOf(game.o) };
   const ids = { X: here(game.x), O: here(game.o) };

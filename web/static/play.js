@@ -256,7 +256,7 @@ class Play {
 
   suggested() {
     const begun = this.moves.every((cell, ply) => cell === this.guide[ply]);
-    if (!begun && this.guide.length) this.note.textContent = "The game has left the losing line.";
+    if (this.guide.length) this.note.textContent = begun ? "The dashed cell follows the game that it loses." : "The game has left the losing line.";
     return begun ? (this.guide[this.moves.length] ?? null) : null;
   }
 
