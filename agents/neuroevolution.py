@@ -11,7 +11,8 @@ evolution training"). No gradient and no labels: a network is changed at random 
 - A network plays the same move on the same board for ever. So its moves on all boards are written down once, and games are
   looked up: the 9,900 games of a league of 100 take milliseconds.
 - Fitness is the exact result against `opponents`, over all their replies, the mean of both sides: a win 1, a draw 0, a loss
-  -1, an illegal move -`illegal_penalty`. The league's own points, football's 3/1/0 or 1/1/0 with -10 for a disqualification
+  -1, an illegal move -`illegal_penalty`. In it the network slips too, so that it is selected by its moves where it would
+  not get by itself (a trembling hand, Selten 1975). The league's own points, football's 3/1/0 or 1/1/0 with -10 for a disqualification
   ("punished"), reward what beats siblings that play one game each, so they say nothing of other games; they are here
   to be compared, and can be mixed in (`fitness=exact:0.9,punished:0.1`). The league is played and charted whatever counts.
 - Each network carries its own magnitude of mutations and share of weights that change; both mutate first, by the factor
@@ -79,12 +80,13 @@ class Config(BoardConfig):
     fitness: str = option("exact", "What selects: exact, football (3/1/0), punished (1/1/0, -10 if disqualified), or a mixture name:weight,...")
     opponents: str = option("minimax-slip=0.6", "Who the exact fitness is against, as name:weight,...")
     illegal_penalty: float = option(2.0, "What an illegal move costs in the exact fitness, where a loss costs 1; a finite number of at least 0.")
+    slip: float = option(0.05, "Probability that the network itself makes a random legal move in the exact fitness, from 0 to 1.")
     masks: bool = option(False, "Whether illegal moves are impossible, instead of disqualifying.")
     mutation: float = option(0.5, "Largest change of a weight by a mutation (at the start, if adapted), above 0 and at most 10.")
     mutation_share: float = option(0.1, "Share of the weights that a mutation changes (at the start, if adapted), above 0 and at most 1.")
     adaptation: float = option(0.2, "How fast each network's own magnitude and share of mutations change, from 0 (not at all) to 1.")
     distinct: bool = option(True, "Whether networks of equal fitness are ranked behind all others but for one of them.")
-    hidden: int = option(32, "Hidden units, at least 0; 0 connects inputs and outputs directly.")
+    hidden: int = option(64, "Hidden units, at least 0; 0 connects inputs and outputs directly.")
     activation: str = option("relu", "What a hidden unit computes: relu, tanh or sigmoid.")
     direct: bool = option(True, "Whether inputs and outputs are connected directly too, beside the hidden units.")
     scaled: bool = option(True, "Whether first weights and mutations are smaller where a unit has many inputs.")
@@ -97,6 +99,7 @@ class Config(BoardConfig):
         whole_number(self.winners, "winners", 1, self.league - 1)
         whole_number(self.hidden, "hidden", 0)
         probability(self.adaptation, "adaptation")
+        probability(self.slip, "slip")
         if probability(self.mutation_share, "mutation_share") == 0:
             raise ValueError(f"mutation_share must be above 0, got {self.mutation_share!r}")
         if not 0 < self.mutation <= MAX_MAGNITUDE:
@@ -171,6 +174,7 @@ class Ground:
         self.plies = [slice(*np.searchsorted(positions.ply[self.asked], (ply, ply + 1))) for ply in range(self.rules.cells)]
         own = positions.boards[self.asked] * np.where(x_moves, 1, -1)[:, None]
         self.taken = own != 0
+        self.free: Floats = ~self.taken / (~self.taken).sum(axis=1, keepdims=True)
         planes = [own > 0, own < 0] if config.inputs == "planes" else [own]
         self.inputs: Weights = np.concatenate([*planes, np.ones((size, 1))], axis=1).astype(np.float32)
         self._numbers = numbers[positions.unfinished]
@@ -191,8 +195,8 @@ class Ground:
         """The probabilities (S, cells) of an opponent."""
         return tabulate(make_opponent(name, self.rules), self.rules).by_row()[self.asked]
 
-    def results(self, ways: Rows, opponent: Floats, penalty: float) -> Floats:
-        """The expected result of networks against an opponent over all lines of play, the mean of X and O: (B,)."""
+    def results(self, ways: Rows, opponent: Floats, penalty: float, slip: float = 0.0) -> Floats:
+        """The expected result of networks, which slip, against an opponent over all lines of play, the mean of X and O: (B,)."""
         count, every = ways.shape[1], np.arange(ways.shape[1])
         total = np.zeros(count)
         for side, ends in enumerate(((1.0, 0.0, -1.0, -penalty, 1.0), (-1.0, 0.0, 1.0, 1.0, -penalty))):
@@ -200,11 +204,11 @@ class Ground:
             values[self.size :] = np.array(ends)[:, None]
             for ply in range(self.rules.cells - 1, -1, -1):
                 rows = self.plies[ply]
-                if ply % 2 == side:
-                    values[rows] = values[ways[rows], every]
-                else:
-                    chances, after = opponent[rows], self.after[rows]
-                    values[rows] = sum(chances[:, cell, None] * values[after[:, cell]] for cell in range(self.rules.cells))
+                chances, own = (slip * self.free[rows], 1 - slip) if ply % 2 == side else (opponent[rows], 0.0)
+                values[rows] = own * values[ways[rows], every] if own else 0.0
+                if slip or not own:
+                    after = self.after[rows]
+                    values[rows] += sum(chances[:, cell, None] * values[after[:, cell]] for cell in range(self.rules.cells))
             total += values[0] / 2
         return total
 
@@ -351,7 +355,9 @@ class Evolution:
         self.moves[first:] = self.shape.moves(self.networks[first:], ground)
         ways = ground.ways(self.moves)
         new = np.ascontiguousarray(ways[:, first:])
-        self.exact[first:] = np.sum([weight * ground.results(new, opponent, config.illegal_penalty) for opponent, weight in self.opponents], axis=0)
+        self.exact[first:] = np.sum(
+            [weight * ground.results(new, opponent, config.illegal_penalty, config.slip) for opponent, weight in self.opponents], axis=0
+        )
         ends, length = ground.league(ways)
         parts = [weight * (self.exact if name == "exact" else points(ends, *POINTS[name])) for name, weight in self.counts.items()]
         self.fitness = np.sum(parts, axis=0)

@@ -15,6 +15,8 @@ nestedsoftware/tictac plays one game at a time for over an hour, and its network
   frequent one, and counts as the square root of how often it was met.
 - Small errors matter only among the best moves of a position, so a move counts the less, the further it is from the best.
 - Adam instead of plain gradients. The target network is the running average of the network, and it is the average that plays.
+- The slope of the sigmoid is lifted by a constant in the gradient (Fahlman 1988, "An empirical study of learning speed in
+  back-propagation networks"): a value near 1 that should be near 0 could hardly move otherwise, and some always do get there.
 - Double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the network chooses the next move, the target
   network values it. Without it, the largest of nine uncertain values is too large.
 - The network sees each board in one orientation of its symmetry class. Where a board is its own image, one cell speaks for all
@@ -94,6 +96,7 @@ class Config(BoardConfig):
     optimizer: str = option("adam", "How the weights follow the gradient: adam, or sgd, which is the plain gradient.")
     learning_rate: float = option(0.01, "Learning rate at the start, above 0.")
     learning_rate_end: float = option(0.0003, "Learning rate from `anneal_steps` on, above 0; it falls by the same factor in equal times.")
+    lift: float = option(0.05, "What is added to the slope of the sigmoid, from 0 to 1, so that a wrong value near 0 or 1 is not stuck; 0 is plain.")
     average: float = option(0.01, "How far the target network moves towards the network at each update, above 0; at 1 it is a copy.")
     focus: float = option(0.2, "Distance from the best move of a position at which a move counts 1/e as much, at least 0; at 0 all count the same.")
     snapshot_every: int = option(50_000, "Moves of the learner between two frozen copies, at least 1; only where self is an opponent.")
@@ -106,7 +109,7 @@ class Config(BoardConfig):
             whole_number(getattr(self, name), name, 1)
         for units in self.hidden:
             whole_number(units, "each of hidden", 1)
-        for name in ("exploring_starts", "epsilon", "epsilon_drop", "epsilon_end"):
+        for name in ("exploring_starts", "epsilon", "epsilon_drop", "epsilon_end", "lift"):
             probability(getattr(self, name), name)
         for name, high in (("learning_rate", np.inf), ("learning_rate_end", np.inf), ("average", 1.0)):
             if not 0 < getattr(self, name) <= high or not np.isfinite(getattr(self, name)):
@@ -131,7 +134,7 @@ class Config(BoardConfig):
 
 PRESETS = {
     "tictac": Preset(
-        "nestedsoftware/tictac's training, X and then O against random play, a draw worth a win; hardly wins more than needed, may be beatable",
+        "nestedsoftware/tictac's training, X and then O against random play, a draw worth a win; hardly wins more than needed, may be beatable.",
         {
             "steps": 13_000_000,
             "anneal_steps": 6_500_000,
@@ -150,6 +153,7 @@ PRESETS = {
             "optimizer": "sgd",
             "learning_rate": 8.0,
             "learning_rate_end": 8.0,
+            "lift": 0.0,
             "average": 1.0,
             "focus": 0.0,
         },
@@ -217,11 +221,11 @@ class Network:
         weights, biases = self.layers[-1]
         return [*signals, 1 / (1 + np.exp(-np.clip(signals[-1] @ weights + biases, -30, 30)))]
 
-    def gradient(self, boards: Floats, targets: Floats, weights: Floats, into: Network) -> float:
-        """The weighted sum of squared errors; its derivatives are written to `into`."""
+    def gradient(self, boards: Floats, targets: Floats, weights: Floats, into: Network, lift: float = 0.0) -> float:
+        """The weighted sum of squared errors; its derivatives, by a sigmoid whose slope is lifted, are written to `into`."""
         *signals, values = self._forward(boards)
         errors = values - targets
-        slope = 2 * weights * errors * values * (1 - values)
+        slope = 2 * weights * errors * (values * (1 - values) + np.float32(lift))
         for (matrix, _), (to_matrix, to_biases), signal in zip(self.layers[::-1], into.layers[::-1], signals[::-1], strict=True):
             np.matmul(signal.T, slope, out=to_matrix)
             slope.sum(axis=0, out=to_biases)
@@ -346,7 +350,7 @@ class Learner:
         for _ in range(config.updates):
             places = self.rng.permutation(met)[: config.batch]
             share = np.float32(len(places) / len(met))
-            self.error = self.policy.gradient(self.view.boards[places], targets[places], weights[places] / share, self.slope)
+            self.error = self.policy.gradient(self.view.boards[places], targets[places], weights[places] / share, self.slope, config.lift)
             self._step()
             self.target.flat += np.float32(config.average) * (self.policy.flat - self.target.flat)
 

@@ -79,11 +79,18 @@ ENTRIES = (
     Entry("tabular_q", until="optimal"),
     Entry("mcts"),
     Entry("trie", until="unbeatable"),
-    Entry("neuroevolution"),
+    Entry("tictacnet", until="optimal"),
+    Entry("value_net"),
+    Entry("neuroevolution", until="unbeatable"),
+    Entry("dqn", "duel-first"),
+    Entry("dqn", "duel-second"),
+    Entry("dqn", "duel-centre"),
     Entry("tabular_q", "tictac"),
     Entry("mcts", "tictac"),
-    Entry("trie", "tophep"),
+    Entry("tictacnet", "tictac"),
+    Entry("value_net", "learnbyplay"),
     Entry("neuroevolution", "dimitars-punished"),
+    Entry("trie", "tophep"),
 )
 READY = {"search": "search", "mcts live, 1,000 playouts a move": "mcts-playouts=1000", "minimax, random ties": "minimax", "random": "random"}
 

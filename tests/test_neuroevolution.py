@@ -11,6 +11,7 @@ from agents.neuroevolution import DRAWN, NOT_PLAYED, O_OUT, O_WON, PRESETS, X_OU
 from agents.training import judge, silent
 from tictactoe_env import match
 from tictactoe_env.opponents import make_opponent
+from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 
 RULES = Rules()
@@ -78,8 +79,17 @@ def test_exact_fitness_is_the_exact_result_of_both_sides(evolution, name):
         assert result == pytest.approx(np.mean([side.value - side.illegal for side in sides]), abs=1e-12)
 
 
+def test_a_network_that_slips_has_the_exact_result_of_its_mixture_with_random_play(evolution):
+    ground, rules = evolution.ground, evolution.config.rules
+    found = ground.results(ground.ways(evolution.moves), ground.opponent("minimax"), 2.0, 0.25)
+    for moves, result in zip(evolution.moves, found, strict=True):
+        player = TabularPolicy(rules, 0.75 * ground.policy(moves).table + 0.25 * tabulate(RandomPolicy(), rules).table)
+        sides = [match.exact_as(side, player, make_opponent("minimax", rules), rules) for side in "XO"]
+        assert result == pytest.approx(np.mean([side.value - side.illegal for side in sides]), abs=1e-12)
+
+
 def test_fitness_is_the_weighted_mean_over_opponents_and_kinds():
-    evolution = evolved(replace(SMALL, fitness="exact:3,punished:1", opponents="random:3,minimax:1", illegal_penalty=1.0))
+    evolution = evolved(replace(SMALL, fitness="exact:3,punished:1", opponents="random:3,minimax:1", illegal_penalty=1.0, slip=0.0))
     ground = evolution.ground
     ways = ground.ways(evolution.moves)
     random, minimax = (ground.results(ways, ground.opponent(name), 1.0) for name in ("random", "minimax"))

@@ -6,7 +6,7 @@ import pytest
 
 from agents import TRAINABLE
 from benchmarks import results
-from benchmarks.results import ENTRIES, Entry
+from benchmarks.results import ENTRIES, ORIGINS, READY, Entry
 from tictactoe_env.certificate import certify, read, table_of
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.policy import RandomPolicy, tabulate
@@ -22,6 +22,7 @@ def rows(text):
 
 def test_every_agent_is_among_the_entries_and_every_preset_there_exists():
     assert {entry.agent for entry in ENTRIES} == set(TRAINABLE)
+    assert set(ORIGINS) <= {entry.name for entry in ENTRIES} | set(READY)
     assert all(entry.preset is None or entry.preset in entry.page.PRESETS for entry in ENTRIES)
 
 
