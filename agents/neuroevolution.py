@@ -59,7 +59,7 @@ MAX_MAGNITUDE = 10.0  # of self-adapted mutations
 MIN_MAGNITUDE = 1e-4
 X_WON, DRAWN, O_WON, X_OUT, O_OUT, NOT_PLAYED = range(6)  # how a game ends; OUT is disqualified
 ENDS = 5
-CHUNK = 640  # positions that a network is asked about at a time: products as small as these stay in the cache
+ALONE = 250_000  # multiplications of a product below which OpenBLAS starts no threads, which cost more than they save
 
 Floats = NDArray[np.float64]
 Weights = NDArray[np.float32]
@@ -73,14 +73,14 @@ class Config(BoardConfig):
 
     STEP: ClassVar[str] = "generations"
 
-    steps: int = option(10_000, "Generations after which training ends, at least 1.")
+    steps: int = option(5_000, "Generations after which training ends, at least 1.")
     judge_every: int = option(50, "Generations between two exact judgements, at least 1.")
     league: int = option(100, "Networks, at least 2; everyone plays everyone on both sides, league * (league - 1) games.")
-    winners: int = option(10, "Networks that survive a generation unchanged, from 1 to league - 1.")
+    winners: int = option(20, "Networks that survive a generation unchanged, from 1 to league - 1.")
     fitness: str = option("exact", "What selects: exact, football (3/1/0), punished (1/1/0, -10 if disqualified), or a mixture name:weight,...")
     opponents: str = option("minimax-slip=0.6", "Who the exact fitness is against, as name:weight,...")
     illegal_penalty: float = option(2.0, "What an illegal move costs in the exact fitness, where a loss costs 1; a finite number of at least 0.")
-    slip: float = option(0.05, "Probability that the network itself makes a random legal move in the exact fitness, from 0 to 1.")
+    slip: float = option(0.02, "Probability that the network itself makes a random legal move in the exact fitness, from 0 to 1.")
     masks: bool = option(False, "Whether illegal moves are impossible, instead of disqualifying.")
     mutation: float = option(0.5, "Largest change of a weight by a mutation (at the start, if adapted), above 0 and at most 10.")
     mutation_share: float = option(0.1, "Share of the weights that a mutation changes (at the start, if adapted), above 0 and at most 1.")
@@ -270,9 +270,10 @@ class Shape:
     def moves(self, networks: Weights, ground: Ground) -> Moves:
         """The cells that networks (B, P) play on all positions: (B, S); the lowest of those they like best."""
         moves = np.empty((len(networks), ground.size), dtype=np.uint8)
+        chunk = max(1, ALONE // max(rows * columns for rows, columns in self.sizes))
         for number, network in enumerate(networks):  # one at a time, in the cache, and the same whatever the neighbours
-            for start in range(0, ground.size, CHUNK):
-                part = slice(start, start + CHUNK)
+            for start in range(0, ground.size, chunk):
+                part = slice(start, start + chunk)
                 likes = self.likes(network, ground.inputs[part])
                 if self.config.masks:
                     likes[ground.taken[part]] = -np.inf

@@ -96,7 +96,7 @@ class Config(BoardConfig):
     optimizer: str = option("adam", "How the weights follow the gradient: adam, or sgd, which is the plain gradient.")
     learning_rate: float = option(0.01, "Learning rate at the start, above 0.")
     learning_rate_end: float = option(0.0003, "Learning rate from `anneal_steps` on, above 0; it falls by the same factor in equal times.")
-    lift: float = option(0.05, "What is added to the slope of the sigmoid, from 0 to 1, so that a wrong value near 0 or 1 is not stuck; 0 is plain.")
+    lift: float = option(0.1, "What is added to the slope of the sigmoid, from 0 to 1, so that a wrong value near 0 or 1 is not stuck; 0 is plain.")
     average: float = option(0.01, "How far the target network moves towards the network at each update, above 0; at 1 it is a copy.")
     focus: float = option(0.2, "Distance from the best move of a position at which a move counts 1/e as much, at least 0; at 0 all count the same.")
     snapshot_every: int = option(50_000, "Moves of the learner between two frozen copies, at least 1; only where self is an opponent.")

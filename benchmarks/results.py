@@ -87,7 +87,6 @@ ENTRIES = (
     Entry("dqn", "duel-centre"),
     Entry("tabular_q", "tictac"),
     Entry("mcts", "tictac"),
-    Entry("tictacnet", "tictac"),
     Entry("value_net", "learnbyplay"),
     Entry("neuroevolution", "dimitars-punished"),
     Entry("trie", "tophep"),
@@ -145,7 +144,7 @@ def trained(entry: Entry, seed: int) -> dict[str, Any]:
     preset = ["--preset", entry.preset] if entry.preset else []
     command = [sys.executable, "train.py", entry.agent, *preset, "--seed", str(seed), "--until", entry.until, "--out", str(folder)]
     began = time.perf_counter()
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
     print(f"{entry.name}, seed {seed}: {time.perf_counter() - began:.1f} s in all", file=sys.stderr, flush=True)
     if not (folder / FILE).exists():
         raise ValueError(f"{' '.join(command[1:])} failed: {done.stderr.strip() or done.stdout.strip()[-500:]}")

@@ -10,6 +10,7 @@ from small_runs import python, small_config
 from agents import tictacnet
 from agents.files import read_arrays
 from agents.selfplay import Opponents
+from agents.training import judge, silent
 from tictactoe_env.match import random_result
 from tictactoe_env.notation import parse_board
 from tictactoe_env.opponents import make_pool
@@ -282,3 +283,13 @@ def test_the_page_needs_no_torch(tmp_path):
     tictacnet.train(replace(SMALL, steps=1), lambda steps, table, save, notes: save(tmp_path))
     program = "import sys\nfrom pathlib import Path\nfrom agents import tictacnet\ntictacnet.load(Path(sys.argv[1]))\nprint('torch' in sys.modules)"
     assert python("-c", program, tmp_path).stdout == "False\n"
+
+
+# --- learning ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_every_seed_learns_the_rules_and_becomes_unbeatable_on_both_sides(seed):
+    """An untrained network moves to taken cells."""
+    assert judge(tictacnet.train(tictacnet.Config(seed=seed, steps=2_000_000), silent("unbeatable"))).unbeatable
