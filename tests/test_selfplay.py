@@ -2,12 +2,15 @@ import numpy as np
 import pytest
 from players import fixed_table
 
-from agents.selfplay import SelfPlay
-from tictactoe_env.opponents import MinimaxPolicy, make_pool
-from tictactoe_env.policy import RandomPolicy
+from agents.selfplay import Opponents, SelfPlay
+from tictactoe_env.notation import parse_board
+from tictactoe_env.opponents import MinimaxPolicy, make_opponent, make_pool
+from tictactoe_env.policy import RandomPolicy, tabulate
+from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 
 RULES = Rules(2, 3, 3)
+SQUARE = Rules()
 SNAPSHOTS = [fixed_table(RULES, seed) for seed in range(6)]
 
 
@@ -96,3 +99,22 @@ def test_half_of_the_time_the_oldest_snapshot_makes_room_and_otherwise_any():
 def test_bad_pools_are_refused_with_what_is_wrong(text, said):
     with pytest.raises(ValueError, match=said):
         SelfPlay(text, RULES)
+
+
+def test_opponents_are_cycled_whatever_their_weights_or_drawn_by_them():
+    pool = make_pool([["random", 1], ["minimax", 8], ["minimax-first", 1]], SQUARE)
+    positions, rng = positions_of(SQUARE), np.random.default_rng(0)
+    assert Opponents(pool, positions, "cycled").choose(np.arange(4, 9), rng).tolist() == [1, 2, 0, 1, 2]
+    drawn = np.bincount(Opponents(pool, positions, "drawn").choose(np.arange(10_000), rng), minlength=3)
+    assert abs(drawn[1] - 8_000) < 200
+
+
+def test_opponents_move_as_their_tables_say():
+    positions, rng = positions_of(SQUARE), np.random.default_rng(0)
+    policy = make_opponent("minimax-slip=0.5", SQUARE)
+    opponents = Opponents(make_pool([[policy, 1], ["random", 1]], SQUARE), positions, "drawn")
+    rows = np.full(40_000, positions.rows(parse_board("XX./O../...", SQUARE)[None])[0])
+    for which, player in enumerate((policy, make_opponent("random", SQUARE))):
+        cells = opponents.move(np.full(len(rows), which), rows, rng)
+        expected = tabulate(player, SQUARE).by_row()[rows[0]]
+        assert np.abs(np.bincount(cells, minlength=9) / len(rows) - expected).max() < 0.01

@@ -11,8 +11,6 @@ from agents import tabular_q
 from agents.files import read_arrays
 from agents.training import judge, silent
 from tictactoe_env.notation import parse_board
-from tictactoe_env.opponents import make_opponent, make_pool
-from tictactoe_env.policy import tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.solver import solve
@@ -151,25 +149,6 @@ def test_a_result_reaches_the_first_move_of_its_game_at_once(rewards, expected):
     ends = np.array([row("XXO/..O/X.O"), 0])
     learner._learn(moved, ends, np.array([True, False]))
     assert [learner.values[0, place(after)] for _, after in moves] == [expected] * 3
-
-
-def test_opponents_are_cycled_whatever_their_weights_or_drawn_by_them():
-    pool = make_pool([["random", 1], ["minimax", 8], ["minimax-first", 1]], RULES)
-    positions, rng = positions_of(RULES), np.random.default_rng(0)
-    assert tabular_q.Opponents(pool, positions, "cycled").choose(np.arange(4, 9), rng).tolist() == [1, 2, 0, 1, 2]
-    drawn = np.bincount(tabular_q.Opponents(pool, positions, "drawn").choose(np.arange(10_000), rng), minlength=3)
-    assert abs(drawn[1] - 8_000) < 200
-
-
-def test_opponents_move_as_their_tables_say():
-    positions, rng = positions_of(RULES), np.random.default_rng(0)
-    policy = make_opponent("minimax-slip=0.5", RULES)
-    opponents = tabular_q.Opponents(make_pool([[policy, 1], ["random", 1]], RULES), positions, "drawn")
-    rows = np.full(40_000, row("XX./O../..."))
-    for which, player in enumerate((policy, make_opponent("random", RULES))):
-        cells = opponents.move(np.full(len(rows), which), rows, rng)
-        expected = tabulate(player, RULES).by_row()[rows[0]]
-        assert np.abs(np.bincount(cells, minlength=9) / len(rows) - expected).max() < 0.01
 
 
 # --- what is learned, with numbers from outside --------------------------------------------------------------------------
