@@ -17,12 +17,14 @@ evolution training"). No gradient and no labels: a network is changed at random 
   to be compared, and can be mixed in (`fitness=exact:0.9,punished:0.1`). The league is played and charted whatever counts.
 - Each network carries its own magnitude of mutations and share of weights that change; both mutate first, by the factor
   exp(`adaptation` * normal). `adaptation=0` keeps them as they are.
+- In some clones nothing mutates but one hidden unit, which few listen to: it is reborn as one that knows a position of the worst
+  of a few games of its parent, and speaks for or against a cell drawn at random (`rebirth`).
 - Among networks of the same fitness the youngest goes first (neutral drift), and with `distinct` only one of them may
   win before all others have: otherwise the winners soon are copies of one another.
 - `symmetry`: positions that are turned or mirrored images of each other are shown to the network as one of them. Opponents
   are asked about that one too, which matters only to those that are not symmetric themselves (minimax-first, saved runs).
 
-Differences from the blog: the fitness, the self-adaptation, drift and distinctness, a direct layer from the inputs to the
+Differences from the blog: the fitness, the self-adaptation, rebirth, drift and distinctness, a direct layer from the inputs to the
 outputs beside the hidden one. `--preset dimitars-20`, `-100`, `-punished` and `-linear` are its four experiments without these.
 The networks that reach `--until unbeatable` know what to do where the fitness leads them; what the opponents
 never do is not part of it. In the run's folder: league.csv, lengths.png and disqualified.png, the league's games by length
@@ -55,6 +57,8 @@ INPUTS = ("planes", "grid")
 POINTS = {"football": (3.0, 1.0, 0.0, 0.0), "punished": (1.0, 1.0, 0.0, -10.0)}  # of a win, a draw, a loss, a disqualification
 FITNESS = ("exact", *POINTS)
 MAX_CELLS = 12  # of a board: 3x4 has 33,000 positions to tabulate for each network
+SAMPLED = 8  # games, of which the worst says where a hidden unit is reborn
+LISTENED, WIDEST, LOUDEST = 8, 4, 4.0  # units of which the least heard is reborn; positions around it that it may know; its largest weight
 MAX_MAGNITUDE = 10.0  # of self-adapted mutations
 MIN_MAGNITUDE = 1e-4
 X_WON, DRAWN, O_WON, X_OUT, O_OUT, NOT_PLAYED = range(6)  # how a game ends; OUT is disqualified
@@ -85,6 +89,7 @@ class Config(BoardConfig):
     mutation: float = option(0.5, "Largest change of a weight by a mutation (at the start, if adapted), above 0 and at most 10.")
     mutation_share: float = option(0.1, "Share of the weights that a mutation changes (at the start, if adapted), above 0 and at most 1.")
     adaptation: float = option(0.2, "How fast each network's own magnitude and share of mutations change, from 0 (not at all) to 1.")
+    rebirth: float = option(0.3, "Share of the clones, from 0 to 1, of which a hidden unit is reborn instead of mutations; relu and planes only.")
     distinct: bool = option(True, "Whether networks of equal fitness are ranked behind all others but for one of them.")
     hidden: int = option(64, "Hidden units, at least 0; 0 connects inputs and outputs directly.")
     activation: str = option("relu", "What a hidden unit computes: relu, tanh or sigmoid.")
@@ -112,6 +117,9 @@ class Config(BoardConfig):
         if self.rules.cells > MAX_CELLS:
             raise ValueError(f"networks take boards of at most {MAX_CELLS} cells, {self.rules} has {self.rules.cells}: use a smaller board")
         _ = self.weights_of_fitness
+        fits = self.hidden > 0 and (self.activation, self.inputs) == ("relu", "planes") and "exact" in self.weights_of_fitness
+        if probability(self.rebirth, "rebirth") and not fits:
+            raise ValueError("rebirth needs hidden units, relu, planes and an exact fitness: set it to 0, or change these")
         for name, _ in parse_pool(self.opponents):
             make_opponent(name, self.rules)
 
@@ -127,7 +135,7 @@ class Config(BoardConfig):
 
 _BLOG = {
     **{"mutation_share": 1.0, "adaptation": 0.0, "distinct": False, "hidden": 15, "activation": "sigmoid", "direct": False},
-    **{"scaled": False, "inputs": "grid", "symmetry": False, "steps": 800},
+    **{"scaled": False, "inputs": "grid", "rebirth": 0.0, "symmetry": False, "steps": 800},
 }
 PRESETS = {
     "dimitars-20": Preset(
@@ -211,6 +219,24 @@ class Ground:
                     values[rows] += sum(chances[:, cell, None] * values[after[:, cell]] for cell in range(self.rules.cells))
             total += values[0] / 2
         return total
+
+    def worst(self, ways: Rows, opponent: Floats, penalty: float, slip: float, rng: np.random.Generator) -> Rows:
+        """A position of each network (B,) in which it had to move, from the worst of some games against an opponent; -1 if it never had to."""
+        who, shape = np.arange(ways.shape[1])[:, None], (ways.shape[1], SAMPLED)
+        sides, state = rng.integers(2, size=shape), np.zeros(shape, dtype=np.intp)
+        path = np.full((self.rules.cells, *shape), -1)
+        others, own = opponent.cumsum(axis=1), self.free.cumsum(axis=1)
+        for ply in range(self.rules.cells):
+            goes_on = state < self.size
+            at, mine = np.where(goes_on, state, 0), sides == ply % 2
+            path[ply] = np.where(goes_on & mine, state, -1)
+            sums = np.where(mine[..., None], own[at], others[at])
+            drawn = self.after[at, (sums <= rng.random(shape)[..., None] * sums[..., -1:]).sum(axis=-1)]
+            state = np.where(goes_on, np.where(mine & (rng.random(shape) >= slip), ways[at, who], drawn), state)
+        results = np.array([(1.0, 0.0, -1.0, -penalty, 1.0), (-1.0, 0.0, 1.0, 1.0, -penalty)])[sides, state - self.size]
+        game = (results + rng.random(shape) / 10).argmin(axis=1)  # the first among equals would be no draw
+        path = path[:, who[:, 0], game]
+        return path[(np.where(path >= 0, rng.random(path.shape), -1.0)).argmax(axis=0), who[:, 0]]
 
     def league(self, ways: Rows) -> tuple[Rows, Rows]:
         """Everyone as X (first axis) against everyone as O (second): how the games end, and the marks on the board then: (N, N) each.
@@ -335,10 +361,29 @@ class Evolution:
         order = np.concatenate([winners, winners[clones]])
         for name in ("networks", "magnitudes", "shares", "moves", "exact"):
             setattr(self, name, getattr(self, name)[order])
-        self._mutate(slice(config.winners, None))
+        reborn = self.rng.random(len(clones)) < config.rebirth
+        self._bear(config.winners + np.flatnonzero(reborn))
+        self._mutate(config.winners + np.flatnonzero(~reborn))
         self._judge_from(config.winners)
 
-    def _mutate(self, who: slice) -> None:
+    def _bear(self, who: Rows) -> None:
+        """A rarely heard hidden unit of each of these networks becomes one that knows a position of a game that went badly."""
+        if not len(who):
+            return
+        config, rng, ground = self.config, self.rng, self.ground
+        opponent = self.opponents[rng.choice(len(self.opponents), p=[weight for _, weight in self.opponents])][0]
+        places = ground.worst(ground.ways(self.moves[who]), opponent, config.illegal_penalty, config.slip, rng)
+        for number, place in zip(who[places >= 0].tolist(), places[places >= 0].tolist(), strict=True):
+            hidden, output, _ = self.shape.layers(self.networks[number])
+            some = rng.integers(config.hidden, size=LISTENED)
+            unit = some[np.abs(output[some]).max(axis=1).argmin()]
+            seen, width = ground.inputs[place, :-1], 1 / rng.integers(1, WIDEST + 1)
+            hidden[:-1, unit], hidden[-1, unit] = width * (2 * seen - 1), 1 - width * seen.sum()  # 1 there, `width` less for each input that differs
+            output[unit] = 0
+            output[unit, rng.integers(config.rules.cells)] = LOUDEST * (2 * rng.random() - 1)
+
+    def _mutate(self, who: Rows) -> None:
+        """Change some weights of these networks, and first how much and how many."""
         config, rng, size = self.config, self.rng, self.shape.ends[-1]
         magnitudes, shares, networks = self.magnitudes[who], self.shares[who], self.networks[who]
         if config.adaptation:
@@ -349,6 +394,7 @@ class Evolution:
         changes = rng.random(networks.shape, dtype=np.float32) < shares[:, None]
         change = rng.random(networks.shape, dtype=np.float32) * 2 - 1
         networks += changes * change * magnitudes[:, None].astype(np.float32) * self.shape.scale
+        self.magnitudes[who], self.shares[who], self.networks[who] = magnitudes, shares, networks
 
     def _judge_from(self, first: int) -> None:
         """Write down the moves and exact results of all from the first new network on, and play the league."""

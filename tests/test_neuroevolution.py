@@ -18,9 +18,9 @@ RULES = Rules()
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3)
 VARIANTS = {
     "default": SMALL,
-    "no symmetry, grid": replace(SMALL, symmetry=False, inputs="grid", direct=False, activation="sigmoid", hidden=15),
-    "linear": replace(SMALL, hidden=0, league=9),
-    "rectangle": replace(SMALL, rows=2, cols=4, activation="tanh"),
+    "no symmetry, grid": replace(SMALL, symmetry=False, inputs="grid", direct=False, activation="sigmoid", hidden=15, rebirth=0.0),
+    "linear": replace(SMALL, hidden=0, league=9, rebirth=0.0),
+    "rectangle": replace(SMALL, rows=2, cols=4, activation="tanh", rebirth=0.0),
     "masked": replace(SMALL, masks=True, league=9),
 }
 
@@ -88,6 +88,28 @@ def test_a_network_that_slips_has_the_exact_result_of_its_mixture_with_random_pl
         assert result == pytest.approx(np.mean([side.value - side.illegal for side in sides]), abs=1e-12)
 
 
+def test_a_reborn_unit_knows_one_position_and_speaks_for_one_cell():
+    evolution = Evolution(replace(SMALL, hidden=4, rebirth=1.0))
+    evolution.begin()
+    before = evolution.networks.copy()
+    evolution._bear(np.array([3]))
+    assert (np.delete(evolution.networks, 3, axis=0) == np.delete(before, 3, axis=0)).all()
+    hidden, output, _ = evolution.shape.layers(evolution.networks[3])
+    (unit,) = np.flatnonzero((hidden != evolution.shape.layers(before[3])[0]).any(axis=0))
+    heard = evolution.ground.inputs @ hidden[:, unit]
+    assert heard.max() == pytest.approx(1)
+    assert (np.isclose(heard, 1)).sum() == 1, "no other position is heard as loudly"
+    assert np.count_nonzero(output[unit]) == 1
+
+
+def test_the_worst_game_is_a_lost_one_where_there_is_any(evolution):
+    """A position in which the network has to move, of a game that can be played against the opponent."""
+    ground = evolution.ground
+    places = ground.worst(ground.ways(evolution.moves), ground.opponent("random"), 2.0, 0.0, np.random.default_rng(0))
+    assert places.shape == (len(evolution.moves),)
+    assert ((places >= 0) & (places < ground.size)).all()
+
+
 def test_fitness_is_the_weighted_mean_over_opponents_and_kinds():
     evolution = evolved(replace(SMALL, fitness="exact:3,punished:1", opponents="random:3,minimax:1", illegal_penalty=1.0, slip=0.0))
     ground = evolution.ground
@@ -123,13 +145,17 @@ def test_winners_survive_to_the_byte_and_the_others_are_changed_clones_of_them(e
     winners = evolution.ranking()[: config.winners]
     evolution.advance()
     assert evolution.networks[: config.winners].tobytes() == before[winners].tobytes()
+    cells = config.rules.cells
     for clone, magnitude in zip(evolution.networks[config.winners :], evolution.magnitudes[config.winners :], strict=True):
-        nearest = np.abs((clone - before[winners]) / evolution.shape.scale).max(axis=1).min()
-        assert 0 < nearest <= 1.001 * magnitude
+        changes = np.abs((clone - before[winners]) / evolution.shape.scale)
+        changed = np.count_nonzero(changes, axis=1).min()
+        reborn = config.rebirth and changed <= evolution.ground.inputs.shape[1] + cells  # the weights of one hidden unit
+        assert changes.max(axis=1).min() > 0
+        assert reborn or changes.max(axis=1).min() <= 1.001 * magnitude
 
 
 def test_without_adaptation_every_mutation_has_the_same_magnitude_and_share():
-    evolution = evolved(replace(SMALL, adaptation=0.0, mutation=0.25, mutation_share=0.5))
+    evolution = evolved(replace(SMALL, adaptation=0.0, mutation=0.25, mutation_share=0.5, rebirth=0.0))
     assert set(evolution.magnitudes) == {0.25}
     assert set(evolution.shares) == {0.5}
     assert len(set(evolved(SMALL).magnitudes)) > 4
@@ -178,6 +204,8 @@ def test_the_experiments_of_the_blog_run_and_are_labelled_weak(name):
         ({"mutation": 0.0}, "mutation must be above 0"),
         ({"mutation_share": 0.0}, "mutation_share must be above 0"),
         ({"illegal_penalty": float("nan")}, "illegal_penalty must be a finite number"),
+        ({"hidden": 0}, "rebirth needs hidden units"),
+        ({"fitness": "football"}, "an exact fitness: set it to 0"),
         ({"rows": 4, "cols": 4}, "at most 12 cells"),
     ],
 )
