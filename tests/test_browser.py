@@ -611,6 +611,15 @@ def test_nothing_moves_where_that_is_not_wanted(open_page):
     assert page.evaluate("document.getAnimations().length") == 0
 
 
+def test_a_number_marks_a_cell_without_any_focus_but_not_while_something_else_has_it(open_page):
+    page = open_page("/?x=human&o=human")
+    page.keyboard.press("5")
+    expect(cell(page, "b2")).to_have_attribute("aria-label", "b2, X, last move")
+    page.get_by_label("The truth").focus()
+    page.keyboard.press("1")
+    expect(cell(page, "a1")).to_have_attribute("aria-label", "a1, free")
+
+
 def test_the_first_stop_of_the_keyboard_skips_to_the_content(open_page):
     page = open_page("/")
     page.keyboard.press("Tab")

@@ -28,6 +28,9 @@ class Play {
     this.seats = { X: parameters.get("x") ?? HUMAN, O: parameters.get("o") ?? "minimax" };
     this.guide = cellsOf(parameters.get("line"));
     this.start = cellsOf(parameters.get("moves"));
+    // A number needs no focus on the board, as long as nothing else has it.
+    this.hear = (event) => document.activeElement === document.body && /^[1-9]$/.test(event.key) && this.board.key(event);
+    document.addEventListener("keydown", this.hear);
     this.build();
     this.setBoard(this.rules);
     this.begin(this.start);
@@ -365,6 +368,7 @@ class Play {
   }
 
   leave() {
+    document.removeEventListener("keydown", this.hear);
     this.turn += 1;
   }
 }
