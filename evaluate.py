@@ -38,7 +38,10 @@ def parser() -> Parser:
     parser.add_argument("--cols", type=int, default=None, help="columns of the board")
     parser.add_argument("--k", type=int, default=None, help="marks in a line that win")
     parser.add_argument(
-        "--games", type=int, metavar="N", help=f"also play N games and count (default: {GAMES:,} on boards of more than {MAX_CELLS} cells, else none)"
+        "--games",
+        type=int,
+        metavar="N",
+        help=f"also count N games as X and N as O against random (default: {GAMES:,} on boards of more than {MAX_CELLS} cells, else none)",
     )
     parser.add_argument("--battle", type=int, metavar="N", help="only play N games between two agents, by turns as X and as O, and print every one")
     parser.add_argument(

@@ -38,8 +38,15 @@ def general_parser() -> Parser:
         "--until", choices=UNTIL, default="steps", help="stop when this is proven: steps (never, run to --steps), unbeatable, optimal"
     )
     parser.add_argument("--preset", metavar="NAME", help="take options that belong together (AGENT --help lists them); other options win")
-    parser.add_argument("--out", type=Path, metavar="RUN", help="folder to write the run to (default: runs/AGENT-SEED or runs/AGENT-PRESET-SEED)")
-    parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with a run; its configuration is kept, --steps and --until may be new")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="RUN",
+        help="folder of the run (default: runs/AGENT-SEED or runs/AGENT-PRESET-SEED; the time follows if that is taken)",
+    )
+    parser.add_argument(
+        "--resume", type=Path, metavar="RUN", help="go on with a run and its configuration; --steps may be new, --until is given anew"
+    )
     parser.add_argument("--export-sb3", type=Path, metavar="FILE", help="also write the trained model as Stable-Baselines3's own zip")
     parser.add_argument("-h", "--help", action="store_true", help="show this help")
     return parser

@@ -165,13 +165,18 @@ class Run:
         if self.best is None or figures.rank(self.side) > self.best[0].rank(self.side):
             self.best = (figures, steps, policy)
             save(self.folder, False)
+            if (self.folder / FILE).exists():  # of a run that goes on: certificate and model stay of the same moment
+                write(self._certificate(), self.folder / FILE)
         for name, value in self.rows[-1].items():
             if name != "steps":
                 self._board.add_scalar(f"{'exact' if name in COLUMNS else 'noted'}/{name}", float(value), steps)
         stop = figures.reached(self.until, self.side) or self.interrupted
         if stop or time.monotonic() - self._last_checkpoint > CHECKPOINT_SECONDS or steps >= self.config.steps:
             self._write_checkpoint(steps, save)
-        self._show(steps, seconds, figures, policy, notes or {})
+        try:
+            self._show(steps, seconds, figures, policy, notes or {})
+        except SystemExit:  # rich's answer where nobody reads on, such as `head`; it is quiet from now on, and the training is saved
+            self.console.quiet = True
         return stop
 
     def _note_first(self, figures: Figures, steps: int, seconds: float) -> None:
@@ -230,26 +235,30 @@ class Run:
         """Write metrics, certificate and plot of the best checkpoint; the certificate."""
         from agents.plots import growth
 
+        content, policy = self._certificate(), self.best_player
+        self._write_metrics()
+        write(content, self.folder / FILE)
+        growth(self.rows, policy.rules, self.folder / "growth.png", f"{self.name}, seed {self.config.seed}")
+        return content
+
+    def _certificate(self) -> dict[str, Any]:
+        """The certificate of the best checkpoint."""
         _, steps, policy = self._best()
         seconds = next((row["seconds"] for row in self.rows if row["steps"] == steps), self.rows[-1]["seconds"])
-        self._write_metrics()
-        content = certify(
+        return certify(
             policy,
             self.agent,
             seed=self.config.seed,
             config=asdict(self.config),
             training={
                 **({"preset": self.preset} if self.preset else {}),
-                "steps": self.rows[-1]["steps"],
+                "steps": max(self.rows[-1]["steps"], steps),  # the best may be of an attempt to go on that was killed
                 **({"games": int(self.rows[-1]["games"])} if "games" in self.rows[-1] else {}),
                 "seconds": round(self.rows[-1]["seconds"], 3),
                 "best_at": {"steps": steps, "seconds": round(seconds, 3)},
                 **{f"first_{goal}": {"steps": at[0], "seconds": round(at[1], 3)} for goal, at in self.first_reached.items()},
             },
         )
-        write(content, self.folder / FILE)
-        growth(self.rows, policy.rules, self.folder / "growth.png", f"{self.name}, seed {self.config.seed}")
-        return content
 
     def keep_best(self, policy: TabularPolicy) -> None:
         """Take over `policy`, which the folder's model plays, so that only something better replaces it."""
@@ -261,7 +270,7 @@ def values_of_the_empty_board(policy: TabularPolicy) -> str:
     if not isinstance(policy, ValuedTable):
         return ""
     values = np.where(np.isfinite(policy.values[0]), policy.values[0], np.nan)  # the empty board is the first unfinished position
-    return "Q of the empty board\n" + ansi(np.zeros(policy.rules.cells, dtype=np.int8), policy.rules, values=values)
+    return "Q of the empty board, as it believes\n" + ansi(np.zeros(policy.rules.cells, dtype=np.int8), policy.rules, values=values)
 
 
 def describe(figures: Figures) -> str:

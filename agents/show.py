@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tictactoe_env.match import exact, move_values, sampled
+from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Rules
@@ -33,9 +34,13 @@ def certificate(content: Mapping[str, Any], console: Console, counted: Mapping[s
 
     rules = Rules(**content["board"])
     about = [f"seed {content['seed']}"] if content.get("seed") is not None else []
+    config, training = content.get("config"), content.get("training")
+    preset = f"-{training['preset']}" if isinstance(training, Mapping) and "preset" in training else ""
+    if isinstance(config, Mapping) and config.get("side") in SIDES:
+        about.append(f"trained as {config['side']} only")
     if content.get("training") is not None:
         about += _training_text(content["training"])
-    say(f"\n{content['agent']} on {rules}{''.join(f', {part}' for part in about)}", console, "bold")
+    say(f"\n{content['agent']}{preset} on {rules}{''.join(f', {part}' for part in about)}", console, "bold")
     table = Table()
     for heading in ("side", "against", "win %", "draw %", "loss %", "illegal %"):
         table.add_column(heading, justify="left" if heading in ("side", "against") else "right")

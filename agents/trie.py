@@ -162,6 +162,8 @@ class Trie:
 
         Raises ValueError if there is nothing to learn, or naming the line that is no finished game; StoreError for a damaged store.
         """
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"learn_from must be a store of games or a file of text, there is no file {path}")
         counts: Counter[str] = Counter()
         for game in read_games(path, self.rules):
             reason = LEFT_OUT.get(game.ended) if game.rules == self.rules else "on another board"

@@ -322,7 +322,7 @@ def test_a_player_by_values_shows_what_its_first_moves_are_worth(tmp_path):
     console = Console(file=io.StringIO(), width=300)
     reported(new_run(tmp_path, console=console), [ValuedTable(RULES, values)])
     grid = console.file.getvalue().splitlines()[-4:]
-    assert grid[0] == "Q of the empty board"
+    assert grid[0] == "Q of the empty board, as it believes"
     assert [line.split()[1:] for line in grid[2:]] == [["0.25"] * 4, [".", "0.75", "0.25", "0.25"]]
 
 
@@ -360,3 +360,17 @@ def test_progress_on_a_terminal_is_a_bar_with_the_exact_figures(tmp_path):
     assert "200/400 steps" in shown
     assert f"against random, exact:  {describe(judge(PERFECT))}" in shown
     assert "\x1b[?25h" in shown, "the cursor is shown again"
+
+
+def test_the_certificate_of_a_run_that_goes_on_follows_its_model(tmp_path):
+    """So that a run that is killed while it goes on still fits together."""
+    run = new_run(tmp_path)
+    reported(run, [RANDOM])
+    run.finish()
+    again = Run(tmp_path, "somebody", Config(steps=900), "steps", Console(file=io.StringIO()))
+    again.rows, again.best = list(run.rows), run.best
+    with again:
+        again(500, PERFECT, Saves())
+        content = read(tmp_path)
+    assert (table_of(content).table == PERFECT.table).all()
+    assert content["training"]["best_at"]["steps"] == content["training"]["steps"] == 500

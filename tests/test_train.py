@@ -389,6 +389,13 @@ def test_a_run_is_an_opponent_for_the_next_one(finished, tmp_path):
     assert json.loads((tmp_path / "run" / "config.json").read_text())["config"]["opponents"].startswith(str(finished["maskable_ppo"]))
 
 
+def test_a_training_goes_on_and_is_saved_where_nobody_reads_its_progress(tmp_path):
+    command = f"{sys.executable} train.py trie --steps 3000 --judge-every 100 --out {tmp_path / 'run'} | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT, env=environment())
+    assert done.stdout.count("\n") == 1
+    assert read(tmp_path / "run")["training"]["steps"] == 3_000
+
+
 def test_a_training_that_fails_before_its_first_judgement_leaves_nothing_behind(tmp_path, capsys):
     assert "no-such-games.txt" in error_of(capsys, "trie", "--learn-from", str(tmp_path / "no-such-games.txt"), "--out", str(tmp_path / "run"))
     assert list(tmp_path.iterdir()) == []

@@ -181,7 +181,7 @@ def test_the_command_line_learns_from_a_store(tmp_path):
     assert f"warning: learned 1 game of {tmp_path / 'games.db'}, left out {LEFT_OUT}\n" in done.stdout
     assert page.load(tmp_path / "run").trie.games == 1
     (tmp_path / "half.db").write_bytes((tmp_path / "games.db").read_bytes()[:9000])
-    for name, words in (("half.db", "is damaged"), ("none.db", "No such file")):
+    for name, words in (("half.db", "is damaged"), ("none.db", "there is no file")):
         done = python(*command[:-3], "--out", tmp_path / f"run-{words[:2]}", "--learn-from", tmp_path / name)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert words in done.stderr

@@ -479,7 +479,13 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
 def main(arguments: list[str] | None = None) -> int:
     """The command line."""
     parser = Parser(prog="play.py --web", description="Play in the browser.")
-    parser.add_argument("--store", type=Path, default=Path("games.db"), metavar="FILE", help="where finished games are kept (default: games.db)")
+    parser.add_argument(
+        "--store",
+        type=Path,
+        default=Path("games.db"),
+        metavar="FILE",
+        help="where games are kept (default: games.db; by play.py --web: your folder for data)",
+    )
     parser.add_argument("--port", type=int, default=PORT, metavar="N", help=f"of 127.0.0.1 (default: {PORT}; 0 is any free one)")
     given: argparse.Namespace = parser.parse_args(arguments)
     try:
