@@ -230,7 +230,9 @@ def _checked_entry(id: str, path: Path) -> Entry:
     rules = Rules(**board)
     check_digest(content)
     seed = "" if content.get("seed") is None else f", seed {str(content['seed'])[:20]}"
-    about = f"{agent[:MAX_NAME]}{seed}, {_strength(content)}"
+    training = content.get("training")
+    preset = f"-{str(training['preset'])[:40]}" if isinstance(training, Mapping) and "preset" in training else ""
+    about = f"{agent[:MAX_NAME]}{preset}{seed}, {_strength(content)}"
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return Entry(id, "run", about, rules.cells, rules, path, digest, agent[:MAX_NAME], content.get("unbeatable") is True)
 
