@@ -39,7 +39,8 @@ class AtTerminal:
         self.ours, theirs = pty.openpty()
         settings = environment() | {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "30"}
         command = [sys.executable, "play.py", *self.arguments]
-        self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT, env=settings, start_new_session=True)
+        heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # who runs the tests in the background may not hear Ctrl-C
+        self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT, env=settings, start_new_session=True, **heard)
         os.close(theirs)
         return self
 
