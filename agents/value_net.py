@@ -35,7 +35,7 @@ import csv
 import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -64,6 +64,8 @@ Rows = NDArray[np.intp]
 @dataclass(frozen=True)
 class Config(BoardConfig):
     """Everything that decides what is learned. Schedules are by level, so that a longer run begins as a shorter one."""
+
+    STEP: ClassVar[str] = "games"
 
     steps: int = option(510_000, "Games after which training ends, at least 1; the level under way is completed. 17 levels of 30,000 by default.")
     judge_every: int = option(30_000, "Games between two exact judgements, at least 1; they are made at the end of a level.")

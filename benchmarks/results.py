@@ -322,7 +322,7 @@ def document(entries: Sequence[Entry], ready: Mapping[str, str], seeds: int, out
     parts = [
         "# Results",
         f"`make results`{how} writes this page. Everything on it is exact, except seconds: every line of play is followed.\n"
-        f"{machine()}\nOne thread; seed 0 unless it says otherwise. Other machines give other seconds. Speeds: [BENCHMARKS.md](BENCHMARKS.md).",
+        f"{machine()}\nOne thread, on a machine with other work; seed 0 unless it says otherwise. Speeds: [BENCHMARKS.md](BENCHMARKS.md).",
         "A draw is the best there is against perfect play. Against uniformly random play the most that a player which never loses can have is\n"
         "191/192 = 99.48 % wins as X and 866/945 = 91.64 % as O: the limits. Who wins more than that as O can be beaten.",
         "## Strength",
