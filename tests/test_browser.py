@@ -613,6 +613,7 @@ def test_nothing_moves_where_that_is_not_wanted(open_page):
 
 def test_a_number_marks_a_cell_without_any_focus_but_not_while_something_else_has_it(open_page):
     page = open_page("/?x=human&o=human")
+    expect(cell(page, "b2")).to_have_attribute("aria-disabled", "false")  # the board is there and waits for a move
     page.keyboard.press("5")
     expect(cell(page, "b2")).to_have_attribute("aria-label", "b2, X, last move")
     page.get_by_label("The truth").focus()
