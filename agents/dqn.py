@@ -56,7 +56,7 @@ from stable_baselines3.common.utils import LinearSchedule, polyak_update
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch.nn import functional
 
-from agents.files import DamagedFileError, read_tensors, write_tensors
+from agents.files import DamagedFileError, load_weights, read_tensors, write_tensors
 from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
 from agents.sb3 import Grid, MoveBuffer, TicTacToeVecEnv, Turn
 from agents.selfplay import SelfPlay
@@ -474,8 +474,8 @@ def restore(folder: Path, trainer: Trainer) -> None:
     def part(prefix: str) -> dict[str, torch.Tensor]:
         return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
 
-    _load_weights(model.q_net_target, part("average/"), folder / "state.safetensors")
-    _load_weights(model.q_net, part("network/"), folder / "state.safetensors")
+    load_weights(model.q_net_target, part("average/"), folder / "state.safetensors")
+    load_weights(model.q_net, part("network/"), folder / "state.safetensors")
     moments: dict[int, dict[str, torch.Tensor]] = {}
     for name, tensor in part("optimizer/").items():
         index, key = name.split("/")
@@ -511,20 +511,13 @@ def load_model(folder: Path) -> BoardDQN:
     config = read_config(Config, about, AGENT, folder)
     model = build(replace(config, num_envs=1, device="cpu"))
     for network in (model.q_net, model.q_net_target):
-        _load_weights(network, tensors, folder / "model.safetensors")
+        load_weights(network, tensors, folder / "model.safetensors")
     return model
 
 
 def export_sb3(folder: Path, path: Path) -> None:
     """Write the player of a saved run as SB3's zip, for `BoardDQN.load` in a clone of this repository."""
     load_model(folder).save(path)
-
-
-def _load_weights(network: torch.nn.Module, tensors: dict[str, torch.Tensor], path: Path) -> None:
-    try:
-        network.load_state_dict(tensors)
-    except RuntimeError as error:
-        raise DamagedFileError(f"{path} does not fit the network of its configuration: {error}") from None
 
 
 def _generators(trainer: Trainer) -> dict[str, np.random.Generator]:

@@ -131,6 +131,24 @@ def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     return _read_with_json(path, load_arrays)
 
 
+def checked_array(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...], path: Path, kind: type | None = None) -> NDArray[Any]:
+    """A copy of the array of this name; DamagedFileError unless it is there, has this shape and dtype (None: any) and is finite."""
+    array = arrays.get(name)
+    if array is None or array.shape != shape or (kind is not None and array.dtype != kind) or not np.isfinite(array).all():
+        found = "nothing" if array is None else f"{array.dtype} of the shape {array.shape}"
+        expected = f"finite {kind.__name__ if kind else 'numbers'} of the shape {shape}"
+        raise DamagedFileError(f"{path} does not fit its configuration: {name} must be {expected}, got {found}")
+    return array.copy()
+
+
+def load_weights(network: torch.nn.Module, tensors: Mapping[str, torch.Tensor], path: Path) -> None:
+    """Put the tensors of a file into a network; DamagedFileError if they do not fit."""
+    try:
+        network.load_state_dict(tensors)
+    except RuntimeError as error:
+        raise DamagedFileError(f"{path} does not fit the network of its configuration: {error}") from None
+
+
 def _write_with_json(path: Path, data: bytes, about: Mapping[str, Any] | None) -> None:
     """The JSON is written first and keeps what it said `before`, so that between the two the old data still have theirs."""
     beside, content = path.with_suffix(".json"), {**(about or {}), "sha256": hashlib.sha256(data).hexdigest()}

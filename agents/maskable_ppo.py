@@ -41,7 +41,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger, configure
 from stable_baselines3.common.utils import FloatSchedule
 
-from agents.files import DamagedFileError, read_tensors, write_file, write_tensors
+from agents.files import DamagedFileError, load_weights, read_tensors, write_file, write_tensors
 from agents.options import BoardConfig, check_unchanged, option, read_config
 from agents.sb3 import TicTacToeVecEnv, Turn
 from agents.selfplay import SelfPlay
@@ -334,11 +334,8 @@ def saved_config(folder: Path) -> Config:
 
 def load_network(folder: Path, model: MaskablePPO) -> None:
     """Put the weights of a saved run into a model."""
-    tensors, _ = read_tensors(folder / "model.safetensors")
-    try:
-        model.policy.load_state_dict(tensors)
-    except RuntimeError as error:
-        raise DamagedFileError(f"{folder / 'model.safetensors'} does not fit its configuration: {error}") from None
+    path = folder / "model.safetensors"
+    load_weights(model.policy, read_tensors(path)[0], path)
 
 
 def load_model(folder: Path) -> tuple[Config, MaskablePPO]:

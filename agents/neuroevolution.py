@@ -37,12 +37,12 @@ import csv
 import io
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.files import DamagedFileError, read_arrays, write_arrays, write_file
+from agents.files import checked_array, read_arrays, write_arrays, write_file
 from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
 from agents.plots import lines
 from agents.training import Report
@@ -496,8 +496,8 @@ def restore(folder: Path, evolution: Evolution) -> None:
     arrays, about = read_arrays(path)
     check_unchanged(evolution.config, read_config(Config, about, AGENT, folder), folder)
     for name, shape in state_shapes(evolution).items():
-        setattr(evolution, name, checked(arrays, name, shape, path))
-    history = checked(arrays, "history", (about["steps"] + 1, evolution.config.rules.cells + 1), path)
+        setattr(evolution, name, checked_array(arrays, name, shape, path))
+    history = checked_array(arrays, "history", (about["steps"] + 1, evolution.config.rules.cells + 1), path)
     evolution.history = history.tolist()
     evolution.rng.bit_generator.state = about["generator"]
 
@@ -509,14 +509,5 @@ def load(folder: Path) -> TabularPolicy:
     config = read_config(Config, about, AGENT, folder)
     ground = Ground(config)
     shape = Shape(config, ground.inputs.shape[1])
-    network = checked(arrays, "network", (shape.ends[-1],), path)
+    network = checked_array(arrays, "network", (shape.ends[-1],), path)
     return ground.policy(shape.moves(network[None], ground)[0])
-
-
-def checked(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...], path: Path) -> NDArray[Any]:
-    """The array of this name, its own memory; DamagedFileError unless it is there, has this shape and is finite."""
-    array = arrays.get(name)
-    if array is None or array.shape != shape or not np.isfinite(array).all():
-        found = "nothing" if array is None else f"the shape {array.shape}"
-        raise DamagedFileError(f"{path} does not fit its configuration: {name} must be finite and of the shape {shape}, got {found}")
-    return array.copy()

@@ -25,12 +25,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.files import DamagedFileError, read_arrays, write_arrays
+from agents.files import checked_array, read_arrays, write_arrays
 from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
 from agents.selfplay import Opponents, SelfPlay
 from agents.training import Report
@@ -283,8 +282,8 @@ def restore(folder: Path, learner: Learner) -> None:
     model, _ = read_arrays(folder / "model.safetensors")
     state, about = read_arrays(folder / "state.safetensors")
     check_unchanged(config, read_config(Config, about, AGENT, folder), folder)
-    learner.values[:, :-1] = checked_shape(model, "values", learner.games.shape, folder / "model.safetensors")
-    learner.games[:] = checked_shape(state, "games", learner.games.shape, folder / "state.safetensors")
+    learner.values[:, :-1] = checked_array(model, "values", learner.games.shape, folder / "model.safetensors", np.float64)
+    learner.games[:] = checked_array(state, "games", learner.games.shape, folder / "state.safetensors", np.float64)
     learner.steps, learner.played = about["steps"], about["games"]
     learner.judge_at, learner.snapshot_at = about["judge_at"], about["snapshot_at"]
     copies = [one_hot(state[f"snapshot/{i}"].astype(np.intp), config.rules.cells) for i in range(len(state) - 1)]
@@ -297,14 +296,5 @@ def load(folder: Path) -> ValuedTable:
     path = folder / "model.safetensors"
     arrays, about = read_arrays(path)
     learner = Learner(read_config(Config, about, AGENT, folder))
-    learner.values[:, :-1] = checked_shape(arrays, "values", learner.games.shape, path)
+    learner.values[:, :-1] = checked_array(arrays, "values", learner.games.shape, path, np.float64)
     return learner.table()
-
-
-def checked_shape(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...], path: Path) -> NDArray[Any]:
-    """The array of this name; DamagedFileError unless it is there, has this shape and is finite."""
-    array = arrays.get(name)
-    if array is None or array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-        found = "nothing" if array is None else f"{array.dtype} of the shape {array.shape}"
-        raise DamagedFileError(f"{path} does not fit its configuration: {name} must be finite float64 of the shape {shape}, got {found}")
-    return array

@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.files import DamagedFileError, read_arrays, write_arrays, write_file
+from agents.files import DamagedFileError, checked_array, read_arrays, write_arrays, write_file
 from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
 from agents.selfplay import Opponents, SelfPlay
 from agents.training import Report
@@ -475,8 +475,8 @@ def restore(folder: Path, learner: Learner) -> None:
         for name in COUNTERS:
             setattr(learner, name, counters[name])
         for into, name in ((learner.target.flat, "target"), (learner.policy.flat, "policy"), (learner.moments, "moments")):
-            into[:] = checked(state, name, into.shape, path)
-        learner.counts = checked(state, "counts", state["keys"].shape, path, np.float64)
+            into[:] = checked_array(state, name, into.shape, path, np.float32)
+        learner.counts = checked_array(state, "counts", state["keys"].shape, path, np.float64)
         learner.keys, learner.history = state["keys"], [tuple(row) for row in state["history"].tolist()]
         copies = [state[f"snapshot/{i}"] for i in range(sum(name.startswith("snapshot/") for name in state))]
         cells = learner.cells
@@ -492,18 +492,9 @@ def load(folder: Path) -> ValuedTable:
     arrays, about = read_arrays(path)
     learner = Learner(read_config(Config, about, AGENT, folder))
     for name, array in _named(learner.target).items():
-        array[:] = checked(arrays, name, array.shape, path)
+        array[:] = checked_array(arrays, name, array.shape, path, np.float32)
     return learner.table()
 
 
 def _named(network: Network) -> dict[str, Floats]:
     return {f"{i}/{name}": array for i, layer in enumerate(network.layers) for name, array in zip(("weights", "biases"), layer, strict=True)}
-
-
-def checked(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...], path: Path, kind: type = np.float32) -> NDArray[Any]:
-    """The array of this name; DamagedFileError unless it is there, has this shape and is finite."""
-    array = arrays.get(name)
-    if array is None or array.shape != shape or array.dtype != kind or not np.isfinite(array).all():
-        found = "nothing" if array is None else f"{array.dtype} of the shape {array.shape}"
-        raise DamagedFileError(f"{path} does not fit its configuration: {name} must be finite {kind.__name__} of the shape {shape}, got {found}")
-    return array

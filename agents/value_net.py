@@ -41,7 +41,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents.files import DamagedFileError, read_tensors, write_csv, write_tensors
+from agents.files import DamagedFileError, load_weights, read_tensors, write_csv, write_tensors
 from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
 from agents.plots import lines
 from agents.training import Report
@@ -454,11 +454,3 @@ def load(folder: Path) -> ValuedTable:
     learner = Learner(replace(read_config(Config, about, AGENT, folder), device="cpu"))
     load_weights(learner.network, tensors, folder / "model.safetensors")
     return learner.table()
-
-
-def load_weights(network: torch.nn.Module, tensors: dict[str, torch.Tensor], path: Path) -> None:
-    """Put weights into the network; DamagedFileError if they do not fit."""
-    try:
-        network.load_state_dict(tensors)
-    except RuntimeError as error:
-        raise DamagedFileError(f"{path} does not fit the network of its configuration: {error}") from None

@@ -38,6 +38,16 @@ def trained(agent, folder, *options, steps=2 * JUDGE_EVERY):
     return train.main([agent, *OPTIONS[agent], "--steps", str(steps), "--out", str(folder), *options])
 
 
+def saving(folder):
+    """A report that saves everything into `folder` at each judgement and never stops."""
+
+    def report(steps, policy, save, notes=None):
+        save(folder)
+        return False
+
+    return report
+
+
 def small_config(agent, **changes):
     """The configuration of a small run of two or more judgements."""
     page, parser = importlib.import_module(f"agents.{agent}"), train.general_parser()

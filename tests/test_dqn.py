@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from small_runs import saving
 
 torch = pytest.importorskip("torch")
 
@@ -39,14 +40,6 @@ def run(tmp_path_factory):
     """A small run with a pool of everything, saved at its last judgement: (config, table, folder)."""
     config, folder = replace(SMALL, opponents="random:0.5,minimax:0.25,self:0.25"), tmp_path_factory.mktemp("run")
     return config, dqn.train(config, saving(folder)), folder
-
-
-def saving(folder):
-    def report(steps, policy, save, notes=None):
-        save(folder)
-        return False
-
-    return report
 
 
 # --- configuration -----------------------------------------------------------------------------------------------------

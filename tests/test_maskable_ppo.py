@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from small_runs import saving
 
 torch = pytest.importorskip("torch")
 
@@ -60,14 +61,6 @@ def run(tmp_path_factory):
     """A small run with a pool of everything, saved at its last judgement: (config, table, folder)."""
     folder = tmp_path_factory.mktemp("run")
     return MIXED, maskable_ppo.train(MIXED, saving(folder)), folder
-
-
-def saving(folder):
-    def report(steps, policy, save, notes=None):
-        save(folder)
-        return False
-
-    return report
 
 
 # --- configuration -----------------------------------------------------------------------------------------------------

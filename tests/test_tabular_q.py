@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from small_runs import python
+from small_runs import python, saving
 
 from agents import tabular_q
 from agents.files import read_arrays
@@ -19,14 +19,6 @@ RULES = Rules()
 SMALL = tabular_q.Config(steps=2_000, games=32, judge_every=500, snapshot_every=300, snapshots=3)
 CLASSES = 765  # positions up to the symmetries of the square, the empty board included
 POSITIONS = 5_478
-
-
-def saving(folder):
-    def report(steps, policy, save, notes=None):
-        save(folder)
-        return False
-
-    return report
 
 
 def bytes_of(folder):

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from small_runs import python
+from small_runs import python, saving
 
 from agents import trie as page
 from agents.files import DamagedFileError
@@ -22,14 +22,6 @@ from tictactoe_env.solver import solve
 RULES = Rules()
 SMALL = Config(steps=600, judge_every=200)
 TOPHEP = Config(**page.PRESETS["tophep"].options, judge_every=5_000)
-
-
-def saving(folder):
-    def report(steps, policy, save, notes=None):
-        save(folder)
-        return False
-
-    return report
 
 
 def bytes_of(folder):
