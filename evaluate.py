@@ -8,14 +8,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agents import TRAINABLE, battle, show
-from agents.cli import Parser
-from agents.named import PLAYERS, make_player
+from agents import TRAINABLE
+from players.named import PLAYERS, make_player
+from terminal import battle, report
 from tictactoe_env.certificate import MAX_CELLS, certify, read, table_of, verify
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.opponents import NAMES
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
+from training.command_line import Parser
 
 RUN_FACTS = ("agent", "seed", "config", "training", "versions")
 GAMES = 1000  # of a sampled result, where the board is too large for an exact one
@@ -28,13 +29,25 @@ def parser() -> Parser:
         epilog="An agent is the folder of a run, the path of a certificate, random, minimax, minimax-first, minimax-slip=0.1, "
         f"or needs no training: {'; '.join(f'{name} ({sentence})' for name, (_, _, sentence) in PLAYERS.items())}.",
     )
-    parser.add_argument("agents", nargs="*", default=[], metavar="RUN-OR-AGENT", help="what to judge")
+    parser.add_argument(
+        "agents", nargs="*", default=[], metavar="RUN-OR-AGENT", help="what to judge"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON too")
     parser.add_argument(
-        "--verify", type=Path, nargs="+", metavar="FILE", help="compute every figure of certificates again from their moves, without the model"
+        "--verify",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="compute every figure of certificates again from their moves, without the model",
     )
-    parser.add_argument("--from-model", action="store_true", help="load each run's network (torch) and check that it makes the certified moves")
-    parser.add_argument("--rows", type=int, default=None, help="rows of the board (default: that of the runs, or 3)")
+    parser.add_argument(
+        "--from-model",
+        action="store_true",
+        help="load each run's network (torch) and check that it makes the certified moves",
+    )
+    parser.add_argument(
+        "--rows", type=int, default=None, help="rows of the board (default: that of the runs, or 3)"
+    )
     parser.add_argument("--cols", type=int, default=None, help="columns of the board")
     parser.add_argument("--k", type=int, default=None, help="marks in a line that win")
     parser.add_argument(
@@ -43,9 +56,18 @@ def parser() -> Parser:
         metavar="N",
         help=f"also count N games as X and N as O against random (default: {GAMES:,} on boards of more than {MAX_CELLS} cells, else none)",
     )
-    parser.add_argument("--battle", type=int, metavar="N", help="only play N games between two agents, by turns as X and as O, and print every one")
     parser.add_argument(
-        "--game-seed", type=int, default=0, metavar="N", help="seed of the example game and of the games that are counted (default: 0)"
+        "--battle",
+        type=int,
+        metavar="N",
+        help="only play N games between two agents, by turns as X and as O, and print every one",
+    )
+    parser.add_argument(
+        "--game-seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed of the example game and of the games that are counted (default: 0)",
     )
     return parser
 
@@ -70,15 +92,25 @@ def main(arguments: list[str] | None = None) -> int:
 
 def check(given: argparse.Namespace) -> None:
     """Raises ValueError for what cannot be done, before anything is computed."""
-    others = [name for name, value in vars(given).items() if name != "verify" and value != parser().get_default(name)]
+    others = [
+        name
+        for name, value in vars(given).items()
+        if name != "verify" and value != parser().get_default(name)
+    ]
     if given.verify is not None and others:
-        raise ValueError(f"--verify checks files and does nothing else: leave {', '.join(name.replace('_', '-') for name in others)} out")
+        raise ValueError(
+            f"--verify checks files and does nothing else: leave {', '.join(name.replace('_', '-') for name in others)} out"
+        )
     whole_number(given.game_seed, "--game-seed", 0)
     for name in ("games", "battle"):
         if getattr(given, name) is not None:
             whole_number(getattr(given, name), f"--{name}", 1)
-    if given.battle is not None and (len(given.agents) != 2 or given.games is not None or given.from_model):
-        raise ValueError("--battle plays two agents and does nothing else: name two, and leave --games and --from-model out")
+    if given.battle is not None and (
+        len(given.agents) != 2 or given.games is not None or given.from_model
+    ):
+        raise ValueError(
+            "--battle plays two agents and does nothing else: name two, and leave --games and --from-model out"
+        )
     if given.json is not None and (given.json.is_dir() or not given.json.parent.is_dir()):
         raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
 
@@ -95,7 +127,7 @@ def print_verified(path: Path) -> int:
         f"verified: {path} ({content.get('agent')}), {len(content['moves']):,} positions; every figure follows from the moves, "
         "but name, seed, configuration and times are statements of whoever wrote the file"
     )
-    print(show.verdict(content))
+    print(report.verdict(content))
     return 0
 
 
@@ -104,10 +136,16 @@ def sample_all(given: argparse.Namespace, rules: Rules) -> int:
     from rich.console import Console
 
     console, games = Console(), GAMES if given.games is None else given.games
-    players = {name: make_player(spec, rules) for name, spec in zip(show.names_of(given.agents), given.agents, strict=True)}
-    results = show.sampled_table(players, rules, games, given.game_seed)
-    show.say(f"{rules}: more than {MAX_CELLS} cells, so nothing is proven; games are played and counted instead", console)
-    show.print_sampled_table(results, rules, games, console)
+    players = {
+        name: make_player(spec, rules)
+        for name, spec in zip(report.names_of(given.agents), given.agents, strict=True)
+    }
+    results = report.sampled_table(players, rules, games, given.game_seed)
+    report.say(
+        f"{rules}: more than {MAX_CELLS} cells, so nothing is proven; games are played and counted instead",
+        console,
+    )
+    report.print_sampled_table(results, rules, games, console)
     write_figures(given.json, {"sampled": results}, console)
     return 0
 
@@ -118,8 +156,10 @@ def fight(given: argparse.Namespace, rules: Rules) -> int:
 
     console = Console()
     first, second = (make_player(spec, rules) for spec in given.agents)
-    name, other = show.names_of(given.agents)
-    result = battle.battle((first, second), (name, other), rules, given.battle, given.game_seed, console)
+    name, other = report.names_of(given.agents)
+    result = battle.battle(
+        (first, second), (name, other), rules, given.battle, given.game_seed, console
+    )
     write_figures(given.json, {"battle": result}, console)
     return 0
 
@@ -127,31 +167,40 @@ def fight(given: argparse.Namespace, rules: Rules) -> int:
 def write_figures(path: Path | None, figures: dict[str, Any], console: Any) -> None:
     if path is not None:
         path.write_text(json.dumps(figures, indent=1), encoding="utf-8")
-        show.say(f"figures: {path}", console)
+        report.say(f"figures: {path}", console)
 
 
 def judge_all(given: argparse.Namespace, rules: Rules) -> int:
     from rich.console import Console
 
     console = Console()
-    names = show.names_of(given.agents)
+    names = report.names_of(given.agents)
     players, contents, counted = {}, {}, {}
     for name, spec in zip(names, given.agents, strict=True):
         players[name], contents[name] = player_of(spec, rules)
         if given.from_model and is_saved(spec):
             compare_with_model(Path(spec), players[name])
         if given.games is not None:
-            counted[name] = {side: show.count_games(side, players[name], RandomPolicy(), rules, given.games, given.game_seed) for side in ("X", "O")}
-        show.certificate(contents[name], console, counted.get(name))
-        show.first_move_values(players[name], console)
+            counted[name] = {
+                side: report.count_games(
+                    side, players[name], RandomPolicy(), rules, given.games, given.game_seed
+                )
+                for side in ("X", "O")
+            }
+        report.certificate(contents[name], console, counted.get(name))
+        report.first_move_values(players[name], console)
     first, last = names[0], names[-1]
-    opponent, other = (last, players[last]) if len(names) > 1 else ("random", tabulate(RandomPolicy(), rules))
+    opponent, other = (
+        (last, players[last]) if len(names) > 1 else ("random", tabulate(RandomPolicy(), rules))
+    )
     battle.example_game(players[first], other, (first, opponent), rules, console, given.game_seed)
-    results = show.cross_table(players)
+    results = report.cross_table(players)
     if len(names) > 1:
-        show.print_cross_table(results, console)
+        report.print_cross_table(results, console)
     figures = {"agents": contents, "cross_table": results}
-    write_figures(given.json, {**figures, "sampled_against_random": counted} if counted else figures, console)
+    write_figures(
+        given.json, {**figures, "sampled_against_random": counted} if counted else figures, console
+    )
     return 0
 
 
@@ -174,7 +223,11 @@ def is_saved(spec: str) -> bool:
 def player_of(spec: str, rules: Rules) -> tuple[TabularPolicy, dict[str, Any]]:
     """The table of an agent, and its certificate computed anew; what a run's certificate says of the training is kept."""
     player = tabulate(make_player(spec, rules), rules)
-    about = {fact: value for fact, value in read(spec).items() if fact in RUN_FACTS} if is_saved(spec) else {}
+    about = (
+        {fact: value for fact, value in read(spec).items() if fact in RUN_FACTS}
+        if is_saved(spec)
+        else {}
+    )
     return player, {**certify(player, spec, rules), **about}
 
 
@@ -190,7 +243,9 @@ def compare_with_model(folder: Path, player: TabularPolicy) -> None:
     model = tabulate(importlib.import_module(f"agents.{agent}").load(folder), player.rules)
     different = int((model.table != player.table).any(axis=1).sum())
     if different:
-        raise ValueError(f"the network of {folder} moves otherwise than its certificate in {different:,} of {len(player.table):,} positions")
+        raise ValueError(
+            f"the network of {folder} moves otherwise than its certificate in {different:,} of {len(player.table):,} positions"
+        )
     print(f"{folder}: the network makes the certified move in all {len(player.table):,} positions")
 
 

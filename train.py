@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents import TRAINABLE
-from agents.cli import Parser
-from agents.training import UNTIL
 from tictactoe_env.certificate import check_board
 from tictactoe_env.errors import unknown_name
+from training.command_line import Parser
+from training.evaluation import UNTIL
 
 if TYPE_CHECKING:
-    from agents.options import Preset
+    from training.options import Preset
 
 
 def general_parser() -> Parser:
@@ -35,9 +35,16 @@ def general_parser() -> Parser:
         add_help=False,
     )
     parser.add_argument(
-        "--until", choices=UNTIL, default="steps", help="stop when this is proven: steps (never, run to --steps), unbeatable, optimal"
+        "--until",
+        choices=UNTIL,
+        default="steps",
+        help="stop when this is proven: steps (never, run to --steps), unbeatable, optimal",
     )
-    parser.add_argument("--preset", metavar="NAME", help="take options that belong together (AGENT --help lists them); other options win")
+    parser.add_argument(
+        "--preset",
+        metavar="NAME",
+        help="take options that belong together (AGENT --help lists them); other options win",
+    )
     parser.add_argument(
         "--out",
         type=Path,
@@ -45,9 +52,17 @@ def general_parser() -> Parser:
         help="folder of the run (default: runs/AGENT-SEED or runs/AGENT-PRESET-SEED; the time follows if that is taken)",
     )
     parser.add_argument(
-        "--resume", type=Path, metavar="RUN", help="go on with a run and its configuration; --steps may be new, --until is given anew"
+        "--resume",
+        type=Path,
+        metavar="RUN",
+        help="go on with a run and its configuration; --steps may be new, --until is given anew",
     )
-    parser.add_argument("--export-sb3", type=Path, metavar="FILE", help="also write the trained model as Stable-Baselines3's own zip")
+    parser.add_argument(
+        "--export-sb3",
+        type=Path,
+        metavar="FILE",
+        help="also write the trained model as Stable-Baselines3's own zip",
+    )
     parser.add_argument("-h", "--help", action="store_true", help="show this help")
     return parser
 
@@ -58,12 +73,27 @@ def add_config_options(parser: Parser, config_class: Any) -> None:
     types = typing.get_type_hints(config_class)
     for field in dataclasses.fields(config_class):
         name, kind = f"--{field.name.replace('_', '-')}", types[field.name]
-        default = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
+        default = (
+            ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
+        )
         text = f"{field.metadata['help']} (default: {default})".replace("%", "%%")
         if kind is bool:
-            group.add_argument(name, dest=field.name, action=argparse.BooleanOptionalAction, default=None, help=text)
+            group.add_argument(
+                name,
+                dest=field.name,
+                action=argparse.BooleanOptionalAction,
+                default=None,
+                help=text,
+            )
         else:
-            group.add_argument(name, dest=field.name, type=_NUMBERS.get(kind, kind), default=None, help=text, metavar="VALUE")
+            group.add_argument(
+                name,
+                dest=field.name,
+                type=_NUMBERS.get(kind, kind),
+                default=None,
+                help=text,
+                metavar="VALUE",
+            )
 
 
 def _numbers(kind: type, what: str, example: str) -> Callable[[str], tuple[Any, ...]]:
@@ -73,29 +103,47 @@ def _numbers(kind: type, what: str, example: str) -> Callable[[str], tuple[Any, 
         try:
             return tuple(kind(part) for part in text.split(",") if part.strip())
         except ValueError:
-            raise argparse.ArgumentTypeError(f"expected {what} separated by commas, such as {example}, got {text!r}") from None
+            raise argparse.ArgumentTypeError(
+                f"expected {what} separated by commas, such as {example}, got {text!r}"
+            ) from None
 
     return read
 
 
-_NUMBERS = {tuple[int, ...]: _numbers(int, "whole numbers", "128,128"), tuple[float, ...]: _numbers(float, "numbers", "0.5,0.1")}
+_NUMBERS = {
+    tuple[int, ...]: _numbers(int, "whole numbers", "128,128"),
+    tuple[float, ...]: _numbers(float, "numbers", "0.5,0.1"),
+}
 
 
 def new_folder(agent: str, seed: int) -> Path:
     """runs/AGENT-SEED or runs/AGENT-PRESET-SEED, or with the time behind it if that is taken."""
     folder = Path("runs") / f"{agent}-{seed}"
-    return folder if not folder.exists() else folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    return (
+        folder
+        if not folder.exists()
+        else folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = general_parser()
-    given, rest = parser.parse_known_args(arguments)  # the agent decides which other options there are
+    given, rest = parser.parse_known_args(
+        arguments
+    )  # the agent decides which other options there are
     agent = rest[0] if rest and not rest[0].startswith("-") else None
-    parser.add_argument("agent", nargs="?", metavar="AGENT", help="the agent to train; taken from the run with --resume")
+    parser.add_argument(
+        "agent",
+        nargs="?",
+        metavar="AGENT",
+        help="the agent to train; taken from the run with --resume",
+    )
     if agent is None and given.resume is None:
         if arguments and not given.help:
-            parser.error(f"name the agent first: train.py AGENT {shlex.join(arguments)} (known: {', '.join(TRAINABLE)})")
+            parser.error(
+                f"name the agent first: train.py AGENT {shlex.join(arguments)} (known: {', '.join(TRAINABLE)})"
+            )
         parser.print_help()
         return 0
     try:
@@ -110,24 +158,39 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         given = parser.parse_args(arguments)
         if given.export_sb3 and not hasattr(page, "export_sb3"):
-            raise ValueError(f"{agent} is not made with Stable-Baselines3, so there is nothing to export: leave --export-sb3 out")
+            raise ValueError(
+                f"{agent} is not made with Stable-Baselines3, so there is nothing to export: leave --export-sb3 out"
+            )
         preset = _preset(agent, given, presets, saved)
-        config = _config(page.Config, given, saved.get("config", {}), presets[preset].options if preset and not saved else {})
+        config = _config(
+            page.Config,
+            given,
+            saved.get("config", {}),
+            presets[preset].options if preset and not saved else {},
+        )
         check_board(config.rules)
         return train(page, agent, config, given, preset)
     except (ValueError, OSError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
-        parser.exit(130, f"{parser.prog}: ended at once; --resume goes on from the last checkpoint\n")
+        parser.exit(
+            130, f"{parser.prog}: ended at once; --resume goes on from the last checkpoint\n"
+        )
 
 
 def saved_config(folder: Path) -> dict[str, Any]:
     """What config.json of a run holds: agent, config, versions. ValueError if that is no run."""
-    from agents.files import read_json
+    from training.files import read_json
 
     saved = read_json(folder / "config.json")
-    if not isinstance(saved, dict) or not isinstance(saved.get("agent"), str) or not isinstance(saved.get("config"), dict):
-        raise ValueError(f"{folder / 'config.json'} is not the configuration of a run: --resume needs the folder of a run")
+    if (
+        not isinstance(saved, dict)
+        or not isinstance(saved.get("agent"), str)
+        or not isinstance(saved.get("config"), dict)
+    ):
+        raise ValueError(
+            f"{folder / 'config.json'} is not the configuration of a run: --resume needs the folder of a run"
+        )
     return saved
 
 
@@ -143,15 +206,22 @@ def _agent(name: str | None, given: argparse.Namespace, saved: dict[str, Any]) -
 
 def presets_text(agent: str, presets: dict[str, Preset]) -> str:
     """What `AGENT --help` says of the agent's presets."""
-    lines = [f"  {name:<16} {preset.sentence}{' (weak on purpose)' if preset.weak else ''}" for name, preset in presets.items()]
+    lines = [
+        f"  {name:<16} {preset.sentence}{' (weak on purpose)' if preset.weak else ''}"
+        for name, preset in presets.items()
+    ]
     return "\n".join([f"presets of {agent}:", *lines]) if presets else f"{agent} has no presets."
 
 
-def _preset(agent: str, given: argparse.Namespace, presets: dict[str, Preset], saved: dict[str, Any]) -> str | None:
+def _preset(
+    agent: str, given: argparse.Namespace, presets: dict[str, Preset], saved: dict[str, Any]
+) -> str | None:
     """The name of the preset that is asked for, or with which a run was begun; ValueError if there is none of this name."""
     if given.resume is not None:
         if given.preset not in (None, saved.get("preset")):
-            raise ValueError(f"{given.resume} goes on with its own configuration: leave --preset out")
+            raise ValueError(
+                f"{given.resume} goes on with its own configuration: leave --preset out"
+            )
         return saved.get("preset")
     if given.preset is not None and given.preset not in presets:
         if not presets:
@@ -160,7 +230,9 @@ def _preset(agent: str, given: argparse.Namespace, presets: dict[str, Preset], s
     return given.preset
 
 
-def _config(config_class: Any, given: argparse.Namespace, saved: dict[str, Any], preset: Mapping[str, Any]) -> Any:
+def _config(
+    config_class: Any, given: argparse.Namespace, saved: dict[str, Any], preset: Mapping[str, Any]
+) -> Any:
     """The configuration of the options and the preset, or that of a run in which only `steps` may change."""
     names = [field.name for field in dataclasses.fields(config_class)]
     types = typing.get_type_hints(config_class)
@@ -171,11 +243,20 @@ def _config(config_class: Any, given: argparse.Namespace, saved: dict[str, Any],
         raise ValueError(f"--resume goes on in {given.resume} itself: leave --out out")
     unknown = [name for name in saved if name not in names]
     if unknown:
-        raise ValueError(f"{given.resume} was written by another version: unknown configuration {', '.join(unknown)}")
-    saved = {name: tuple(value) if types[name] in _NUMBERS and isinstance(value, list) else value for name, value in saved.items()}
-    changed = [name for name, value in chosen.items() if name != "steps" and value != saved.get(name)]
+        raise ValueError(
+            f"{given.resume} was written by another version: unknown configuration {', '.join(unknown)}"
+        )
+    saved = {
+        name: tuple(value) if types[name] in _NUMBERS and isinstance(value, list) else value
+        for name, value in saved.items()
+    }
+    changed = [
+        name for name, value in chosen.items() if name != "steps" and value != saved.get(name)
+    ]
     if changed:
-        raise ValueError(f"{given.resume} was trained with another {', '.join(changed)}; only --steps and --until may change when a run goes on")
+        raise ValueError(
+            f"{given.resume} was trained with another {', '.join(changed)}; only --steps and --until may change when a run goes on"
+        )
     try:
         return config_class(**{**saved, **chosen})
     except TypeError as error:
@@ -186,33 +267,50 @@ def train(page: Any, agent: str, config: Any, given: argparse.Namespace, preset:
     """Train, write the run, and print its certificate."""
     from rich.console import Console
 
-    from agents import battle, show
-    from agents.runs import Run
+    from terminal import battle, report
+    from training.run import Run
 
     console = Console()
     name = f"{agent}-{preset}" if preset else agent
-    run = Run(given.resume or given.out or new_folder(name, config.seed), agent, config, given.until, console, preset)
+    run = Run(
+        given.resume or given.out or new_folder(name, config.seed),
+        agent,
+        config,
+        given.until,
+        console,
+        preset,
+    )
     if given.resume:
         run.resume()
         run.keep_best(page.load(run.folder))
     else:
         run.start()
     with run, warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: show.say(f"warning: {message}", console, "yellow")
+        warnings.showwarning = lambda message, *_: report.say(
+            f"warning: {message}", console, "yellow"
+        )
         page.train(config, run, resume=run.checkpoint if given.resume else None, logs=run.folder)
-    show.certificate(run.finish(), console)
+    report.certificate(run.finish(), console)
     battle.example_of(run.best_player, run.side, run.name, console)
     if given.export_sb3:
         page.export_sb3(run.folder, given.export_sb3)
-        show.say(f"Stable-Baselines3's own file: {given.export_sb3}", console)
-    show.say(f"saved: {run.folder}   look: {shlex.join(['python', 'evaluate.py', str(run.folder)])}", console)
+        report.say(f"Stable-Baselines3's own file: {given.export_sb3}", console)
+    report.say(
+        f"saved: {run.folder}   look: {shlex.join(['python', 'evaluate.py', str(run.folder)])}",
+        console,
+    )
     reached, steps = given.until in run.first_reached, run.rows[-1]["steps"]
     if not reached:
-        further = [] if steps < config.steps else ["--steps", str(2 * steps or 1_000)]  # a trainer may make more steps than it was asked for
+        further = (
+            [] if steps < config.steps else ["--steps", str(2 * steps or 1_000)]
+        )  # a trainer may make more steps than it was asked for
         until = [] if given.until == "steps" else ["--until", given.until]
-        show.say(f"go on: {shlex.join(['python', 'train.py', '--resume', str(run.folder), *further, *until])}", console)
+        report.say(
+            f"go on: {shlex.join(['python', 'train.py', '--resume', str(run.folder), *further, *until])}",
+            console,
+        )
     if given.until != "steps" and not reached:
-        show.say(f"{given.until} was not reached within {steps:,} steps", console)
+        report.say(f"{given.until} was not reached within {steps:,} steps", console)
         return 1
     return 0
 

@@ -56,26 +56,28 @@ from stable_baselines3.common.utils import LinearSchedule, polyak_update
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch.nn import functional
 
-from agents.files import DamagedFileError, load_weights, read_tensors, write_tensors
-from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
-from agents.sb3 import Grid, MoveBuffer, TicTacToeVecEnv, Turn
-from agents.selfplay import SelfPlay
-from agents.tally import Tally
-from agents.training import Report
-from agents.values import ValuedTable
 from tictactoe_env.errors import probability, unknown_name, whole_number
 from tictactoe_env.notation import parse_cell
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from training.evaluation import Report
+from training.files import DamagedFileError, load_weights, read_tensors, write_tensors
+from training.options import BoardConfig, Preset, check_unchanged, option, read_config
+from training.sb3 import Grid, MoveBuffer, TicTacToeVecEnv, Turn
+from training.selfplay import SelfPlay
+from training.tally import Tally
+from training.values import ValuedTable
 
 SIDES = {"both": "random", "X": "X", "O": "O"}  # as the environment calls them
 ACTIVATIONS = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh, "silu": torch.nn.SiLU}
 OUTPUTS = {"none": torch.nn.Identity, "tanh": torch.nn.Tanh}
 ENCODINGS = {"planes": FlattenExtractor, "grid": Grid}
 OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
-LOWEST = torch.finfo(torch.float32).min  # value of a forbidden move; not -inf, since -inf * 0 is nan
+LOWEST = torch.finfo(
+    torch.float32
+).min  # value of a forbidden move; not -inf, since -inf * 0 is nan
 
 
 @dataclass(frozen=True)
@@ -83,17 +85,36 @@ class Config(BoardConfig):
     """Everything that decides what is learned. Schedules are in environment steps, so that a longer run begins as a shorter one."""
 
     steps: int = option(3_000_000, "Environment steps after which training ends, at least 1.")
-    opponents: str = option("minimax-slip=0.8:0.75,self:0.25", 'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.')
-    symmetry: bool = option(True, "Whether boards that are turned or mirrored images of each other share their values.")
+    opponents: str = option(
+        "minimax-slip=0.8:0.75,self:0.25",
+        'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.',
+    )
+    symmetry: bool = option(
+        True, "Whether boards that are turned or mirrored images of each other share their values."
+    )
     device: str = option("cpu", "Where the network lives: cpu or cuda.")
-    threads: int = option(1, "Threads of torch, at least 1; for networks as small as these one is fastest.")
+    threads: int = option(
+        1, "Threads of torch, at least 1; for networks as small as these one is fastest."
+    )
     judge_every: int = option(8_192, "Environment steps between two exact judgements, at least 1.")
-    snapshot_every: int = option(16_384, "Environment steps between two frozen copies, at least 1; only where self is an opponent.")
+    snapshot_every: int = option(
+        16_384,
+        "Environment steps between two frozen copies, at least 1; only where self is an opponent.",
+    )
     snapshots: int = option(8, "Frozen copies that are kept as opponents, at least 1.")
-    exploring_starts: float = option(0.2, "Share of the games, from 0 to 1, that start from a board drawn at random.")
-    side: str = option("both", "Which side is learned: both, X or O; the boards of exploring starts are of both all the same.")
-    opening: str = option("", "The cell in which the learner has to open as X, such as b2; empty: the one it prefers.")
-    early_draw: bool = option(False, "Whether a game ends as a draw as soon as no line is open to either side.")
+    exploring_starts: float = option(
+        0.2, "Share of the games, from 0 to 1, that start from a board drawn at random."
+    )
+    side: str = option(
+        "both",
+        "Which side is learned: both, X or O; the boards of exploring starts are of both all the same.",
+    )
+    opening: str = option(
+        "", "The cell in which the learner has to open as X, such as b2; empty: the one it prefers."
+    )
+    early_draw: bool = option(
+        False, "Whether a game ends as a draw as soon as no line is open to either side."
+    )
     win_reward: float = option(1.0, "What a won game gives, a finite number.")
     draw_reward: float = option(0.0, "What a drawn game gives, a finite number.")
     loss_penalty: float = option(2.0, "What a lost game costs, at least 0.")
@@ -101,46 +122,95 @@ class Config(BoardConfig):
     num_envs: int = option(256, "Games played at a time, at least 1.")
     hidden: tuple[int, ...] = option((256, 256), "Units of the hidden layers, each at least 1.")
     activation: str = option("relu", "Activation of the hidden layers: relu, tanh or silu.")
-    output: str = option("none", "Activation of the values: none, or tanh, which keeps them between -1 and 1.")
-    encoding: str = option("planes", "What the network sees of a cell: planes (own marks, and the other's) or grid (1 own, -1 other, 0 free).")
+    output: str = option(
+        "none", "Activation of the values: none, or tanh, which keeps them between -1 and 1."
+    )
+    encoding: str = option(
+        "planes",
+        "What the network sees of a cell: planes (own marks, and the other's) or grid (1 own, -1 other, 0 free).",
+    )
     optimizer: str = option("adam", "What makes the steps down the gradient: adam or sgd.")
     learning_rate: float = option(2e-3, "Learning rate at the start, above 0.")
     learning_rate_end: float = option(1e-4, "Learning rate from `anneal_steps` on, above 0.")
     epsilon: float = option(1.0, "Probability of a random legal move at the start, from 0 to 1.")
-    epsilon_end: float = option(0.2, "Probability of a random legal move from `anneal_steps * epsilon_fraction` on, from 0 to 1.")
-    epsilon_fraction: float = option(0.2, "Part of `anneal_steps` in which exploration falls to its end, above 0 and at most 1.")
-    epsilon_decay: float = option(0.0, "Exploration is multiplied by this at each step after `learning_starts`, from 0 to 1; 0: it falls linearly.")
-    anneal_steps: int = option(500_000, "Environment steps in which learning rate and exploration fall linearly, at least 1.")
+    epsilon_end: float = option(
+        0.2,
+        "Probability of a random legal move from `anneal_steps * epsilon_fraction` on, from 0 to 1.",
+    )
+    epsilon_fraction: float = option(
+        0.2, "Part of `anneal_steps` in which exploration falls to its end, above 0 and at most 1."
+    )
+    epsilon_decay: float = option(
+        0.0,
+        "Exploration is multiplied by this at each step after `learning_starts`, from 0 to 1; 0: it falls linearly.",
+    )
+    anneal_steps: int = option(
+        500_000,
+        "Environment steps in which learning rate and exploration fall linearly, at least 1.",
+    )
     buffer_size: int = option(500_000, "Moves that the replay buffer holds, at least num_envs.")
-    learning_starts: int = option(2_048, "Environment steps of random play before the first update, at least 0.")
+    learning_starts: int = option(
+        2_048, "Environment steps of random play before the first update, at least 0."
+    )
     batch_size: int = option(1_024, "Moves in the batch of an update, at least 1.")
     gradient_steps: int = option(1, "Updates after each step of all games, at least 1.")
-    average: float = option(0.02, "How far the averaged network, which plays, moves towards the network at each update, above 0 and at most 1.")
-    target_every: int = option(0, "Steps between two copies of the network, which then plays itself, to the target network; 0: that is the average.")
+    average: float = option(
+        0.02,
+        "How far the averaged network, which plays, moves towards the network at each update, above 0 and at most 1.",
+    )
+    target_every: int = option(
+        0,
+        "Steps between two copies of the network, which then plays itself, to the target network; 0: that is the average.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("learning_starts", "target_every"):
             whole_number(getattr(self, name), name, 0)
-        for name in ("threads", "snapshot_every", "snapshots", "num_envs", "anneal_steps", "batch_size", "gradient_steps"):
+        for name in (
+            "threads",
+            "snapshot_every",
+            "snapshots",
+            "num_envs",
+            "anneal_steps",
+            "batch_size",
+            "gradient_steps",
+        ):
             whole_number(getattr(self, name), name, 1)
         whole_number(self.buffer_size, "buffer_size", self.num_envs)
         for name in ("exploring_starts", "epsilon", "epsilon_end", "epsilon_decay", "discount"):
             probability(getattr(self, name), name)
-        for name, high in (("learning_rate", np.inf), ("learning_rate_end", np.inf), ("epsilon_fraction", 1.0), ("average", 1.0)):
+        for name, high in (
+            ("learning_rate", np.inf),
+            ("learning_rate_end", np.inf),
+            ("epsilon_fraction", 1.0),
+            ("average", 1.0),
+        ):
             if not 0 < getattr(self, name) <= high or not np.isfinite(getattr(self, name)):
-                raise ValueError(f"{name} must be a number above 0{f' and at most {high:g}' if high < np.inf else ''}, got {getattr(self, name)!r}")
+                raise ValueError(
+                    f"{name} must be a number above 0{f' and at most {high:g}' if high < np.inf else ''}, got {getattr(self, name)!r}"
+                )
         for name, low in (("loss_penalty", 0.0), ("win_reward", -np.inf), ("draw_reward", -np.inf)):
             if not np.isfinite(getattr(self, name)) or getattr(self, name) < low:
-                raise ValueError(f"{name} must be a finite number{f' of at least {low:g}' if low == 0 else ''}, got {getattr(self, name)!r}")
-        known: dict[str, Any] = {"side": SIDES, "activation": ACTIVATIONS, "output": OUTPUTS, "encoding": ENCODINGS, "optimizer": OPTIMIZERS}
+                raise ValueError(
+                    f"{name} must be a finite number{f' of at least {low:g}' if low == 0 else ''}, got {getattr(self, name)!r}"
+                )
+        known: dict[str, Any] = {
+            "side": SIDES,
+            "activation": ACTIVATIONS,
+            "output": OUTPUTS,
+            "encoding": ENCODINGS,
+            "optimizer": OPTIMIZERS,
+        }
         for name, choices in known.items():
             if getattr(self, name) not in choices:
                 raise unknown_name(name, getattr(self, name), choices)
         if self.opening:
             parse_cell(self.opening, self.rules)
             if self.side == "O":
-                raise ValueError(f"opening {self.opening!r} is for a learner that plays X: leave it out, or give another side than O")
+                raise ValueError(
+                    f"opening {self.opening!r} is for a learner that plays X: leave it out, or give another side than O"
+                )
         for units in self.hidden:
             whole_number(units, "each of hidden", 1)
         _ = SelfPlay(self.opponents, self.rules)
@@ -173,8 +243,14 @@ DUEL: dict[str, Any] = {
     "target_every": 50_000,
 }
 PRESETS = {
-    "duel-first": Preset("andrey-matveyev/go-sample-tictactoe: X against random play, 500,000 games.", {**DUEL, "side": "X", "steps": 1_660_000}),
-    "duel-second": Preset("andrey-matveyev/go-sample-tictactoe: O against random play, 500,000 games.", {**DUEL, "side": "O", "steps": 1_626_000}),
+    "duel-first": Preset(
+        "andrey-matveyev/go-sample-tictactoe: X against random play, 500,000 games.",
+        {**DUEL, "side": "X", "steps": 1_660_000},
+    ),
+    "duel-second": Preset(
+        "andrey-matveyev/go-sample-tictactoe: O against random play, 500,000 games.",
+        {**DUEL, "side": "O", "steps": 1_626_000},
+    ),
     "duel-centre": Preset(
         "andrey-matveyev/go-sample-tictactoe: X, opening in the centre, against random play, 500,000 games.",
         {**DUEL, "side": "X", "opening": "b2", "steps": 1_654_000},
@@ -193,16 +269,32 @@ class BoardQNetwork(QNetwork):
     board of a batch: there are 627 on 3x3, so a batch of thousands costs little more than one of hundreds.
     """
 
-    def __init__(self, *arguments: Any, rules: Rules, symmetry: bool, opening: str, output: str, **keywords: Any):
+    def __init__(
+        self,
+        *arguments: Any,
+        rules: Rules,
+        symmetry: bool,
+        opening: str,
+        output: str,
+        **keywords: Any,
+    ):
         super().__init__(*arguments, **keywords)
-        self.turn, self.opening = Turn(rules, symmetry), parse_cell(opening, rules) if opening else None
+        self.turn, self.opening = (
+            Turn(rules, symmetry),
+            parse_cell(opening, rules) if opening else None,
+        )
         self.q_net.append(OUTPUTS[output]())
 
     def forward(self, obs: Any) -> torch.Tensor:
         """Values for the side whose marks are plane 0."""
         planes = obs.float()
         turned, which, speakers = self.turn.distinct(planes)
-        return super().forward(turned)[which].gather(1, speakers).masked_fill(self.forbidden(planes), LOWEST)
+        return (
+            super()
+            .forward(turned)[which]
+            .gather(1, speakers)
+            .masked_fill(self.forbidden(planes), LOWEST)
+        )
 
     def forbidden(self, planes: torch.Tensor) -> torch.Tensor:
         """Whether a cell is taken, or, on the empty board, not the one in which the learner has to open: (B, cells) bool."""
@@ -218,9 +310,21 @@ class BoardDQNPolicy(DQNPolicy):
     """The network, and its running average, which plays if it is `averaged`."""
 
     def __init__(
-        self, *arguments: Any, rules: Rules, symmetry: bool = True, opening: str = "", output: str = "none", averaged: bool = True, **keywords: Any
+        self,
+        *arguments: Any,
+        rules: Rules,
+        symmetry: bool = True,
+        opening: str = "",
+        output: str = "none",
+        averaged: bool = True,
+        **keywords: Any,
     ):
-        self.board: dict[str, Any] = {"rules": rules, "symmetry": symmetry, "opening": opening, "output": output}
+        self.board: dict[str, Any] = {
+            "rules": rules,
+            "symmetry": symmetry,
+            "opening": opening,
+            "output": output,
+        }
         self.averaged = averaged
         super().__init__(*arguments, **keywords)
 
@@ -231,7 +335,9 @@ class BoardDQNPolicy(DQNPolicy):
 
     def make_q_net(self) -> BoardQNetwork:
         """A new network."""
-        return BoardQNetwork(**self._update_features_extractor(self.net_args, features_extractor=None), **self.board).to(self.device)
+        return BoardQNetwork(
+            **self._update_features_extractor(self.net_args, features_extractor=None), **self.board
+        ).to(self.device)
 
     def _predict(self, obs: Any, deterministic: bool = True) -> torch.Tensor:
         return self.player._predict(obs, deterministic=deterministic)
@@ -254,7 +360,9 @@ class BoardDQN(DQN):
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
         self._current_progress_remaining = max(0.0, 1.0 - num_timesteps / self.anneal_steps)
 
-    def _sample_action(self, learning_starts: int, action_noise: Any = None, n_envs: int = 1) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _sample_action(
+        self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         assert isinstance(self._last_obs, np.ndarray)
         if self.num_timesteps < learning_starts:
             actions = self._random_moves(self._last_obs)
@@ -263,20 +371,35 @@ class BoardDQN(DQN):
         return actions, actions
 
     def predict(
-        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = False
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
     ) -> tuple[NDArray[Any], tuple[NDArray[Any], ...] | None]:
         """The move of the highest value, or, unless `deterministic`, a random legal move with the probability of exploration."""
         actions, state = self.policy.predict(observation, state, episode_start, deterministic=True)
         if not deterministic:
             explored = self._random_moves(np.asarray(observation)).reshape(np.shape(actions))
-            actions = np.where(self.rng.random(np.shape(actions)) < self.exploration_rate, explored, actions)
+            actions = np.where(
+                self.rng.random(np.shape(actions)) < self.exploration_rate, explored, actions
+            )
         return actions, state
 
     def _random_moves(self, observations: NDArray[Any]) -> NDArray[np.int64]:
-        forbidden = self.policy.player.forbidden(self.policy.obs_to_tensor(observations)[0]).cpu().numpy()  # type: ignore[arg-type]
+        planes: Any = self.policy.obs_to_tensor(observations)[0]
+        forbidden = self.policy.player.forbidden(planes).cpu().numpy()
         return np.where(forbidden, -1.0, self.rng.random(forbidden.shape)).argmax(axis=1)
 
-    def _store_transition(self, replay_buffer: Any, buffer_action: Any, new_obs: Any, reward: Any, dones: Any, infos: Any) -> None:
+    def _store_transition(
+        self,
+        replay_buffer: Any,
+        buffer_action: Any,
+        new_obs: Any,
+        reward: Any,
+        dones: Any,
+        infos: Any,
+    ) -> None:
         """Keep the moves of all games at once. The next board of a finished game is never used, so any will do."""
         replay_buffer.add(self._last_obs, new_obs, buffer_action, reward, dones, infos)
         self._last_obs = new_obs
@@ -291,7 +414,9 @@ class BoardDQN(DQN):
     def explore(self) -> None:
         """Set the probability of a random move to what the schedule says."""
         if self.epsilon_decay:
-            decayed = self.exploration_initial_eps * self.epsilon_decay ** max(0, self.num_timesteps - self.learning_starts)
+            decayed = self.exploration_initial_eps * self.epsilon_decay ** max(
+                0, self.num_timesteps - self.learning_starts
+            )
             self.exploration_rate = max(self.exploration_final_eps, decayed)
         else:
             self.exploration_rate = self.exploration_schedule(self._current_progress_remaining)
@@ -322,7 +447,12 @@ class BoardDQN(DQN):
 def build(config: Config, logs: Path | None = None) -> BoardDQN:
     """The untrained model with its games."""
     rewards = {"win": config.win_reward, "draw": config.draw_reward, "loss": -config.loss_penalty}
-    task = {**asdict(config.rules), "side": SIDES[config.side], "early_draw": config.early_draw, "rewards": rewards}
+    task = {
+        **asdict(config.rules),
+        "side": SIDES[config.side],
+        "early_draw": config.early_draw,
+        "rewards": rewards,
+    }
     env = TicTacToeVecEnv(config.num_envs, config.exploring_starts, **task)
     env.seed(config.seed)
     with torch.random.fork_rng(devices=[]):
@@ -359,7 +489,11 @@ def build(config: Config, logs: Path | None = None) -> BoardDQN:
             },
             device=config.device,
         )
-    model.anneal_steps, model.epsilon_decay, model.target_every = config.anneal_steps, config.epsilon_decay, config.target_every
+    model.anneal_steps, model.epsilon_decay, model.target_every = (
+        config.anneal_steps,
+        config.epsilon_decay,
+        config.target_every,
+    )
     model.rng, model.tally = np.random.default_rng(config.seed), Tally()
     return model
 
@@ -367,7 +501,9 @@ def build(config: Config, logs: Path | None = None) -> BoardDQN:
 # --- the values as a table -------------------------------------------------------------------------------------------
 
 
-def values_of(network: Callable[[torch.Tensor], torch.Tensor], rules: Rules, device: Any = "cpu") -> ValuedTable:
+def values_of(
+    network: Callable[[torch.Tensor], torch.Tensor], rules: Rules, device: Any = "cpu"
+) -> ValuedTable:
     """What a network says about every position."""
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
     with torch.no_grad():
@@ -406,7 +542,12 @@ class Trainer(BaseCallback):
         self.judged_at, self.table = self.model.num_timesteps, self.player()
         model: Any = self.model
         notes = {**model.tally.notes(), "epsilon": model.exploration_rate}
-        self.stopped = self.report(self.judged_at, self.table, lambda folder, everything=True: save(folder, self, everything), notes)
+        self.stopped = self.report(
+            self.judged_at,
+            self.table,
+            lambda folder, everything=True: save(folder, self, everything),
+            notes,
+        )
         self.model.logger.dump(self.judged_at)
 
     def _on_step(self) -> bool:
@@ -417,22 +558,40 @@ class Trainer(BaseCallback):
             self._judge()
 
 
-def train(config: Config, report: Report, resume: Path | None = None, logs: Path | None = None) -> ValuedTable:
+def train(
+    config: Config, report: Report, resume: Path | None = None, logs: Path | None = None
+) -> ValuedTable:
     """Train, or go on from the folder `resume`; the table of the last judgement. `logs`: a folder for TensorBoard."""
     torch.set_num_threads(config.threads)
-    trainer, model = Trainer(config, report, SelfPlay(config.opponents, config.rules, config.snapshots, config.seed)), build(config, logs)
+    trainer, model = (
+        Trainer(
+            config, report, SelfPlay(config.opponents, config.rules, config.snapshots, config.seed)
+        ),
+        build(config, logs),
+    )
     model.env.set_opponent(trainer.pool.pool())  # type: ignore[union-attr]
     trainer.model = model
     if resume is not None:
         restore(resume, trainer)
-    model.learn(config.steps - model.num_timesteps, trainer, log_interval=None, reset_num_timesteps=resume is None)  # type: ignore[arg-type]
+    model.learn(
+        config.steps - model.num_timesteps,
+        trainer,
+        log_interval=None,  # type: ignore[arg-type]
+        reset_num_timesteps=resume is None,
+    )
     return trainer.table or trainer.player()
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
 
 AGENT = "dqn"
-BUFFER = {"observations": np.int8, "next_observations": np.int8, "actions": np.int8, "rewards": np.float32, "dones": np.int8}  # as saved
+BUFFER = {
+    "observations": np.int8,
+    "next_observations": np.int8,
+    "actions": np.int8,
+    "rewards": np.float32,
+    "dones": np.int8,
+}  # as saved
 
 
 def save(folder: Path, trainer: Trainer, everything: bool = True) -> None:
@@ -449,16 +608,43 @@ def save(folder: Path, trainer: Trainer, everything: bool = True) -> None:
     state: dict[str, NDArray[Any] | torch.Tensor] = {
         **{f"network/{name}": tensor for name, tensor in model.q_net.state_dict().items()},
         **{f"average/{name}": tensor for name, tensor in model.q_net_target.state_dict().items()},
-        **{f"optimizer/{i}/{name}": tensor for i, moments in optimizer.items() for name, tensor in moments.items()},
-        **{f"buffer/{name}": getattr(buffer, name)[:rows].astype(kind) for name, kind in BUFFER.items()},
+        **{
+            f"optimizer/{i}/{name}": tensor
+            for i, moments in optimizer.items()
+            for name, tensor in moments.items()
+        },
+        **{
+            f"buffer/{name}": getattr(buffer, name)[:rows].astype(kind)
+            for name, kind in BUFFER.items()
+        },
         **{f"games/{name}": array for name, array in games.items()},
-        **{f"snapshot/{i}": snapshot.table.argmax(axis=1).astype(np.uint8) for i, snapshot in enumerate(trainer.pool.snapshots)},
+        **{
+            f"snapshot/{i}": snapshot.table.argmax(axis=1).astype(np.uint8)
+            for i, snapshot in enumerate(trainer.pool.snapshots)
+        },
     }
-    counters = {"steps": steps, "calls": model._n_calls, "updates": model._n_updates, "position": buffer.pos, "full": buffer.full}
-    generators = {"games": games_rng, **{name: rng.bit_generator.state for name, rng in _generators(trainer).items()}}
+    counters = {
+        "steps": steps,
+        "calls": model._n_calls,
+        "updates": model._n_updates,
+        "position": buffer.pos,
+        "full": buffer.full,
+    }
+    generators = {
+        "games": games_rng,
+        **{name: rng.bit_generator.state for name, rng in _generators(trainer).items()},
+    }
     next_at = {"judge_at": trainer.judge_at, "snapshot_at": trainer.snapshot_at}
-    tensors = {name: torch.as_tensor(np.ascontiguousarray(a)) if isinstance(a, np.ndarray) else a for name, a in state.items()}
-    further = {"counters": counters, "tally": asdict(model.tally), "generators": generators, **next_at}
+    tensors = {
+        name: torch.as_tensor(np.ascontiguousarray(a)) if isinstance(a, np.ndarray) else a
+        for name, a in state.items()
+    }
+    further = {
+        "counters": counters,
+        "tally": asdict(model.tally),
+        "generators": generators,
+        **next_at,
+    }
     write_tensors(folder / "state.safetensors", tensors, {**about, **further})
 
 
@@ -468,11 +654,17 @@ def restore(folder: Path, trainer: Trainer) -> None:
     state, about = read_tensors(folder / "state.safetensors")
     _, player = read_tensors(folder / "model.safetensors")
     if player.get("steps") != about.get("steps"):
-        raise DamagedFileError(f"{folder / 'model.safetensors'} and state.safetensors are not of the same moment: train again or use another copy")
+        raise DamagedFileError(
+            f"{folder / 'model.safetensors'} and state.safetensors are not of the same moment: train again or use another copy"
+        )
     check_unchanged(trainer.config, read_config(Config, about, AGENT, folder), folder)
 
     def part(prefix: str) -> dict[str, torch.Tensor]:
-        return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
+        return {
+            name.removeprefix(prefix): tensor
+            for name, tensor in state.items()
+            if name.startswith(prefix)
+        }
 
     load_weights(model.q_net_target, part("average/"), folder / "state.safetensors")
     load_weights(model.q_net, part("network/"), folder / "state.safetensors")
@@ -486,15 +678,24 @@ def restore(folder: Path, trainer: Trainer) -> None:
     for name, tensor in part("buffer/").items():
         getattr(buffer, name)[: len(tensor)] = tensor.numpy()
     buffer.pos, buffer.full = counters["position"], counters["full"]
-    model.num_timesteps, model._n_calls, model._n_updates = counters["steps"], counters["calls"], counters["updates"]
+    model.num_timesteps, model._n_calls, model._n_updates = (
+        counters["steps"],
+        counters["calls"],
+        counters["updates"],
+    )
     model._update_current_progress_remaining(model.num_timesteps, 0)
     model.explore()
     model.tally = Tally(**about["tally"])
     rules, snapshots = trainer.config.rules, part("snapshot/")
-    trainer.pool.snapshots = [TabularPolicy(rules, one_hot(snapshots[str(i)].numpy().astype(np.intp), rules.cells)) for i in range(len(snapshots))]
+    trainer.pool.snapshots = [
+        TabularPolicy(rules, one_hot(snapshots[str(i)].numpy().astype(np.intp), rules.cells))
+        for i in range(len(snapshots))
+    ]
     trainer.judge_at, trainer.snapshot_at = about["judge_at"], about["snapshot_at"]
     model.env.set_opponent(trainer.pool.pool())
-    model._last_obs = model.env.go_on({name: tensor.numpy() for name, tensor in part("games/").items()}, generators["games"])
+    model._last_obs = model.env.go_on(
+        {name: tensor.numpy() for name, tensor in part("games/").items()}, generators["games"]
+    )
     for name, rng in _generators(trainer).items():
         rng.bit_generator.state = generators[name]
 

@@ -41,56 +41,110 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger, configure
 from stable_baselines3.common.utils import FloatSchedule
 
-from agents.files import DamagedFileError, load_weights, read_tensors, write_file, write_tensors
-from agents.options import BoardConfig, check_unchanged, option, read_config
-from agents.sb3 import TicTacToeVecEnv, Turn
-from agents.selfplay import SelfPlay
-from agents.tally import Tally
-from agents.training import Report
 from tictactoe_env.errors import probability, unknown_name, whole_number
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from training.evaluation import Report
+from training.files import DamagedFileError, load_weights, read_tensors, write_file, write_tensors
+from training.options import BoardConfig, check_unchanged, option, read_config
+from training.sb3 import TicTacToeVecEnv, Turn
+from training.selfplay import SelfPlay
+from training.tally import Tally
 
 AGENT = "maskable_ppo"
 ACTIVATIONS = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh, "silu": torch.nn.SiLU}
-TAKEN = -1e8  # logit of a cell that cannot be chosen, as in sb3-contrib: not -inf, since -inf * 0 is nan
-ORDERED = ("observations", "actions", "values", "log_probs", "advantages", "returns", "action_masks")  # what a rollout is shuffled by
+TAKEN = (
+    -1e8
+)  # logit of a cell that cannot be chosen, as in sb3-contrib: not -inf, since -inf * 0 is nan
+ORDERED = (
+    "observations",
+    "actions",
+    "values",
+    "log_probs",
+    "advantages",
+    "returns",
+    "action_masks",
+)  # what a rollout is shuffled by
 
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
     """Everything that decides what is learned. Schedules are in environment steps, so that a longer run begins as a shorter one."""
 
-    steps: int = option(3_000_000, "Environment steps after which training ends, at least 1; the batch under way is completed.")
-    opponents: str = option("minimax-slip=0.65:0.9,self:0.1", 'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.')
-    symmetry: bool = option(True, "Whether boards that are turned or mirrored images of each other are one to the network.")
+    steps: int = option(
+        3_000_000,
+        "Environment steps after which training ends, at least 1; the batch under way is completed.",
+    )
+    opponents: str = option(
+        "minimax-slip=0.65:0.9,self:0.1",
+        'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.',
+    )
+    symmetry: bool = option(
+        True,
+        "Whether boards that are turned or mirrored images of each other are one to the network.",
+    )
     device: str = option("cpu", "Where the network lives: cpu or cuda.")
-    threads: int = option(1, "Threads of torch, at least 1; for networks as small as these one is fastest.")
+    threads: int = option(
+        1, "Threads of torch, at least 1; for networks as small as these one is fastest."
+    )
     judge_every: int = option(8_192, "Environment steps between two exact judgements, at least 1.")
-    snapshot_every: int = option(65_536, "Environment steps between two frozen copies, at least 1; only where self is an opponent.")
+    snapshot_every: int = option(
+        65_536,
+        "Environment steps between two frozen copies, at least 1; only where self is an opponent.",
+    )
     snapshots: int = option(8, "Frozen copies that are kept as opponents, at least 1.")
-    exploring_starts: float = option(0.25, "Share of the games, from 0 to 1, that start from a board drawn at random.")
+    exploring_starts: float = option(
+        0.25, "Share of the games, from 0 to 1, that start from a board drawn at random."
+    )
     num_envs: int = option(1_024, "Games played at a time, at least 1.")
     rollout_steps: int = option(8, "Moves in each of these games between two updates, at least 1.")
     batch_size: int = option(2_048, "Moves in a minibatch, at least 1.")
     epochs: int = option(6, "How often an update goes through the moves of its batch, at least 1.")
-    hidden: tuple[int, ...] = option((128, 128), "Units of the hidden layers of the policy, and as many of the value, each at least 1.")
+    hidden: tuple[int, ...] = option(
+        (128, 128),
+        "Units of the hidden layers of the policy, and as many of the value, each at least 1.",
+    )
     activation: str = option("relu", "Activation of the hidden layers: relu, tanh or silu.")
     learning_rate: float = option(4e-3, "Adam's learning rate at the start, above 0.")
-    learning_rate_half: int = option(1_000_000, "Environment steps until the learning rate is half of what it was, at least 1.")
-    entropy: float = option(0.05, "Weight of the policy's entropy at the start, on an empty board, in units of the game's value, at least 0.")
-    entropy_half: int = option(150_000, "Environment steps until the weight of the entropy is half of what it was, at least 1.")
-    entropy_power: float = option(2.0, "The weight of the entropy is multiplied by the share of free cells to this power, at least 0.")
-    gae_lambda: float = option(0.9, "How far advantages look beyond the estimated value of the next position, from 0 to 1.")
-    clip_range: float = option(0.2, "How far an update may change the probability of a move, relative to it, above 0.")
+    learning_rate_half: int = option(
+        1_000_000, "Environment steps until the learning rate is half of what it was, at least 1."
+    )
+    entropy: float = option(
+        0.05,
+        "Weight of the policy's entropy at the start, on an empty board, in units of the game's value, at least 0.",
+    )
+    entropy_half: int = option(
+        150_000,
+        "Environment steps until the weight of the entropy is half of what it was, at least 1.",
+    )
+    entropy_power: float = option(
+        2.0,
+        "The weight of the entropy is multiplied by the share of free cells to this power, at least 0.",
+    )
+    gae_lambda: float = option(
+        0.9, "How far advantages look beyond the estimated value of the next position, from 0 to 1."
+    )
+    clip_range: float = option(
+        0.2, "How far an update may change the probability of a move, relative to it, above 0."
+    )
     value_weight: float = option(0.5, "Weight of the value's squared error in the loss, above 0.")
-    max_grad_norm: float = option(0.5, "Longest gradient, longer ones are shortened to it, above 0.")
+    max_grad_norm: float = option(
+        0.5, "Longest gradient, longer ones are shortened to it, above 0."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("threads", "snapshot_every", "snapshots", "num_envs", "rollout_steps", "batch_size", "epochs"):
+        for name in (
+            "threads",
+            "snapshot_every",
+            "snapshots",
+            "num_envs",
+            "rollout_steps",
+            "batch_size",
+            "epochs",
+        ):
             whole_number(getattr(self, name), name, 1)
         for name in ("learning_rate_half", "entropy_half"):
             whole_number(getattr(self, name), name, 1)
@@ -98,10 +152,14 @@ class Config(BoardConfig):
             probability(getattr(self, name), name)
         for name in ("learning_rate", "clip_range", "value_weight", "max_grad_norm"):
             if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be a finite number above 0, got {getattr(self, name)!r}")
+                raise ValueError(
+                    f"{name} must be a finite number above 0, got {getattr(self, name)!r}"
+                )
         for name in ("entropy", "entropy_power"):
             if not 0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be a finite number of at least 0, got {getattr(self, name)!r}")
+                raise ValueError(
+                    f"{name} must be a finite number of at least 0, got {getattr(self, name)!r}"
+                )
         if self.activation not in ACTIVATIONS:
             raise unknown_name("activation", self.activation, ACTIVATIONS)
         for units in self.hidden:
@@ -115,7 +173,9 @@ class Config(BoardConfig):
 class BoardPolicy(MaskableActorCriticPolicy):
     """sb3-contrib's policy over turned boards; its moves are cells of the board as the environment shows it."""
 
-    def __init__(self, *arguments: Any, symmetry: bool = True, entropy_power: float = 0.0, **keywords: Any):
+    def __init__(
+        self, *arguments: Any, symmetry: bool = True, entropy_power: float = 0.0, **keywords: Any
+    ):
         super().__init__(*arguments, **keywords)
         _, rows, cols = self.observation_space.shape  # type: ignore[misc]
         self.turn = Turn(Rules(rows, cols, 1), symmetry)
@@ -124,7 +184,9 @@ class BoardPolicy(MaskableActorCriticPolicy):
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return {**super()._get_constructor_parameters(), **self.board}
 
-    def log_probs_and_values(self, obs: Any, action_masks: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
+    def log_probs_and_values(
+        self, obs: Any, action_masks: Any = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Log probabilities of the moves (B, cells) and values (B, 1) of observations (B, 2, rows, cols), for the side of plane 0.
 
         Cells that are taken, or that a mask (B, cells) forbids, have a probability of zero.
@@ -135,29 +197,46 @@ class BoardPolicy(MaskableActorCriticPolicy):
         logits = self.action_net(latent_policy).index_select(0, which).gather(1, speakers)
         forbidden = planes.flatten(2).sum(dim=1) > 0
         if action_masks is not None:
-            forbidden = forbidden | ~torch.as_tensor(action_masks, device=logits.device).reshape(logits.shape).bool()
-        return logits.masked_fill(forbidden, TAKEN).log_softmax(dim=1), self.value_net(latent_value).index_select(0, which)
+            forbidden = (
+                forbidden
+                | ~torch.as_tensor(action_masks, device=logits.device).reshape(logits.shape).bool()
+            )
+        return logits.masked_fill(forbidden, TAKEN).log_softmax(dim=1), self.value_net(
+            latent_value
+        ).index_select(0, which)
 
-    def forward(self, obs: Any, deterministic: bool = False, action_masks: Any = None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def forward(
+        self, obs: Any, deterministic: bool = False, action_masks: Any = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Moves (B,), values (B, 1), log probabilities of the moves (B,)."""
         log_probs, values = self.log_probs_and_values(obs, action_masks)
         drawn = log_probs
         if not deterministic:  # the largest of log probabilities with Gumbel noise is a draw (noise from the CPU: one stream on all devices)
-            drawn = log_probs - torch.empty(log_probs.shape).exponential_().log().to(log_probs.device)
+            drawn = log_probs - torch.empty(log_probs.shape).exponential_().log().to(
+                log_probs.device
+            )
         actions = drawn.argmax(dim=1)
         return actions, values, log_probs.gather(1, actions[:, None]).squeeze(1)
 
-    def evaluate_actions(self, obs: Any, actions: torch.Tensor, action_masks: Any = None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    def evaluate_actions(
+        self, obs: Any, actions: torch.Tensor, action_masks: Any = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
         """Values (B, 1), log probabilities of the moves (B,), and entropies (B,), weighted by the share of free cells."""
         log_probs, values = self.log_probs_and_values(obs, action_masks)
         free = 1 - obs.flatten(1).float().sum(dim=1) / log_probs.shape[1]
         entropy = -(log_probs.exp() * log_probs).sum(dim=1)
-        return values, log_probs.gather(1, actions[:, None]).squeeze(1), entropy * free ** self.board["entropy_power"]
+        return (
+            values,
+            log_probs.gather(1, actions[:, None]).squeeze(1),
+            entropy * free ** self.board["entropy_power"],
+        )
 
     def get_distribution(self, obs: Any, action_masks: Any = None) -> MaskableDistribution:
         """The distribution of the moves."""
         distribution: Any = self.action_dist
-        result: MaskableDistribution = distribution.proba_distribution(self.log_probs_and_values(obs, action_masks)[0])
+        result: MaskableDistribution = distribution.proba_distribution(
+            self.log_probs_and_values(obs, action_masks)[0]
+        )
         return result
 
     def predict_values(self, obs: Any) -> torch.Tensor:
@@ -170,8 +249,12 @@ def play(model: MaskablePPO, rules: Rules) -> tuple[TabularPolicy, TabularPolicy
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
     policy: Any = model.policy
     with torch.no_grad():
-        log_probs = policy.log_probs_and_values(torch.as_tensor(observe(boards, rules), device=model.device))[0].cpu()
-    return TabularPolicy(rules, one_hot(log_probs.argmax(dim=1).numpy(), rules.cells)), TabularPolicy(rules, log_probs.exp().numpy())
+        log_probs = policy.log_probs_and_values(
+            torch.as_tensor(observe(boards, rules), device=model.device)
+        )[0].cpu()
+    return TabularPolicy(
+        rules, one_hot(log_probs.argmax(dim=1).numpy(), rules.cells)
+    ), TabularPolicy(rules, log_probs.exp().numpy())
 
 
 # --- the training ----------------------------------------------------------------------------------------------------
@@ -184,7 +267,9 @@ class Rollout(MaskableRolloutBuffer):
         self.rng = np.random.default_rng(seed)
         super().__init__(*arguments, **keywords)
 
-    def get(self, batch_size: int | None = None) -> Generator[MaskableRolloutBufferSamples, None, None]:  # type: ignore[override]
+    def get(  # type: ignore[override]
+        self, batch_size: int | None = None
+    ) -> Generator[MaskableRolloutBufferSamples, None, None]:
         """Minibatches, in a new order at each call."""
         if not self.generator_ready:
             for name in ORDERED:
@@ -208,20 +293,30 @@ class Schedule(BaseCallback):
     def _on_rollout_start(self) -> None:
         model, config, steps = self.model, self.config, self.model.num_timesteps
         model.ent_coef = config.entropy / (1 + steps / config.entropy_half)  # type: ignore[attr-defined]
-        model.lr_schedule = FloatSchedule(config.learning_rate / (1 + steps / config.learning_rate_half))
+        model.lr_schedule = FloatSchedule(
+            config.learning_rate / (1 + steps / config.learning_rate_half)
+        )
         if self.pool.self_weight > 0 and steps >= self.snapshot_at:
             self.snapshot_at += config.snapshot_every
             self.pool.add(play(model, config.rules)[1])  # type: ignore[arg-type]
             self.training_env.set_opponent(self.pool.pool())  # type: ignore[attr-defined]
 
     def _on_step(self) -> bool:
-        self.tally.add(info["outcome"] == "win" for info in self.locals["infos"] if "outcome" in info)
+        self.tally.add(
+            info["outcome"] == "win" for info in self.locals["infos"] if "outcome" in info
+        )
         return True
 
 
 def build(config: Config) -> MaskablePPO:
     """The untrained model with its games; the weights are drawn from torch's global generator after seeding it."""
-    env = TicTacToeVecEnv(config.num_envs, exploring_starts=config.exploring_starts, rows=config.rows, cols=config.cols, k=config.k)
+    env = TicTacToeVecEnv(
+        config.num_envs,
+        exploring_starts=config.exploring_starts,
+        rows=config.rows,
+        cols=config.cols,
+        k=config.k,
+    )
     env.seed(config.seed)
     torch.manual_seed(config.seed)
     return MaskablePPO(
@@ -250,7 +345,9 @@ def build(config: Config) -> MaskablePPO:
     )
 
 
-def train(config: Config, report: Report, resume: Path | None = None, logs: Path | None = None) -> TabularPolicy:
+def train(
+    config: Config, report: Report, resume: Path | None = None, logs: Path | None = None
+) -> TabularPolicy:
     """Train, or go on from the folder `resume`; the most probable moves at the end. `logs`: a folder for TensorBoard."""
     torch.set_num_threads(config.threads)
     with torch.random.fork_rng(devices=[]):
@@ -261,12 +358,24 @@ def train(config: Config, report: Report, resume: Path | None = None, logs: Path
             restore(resume, config, model, schedule)
         table = play(model, config.rules)[0]
         while model.num_timesteps < config.steps:
-            goal = min((model.num_timesteps // config.judge_every + 1) * config.judge_every, config.steps)
-            model.learn(goal - model.num_timesteps, schedule, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
+            goal = min(
+                (model.num_timesteps // config.judge_every + 1) * config.judge_every, config.steps
+            )
+            model.learn(
+                goal - model.num_timesteps,
+                schedule,
+                log_interval=None,  # type: ignore[arg-type]
+                reset_num_timesteps=False,
+            )
             model.logger.dump(model.num_timesteps)
             table = play(model, config.rules)[0]
             notes = schedule.tally.notes()
-            if report(model.num_timesteps, table, lambda folder, everything=True: save(folder, config, model, schedule, everything), notes):
+            if report(
+                model.num_timesteps,
+                table,
+                lambda folder, everything=True: save(folder, config, model, schedule, everything),
+                notes,
+            ):
                 break
     return table
 
@@ -274,7 +383,9 @@ def train(config: Config, report: Report, resume: Path | None = None, logs: Path
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
-def save(folder: Path, config: Config, model: MaskablePPO, schedule: Schedule, everything: bool = True) -> None:
+def save(
+    folder: Path, config: Config, model: MaskablePPO, schedule: Schedule, everything: bool = True
+) -> None:
     """Write the network (model.safetensors) and, if `everything`, what else is needed to go on (state.safetensors)."""
     about = {"agent": AGENT, "config": asdict(config), "steps": model.num_timesteps}
     write_tensors(folder / "model.safetensors", model.policy.state_dict(), about)
@@ -285,15 +396,34 @@ def save(folder: Path, config: Config, model: MaskablePPO, schedule: Schedule, e
     games, games_rng = env.under_way()
     moments = model.policy.optimizer.state_dict()["state"]
     state: dict[str, Any] = {
-        **{f"optimizer/{i}/{name}": tensor for i, values in moments.items() for name, tensor in values.items()},
+        **{
+            f"optimizer/{i}/{name}": tensor
+            for i, values in moments.items()
+            for name, tensor in values.items()
+        },
         **{f"games/{name}": torch.as_tensor(array) for name, array in games.items()},
-        **{f"snapshot/{i}": torch.tensor(snapshot.table) for i, snapshot in enumerate(schedule.pool.snapshots)},
+        **{
+            f"snapshot/{i}": torch.tensor(snapshot.table)
+            for i, snapshot in enumerate(schedule.pool.snapshots)
+        },
         "episode_starts": torch.as_tensor(model._last_episode_starts),
         "torch_generator": torch.get_rng_state(),
     }
-    counters = {"updates": model._n_updates, "snapshot_at": schedule.snapshot_at, "tally": asdict(schedule.tally)}
-    generators = {"games": games_rng, "order": buffer.rng.bit_generator.state, "pool": schedule.pool.rng.bit_generator.state}
-    write_tensors(folder / "state.safetensors", state, {**about, "counters": counters, "generators": generators})
+    counters = {
+        "updates": model._n_updates,
+        "snapshot_at": schedule.snapshot_at,
+        "tally": asdict(schedule.tally),
+    }
+    generators = {
+        "games": games_rng,
+        "order": buffer.rng.bit_generator.state,
+        "pool": schedule.pool.rng.bit_generator.state,
+    }
+    write_tensors(
+        folder / "state.safetensors",
+        state,
+        {**about, "counters": counters, "generators": generators},
+    )
 
 
 def restore(folder: Path, config: Config, model: MaskablePPO, schedule: Schedule) -> None:
@@ -303,7 +433,11 @@ def restore(folder: Path, config: Config, model: MaskablePPO, schedule: Schedule
     state, about = read_tensors(folder / "state.safetensors")
 
     def part(prefix: str) -> dict[str, torch.Tensor]:
-        return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
+        return {
+            name.removeprefix(prefix): tensor
+            for name, tensor in state.items()
+            if name.startswith(prefix)
+        }
 
     env: Any = model.env
     buffer: Any = model.rollout_buffer
@@ -311,20 +445,35 @@ def restore(folder: Path, config: Config, model: MaskablePPO, schedule: Schedule
         optimizer = model.policy.optimizer.state_dict()
         moments = part("optimizer/")
         optimizer["state"] = {
-            i: {name.split("/")[1]: t for name, t in moments.items() if name.split("/")[0] == str(i)} for i in optimizer["param_groups"][0]["params"]
+            i: {
+                name.split("/")[1]: t for name, t in moments.items() if name.split("/")[0] == str(i)
+            }
+            for i in optimizer["param_groups"][0]["params"]
         }
         model.policy.optimizer.load_state_dict(optimizer)
-        schedule.pool.snapshots = [TabularPolicy(config.rules, state[f"snapshot/{i}"].numpy()) for i in range(len(part("snapshot/")))]
-        schedule.snapshot_at, model._n_updates, model.num_timesteps = about["counters"]["snapshot_at"], about["counters"]["updates"], about["steps"]
+        schedule.pool.snapshots = [
+            TabularPolicy(config.rules, state[f"snapshot/{i}"].numpy())
+            for i in range(len(part("snapshot/")))
+        ]
+        schedule.snapshot_at, model._n_updates, model.num_timesteps = (
+            about["counters"]["snapshot_at"],
+            about["counters"]["updates"],
+            about["steps"],
+        )
         schedule.tally = Tally(**about["counters"]["tally"])
         schedule.pool.rng.bit_generator.state = about["generators"]["pool"]
         buffer.rng.bit_generator.state = about["generators"]["order"]
         env.set_opponent(schedule.pool.pool())
-        model._last_obs = env.go_on({name: tensor.numpy() for name, tensor in part("games/").items()}, about["generators"]["games"])
+        model._last_obs = env.go_on(
+            {name: tensor.numpy() for name, tensor in part("games/").items()},
+            about["generators"]["games"],
+        )
         model._last_episode_starts = state["episode_starts"].numpy()
         torch.set_rng_state(state["torch_generator"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise DamagedFileError(f"{folder / 'state.safetensors'} is not a saved training of this agent: {error!r}") from None
+        raise DamagedFileError(
+            f"{folder / 'state.safetensors'} is not a saved training of this agent: {error!r}"
+        ) from None
 
 
 def saved_config(folder: Path) -> Config:

@@ -29,14 +29,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.files import checked_array, read_arrays, write_arrays
-from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
-from agents.selfplay import Opponents, SelfPlay
-from agents.training import Report
-from agents.values import ValuedTable
 from tictactoe_env.errors import probability, unknown_name, whole_number
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
+from training.evaluation import Report
+from training.files import checked_array, read_arrays, write_arrays
+from training.options import BoardConfig, Preset, check_unchanged, option, read_config
+from training.selfplay import Opponents, SelfPlay
+from training.values import ValuedTable
 
 AGENT = "tabular_q"
 REWARDS = {"win-loss": (1.0, 0.0, -1.0), "not-losing": (1.0, 1.0, 0.0), "winning": (1.0, 0.0, 0.0)}
@@ -52,39 +52,88 @@ Rows = NDArray[np.intp]
 class Config(BoardConfig):
     """Everything that decides what is learned. Schedules do not depend on `steps`, so that a longer run begins as a shorter one."""
 
-    steps: int = option(20_000_000, "Moves of the learner after which training ends, at least 1; the round under way is completed.")
-    opponents: str = option("minimax-slip=0.6", 'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.')
-    turns: str = option("drawn", "How the opponent of a game is found: drawn by the weights, or cycled: one after the other, whatever the weights.")
-    rewards: str = option("win-loss", "What a win, a draw and a loss give: win-loss (1,0,-1), not-losing (1,1,0), winning (1,0,0), or three numbers.")
-    symmetry: bool = option(True, "Whether positions that are turned or mirrored images of each other share their value.")
-    tables: int = option(2, "Tables, at least 1; with two or more each learns by the values of the others (double Q-learning).")
+    steps: int = option(
+        20_000_000,
+        "Moves of the learner after which training ends, at least 1; the round under way is completed.",
+    )
+    opponents: str = option(
+        "minimax-slip=0.6",
+        'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.',
+    )
+    turns: str = option(
+        "drawn",
+        "How the opponent of a game is found: drawn by the weights, or cycled: one after the other, whatever the weights.",
+    )
+    rewards: str = option(
+        "win-loss",
+        "What a win, a draw and a loss give: win-loss (1,0,-1), not-losing (1,1,0), winning (1,0,0), or three numbers.",
+    )
+    symmetry: bool = option(
+        True,
+        "Whether positions that are turned or mirrored images of each other share their value.",
+    )
+    tables: int = option(
+        2,
+        "Tables, at least 1; with two or more each learns by the values of the others (double Q-learning).",
+    )
     games: int = option(1_024, "Games in a round, at least 2.")
-    learning_rate: float = option(1.0, "How far the first game that meets a position moves its value towards its target, above 0 and at most 1.")
-    rate_power: float = option(0.85, "The step size falls with the games that met a position to this power, from 0 (not at all) to 1 (plain means).")
+    learning_rate: float = option(
+        1.0,
+        "How far the first game that meets a position moves its value towards its target, above 0 and at most 1.",
+    )
+    rate_power: float = option(
+        0.85,
+        "The step size falls with the games that met a position to this power, from 0 (not at all) to 1 (plain means).",
+    )
     discount: float = option(1.0, "What a reward is worth one move earlier, from 0 to 1.")
-    initial: float = option(0.0, "Value of a position before anything is known of it, a finite number.")
+    initial: float = option(
+        0.0, "Value of a position before anything is known of it, a finite number."
+    )
     epsilon: float = option(0.7, "Probability of a random legal move at the start, from 0 to 1.")
-    epsilon_drop: float = option(0.1, "How much this probability falls at each tenth of `anneal_steps`, from 0 to 1.")
-    epsilon_end: float = option(0.3, "Probability of a random legal move below which it does not fall, from 0 to 1.")
-    anneal_steps: int = option(500_000, "Moves of the learner in which exploration falls, at least 1.")
-    judge_every: int = option(20_000, "Moves of the learner between two exact judgements, at least 1.")
-    snapshot_every: int = option(50_000, "Moves of the learner between two frozen copies, at least 1; only where self is an opponent.")
+    epsilon_drop: float = option(
+        0.1, "How much this probability falls at each tenth of `anneal_steps`, from 0 to 1."
+    )
+    epsilon_end: float = option(
+        0.3, "Probability of a random legal move below which it does not fall, from 0 to 1."
+    )
+    anneal_steps: int = option(
+        500_000, "Moves of the learner in which exploration falls, at least 1."
+    )
+    judge_every: int = option(
+        20_000, "Moves of the learner between two exact judgements, at least 1."
+    )
+    snapshot_every: int = option(
+        50_000,
+        "Moves of the learner between two frozen copies, at least 1; only where self is an opponent.",
+    )
     snapshots: int = option(8, "Frozen copies that are kept as opponents, at least 1.")
-    snapshot_epsilon: float = option(0.3, "Probability, from 0 to 1, that a frozen copy makes a random legal move, as the learner itself does.")
+    snapshot_epsilon: float = option(
+        0.3,
+        "Probability, from 0 to 1, that a frozen copy makes a random legal move, as the learner itself does.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         whole_number(self.games, "games", 2)
         for name in ("tables", "anneal_steps", "snapshot_every", "snapshots"):
             whole_number(getattr(self, name), name, 1)
-        for name in ("rate_power", "discount", "epsilon", "epsilon_drop", "epsilon_end", "snapshot_epsilon"):
+        for name in (
+            "rate_power",
+            "discount",
+            "epsilon",
+            "epsilon_drop",
+            "epsilon_end",
+            "snapshot_epsilon",
+        ):
             probability(getattr(self, name), name)
         if probability(self.learning_rate, "learning_rate") == 0:
             raise ValueError(f"learning_rate must be above 0, got {self.learning_rate!r}")
         if not np.isfinite(self.initial):
             raise ValueError(f"initial must be a finite number, got {self.initial!r}")
         if self.rules.cells > MAX_CELLS:
-            raise ValueError(f"the table takes boards of at most {MAX_CELLS} cells, {self.rules} has {self.rules.cells}: use a smaller board")
+            raise ValueError(
+                f"the table takes boards of at most {MAX_CELLS} cells, {self.rules} has {self.rules.cells}: use a smaller board"
+            )
         if self.turns not in TURNS:
             raise unknown_name("turns", self.turns, TURNS)
         parse_rewards(self.rewards)
@@ -95,8 +144,20 @@ PRESETS = {
     "tictac": Preset(
         "nestedsoftware/tictac: 14,000 games against random, half on each side, where a draw is as good as a win.",
         {
-            **{"opponents": "random", "rewards": "not-losing", "tables": 1, "learning_rate": 0.4, "rate_power": 0.0, "epsilon_end": 0.0},
-            **{"games": 16, "steps": 47_000, "anneal_steps": 47_000, "judge_every": 4_700},  # 3.35 moves a game
+            **{
+                "opponents": "random",
+                "rewards": "not-losing",
+                "tables": 1,
+                "learning_rate": 0.4,
+                "rate_power": 0.0,
+                "epsilon_end": 0.0,
+            },
+            **{
+                "games": 16,
+                "steps": 47_000,
+                "anneal_steps": 47_000,
+                "judge_every": 4_700,
+            },  # 3.35 moves a game
         },
         weak=True,
     ),
@@ -145,7 +206,9 @@ class Learner:
     def _after(self) -> Rows:
         """Where the value of each move is in the table: (N, cells)."""
         children = self.positions.children
-        shared = self.positions.canonical if self.config.symmetry else np.arange(len(self.positions))
+        shared = (
+            self.positions.canonical if self.config.symmetry else np.arange(len(self.positions))
+        )
         return np.where(children >= 0, shared[children], len(self.positions))
 
     @property
@@ -157,7 +220,9 @@ class Learner:
 
     def table(self) -> ValuedTable:
         """What the mean of the tables plays."""
-        return ValuedTable(self.config.rules, self.values.mean(axis=0)[self.after[self.positions.unfinished]])
+        return ValuedTable(
+            self.config.rules, self.values.mean(axis=0)[self.after[self.positions.unfinished]]
+        )
 
     # --- a round -------------------------------------------------------------------------------------------------------
 
@@ -169,7 +234,9 @@ class Learner:
         which = opponents.choose(self.played // 2 + games // 2, self.rng)
         mean, epsilon = self.values.mean(axis=0), self.epsilon
         rows = np.zeros(config.games, dtype=np.intp)
-        moved: list[tuple[Rows, Rows, Rows]] = []  # of each ply: the games in which the learner moved, its positions, where the value is
+        moved: list[
+            tuple[Rows, Rows, Rows]
+        ] = []  # of each ply: the games in which the learner moved, its positions, where the value is
         going = games
         for ply in range(config.rules.cells):
             own = going[is_x[going] == (ply % 2 == 0)]
@@ -177,7 +244,9 @@ class Learner:
             cells = self._choose(rows[own], mean, epsilon)
             moved.append((own, rows[own], self.after[rows[own], cells]))
             rows[own] = positions.children[rows[own], cells]
-            rows[other] = positions.children[rows[other], opponents.move(which[other], rows[other], self.rng)]
+            rows[other] = positions.children[
+                rows[other], opponents.move(which[other], rows[other], self.rng)
+            ]
             going = going[~positions.is_over[rows[going]]]
         self._learn(moved, rows, is_x)
         self.played += config.games
@@ -191,12 +260,18 @@ class Learner:
         explores = self.rng.random(len(rows)) < epsilon
         return pick(np.where(explores[:, None], legal, best), self.rng)
 
-    def _learn(self, moved: list[tuple[Rows, Rows, Rows]], ends: Rows, is_x: NDArray[np.bool_]) -> None:
+    def _learn(
+        self, moved: list[tuple[Rows, Rows, Rows]], ends: Rows, is_x: NDArray[np.bool_]
+    ) -> None:
         """Move the values towards their targets: the result after a last move, the best next value after any other."""
         config = self.config
         outcome = self.positions.outcome_x[ends] * np.where(is_x, 1, -1)
         target = self.rewards[1 - outcome]
-        chosen_table = self.rng.integers(config.tables, size=config.games) if config.tables > 1 else np.zeros(config.games, dtype=np.intp)
+        chosen_table = (
+            self.rng.integers(config.tables, size=config.games)
+            if config.tables > 1
+            else np.zeros(config.games, dtype=np.intp)
+        )
         for own, rows, places in reversed(moved):
             tables = chosen_table[own]
             self._move(tables, places, target[own])
@@ -209,20 +284,29 @@ class Learner:
         if len(self.values) == 1:
             return values.max(axis=1)
         best = after[np.arange(len(rows)), values.argmax(axis=1)]
-        return (self.values[:, best].sum(axis=0) - self.values[tables, best]) / (len(self.values) - 1)
+        return (self.values[:, best].sum(axis=0) - self.values[tables, best]) / (
+            len(self.values) - 1
+        )
 
     def _move(self, tables: Rows, places: Rows, targets: Floats) -> None:
         """Move values towards the mean of their targets, by as much as one game after the other would."""
         size = len(self.positions)
         flat = tables * size + places
         met = np.bincount(flat, minlength=self.games.size).reshape(self.games.shape)
-        sums = np.bincount(flat, weights=targets, minlength=self.games.size).reshape(self.games.shape)
+        sums = np.bincount(flat, weights=targets, minlength=self.games.size).reshape(
+            self.games.shape
+        )
         table, place = np.nonzero(met)
         count, before = met[table, place], self.games[table, place]
         self.games[table, place] += count
-        rate = self.config.learning_rate * ((1 + before + self.games[table, place]) / 2) ** -self.config.rate_power
+        rate = (
+            self.config.learning_rate
+            * ((1 + before + self.games[table, place]) / 2) ** -self.config.rate_power
+        )
         moved = 1 - (1 - np.minimum(rate, 1.0)) ** count
-        self.values[table, place] += moved * (sums[table, place] / count - self.values[table, place])
+        self.values[table, place] += moved * (
+            sums[table, place] / count - self.values[table, place]
+        )
 
 
 def pick(which: NDArray[np.bool_], rng: np.random.Generator) -> Rows:
@@ -234,7 +318,9 @@ def pick(which: NDArray[np.bool_], rng: np.random.Generator) -> Rows:
 # --- training --------------------------------------------------------------------------------------------------------
 
 
-def train(config: Config, report: Report, resume: Path | None = None, logs: Path | None = None) -> ValuedTable:
+def train(
+    config: Config, report: Report, resume: Path | None = None, logs: Path | None = None
+) -> ValuedTable:
     """Train, or go on from the folder `resume`; the table of the last judgement. `logs` is not used: nothing but the exact figures is logged."""
     learner = Learner(config)
     if resume is not None:
@@ -251,14 +337,25 @@ def train(config: Config, report: Report, resume: Path | None = None, logs: Path
             learner.judge_at += config.judge_every * (learner.steps >= learner.judge_at)
             table = learner.table()
             notes = {"games": learner.played, "epsilon": learner.epsilon}
-            if report(learner.steps, table, lambda folder, everything=True: save(folder, learner, everything), notes) or ended:
+            if (
+                report(
+                    learner.steps,
+                    table,
+                    lambda folder, everything=True: save(folder, learner, everything),
+                    notes,
+                )
+                or ended
+            ):
                 return table
 
 
 def exploring(player: TabularPolicy, epsilon: float) -> TabularPolicy:
     """A frozen copy that explores as the learner does."""
     free = positions_of(player.rules).boards[positions_of(player.rules).unfinished] == 0
-    return TabularPolicy(player.rules, (1 - epsilon) * player.table + epsilon * free / free.sum(axis=1, keepdims=True))
+    return TabularPolicy(
+        player.rules,
+        (1 - epsilon) * player.table + epsilon * free / free.sum(axis=1, keepdims=True),
+    )
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -266,14 +363,29 @@ def exploring(player: TabularPolicy, epsilon: float) -> TabularPolicy:
 
 def save(folder: Path, learner: Learner, everything: bool = True) -> None:
     """Write the tables (model.safetensors) and, if `everything`, what else is needed to go on (state.safetensors)."""
-    about = {"agent": AGENT, "config": asdict(learner.config), "steps": learner.steps, "games": learner.played}
+    about = {
+        "agent": AGENT,
+        "config": asdict(learner.config),
+        "steps": learner.steps,
+        "games": learner.played,
+    }
     write_arrays(folder / "model.safetensors", {"values": learner.values[:, :-1]}, about)
     if not everything:
         return
-    snapshots = {f"snapshot/{i}": copy.table.argmax(axis=1).astype(np.uint8) for i, copy in enumerate(learner.pool.snapshots)}
-    generators = {"games": learner.rng.bit_generator.state, "pool": learner.pool.rng.bit_generator.state}
+    snapshots = {
+        f"snapshot/{i}": copy.table.argmax(axis=1).astype(np.uint8)
+        for i, copy in enumerate(learner.pool.snapshots)
+    }
+    generators = {
+        "games": learner.rng.bit_generator.state,
+        "pool": learner.pool.rng.bit_generator.state,
+    }
     next_at = {"judge_at": learner.judge_at, "snapshot_at": learner.snapshot_at}
-    write_arrays(folder / "state.safetensors", {"games": learner.games, **snapshots}, {**about, **next_at, "generators": generators})
+    write_arrays(
+        folder / "state.safetensors",
+        {"games": learner.games, **snapshots},
+        {**about, **next_at, "generators": generators},
+    )
 
 
 def restore(folder: Path, learner: Learner) -> None:
@@ -282,13 +394,25 @@ def restore(folder: Path, learner: Learner) -> None:
     model, _ = read_arrays(folder / "model.safetensors")
     state, about = read_arrays(folder / "state.safetensors")
     check_unchanged(config, read_config(Config, about, AGENT, folder), folder)
-    learner.values[:, :-1] = checked_array(model, "values", learner.games.shape, folder / "model.safetensors", np.float64)
-    learner.games[:] = checked_array(state, "games", learner.games.shape, folder / "state.safetensors", np.float64)
+    learner.values[:, :-1] = checked_array(
+        model, "values", learner.games.shape, folder / "model.safetensors", np.float64
+    )
+    learner.games[:] = checked_array(
+        state, "games", learner.games.shape, folder / "state.safetensors", np.float64
+    )
     learner.steps, learner.played = about["steps"], about["games"]
     learner.judge_at, learner.snapshot_at = about["judge_at"], about["snapshot_at"]
-    copies = [one_hot(state[f"snapshot/{i}"].astype(np.intp), config.rules.cells) for i in range(len(state) - 1)]
-    learner.pool.snapshots = [exploring(TabularPolicy(config.rules, copy), config.snapshot_epsilon) for copy in copies]
-    learner.rng.bit_generator.state, learner.pool.rng.bit_generator.state = about["generators"]["games"], about["generators"]["pool"]
+    copies = [
+        one_hot(state[f"snapshot/{i}"].astype(np.intp), config.rules.cells)
+        for i in range(len(state) - 1)
+    ]
+    learner.pool.snapshots = [
+        exploring(TabularPolicy(config.rules, copy), config.snapshot_epsilon) for copy in copies
+    ]
+    learner.rng.bit_generator.state, learner.pool.rng.bit_generator.state = (
+        about["generators"]["games"],
+        about["generators"]["pool"],
+    )
 
 
 def load(folder: Path) -> ValuedTable:

@@ -35,9 +35,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.files import DamagedFileError, read_arrays, write_arrays
-from agents.options import BoardConfig, Preset, check_unchanged, option, read_config
-from agents.training import Report
 from tictactoe_env.errors import probability, unknown_name
 from tictactoe_env.games import read_games
 from tictactoe_env.notation import SIDES, cell_text, replay
@@ -45,13 +42,20 @@ from tictactoe_env.opponents import make_opponent, parse_pool
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules
+from training.evaluation import Report
+from training.files import DamagedFileError, read_arrays, write_arrays
+from training.options import BoardConfig, Preset, check_unchanged, option, read_config
 
 AGENT = "trie"
 RULES_OF_CHOICE = ("counting", "one-tie")
 SELF = "self"
 X_WON, DRAWN, O_WON = range(3)
 MAX_CELLS = 12  # of a board: every position is an entry of ten lists
-LEFT_OUT = {"early": "drawn early", "illegal": "ended by an illegal move", "resigned": "resigned"}  # games that were not played to their end
+LEFT_OUT = {
+    "early": "drawn early",
+    "illegal": "ended by an illegal move",
+    "resigned": "resigned",
+}  # games that were not played to their end
 
 # Scores of moves. Means of results lie between -1 and 1; what is proven lies outside, and so does what was never tried.
 WINS, UNTRIED, UNTRIED_IN_PLAY, LOSES = 3.0, 2.0, -2.0, -4.0
@@ -64,11 +68,25 @@ class Config(BoardConfig):
     STEP: ClassVar[str] = "games"
     FEWEST_STEPS: ClassVar[int] = 0
 
-    steps: int = option(100_000, "Games after which training ends, at least 0; those of learn_from are not counted.")
-    opponents: str = option("random:0.5,minimax:0.25,self:0.25", 'Who is played, as name:weight,...; "self" stands for the tree itself.')
-    side: str = option("both", "Which side it plays in training: both (by turns), X or O. It learns from the moves of both.")
-    rule: str = option("counting", "How it chooses: counting: best mean, never a move that lost to best play; or one-tie: one tie makes a move good.")
-    learn_from: str = option("", 'File of games to learn from first: a store of games, or text, one game a line such as "b2 a1 c3 ...".')
+    steps: int = option(
+        100_000, "Games after which training ends, at least 0; those of learn_from are not counted."
+    )
+    opponents: str = option(
+        "random:0.5,minimax:0.25,self:0.25",
+        'Who is played, as name:weight,...; "self" stands for the tree itself.',
+    )
+    side: str = option(
+        "both",
+        "Which side it plays in training: both (by turns), X or O. It learns from the moves of both.",
+    )
+    rule: str = option(
+        "counting",
+        "How it chooses: counting: best mean, never a move that lost to best play; or one-tie: one tie makes a move good.",
+    )
+    learn_from: str = option(
+        "",
+        'File of games to learn from first: a store of games, or text, one game a line such as "b2 a1 c3 ...".',
+    )
     epsilon: float = option(0.2, "Probability of a random legal move in training, from 0 to 1.")
     judge_every: int = option(1_000, "Games between two exact judgements, at least 1.")
 
@@ -76,12 +94,18 @@ class Config(BoardConfig):
         super().__post_init__()
         probability(self.epsilon, "epsilon")
         if self.rules.cells > MAX_CELLS:
-            raise ValueError(f"the trie plays on boards of at most {MAX_CELLS} cells, {self.rules} has {self.rules.cells}: use a smaller board")
+            raise ValueError(
+                f"the trie plays on boards of at most {MAX_CELLS} cells, {self.rules} has {self.rules.cells}: use a smaller board"
+            )
         if self.side not in ("both", *SIDES):
             raise unknown_name("side", self.side, ("both", *SIDES))
         if self.rule not in RULES_OF_CHOICE:
             raise unknown_name("rule", self.rule, RULES_OF_CHOICE)
-        _ = [make_opponent(name, self.rules) for name, _ in parse_pool(self.opponents) if name != SELF]
+        _ = [
+            make_opponent(name, self.rules)
+            for name, _ in parse_pool(self.opponents)
+            if name != SELF
+        ]
 
 
 PRESETS = {
@@ -113,7 +137,9 @@ class Trie:
         self.outcome: list[int] = positions.outcome_x.tolist()
         self.is_over: list[bool] = positions.is_over.tolist()
         self.parents = _parents(self.after)
-        self.mover_won = [O_WON if even else X_WON for even in positions.x_to_move.tolist()]  # the side that has just moved
+        self.mover_won = [
+            O_WON if even else X_WON for even in positions.x_to_move.tolist()
+        ]  # the side that has just moved
         self.edges: dict[int, int] = {}
         self.keys, self.row_of_node = [-1], [0]
         self.results: list[list[int]] = [[0], [0], [0]]
@@ -143,7 +169,9 @@ class Trie:
                 replay(cells, self.rules)  # says what is wrong with the move
             rows.append(row)
         if not self.is_over[rows[-1]]:
-            raise ValueError(f"only a finished game can be learned from, this one goes on after {len(cells)} moves")
+            raise ValueError(
+                f"only a finished game can be learned from, this one goes on after {len(cells)} moves"
+            )
         for cell, row in zip(cells, rows[1:], strict=True):
             key = node * size + cell
             found = self.edges.get(key)
@@ -163,7 +191,9 @@ class Trie:
         Raises ValueError if there is nothing to learn, or naming the line that is no finished game; StoreError for a damaged store.
         """
         if not Path(path).is_file():
-            raise FileNotFoundError(f"learn_from must be a store of games or a file of text, there is no file {path}")
+            raise FileNotFoundError(
+                f"learn_from must be a store of games or a file of text, there is no file {path}"
+            )
         counts: Counter[str] = Counter()
         for game in read_games(path, self.rules):
             reason = LEFT_OUT.get(game.ended) if game.rules == self.rules else "on another board"
@@ -171,7 +201,9 @@ class Trie:
                 self.learn(game.moves)
             counts[reason or "learned"] += 1
         if not counts["learned"]:
-            raise ValueError(f"{path} holds no game to learn from: expected one that was played to its end on {self.rules}, got {_amounts(counts)}")
+            raise ValueError(
+                f"{path} holds no game to learn from: expected one that was played to its end on {self.rules}, got {_amounts(counts)}"
+            )
         return counts
 
     def _grow(self, key: int, row: int) -> int:
@@ -248,8 +280,14 @@ class Trie:
             if node:
                 cell, over = self.keys[node] % size, self.is_over[self.row_of_node[node]]
                 x, drawn, o = (result[node] for result in self.results)
-                ended = f"{'X won' if x else 'O won' if o else 'drawn'}: {x + drawn + o:,}" if over else f"X won {x:,}, drawn {drawn:,}, O won {o:,}"
-                lines.append(f"{'  ' * (ply - 1)}{ply}. {SIDES[(ply - 1) % 2]} {cell_text(cell, self.rules)}   {ended}")
+                ended = (
+                    f"{'X won' if x else 'O won' if o else 'drawn'}: {x + drawn + o:,}"
+                    if over
+                    else f"X won {x:,}, drawn {drawn:,}, O won {o:,}"
+                )
+                lines.append(
+                    f"{'  ' * (ply - 1)}{ply}. {SIDES[(ply - 1) % 2]} {cell_text(cell, self.rules)}   {ended}"
+                )
             if ply < depth:
                 children = (self.edges.get(node * size + cell) for cell in reversed(range(size)))
                 waiting += [(child, ply + 1) for child in children if child is not None]
@@ -274,7 +312,10 @@ class TriePolicy(TabularPolicy):
 
 def _amounts(counts: Counter[str]) -> str:
     """How many games were left out and why, such as "2 resigned, 1 on another board"."""
-    return ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if reason != "learned") or "none at all"
+    return (
+        ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if reason != "learned")
+        or "none at all"
+    )
 
 
 def _parents(after: list[list[int]]) -> list[list[int]]:
@@ -296,15 +337,23 @@ class Pool:
     def __init__(self, opponents: str, rules: Rules):
         pairs = parse_pool(opponents)
         self.sums = list(accumulate(weight for _, weight in pairs))[:-1]
-        tables = [None if name == SELF else tabulate(make_opponent(name, rules), rules).by_row() for name, _ in pairs]
-        self.players = [None if table is None else np.minimum(table.cumsum(axis=1), 1.0).tolist() for table in tables]
+        tables = [
+            None if name == SELF else tabulate(make_opponent(name, rules), rules).by_row()
+            for name, _ in pairs
+        ]
+        self.players = [
+            None if table is None else np.minimum(table.cumsum(axis=1), 1.0).tolist()
+            for table in tables
+        ]
 
     def draw(self, number: float) -> list[list[float]] | None:
         """The opponent for a number in [0, 1)."""
         return self.players[bisect_right(self.sums, number)]
 
 
-def play(trie: Trie, opponent: list[list[float]] | None, side: int, epsilon: float, draws: list[float]) -> list[int]:
+def play(
+    trie: Trie, opponent: list[list[float]] | None, side: int, epsilon: float, draws: list[float]
+) -> list[int]:
     """A game of the tree as `side` (0 X, 1 O), exploring, against an opponent; `draws`: numbers in [0, 1), one for each move."""
     row, cells = 0, []
     for ply, draw in enumerate(draws):
@@ -323,7 +372,9 @@ def play(trie: Trie, opponent: list[list[float]] | None, side: int, epsilon: flo
     return cells
 
 
-def train(config: Config, report: Report, resume: Path | None = None, logs: Path | None = None) -> TriePolicy:
+def train(
+    config: Config, report: Report, resume: Path | None = None, logs: Path | None = None
+) -> TriePolicy:
     """Train, or go on from the folder `resume`; the policy of the last judgement. `logs` is not used: nothing but the exact figures is logged."""
     rng, played, trie = np.random.default_rng(config.seed), 0, Trie(config.rules, config.rule)
     if resume is not None:
@@ -332,7 +383,9 @@ def train(config: Config, report: Report, resume: Path | None = None, logs: Path
         counts = trie.learn_file(config.learn_from)
         if counts.total() > trie.games:
             games = f"{trie.games:,} {'game' if trie.games == 1 else 'games'}"
-            warnings.warn(f"learned {games} of {config.learn_from}, left out {_amounts(counts)}", stacklevel=2)
+            warnings.warn(
+                f"learned {games} of {config.learn_from}, left out {_amounts(counts)}", stacklevel=2
+            )
     pool = Pool(config.opponents, config.rules)
 
     def write(folder: Path, everything: bool = True) -> None:
@@ -354,8 +407,16 @@ def train(config: Config, report: Report, resume: Path | None = None, logs: Path
 
 def save(folder: Path, config: Config, trie: Trie, played: int, rng: np.random.Generator) -> None:
     """Write the tree, and beside it all else that is needed to go on."""
-    arrays = {"keys": np.array(trie.keys[1:], dtype=np.int64), "results": np.array(trie.results, dtype=np.int64)}
-    about = {"agent": AGENT, "config": asdict(config), "steps": played, "generator": rng.bit_generator.state}
+    arrays = {
+        "keys": np.array(trie.keys[1:], dtype=np.int64),
+        "results": np.array(trie.results, dtype=np.int64),
+    }
+    about = {
+        "agent": AGENT,
+        "config": asdict(config),
+        "steps": played,
+        "generator": rng.bit_generator.state,
+    }
     write_arrays(folder / "model.safetensors", arrays, about)
 
 
@@ -385,12 +446,16 @@ def read_trie(folder: Path) -> tuple[Trie, dict[str, Any]]:
         or results.shape != (3, len(keys) + 1)
         or {keys.dtype, results.dtype} != {np.dtype(np.int64)}
     ):
-        raise DamagedFileError(f"{path} holds no tree: it needs keys (nodes - 1,) and results (3, nodes), both int64")
+        raise DamagedFileError(
+            f"{path} holds no tree: it needs keys (nodes - 1,) and results (3, nodes), both int64"
+        )
     trie = Trie(config.rules, config.rule)
     try:
         trie_of(keys.tolist(), results, trie)
     except IndexError:
-        raise DamagedFileError(f"{path} holds no tree on {config.rules}: a node is no legal move from an earlier one") from None
+        raise DamagedFileError(
+            f"{path} holds no tree on {config.rules}: a node is no legal move from an earlier one"
+        ) from None
     return trie, about
 
 
@@ -402,11 +467,18 @@ def trie_of(keys: list[int], results: NDArray[np.int64], trie: Trie) -> None:
         row = trie.after[trie.row_of_node[parent]][cell] if 0 <= parent < node else -1
         if row < 0 or trie._grow(key, row) != node:
             raise IndexError(node)
-    if (results < 0).any() or (keys and (results.sum(axis=0) == 0).any()) or len(trie.edges) != len(keys):
+    if (
+        (results < 0).any()
+        or (keys and (results.sum(axis=0) == 0).any())
+        or len(trie.edges) != len(keys)
+    ):
         raise IndexError
     trie.results = results.tolist()
     rows = np.array(trie.row_of_node)
-    trie.counts = [np.bincount(rows, weights=result, minlength=len(trie.after)).astype(int).tolist() for result in results]
+    trie.counts = [
+        np.bincount(rows, weights=result, minlength=len(trie.after)).astype(int).tolist()
+        for result in results
+    ]
     if keys:
         for row in reversed(np.unique(rows).tolist()):
             trie._update(row)
@@ -414,7 +486,9 @@ def trie_of(keys: list[int], results: NDArray[np.int64], trie: Trie) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Print the tree of a saved run: `python -m agents.trie runs/trie-0 --depth 2`."""
-    parser = argparse.ArgumentParser(prog="python -m agents.trie", description="Print the tree of a saved run of the trie.")
+    parser = argparse.ArgumentParser(
+        prog="python -m agents.trie", description="Print the tree of a saved run of the trie."
+    )
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument("--depth", type=int, default=2, help="moves to print (default: 2)")
     given = parser.parse_args(arguments)

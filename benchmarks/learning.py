@@ -13,9 +13,9 @@ import statistics
 import time
 from typing import Any
 
-from agents.sb3 import TicTacToeVecEnv
-from agents.training import Figures, judge
 from tictactoe_env.policy import TabularPolicy
+from training.evaluation import Figures, judge
+from training.sb3 import TicTacToeVecEnv
 
 NO_STEPS = 1 << 40  # no cap on steps: the seconds decide
 GOALS = ("unbeatable", "optimal")
@@ -45,7 +45,9 @@ def table(agent: str, until: str, limit: float, seeds: list[int], **options: Any
     goals = GOALS[: GOALS.index(until) + 1]
     told = "".join(f" --{name.replace('_', '-')} {value}" for name, value in options.items())
     print(f"\n`train.py {agent}{told} --until {until}`, at most {limit:.0f} s a seed\n")
-    print(f"| seed | {' | '.join(f'{goal}, s | steps' for goal in goals)} | steps/s |\n|{' --- |' * (2 * len(goals) + 2)}")
+    print(
+        f"| seed | {' | '.join(f'{goal}, s | steps' for goal in goals)} | steps/s |\n|{' --- |' * (2 * len(goals) + 2)}"
+    )
     times: dict[str, list[float]] = {goal: [] for goal in goals}
     for seed in seeds:
         report = Stopwatch(until, limit)
@@ -55,9 +57,13 @@ def table(agent: str, until: str, limit: float, seeds: list[int], **options: Any
             seconds, steps = report.reached.get(goal, (None, None))
             cells += ["never", ""] if seconds is None else [f"{seconds:.1f}", f"{steps:,}"]
             times[goal] += [] if seconds is None else [seconds]
-        print(f"| {seed} | {' | '.join(cells)} | {report.steps / report.seconds:,.0f} |", flush=True)
+        print(
+            f"| {seed} | {' | '.join(cells)} | {report.steps / report.seconds:,.0f} |", flush=True
+        )
     for goal, found in times.items():
-        middle = f"median {statistics.median(found):.1f} s, longest {max(found):.1f} s" if found else ""
+        middle = (
+            f"median {statistics.median(found):.1f} s, longest {max(found):.1f} s" if found else ""
+        )
         print(f"\n{goal}: {len(found)} of {len(seeds)} seeds; {middle}", flush=True)
 
 
@@ -77,15 +83,23 @@ def training_rate(agent: str, seconds: float = 20.0) -> None:
     page.train(page.Config(steps=NO_STEPS), report)
     TicTacToeVecEnv.step_wait = step_wait  # type: ignore[method-assign]
     rate, share = report.steps / report.seconds, spent[0] / report.seconds
-    print(f"\n{agent}: {rate:,.0f} steps/s over {report.seconds:.0f} s, {100 * share:.1f} % of the time in the environment")
+    print(
+        f"\n{agent}: {rate:,.0f} steps/s over {report.seconds:.0f} s, {100 * share:.1f} % of the time in the environment"
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--agents", nargs="+", default=["maskable_ppo", "dqn"])
-    parser.add_argument("--seeds", type=int, default=10, help="how many, from --first-seed on (default: 10)")
+    parser.add_argument(
+        "--seeds", type=int, default=10, help="how many, from --first-seed on (default: 10)"
+    )
     parser.add_argument("--first-seed", type=int, default=0)
-    help_tables = "steps per second; learning against the default opponents; against frozen copies alone"
+    help_tables = (
+        "steps per second; learning against the default opponents; against frozen copies alone"
+    )
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES, help=help_tables)
     given = parser.parse_args()
     seeds = list(range(given.first_seed, given.first_seed + given.seeds))

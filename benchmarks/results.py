@@ -23,14 +23,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from agents.files import write_file
-from agents.named import make_player
-from agents.options import Preset
-from agents.plots import heat_map
-from agents.show import cross_table
+from players.named import make_player
+from terminal.report import cross_table
 from tictactoe_env.certificate import FILE, certify, read, table_of, versions
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
+from training.files import write_file
+from training.options import Preset
+from training.plots import heat_map
 
 ROOT = Path(__file__).parent.parent
 RUNS = Path("runs") / "results"
@@ -64,13 +64,17 @@ class Entry:
 
     def config(self, seed: int) -> Any:
         """The configuration that it is trained with."""
-        return self.page.Config(**{**(self.page.PRESETS[self.preset].options if self.preset else {}), "seed": seed})
+        return self.page.Config(
+            **{**(self.page.PRESETS[self.preset].options if self.preset else {}), "seed": seed}
+        )
 
     @property
     def command(self) -> str:
         """What trains it by hand."""
         preset = f" --preset {self.preset}" if self.preset else ""
-        return f"train.py {self.agent}{preset}" + ("" if self.until == "steps" else f" --until {self.until}")
+        return f"train.py {self.agent}{preset}" + (
+            "" if self.until == "steps" else f" --until {self.until}"
+        )
 
 
 ENTRIES = (
@@ -91,7 +95,12 @@ ENTRIES = (
     Entry("neuroevolution", "dimitars-punished"),
     Entry("trie", "tophep"),
 )
-READY = {"search": "search", "mcts live, 1,000 playouts a move": "mcts-playouts=1000", "minimax, random ties": "minimax", "random": "random"}
+READY = {
+    "search": "search",
+    "mcts live, 1,000 playouts a move": "mcts-playouts=1000",
+    "minimax, random ties": "minimax",
+    "random": "random",
+}
 
 
 @dataclass(frozen=True)
@@ -108,9 +117,27 @@ class Origin:
 GO = "andrey-matveyev/go-sample-tictactoe"
 TICTAC = "nestedsoftware/tictac"
 ORIGINS = {
-    "dqn-duel-first": Origin(GO, "109 to 129 s", "90.89 to 97.14 / 0.52 to 1.04 / 2.34 to 8.07", "not trained for", "3 of 3 runs"),
-    "dqn-duel-centre": Origin(GO, "102 to 120 s", "96.09 to 97.14 / 0.26 to 1.04 / 1.82 to 3.65", "not trained for", "2 of 2 runs"),
-    "dqn-duel-second": Origin(GO, "100 to 124 s", "not trained for", "69.52 to 75.87 / 1.80 to 4.44 / 22.33 to 26.03", "2 of 2 runs"),
+    "dqn-duel-first": Origin(
+        GO,
+        "109 to 129 s",
+        "90.89 to 97.14 / 0.52 to 1.04 / 2.34 to 8.07",
+        "not trained for",
+        "3 of 3 runs",
+    ),
+    "dqn-duel-centre": Origin(
+        GO,
+        "102 to 120 s",
+        "96.09 to 97.14 / 0.26 to 1.04 / 1.82 to 3.65",
+        "not trained for",
+        "2 of 2 runs",
+    ),
+    "dqn-duel-second": Origin(
+        GO,
+        "100 to 124 s",
+        "not trained for",
+        "69.52 to 75.87 / 1.80 to 4.44 / 22.33 to 26.03",
+        "2 of 2 runs",
+    ),
     "value_net": Origin(
         "sebastiengilbert73/tutorial_learnbyplay",
         "1.8 h",
@@ -119,15 +146,41 @@ ORIGINS = {
         "1 of 3 runs",
     ),
     "search": Origin(
-        f"{TICTAC}, minimax", "none", "96.78 / 3.22 / 0 (first: 99.48 / 0.52 / 0)", "77.75 / 22.25 / 0 (first: 80.63 / 19.37 / 0)", "never"
+        f"{TICTAC}, minimax",
+        "none",
+        "96.78 / 3.22 / 0 (first: 99.48 / 0.52 / 0)",
+        "77.75 / 22.25 / 0 (first: 80.63 / 19.37 / 0)",
+        "never",
     ),
-    "tabular_q": Origin(f"{TICTAC}, Q table", "21 s", "92.97 to 97.40, no losses", "44.97 to 76.83, no losses", "0 of 5 runs"),
+    "tabular_q": Origin(
+        f"{TICTAC}, Q table",
+        "21 s",
+        "92.97 to 97.40, no losses",
+        "44.97 to 76.83, no losses",
+        "0 of 5 runs",
+    ),
     "mcts": Origin(f"{TICTAC}, MCTS", "10.5 s", "81.51 / 18.49 / 0", "62.22 / 37.78 / 0", "no"),
-    "tictacnet": Origin(f"{TICTAC}, neural Q", "1.0 to 1.2 h", "97.89 / 1.97 / 0.14, mean", "79.51 / 20.49 / 0, mean", "7 of 20 runs, as X"),
-    "neuroevolution": Origin(
-        "the league of blog.dimitars.dev", "30 min", "22 to 54 wins", "1 to 20 wins", "by almost anything, most games by its own illegal move"
+    "tictacnet": Origin(
+        f"{TICTAC}, neural Q",
+        "1.0 to 1.2 h",
+        "97.89 / 1.97 / 0.14, mean",
+        "79.51 / 20.49 / 0, mean",
+        "7 of 20 runs, as X",
     ),
-    "trie": Origin("tophep/TicTacToe", "38 s", "cannot play X", "37.93 / 38.26 / 23.81", "95.83 % of games lost to the best opponent"),
+    "neuroevolution": Origin(
+        "the league of blog.dimitars.dev",
+        "30 min",
+        "22 to 54 wins",
+        "1 to 20 wins",
+        "by almost anything, most games by its own illegal move",
+    ),
+    "trie": Origin(
+        "tophep/TicTacToe",
+        "38 s",
+        "cannot play X",
+        "37.93 / 38.26 / 23.81",
+        "95.83 % of games lost to the best opponent",
+    ),
 }
 
 
@@ -138,22 +191,49 @@ def trained(entry: Entry, seed: int) -> dict[str, Any]:
     """The certificate of a run: loaded if it is there with this configuration, else trained."""
     folder = RUNS / f"{entry.name}-{seed}"
     config = json.loads(json.dumps(asdict(entry.config(seed))))
-    if (folder / FILE).exists() and json.loads((folder / "config.json").read_text())["config"] == config:
+    if (folder / FILE).exists() and json.loads((folder / "config.json").read_text())[
+        "config"
+    ] == config:
         return dict(read(folder))
     shutil.rmtree(folder, ignore_errors=True)
     preset = ["--preset", entry.preset] if entry.preset else []
-    command = [sys.executable, "train.py", entry.agent, *preset, "--seed", str(seed), "--until", entry.until, "--out", str(folder)]
+    command = [
+        sys.executable,
+        "train.py",
+        entry.agent,
+        *preset,
+        "--seed",
+        str(seed),
+        "--until",
+        entry.until,
+        "--out",
+        str(folder),
+    ]
     began = time.perf_counter()
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    print(f"{entry.name}, seed {seed}: {time.perf_counter() - began:.1f} s in all", file=sys.stderr, flush=True)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    print(
+        f"{entry.name}, seed {seed}: {time.perf_counter() - began:.1f} s in all",
+        file=sys.stderr,
+        flush=True,
+    )
     if not (folder / FILE).exists():
-        raise ValueError(f"{' '.join(command[1:])} failed: {done.stderr.strip() or done.stdout.strip()[-500:]}")
+        raise ValueError(
+            f"{' '.join(command[1:])} failed: {done.stderr.strip() or done.stdout.strip()[-500:]}"
+        )
     return dict(read(folder))
 
 
 def train_all(entries: Sequence[Entry], seeds: int, jobs: int) -> None:
     """Train what is not there yet: seed 0 of everything, and the other seeds of what learns, several at a time."""
-    wanted = [(entry, seed) for seed in range(seeds) for entry in entries if seed == 0 or not entry.weak]
+    wanted = [
+        (entry, seed) for seed in range(seeds) for entry in entries if seed == 0 or not entry.weak
+    ]
     with ThreadPoolExecutor(jobs) as pool:
         for _ in pool.map(lambda one: trained(*one), wanted):
             pass
@@ -209,9 +289,21 @@ def table(headings: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)
 
 
-def strength(contents: Mapping[str, dict[str, Any]], costs: Mapping[str, tuple[str, str]], labels: Mapping[str, str]) -> str:
+def strength(
+    contents: Mapping[str, dict[str, Any]],
+    costs: Mapping[str, tuple[str, str]],
+    labels: Mapping[str, str],
+) -> str:
     """Results against random and whether it can be beaten."""
-    headings = ["agent", "training, s", "of", "as X: wins / draws / losses, %", "as O", "to the limits, X and O", "can it be beaten?"]
+    headings = [
+        "agent",
+        "training, s",
+        "of",
+        "as X: wins / draws / losses, %",
+        "as O",
+        "to the limits, X and O",
+        "can it be beaten?",
+    ]
     rows = [
         [
             labels[name],
@@ -227,27 +319,47 @@ def strength(contents: Mapping[str, dict[str, Any]], costs: Mapping[str, tuple[s
 
 def against_perfect_play(contents: Mapping[str, dict[str, Any]], labels: Mapping[str, str]) -> str:
     """Results against perfect play with random ties, and the share of optimal moves."""
-    headings = ["agent", "as X: wins / draws / losses, %", "as O", "optimal moves where it can get to, %", "in all 4,520 positions, %"]
+    headings = [
+        "agent",
+        "as X: wins / draws / losses, %",
+        "as O",
+        "optimal moves where it can get to, %",
+        "in all 4,520 positions, %",
+    ]
     rows = [
         [
             labels[name],
             *(rates(figures(content, side)["vs_minimax"]) for side in SIDES),
-            *(f"{100 * content['optimal_moves'][where]:.2f}" for where in ("reachable", "everywhere")),
+            *(
+                f"{100 * content['optimal_moves'][where]:.2f}"
+                for where in ("reachable", "everywhere")
+            ),
         ]
         for name, content in contents.items()
     ]
     return table(headings, rows)
 
 
-def beside_the_origins(contents: Mapping[str, dict[str, Any]], costs: Mapping[str, tuple[str, str]]) -> str:
+def beside_the_origins(
+    contents: Mapping[str, dict[str, Any]], costs: Mapping[str, tuple[str, str]]
+) -> str:
     """What the systems reached that the agents come from."""
-    headings = ["agent", "", "training", "as X against random: wins / draws / losses, %", "as O", "can it be beaten?"]
+    headings = [
+        "agent",
+        "",
+        "training",
+        "as X against random: wins / draws / losses, %",
+        "as O",
+        "can it be beaten?",
+    ]
     rows: list[list[str]] = []
     for name, origin in ORIGINS.items():
         if name in contents:
             sides = [rates(figures(contents[name], side)["vs_random"]) for side in SIDES]
             safe = "no" if contents[name]["unbeatable"] else beaten(contents[name])
-            rows.append([name, "here", f"{costs[name][0]} s" if costs[name][0] else "none", *sides, safe])
+            rows.append(
+                [name, "here", f"{costs[name][0]} s" if costs[name][0] else "none", *sides, safe]
+            )
             rows.append(["", origin.system, origin.cost, origin.x, origin.o, origin.beaten])
     return table(headings, rows)
 
@@ -267,7 +379,9 @@ def seeds_table(entries: Sequence[Entry], found: Mapping[str, list[dict[str, Any
         "as O",
         "illegal, most",
     ]
-    return table(headings, [[label(entry), *seed_cells(entry, found[entry.name])] for entry in entries])
+    return table(
+        headings, [[label(entry), *seed_cells(entry, found[entry.name])] for entry in entries]
+    )
 
 
 def seed_cells(entry: Entry, contents: list[dict[str, Any]]) -> list[str]:
@@ -275,20 +389,34 @@ def seed_cells(entry: Entry, contents: list[dict[str, Any]]) -> list[str]:
     cells = []
     side = getattr(entry.config(0), "side", "both")
     for goal in ("unbeatable", "optimal"):
-        times = [content["training"][f"first_{goal}"]["seconds"] for content in contents if f"first_{goal}" in content["training"]]
-        cells += [f"{len(times)} of {len(contents)}", f"{statistics.median(times):.1f} (at most {max(times):.1f})" if times else ""]
+        times = [
+            content["training"][f"first_{goal}"]["seconds"]
+            for content in contents
+            if f"first_{goal}" in content["training"]
+        ]
+        cells += [
+            f"{len(times)} of {len(contents)}",
+            f"{statistics.median(times):.1f} (at most {max(times):.1f})" if times else "",
+        ]
     cells.append(spread([content["training"]["seconds"] for content in contents], 1))
     for rate in ("win", "loss"):
         for one in SIDES:
             values = [100 * figures(content, one)["vs_random"][rate] for content in contents]
             cells.append(spread(values, 2) if side in ("both", one) else "not trained for")
-    illegal = [100 * figures(content, one)["vs_random"]["illegal"] for content in contents for one in SIDES if side in ("both", one)]
+    illegal = [
+        100 * figures(content, one)["vs_random"]["illegal"]
+        for content in contents
+        for one in SIDES
+        if side in ("both", one)
+    ]
     return [*cells, f"{max(illegal):.2f}"]
 
 
 def spread(values: list[float], digits: int) -> str:
     """The median, and the smallest and largest value where these differ from it."""
-    low, middle, high = (f"{value:.{digits}f}" for value in (min(values), statistics.median(values), max(values)))
+    low, middle, high = (
+        f"{value:.{digits}f}" for value in (min(values), statistics.median(values), max(values))
+    )
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
@@ -296,7 +424,19 @@ def cross(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
     """Everyone as X against everyone as O."""
     names = list(results)
     headings = ["X \\ O", *names]
-    return table(headings, [[x, *("/".join(f"{100 * results[x][o][rate]:.0f}" for rate in ("win", "draw", "loss")) for o in names)] for x in names])
+    return table(
+        headings,
+        [
+            [
+                x,
+                *(
+                    "/".join(f"{100 * results[x][o][rate]:.0f}" for rate in ("win", "draw", "loss"))
+                    for o in names
+                ),
+            ]
+            for x in names
+        ],
+    )
 
 
 # --- the document ------------------------------------------------------------------------------------------------------
@@ -311,11 +451,19 @@ def document(entries: Sequence[Entry], ready: Mapping[str, str], seeds: int, out
     players: dict[str, TabularPolicy] = {}
     for entry in entries:
         content = trained(entry, 0)
-        contents[entry.name], costs[entry.name], labels[entry.name] = content, cost(entry, content), label(entry)
+        contents[entry.name], costs[entry.name], labels[entry.name] = (
+            content,
+            cost(entry, content),
+            label(entry),
+        )
         players[entry.name] = table_of(content)
     for name, spec in ready.items():
         players[name] = tabulate(make_player(spec, rules), rules)
-        contents[name], costs[name], labels[name] = certify(players[name], spec, rules), ("", "nothing"), name
+        contents[name], costs[name], labels[name] = (
+            certify(players[name], spec, rules),
+            ("", "nothing"),
+            name,
+        )
     results = cross_table(players)
     heat_map(results, out.with_name(PICTURE))
     how = f' (with `ARGS="--seeds {seeds}"`)' if seeds > 1 else ""
@@ -355,19 +503,40 @@ def document(entries: Sequence[Entry], ready: Mapping[str, str], seeds: int, out
 
 def machine() -> str:
     """What the seconds were measured on."""
-    used = ", ".join(f"{name} {version}" for name, version in versions().items() if name != "python")
+    used = ", ".join(
+        f"{name} {version}" for name, version in versions().items() if name != "python"
+    )
     return f"Measured on {platform.system()} with {os.cpu_count()} cores, Python {platform.python_version()}, {used}."
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=1, help="of everything that learns, from 0 on (default: 1)")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "RESULTS.md", metavar="FILE", help="(default: docs/RESULTS.md)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=1, help="of everything that learns, from 0 on (default: 1)"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=ROOT / "docs" / "RESULTS.md",
+        metavar="FILE",
+        help="(default: docs/RESULTS.md)",
+    )
     parser.add_argument("--jobs", type=int, default=1, help="trainings at a time (default: 1)")
-    parser.add_argument("--only", nargs="+", choices=[entry.name for entry in ENTRIES], help="only train these, and write nothing")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=[entry.name for entry in ENTRIES],
+        help="only train these, and write nothing",
+    )
     given = parser.parse_args()
     os.chdir(ROOT)
-    train_all([entry for entry in ENTRIES if given.only is None or entry.name in given.only], given.seeds, given.jobs)
+    train_all(
+        [entry for entry in ENTRIES if given.only is None or entry.name in given.only],
+        given.seeds,
+        given.jobs,
+    )
     if given.only:
         return
     text = document(ENTRIES, READY, given.seeds, given.out)

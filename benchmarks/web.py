@@ -39,7 +39,13 @@ def request_of(agent: str, rules: Rules, rng: random.Random) -> bytes:
         marks = [sum(rules.cell_bits[cell] for cell in moves[side::2]) for side in (0, 1)]
         if not any(map(rules.has_line, marks)):
             break
-    content = json.dumps({"board": {"rows": rules.rows, "cols": rules.cols, "k": rules.k}, "moves": moves, "agent": agent}).encode()
+    content = json.dumps(
+        {
+            "board": {"rows": rules.rows, "cols": rules.cols, "k": rules.k},
+            "moves": moves,
+            "agent": agent,
+        }
+    ).encode()
     head = f"POST /api/move HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
     return head.encode() + content
 
@@ -65,9 +71,16 @@ async def client(port: int, requests: list[bytes], end: float, times: list[float
 async def load(port: int, agent: str, rules: Rules, seconds: float) -> list[float]:
     """The seconds of every request of all clients, shortest first."""
     rng, times = random.Random(0), list[float]()
-    await client(port, [request_of(agent, rules, rng)], time.perf_counter() + 0.2, [])  # the player is made at the first request
+    await client(
+        port, [request_of(agent, rules, rng)], time.perf_counter() + 0.2, []
+    )  # the player is made at the first request
     end = time.perf_counter() + seconds
-    await asyncio.gather(*(client(port, [request_of(agent, rules, rng) for _ in range(200)], end, times) for _ in range(CLIENTS)))
+    await asyncio.gather(
+        *(
+            client(port, [request_of(agent, rules, rng) for _ in range(200)], end, times)
+            for _ in range(CLIENTS)
+        )
+    )
     return sorted(times)
 
 
@@ -82,16 +95,28 @@ def cpu_seconds(pid: int) -> float:
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the table; 1 if the goal was missed."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.web", description="Speed of the page's server.")
-    parser.add_argument("--seconds", type=float, default=10.0, help="of all rows together (default: 10)")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.web", description="Speed of the page's server."
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=10.0, help="of all rows together (default: 10)"
+    )
     seconds = parser.parse_args(arguments).seconds / len((*TABLES, SEARCH))
-    print("| agent | board | requests/s | median ms | p99 ms | longest ms | server's CPU ms |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    print(
+        "| agent | board | requests/s | median ms | p99 ms | longest ms | server's CPU ms |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |"
+    )
     held = True
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "models").mkdir()
         write(certify(perfect_table(Rules()), "run"), Path(folder) / "models" / "run.json")
         program = [sys.executable, "-m", "web.server", "--port", "0", "--store", "games.db"]
-        server = subprocess.Popen(program, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True)
+        server = subprocess.Popen(
+            program,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         try:
             assert server.stdout is not None
             port = re.search(r"http://127.0.0.1:(\d+)", server.stdout.readline())
@@ -102,12 +127,17 @@ def main(arguments: list[str] | None = None) -> int:
                 cpu = (cpu_seconds(server.pid) - began) / len(times)
                 p99, rate = times[len(times) * 99 // 100], len(times) / seconds
                 held &= (agent, rules) == SEARCH or (rate >= GOAL and p99 <= PATIENCE)
-                figures = " | ".join(f"{1000 * figure:.1f}" for figure in (statistics.median(times), p99, times[-1], cpu))
+                figures = " | ".join(
+                    f"{1000 * figure:.1f}"
+                    for figure in (statistics.median(times), p99, times[-1], cpu)
+                )
                 print(f"| {agent} | {rules} | {rate:,.0f} | {figures} |", flush=True)
         finally:
             server.terminate()
             server.wait()
-    print(f"\none worker, {CLIENTS} clients; goal {GOAL} requests/s, p99 below {1000 * PATIENCE:.0f} ms: {'held' if held else 'missed'}")
+    print(
+        f"\none worker, {CLIENTS} clients; goal {GOAL} requests/s, p99 below {1000 * PATIENCE:.0f} ms: {'held' if held else 'missed'}"
+    )
     return not held
 
 

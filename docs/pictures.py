@@ -14,8 +14,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from agents import tabular_q
-from agents.battle import play
-from agents.values import ValuedTable
+from terminal.battle import play
 from tictactoe_env.analysis import verdicts
 from tictactoe_env.certificate import FILE, certify, write
 from tictactoe_env.games import Game, Player
@@ -25,6 +24,7 @@ from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.render import BACKGROUND, COLOURS, INK, LABEL, rgb_array, svg
 from tictactoe_env.rules import Rules
+from training.values import ValuedTable
 
 HERE = Path(__file__).parent
 STEPS = 400_000  # of the Q-learner in the moving picture, two seconds
@@ -39,10 +39,22 @@ def main() -> None:
     (HERE / "board.svg").write_text(board(), encoding="utf-8")
     with TemporaryDirectory() as folder:
         run = Path(folder, "runs", "tabular_q-0")
-        player = tabular_q.train(tabular_q.Config(seed=SEED, steps=STEPS), lambda steps, table, save, *_: bool(save(run, False)))
+        player = tabular_q.train(
+            tabular_q.Config(seed=SEED, steps=STEPS),
+            lambda steps, table, save, *_: bool(save(run, False)),
+        )
         write(certify(player, tabular_q.AGENT, seed=SEED), run / FILE)
         moves = tuple(play(player, RandomPolicy(), Rules(), SEED))
-        write_gif(Game(x=Player("agent", "tabular_q"), o=Player("agent", "random"), moves=moves, origin="battle"), player, HERE / "game.gif")
+        write_gif(
+            Game(
+                x=Player("agent", "tabular_q"),
+                o=Player("agent", "random"),
+                moves=moves,
+                origin="battle",
+            ),
+            player,
+            HERE / "game.gif",
+        )
         write_page(folder, "/?x=human&o=runs%2Ftabular_q-0", ("a1", "c3"), HERE / "page.png")
 
 
@@ -50,14 +62,18 @@ def board() -> str:
     """What each answer of O is worth against random play, exact, O being perfect from there on."""
     rules = Rules()
     board = parse_board("X../.O./..X", rules)
-    values = move_values("O", make_opponent("minimax", rules), make_opponent("random", rules), board=board)
+    values = move_values(
+        "O", make_opponent("minimax", rules), make_opponent("random", rules), board=board
+    )
     return svg(board, rules, last=8, values=values)
 
 
 def write_gif(game: Game, player: ValuedTable, path: Path) -> None:
     """The game board by board: on the free cells what the player believes each move to be worth, below the verdict on the last move."""
     frames = [_frame(game, player, ply) for ply in range(len(game.moves) + 1)]
-    palette = Image.fromarray(np.concatenate([np.asarray(frame) for frame in frames])).quantize(128)  # one for all, so that nothing flickers
+    palette = Image.fromarray(np.concatenate([np.asarray(frame) for frame in frames])).quantize(
+        128
+    )  # one for all, so that nothing flickers
     flat = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     times = [MILLISECONDS] * len(game.moves) + [LAST_MILLISECONDS]
     flat[0].save(path, save_all=True, append_images=flat[1:], duration=times, loop=0, optimize=True)
@@ -67,17 +83,31 @@ def write_page(folder: str, address: str, cells: Sequence[str], path: Path) -> N
     """The page of `play.py --web`, served from a folder, after these moves of a person; with thoughts and truth on the cells."""
     from playwright.sync_api import sync_playwright
 
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chromium = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     if chromium is None:
-        raise FileNotFoundError("the picture of the page needs a Chromium: apt-get install chromium")
+        raise FileNotFoundError(
+            "the picture of the page needs a Chromium: apt-get install chromium"
+        )
     program = [sys.executable, "-m", "web.server", "--port", "0", "--store", "games.db"]
-    server = subprocess.Popen(program, cwd=folder, env={**os.environ, "PYTHONPATH": str(HERE.parent)}, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        program,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(HERE.parent)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert server.stdout is not None
         host = server.stdout.readline().split()[1].rstrip("/")
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-            page = browser.new_page(viewport={"width": 1180, "height": 760}, color_scheme="light", reduced_motion="reduce")
+            page = browser.new_page(
+                viewport={"width": 1180, "height": 760},
+                color_scheme="light",
+                reduced_motion="reduce",
+            )
             page.goto(host + address)
             for switch in page.locator(".switch").all():
                 switch.click()

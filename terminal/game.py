@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from agents.named import make_player
+from players.named import make_player
 from terminal import home
 from terminal.picture import STYLES, legend, picture, values_on_cells
 from terminal.players import Seat, seat_of
@@ -43,8 +43,24 @@ class Table:
     values: whether values are shown from the start. delay: seconds to look at each board, where no person plays.
     """
 
-    def __init__(self, seats: Mapping[str, Seat], rules: Rules, talk: Talk, store: Store, *, values: bool = False, delay: float = 0.0):
-        self.seats, self.rules, self.talk, self.store, self.values, self.delay = seats, rules, talk, store, values, delay
+    def __init__(
+        self,
+        seats: Mapping[str, Seat],
+        rules: Rules,
+        talk: Talk,
+        store: Store,
+        *,
+        values: bool = False,
+        delay: float = 0.0,
+    ):
+        self.seats, self.rules, self.talk, self.store, self.values, self.delay = (
+            seats,
+            rules,
+            talk,
+            store,
+            values,
+            delay,
+        )
         self.people = [side for side in SIDES if seats[side].policy is None]
         self.played: list[Game] = []
 
@@ -69,8 +85,16 @@ class Table:
     def play(self, seed: int) -> Game | None:
         """A finished game, the players' moves drawn with a seed; None if a person left it."""
         rng, cells = np.random.default_rng(seed), list[int]()
-        about: dict[str, Any] = {"x": self.seats["X"].player, "o": self.seats["O"].player, "rules": self.rules, "seed": seed}
-        about |= {"origin": "human" if self.people else "battle", "side": self.people[0] if len(self.people) == 1 else None}
+        about: dict[str, Any] = {
+            "x": self.seats["X"].player,
+            "o": self.seats["O"].player,
+            "rules": self.rules,
+            "seed": seed,
+        }
+        about |= {
+            "origin": "human" if self.people else "battle",
+            "side": self.people[0] if len(self.people) == 1 else None,
+        }
         self._solve(self.values)
         with self._screen() as show:
             while not is_over(board := replay(cells, self.rules)[-1], self.rules):
@@ -79,7 +103,13 @@ class Table:
                     show(self.view(cells))
                     answer = self._answer(side, board)
                     if answer in ("quit", "resign"):
-                        return None if answer == "quit" else Game(moves=tuple(cells), ended="resigned", result=_other(side), **about)
+                        return (
+                            None
+                            if answer == "quit"
+                            else Game(
+                                moves=tuple(cells), ended="resigned", result=_other(side), **about
+                            )
+                        )
                     if isinstance(answer, int):
                         cells.append(answer)
                     elif answer == "undo":
@@ -95,16 +125,25 @@ class Table:
         """The board after some moves, with what is to be known of it."""
         board = replay(cells, self.rules)[-1]
         values = self.values and not is_over(board, self.rules)
-        mind, exact = self._thoughts(board) if values else None, self._truth(board) if values else None
+        mind, exact = (
+            self._thoughts(board) if values else None,
+            self._truth(board) if values else None,
+        )
         about = values_on_cells(self.rules, mind, exact) if values else None
-        found = Text() if self.people else versus(self.seats["X"].name, self.seats["O"].name).append("\n")
+        found = (
+            Text()
+            if self.people
+            else versus(self.seats["X"].name, self.seats["O"].name).append("\n")
+        )
         last = cells[-1] if cells else None
         found.append(picture(board, self.rules, self.talk.console, last, about))
         if values:
             found.append("\n" + legend(self._thinker(board).name, mind, exact, self.rules), "dim")
         return found.append(f"\n{note}" if note else "")
 
-    def _move(self, side: str, cells: Sequence[int], board: Boards, rng: np.random.Generator, show: Show) -> int:
+    def _move(
+        self, side: str, cells: Sequence[int], board: Boards, rng: np.random.Generator, show: Show
+    ) -> int:
         """The cell that a player chooses."""
         seat = self.seats[side]
         assert seat.policy is not None
@@ -114,7 +153,11 @@ class Table:
             time.sleep(self.delay)
         cell = int(sample(seat.policy.probs(board[None]), rng)[0])
         if self.people:
-            self.talk.say(" ".join(filter(None, [note, f"{self._who(side)} plays {cell_text(cell, self.rules)}."])))
+            self.talk.say(
+                " ".join(
+                    filter(None, [note, f"{self._who(side)} plays {cell_text(cell, self.rules)}."])
+                )
+            )
         return cell
 
     @contextmanager
@@ -137,20 +180,31 @@ class Table:
             if word in COMMANDS:
                 return word
             try:
-                is_number = text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= self.rules.cells
+                is_number = (
+                    text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= self.rules.cells
+                )
                 cell = int(text) - 1 if is_number else parse_cell(text, self.rules)
             except ValueError:
                 commands = ", ".join(COMMANDS)
-                raise ValueError(f"{text[:40]!r} is no move: type a1 to {last}, or 1 to {self.rules.cells}, or {commands}") from None
+                raise ValueError(
+                    f"{text[:40]!r} is no move: type a1 to {last}, or 1 to {self.rules.cells}, or {commands}"
+                ) from None
             if board[cell] != 0:
-                free = " ".join(cell_text(free, self.rules) for free in np.flatnonzero(board == 0).tolist())
+                free = " ".join(
+                    cell_text(free, self.rules) for free in np.flatnonzero(board == 0).tolist()
+                )
                 raise ValueError(f"{cell_text(cell, self.rules)} is taken; free are {free}")
             return cell
 
         while True:
-            answer = self.talk.ask(f"{self._who(side)}, your move (such as {last} or {self.rules.cells}, ? for help):", understand)
+            answer = self.talk.ask(
+                f"{self._who(side)}, your move (such as {last} or {self.rules.cells}, ? for help):",
+                understand,
+            )
             if answer == "help":
-                self.talk.say("\n".join(f"  {word:<7} {sentence}" for word, sentence in COMMANDS.items()))
+                self.talk.say(
+                    "\n".join(f"  {word:<7} {sentence}" for word, sentence in COMMANDS.items())
+                )
             elif answer == "hint":
                 self.talk.say(self._hint(board))
             elif answer == "values":
@@ -204,7 +258,9 @@ class Table:
         """Keep a game, and say how it ended, what decided it, and where it is."""
         if game.ended == "illegal":
             loser = _other(game.result)
-            self.talk.say(f"{self._who(loser)} marks {cell_text(game.moves[-1], self.rules)}, which is taken: an illegal move loses.")
+            self.talk.say(
+                f"{self._who(loser)} marks {cell_text(game.moves[-1], self.rules)}, which is taken: an illegal move loses."
+            )
         self.talk.say(result_text(game), "bold")
         try:
             number = self.store.add(game)
@@ -213,7 +269,9 @@ class Table:
             raise
         self._solve(True)
         self.talk.say(judgement(game))
-        self.talk.say(f"kept as game {number}; to see it again: {replay_command(number, self.store)}", "dim")
+        self.talk.say(
+            f"kept as game {number}; to see it again: {replay_command(number, self.store)}", "dim"
+        )
 
     def _who(self, side: str) -> str:
         return who(self.seats[side].name, side)
@@ -232,14 +290,22 @@ def who(name: str, side: str) -> str:
 
 def versus(x_name: str, o_name: str) -> Text:
     """Who plays whom."""
-    return Text().append(who(x_name, "X"), STYLES["X"]).append(" against ").append(who(o_name, "O"), STYLES["O"])
+    return (
+        Text()
+        .append(who(x_name, "X"), STYLES["X"])
+        .append(" against ")
+        .append(who(o_name, "O"), STYLES["O"])
+    )
 
 
 def result_text(game: Game) -> str:
     """How a game ended, in a sentence."""
     if game.result == "draw":
         return "A draw." if game.ended == "full" else "A draw: nobody could win any more."
-    winner, loser = who((game.x if game.result == "X" else game.o).name, game.result), _other(game.result)
+    winner, loser = (
+        who((game.x if game.result == "X" else game.o).name, game.result),
+        _other(game.result),
+    )
     if game.ended == "resigned":
         return f"{who((game.x if loser == 'X' else game.o).name, loser)} resigns: {winner} wins."
     return f"{winner} wins."

@@ -8,9 +8,27 @@ import sys
 import time
 from typing import TextIO
 
-ESCAPES = {"[D": "left", "[C": "right", "[A": "up", "[B": "down", "[H": "home", "[F": "end", "OD": "left", "OC": "right", "OH": "home", "OF": "end"}
+ESCAPES = {
+    "[D": "left",
+    "[C": "right",
+    "[A": "up",
+    "[B": "down",
+    "[H": "home",
+    "[F": "end",
+    "OD": "left",
+    "OC": "right",
+    "OH": "home",
+    "OF": "end",
+}
 ESCAPES |= {"[1~": "home", "[4~": "end"}
-WINDOWS = {"K": "left", "M": "right", "H": "up", "P": "down", "G": "home", "O": "end"}  # what follows \0 or \xe0 there
+WINDOWS = {
+    "K": "left",
+    "M": "right",
+    "H": "up",
+    "P": "down",
+    "G": "home",
+    "O": "end",
+}  # what follows \0 or \xe0 there
 PARTS = {"\x1b"} | {"\x1b" + code[:end] for code in ESCAPES for end in range(1, len(code))}
 PAUSE = 0.1  # seconds within which the rest of a key comes, over a slow line too
 WAKING = 0.2  # seconds after which a wait begins anew, since a Ctrl-C that comes just before it does not end it
@@ -62,7 +80,9 @@ class Keys:
         import select
 
         deadline = math.inf if seconds is None else time.monotonic() + seconds
-        while not select.select([self.source], [], [], max(0.0, min(WAKING, deadline - time.monotonic())))[0]:
+        while not select.select(
+            [self.source], [], [], max(0.0, min(WAKING, deadline - time.monotonic()))
+        )[0]:
             if time.monotonic() >= deadline:
                 return False
         data = os.read(self.source.fileno(), 64)

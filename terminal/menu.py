@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from agents.gallery import Entry, Gallery
+from players.gallery import Entry, Gallery
 from terminal.game import Table, seats_of
 from terminal.players import PERSON
 from terminal.replay import print_list, watch
@@ -16,8 +16,18 @@ from tictactoe_env.notation import SIDES
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.rules import Rules
 
-CHOICES = ("two players", "against perfect play", "against a learned agent", "watch two agents", "replays", "quit")
-PERFECT, PERFECT_BEYOND = "minimax", "search-seconds=2"  # the second on boards that are too large to be solved
+CHOICES = (
+    "two players",
+    "against perfect play",
+    "against a learned agent",
+    "watch two agents",
+    "replays",
+    "quit",
+)
+PERFECT, PERFECT_BEYOND = (
+    "minimax",
+    "search-seconds=2",
+)  # the second on boards that are too large to be solved
 LISTED = 10  # games among which a replay is chosen
 MAX_GAMES = 10_000
 DELAY = 0.5  # seconds a board, where two agents are watched
@@ -26,8 +36,23 @@ DELAY = 0.5  # seconds a board, where two agents are watched
 class Menu:
     """What a newcomer can choose, until it is left. seed: of the first game; each further one has the next."""
 
-    def __init__(self, rules: Rules, talk: Talk, store: Store, seed: int, delay: float | None = None, values: bool = False):
-        self.rules, self.talk, self.store, self.seed, self.delay, self.values = rules, talk, store, seed, delay, values
+    def __init__(
+        self,
+        rules: Rules,
+        talk: Talk,
+        store: Store,
+        seed: int,
+        delay: float | None = None,
+        values: bool = False,
+    ):
+        self.rules, self.talk, self.store, self.seed, self.delay, self.values = (
+            rules,
+            talk,
+            store,
+            seed,
+            delay,
+            values,
+        )
 
     def run(self) -> None:
         """Ask and do until "quit" is chosen; EOFError at the end of the input."""
@@ -45,7 +70,9 @@ class Menu:
 
     def _perfect(self) -> None:
         if not can_enumerate(self.rules):
-            self.talk.say(f"{self.rules} is too large to be solved: the strongest opponent here is a search of two seconds a move, {PERFECT_BEYOND}.")
+            self.talk.say(
+                f"{self.rules} is too large to be solved: the strongest opponent here is a search of two seconds a move, {PERFECT_BEYOND}."
+            )
         self._against(PERFECT if can_enumerate(self.rules) else PERFECT_BEYOND)
 
     def _learned(self) -> None:
@@ -55,7 +82,9 @@ class Menu:
                 self.talk.say(f"{entry.id} is left out: {entry.about}", "yellow")
         runs = [entry for entry in entries if entry.kind == "run" and entry.plays(self.rules)]
         if not runs:
-            self.talk.say(f"There is no learned agent for {self.rules} in models/ or runs/ yet. Train one in a minute: python train.py trie")
+            self.talk.say(
+                f"There is no learned agent for {self.rules} in models/ or runs/ yet. Train one in a minute: python train.py trie"
+            )
             return
         self._against(self._choose("Against whom?", runs).id)
 
@@ -63,7 +92,11 @@ class Menu:
         players = [entry for entry in Gallery().entries() if entry.plays(self.rules)]
         x, o = (self._choose(f"Who plays {side}?", players).id for side in SIDES)
         games = self.talk.ask("How many games? [1]", number(1, MAX_GAMES, default=1))
-        delay = self.delay if self.delay is not None else self.talk.ask(f"How many seconds a move? [{DELAY}]", seconds(DELAY))
+        delay = (
+            self.delay
+            if self.delay is not None
+            else self.talk.ask(f"How many seconds a move? [{DELAY}]", seconds(DELAY))
+        )
         self._play(x, o, games, delay)
 
     def _replays(self) -> None:
@@ -88,18 +121,29 @@ class Menu:
         return self.talk.ask(question, known)
 
     def _against(self, opponent: str) -> None:
-        side = self.talk.ask("Your side, X moves first: X, O or random? [X]", one_of(*SIDES, "random", default="X"))
+        side = self.talk.ask(
+            "Your side, X moves first: X, O or random? [X]", one_of(*SIDES, "random", default="X")
+        )
         if side == "random":
             side = SIDES[int(np.random.default_rng(self.seed).integers(2))]
         self._play(*((PERSON, opponent) if side == "X" else (opponent, PERSON)))
 
     def _play(self, x: str, o: str, games: int = 1, delay: float = 0.0) -> None:
-        Table(seats_of((x, o), self.rules, self.talk), self.rules, self.talk, self.store, values=self.values, delay=delay).play_all(games, self.seed)
+        Table(
+            seats_of((x, o), self.rules, self.talk),
+            self.rules,
+            self.talk,
+            self.store,
+            values=self.values,
+            delay=delay,
+        ).play_all(games, self.seed)
         self.seed += games
 
     def _choose(self, question: str, entries: list[Entry]) -> Entry:
         self._number(f"{entry.id}: {entry.about}" for entry in entries)
-        return entries[self.talk.ask(f"{question} 1 to {len(entries)}:", number(1, len(entries))) - 1]
+        return entries[
+            self.talk.ask(f"{question} 1 to {len(entries)}:", number(1, len(entries))) - 1
+        ]
 
     def _number(self, texts: Iterable[str]) -> None:
         for place, text in enumerate(texts, 1):

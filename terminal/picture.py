@@ -15,9 +15,16 @@ from tictactoe_env.rules import Boards, Rules
 
 STYLES = {"X": "bold color(39)", "O": "bold color(208)"}
 WORTH_STYLES = {1: "green", 0: "yellow", -1: "red"}
-KINDS = {OWN: "its belief in each move", EXPECTED: "wins minus losses against random moves, exact", "": "how probable each move is"}
+KINDS = {
+    OWN: "its belief in each move",
+    EXPECTED: "wins minus losses against random moves, exact",
+    "": "how probable each move is",
+}
 WORTH_WORDS = {1: "win", -1: "lose"}
-EDGES = {False: (tuple("┌┬┐"), tuple("├┼┤"), tuple("└┴┘"), "─", "│"), True: (tuple("+++"), tuple("+++"), tuple("+++"), "-", "|")}
+EDGES = {
+    False: (tuple("┌┬┐"), tuple("├┼┤"), tuple("└┴┘"), "─", "│"),
+    True: (tuple("+++"), tuple("+++"), tuple("+++"), "-", "|"),
+}
 
 
 class Line(NamedTuple):
@@ -27,7 +34,13 @@ class Line(NamedTuple):
     style: str = ""
 
 
-def picture(board: Boards, rules: Rules, console: Console, last: int | None = None, about: Sequence[Sequence[Line]] | None = None) -> Text:
+def picture(
+    board: Boards,
+    rules: Rules,
+    console: Console,
+    last: int | None = None,
+    about: Sequence[Sequence[Line]] | None = None,
+) -> Text:
     """The board as text: the last move in brackets, stars beside the marks of a complete line, free cells by their numbers.
 
               a     b     c
@@ -57,12 +70,19 @@ def picture(board: Boards, rules: Rules, console: Console, last: int | None = No
     return found.append(_edge(bottom, across, width, margin, rules.cols).rstrip("\n"), "dim")
 
 
-def _cell(cell: int, mark: int, last: int | None, won: set[int], about: Sequence[Sequence[Line]] | None) -> list[Line]:
+def _cell(
+    cell: int, mark: int, last: int | None, won: set[int], about: Sequence[Sequence[Line]] | None
+) -> list[Line]:
     """What stands in a cell, from the top."""
     if not mark:
         return [Line(str(cell + 1), "dim"), *(about[cell] if about is not None else ())]
     text = MARKS[mark]
-    return [Line(f"[{text}]" if cell == last else f"*{text}*" if cell in won else text, STYLES[text] + (" reverse" if cell in won else ""))]
+    return [
+        Line(
+            f"[{text}]" if cell == last else f"*{text}*" if cell in won else text,
+            STYLES[text] + (" reverse" if cell in won else ""),
+        )
+    ]
 
 
 def _part(cell: Sequence[Line], part: int, height: int) -> Line:
@@ -76,7 +96,9 @@ def _edge(corners: tuple[str, ...], across: str, width: int, margin: int, cols: 
     return " " * (margin + 1) + left + cross.join([across * width] * cols) + right + "\n"
 
 
-def values_on_cells(rules: Rules, thoughts: Thoughts | None, truth: Truth | None) -> list[list[Line]]:
+def values_on_cells(
+    rules: Rules, thoughts: Thoughts | None, truth: Truth | None
+) -> list[list[Line]]:
     """What stands on each cell when values are shown: what a player thinks, and below it what is true."""
     found: list[list[Line]] = [[] for _ in range(rules.cells)]
     for cell in range(rules.cells):
@@ -86,7 +108,12 @@ def values_on_cells(rules: Rules, thoughts: Thoughts | None, truth: Truth | None
             found[cell].append(Line(f"{100 * prob:.0f} %" if value is None else number(value)))
         worth = truth.moves[cell] if truth is not None else None
         if worth is not None:
-            found[cell].append(Line("draw" if worth.value == 0 else f"{WORTH_WORDS[worth.value]} {worth.plies}", WORTH_STYLES[worth.value]))
+            found[cell].append(
+                Line(
+                    "draw" if worth.value == 0 else f"{WORTH_WORDS[worth.value]} {worth.plies}",
+                    WORTH_STYLES[worth.value],
+                )
+            )
     return found
 
 
@@ -99,7 +126,9 @@ def legend(name: str, thoughts: Thoughts | None, truth: Truth | None, rules: Rul
     """What the numbers on the cells are."""
     lines = []
     if thoughts is not None:
-        lines.append(f"numbers: {KINDS[thoughts.kind]}; {name} would play {_choices(thoughts, rules)}")
+        lines.append(
+            f"numbers: {KINDS[thoughts.kind]}; {name} would play {_choices(thoughts, rules)}"
+        )
     if truth is not None:
         lines.append("words: the truth; win 3 is a win by the third move from now")
     return "\n".join(lines)
@@ -112,7 +141,11 @@ def _choices(thoughts: Thoughts, rules: Rules) -> str:
     if len(order) == 1 and not thoughts.illegal:
         return cell_text(order[0], rules)
     if len(order) > 4 and np.ptp(probs[order]) < 1e-9:
-        return f"one of {len(order)} moves" + (f", or a taken cell {100 * thoughts.illegal:.0f} %" if thoughts.illegal else "")
+        return f"one of {len(order)} moves" + (
+            f", or a taken cell {100 * thoughts.illegal:.0f} %" if thoughts.illegal else ""
+        )
     parts = [f"{cell_text(cell, rules)} {100 * probs[cell]:.0f} %" for cell in order[:4]]
-    parts += ["..."] * (len(order) > 4) + [f"a taken cell {100 * thoughts.illegal:.0f} %"] * (thoughts.illegal > 0)
+    parts += ["..."] * (len(order) > 4) + [f"a taken cell {100 * thoughts.illegal:.0f} %"] * (
+        thoughts.illegal > 0
+    )
     return ", ".join(parts)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents import TRAINABLE
-from agents.gallery import FOLDERS, Gallery, mind_of
-from agents.named import PLAYERS, make_player
+from players.gallery import FOLDERS, Gallery, mind_of
+from players.named import PLAYERS, make_player
 from tictactoe_env.analysis import EXPECTED_CELLS
 from tictactoe_env.certificate import FILE, load_policy, read, table_of
 from tictactoe_env.errors import unknown_name
@@ -53,7 +53,11 @@ def seat_of(spec: str, rules: Rules) -> Seat:
     if path is not None:
         return _saved(path, rules)
     if not _is_named(spec):
-        raise unknown_name("player", spec, {PERSON, *NAMES, "minimax-slip=0.1", *PLAYERS, *TRAINABLE, "the path of a saved run"})
+        raise unknown_name(
+            "player",
+            spec,
+            {PERSON, *NAMES, "minimax-slip=0.1", *PLAYERS, *TRAINABLE, "the path of a saved run"},
+        )
     policy = make_player(spec, rules)
     if isinstance(policy, (MinimaxPolicy, RandomPolicy)) and rules.cells <= EXPECTED_CELLS:
         policy = tabulate(policy, rules)
@@ -73,10 +77,18 @@ def path_of(spec: str, rules: Rules | None = None) -> Path | None:
     if _is_named(spec):
         return None
     if spec in TRAINABLE:
-        runs = [entry for entry in Gallery().entries() if entry.agent == spec and entry.path is not None and not entry.broken]
-        places = {entry.path: entry.rules in (rules, None) for entry in runs if entry.path is not None}
+        runs = [
+            entry
+            for entry in Gallery().entries()
+            if entry.agent == spec and entry.path is not None and not entry.broken
+        ]
+        places = {
+            entry.path: entry.rules in (rules, None) for entry in runs if entry.path is not None
+        }
         if not places:
-            raise ValueError(f"no run of {spec} in {' or '.join(f'{folder}/' for folder in FOLDERS)}: train one with `python train.py {spec}`")
+            raise ValueError(
+                f"no run of {spec} in {' or '.join(f'{folder}/' for folder in FOLDERS)}: train one with `python train.py {spec}`"
+            )
         newest = max(places, key=lambda place: (places[place], place.stat().st_mtime))
         return newest.parent if newest.name == FILE else newest
     if "/" in spec:
@@ -101,4 +113,8 @@ def _saved(path: Path, rules: Rules) -> Seat:
     table = load_policy(path, rules)
     file = path / FILE if path.is_dir() else path
     name = path.as_posix()[-MAX_NAME:]
-    return Seat(Player("run", name, hashlib.sha256(file.read_bytes()).hexdigest()), table, mind_of(path, read(path).get("agent"), table))
+    return Seat(
+        Player("run", name, hashlib.sha256(file.read_bytes()).hexdigest()),
+        table,
+        mind_of(path, read(path).get("agent"), table),
+    )

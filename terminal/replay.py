@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table as Columns
 from rich.text import Text
 
-from agents.show import print_whole
 from terminal import home
 from terminal.game import judgement, result_text, versus
 from terminal.keys import Keys
 from terminal.picture import STYLES, legend, picture, values_on_cells
+from terminal.report import print_whole
 from terminal.talk import Talk
 from tictactoe_env.analysis import Verdict, truth, verdicts
 from tictactoe_env.games import Game, Store
@@ -53,10 +53,16 @@ class Replay:
         """The board after these moves, with the last move and the verdict on it."""
         game, board = self.game, self.boards[min(self.at, len(self.boards) - 1)]
         moves = min(self.at, len(self.boards) - 1)
-        exact = truth(board, game.rules) if self.values and self.judged is not None and not self.is_at_end else None
+        exact = (
+            truth(board, game.rules)
+            if self.values and self.judged is not None and not self.is_at_end
+            else None
+        )
         about = None if exact is None else values_on_cells(game.rules, None, exact)
         found = self.heading().append("\n")
-        found.append(picture(board, game.rules, console, game.moves[moves - 1] if moves else None, about))
+        found.append(
+            picture(board, game.rules, console, game.moves[moves - 1] if moves else None, about)
+        )
         found.append("\n").append(self.sentence())
         if exact is not None:
             found.append("\n" + legend("", None, exact, game.rules), "dim")
@@ -67,18 +73,30 @@ class Replay:
     def heading(self) -> Text:
         """Which game it is and who played."""
         game = self.game
-        return Text(f"game {game.id}, " if game.id else "").append(f"{game.time[:10]}, {game.rules}: ").append(versus(game.x.name, game.o.name))
+        return (
+            Text(f"game {game.id}, " if game.id else "")
+            .append(f"{game.time[:10]}, {game.rules}: ")
+            .append(versus(game.x.name, game.o.name))
+        )
 
     def sentence(self) -> Text:
         """The last move and the verdict on it."""
         if self.at == 0:
             return Text(f"before the first of {len(self.game.moves)} moves")
-        side, cell = SIDES[(self.at - 1) % 2], cell_text(self.game.moves[self.at - 1], self.game.rules)
-        found = Text(f"move {self.at} of {len(self.game.moves)}: ").append(f"{side} {cell}", STYLES[side])
+        side, cell = (
+            SIDES[(self.at - 1) % 2],
+            cell_text(self.game.moves[self.at - 1], self.game.rules),
+        )
+        found = Text(f"move {self.at} of {len(self.game.moves)}: ").append(
+            f"{side} {cell}", STYLES[side]
+        )
         if self.judged is None:
             return found
         verdict = self.judged[self.at - 1]
-        found.append(": ").append(verdict.text, "red" if not verdict.optimal else "green" if verdict.after.value > 0 else "")
+        found.append(": ").append(
+            verdict.text,
+            "red" if not verdict.optimal else "green" if verdict.after.value > 0 else "",
+        )
         return found.append("   (this decided the game)" if verdict.threw_away else "", "bold")
 
 
@@ -119,11 +137,17 @@ def _watch_by_keys(replay: Replay, talk: Talk, delay: float | None) -> None:
                 replay.go(key or "right")
 
 
-def print_list(store: Store, talk: Talk, limit: int, player: str | None = None, result: str | None = None) -> None:
+def print_list(
+    store: Store, talk: Talk, limit: int, player: str | None = None, result: str | None = None
+) -> None:
     """The newest games of a store as a table; training games are left out."""
     games = store.list(limit, player=player, result=result)
     if not games:
-        talk.say(f"no game yet in {store.path}" if player is None and result is None else f"no such game in {store.path}")
+        talk.say(
+            f"no game yet in {store.path}"
+            if player is None and result is None
+            else f"no such game in {store.path}"
+        )
         return
     table = Columns()
     for heading in ("game", "time (UTC)", "X", "O", "board", "result", "moves"):
@@ -131,9 +155,20 @@ def print_list(store: Store, talk: Talk, limit: int, player: str | None = None, 
     for game in games:
         won = "draw" if game.result == "draw" else f"{game.result} won{ENDED.get(game.ended, '')}"
         when = game.time[:16].replace("T", " ")
-        table.add_row(str(game.id), when, Text(game.x.name), Text(game.o.name), str(game.rules), won, game.text)
+        table.add_row(
+            str(game.id),
+            when,
+            Text(game.x.name),
+            Text(game.o.name),
+            str(game.rules),
+            won,
+            game.text,
+        )
     print_whole(table, talk.console)
     count = store.count(player=player, result=result)
     if count > len(games):
         talk.say(f"{len(games)} of {count:,} games; more by --list {count}")
-    talk.say(f"to see one again: {shlex.join(['python', 'play.py', '--replay', str(games[0].id), *home.options(store.path)])}", "dim")
+    talk.say(
+        f"to see one again: {shlex.join(['python', 'play.py', '--replay', str(games[0].id), *home.options(store.path)])}",
+        "dim",
+    )

@@ -20,7 +20,9 @@ class Talk:
 
     def __init__(self, console: Console, source: TextIO | None = None):
         self.console, self.source = console, sys.stdin if source is None else source
-        self.is_heard = not self.source.isatty()  # a terminal shows what is typed; what comes from elsewhere is written down here
+        self.is_heard = (
+            not self.source.isatty()
+        )  # a terminal shows what is typed; what comes from elsewhere is written down here
 
     def say(self, text: RenderableType = "", style: str | None = None) -> None:
         """Print a text as it is, or a picture; where the output is no terminal a line stays a line."""
@@ -66,9 +68,13 @@ def one_of(*known: str, default: str | None = None) -> Callable[[str], str]:
     """Understands one of these words, or nothing at all as the default."""
 
     def understand(text: str) -> str:
-        word = next((word for word in known if word.lower() == text.lower()), default if not text else None)
+        word = next(
+            (word for word in known if word.lower() == text.lower()), default if not text else None
+        )
         if word is None:
-            raise ValueError(f"please answer {', '.join(known[:-1])} or {known[-1]}, got {text!r:.60}")
+            raise ValueError(
+                f"please answer {', '.join(known[:-1])} or {known[-1]}, got {text!r:.60}"
+            )
         return word
 
     return understand
@@ -82,7 +88,13 @@ def number(low: int, high: int | None = None, default: int | None = None) -> Cal
             return default
         is_number = text.isascii() and text.isdigit() and len(text) <= 18
         if not is_number or int(text) < low or (high is not None and int(text) > high):
-            wanted = f"a whole number of at least {low}" if high is None else f"{low} to {high}" if high > low else str(low)
+            wanted = (
+                f"a whole number of at least {low}"
+                if high is None
+                else f"{low} to {high}"
+                if high > low
+                else str(low)
+            )
             raise ValueError(f"please answer {wanted}, got {text!r:.60}")
         return int(text)
 

@@ -100,7 +100,11 @@ class PlainGame:
 
     def best(self, board: Board) -> list[int]:
         """The moves that keep the value of a position."""
-        return [cell for cell in self.free(board) if self.value_x[self.after(board, cell)] == self.value_x[board]]
+        return [
+            cell
+            for cell in self.free(board)
+            if self.value_x[self.after(board, cell)] == self.value_x[board]
+        ]
 
     def uniform(self, board: Board) -> dict[int, Fraction]:
         """Every legal move with the same chance."""
@@ -117,18 +121,26 @@ class PlainGame:
         def from_here(board: Board) -> tuple[Fraction, ...]:
             outcome = self.positions[board]
             if outcome is not None:
-                return (*(Fraction(outcome == mark) for mark in (1, 0, -1)), Fraction(0), Fraction(0))
+                return (
+                    *(Fraction(outcome == mark) for mark in (1, 0, -1)),
+                    Fraction(0),
+                    Fraction(0),
+                )
             x_moves = self.mover(board) == 1
             total = [Fraction(0)] * 5
             for cell, chance in (x if x_moves else o)(board).items():
                 forfeit = (0, 0, 1, 1, 0) if x_moves else (1, 0, 0, 0, 1)
-                for i, part in enumerate(forfeit if board[cell] else from_here(self.after(board, cell))):
+                for i, part in enumerate(
+                    forfeit if board[cell] else from_here(self.after(board, cell))
+                ):
                     total[i] += chance * part
             return tuple(total)
 
         return from_here(start or self.empty)
 
-    def best_against_uniform(self, side: int, score: Callable[[tuple[Fraction, ...]], Any], never_loses: bool) -> dict[Board, int]:
+    def best_against_uniform(
+        self, side: int, score: Callable[[tuple[Fraction, ...]], Any], never_loses: bool
+    ) -> dict[Board, int]:
         """The moves of the player of `side` with the highest score of (wins, draws, losses) against uniformly random play.
 
         With `never_loses` only among the moves after which perfect play cannot beat it; boards where there are none are left out.
@@ -142,14 +154,21 @@ class PlainGame:
                 continue
             children = {cell: self.after(board, cell) for cell in self.free(board)}
             if self.mover(board) == side:
-                allowed = [cell for cell, child in children.items() if not never_loses or self.value_x[child] * side >= 0]
+                allowed = [
+                    cell
+                    for cell, child in children.items()
+                    if not never_loses or self.value_x[child] * side >= 0
+                ]
                 if allowed:
                     moves[board] = max(allowed, key=lambda cell: score(results[children[cell]]))
                     results[board] = results[children[moves[board]]]
                 else:
                     results[board] = (Fraction(0), Fraction(0), Fraction(1))
             else:
-                results[board] = tuple(sum(results[child][i] for child in children.values()) / len(children) for i in range(3))
+                results[board] = tuple(
+                    sum(results[child][i] for child in children.values()) / len(children)
+                    for i in range(3)
+                )
         return moves
 
 
@@ -170,7 +189,9 @@ class Player:
 
 def is_exactly(value: float, fraction: Fraction) -> bool:
     """Whether a float is this fraction: no other fraction with a denominator up to a million is nearer, and it is within 1e-12."""
-    return Fraction(value).limit_denominator(10**6) == fraction and abs(Fraction(value) - fraction) < Fraction(1, 10**12)
+    return Fraction(value).limit_denominator(10**6) == fraction and abs(
+        Fraction(value) - fraction
+    ) < Fraction(1, 10**12)
 
 
 def _evenly(cells: list[int]) -> dict[int, Fraction]:

@@ -19,7 +19,18 @@ from tictactoe_env.solver import solve
 ROOT = Path(__file__).parent.parent
 JUDGE_EVERY = 1024  # steps
 GAMES = f"--num-envs 64 --judge-every {JUDGE_EVERY} --hidden 32 --snapshot-every 512 --opponents minimax-slip=0.5:0.5,self:0.5".split()
-ROUNDS = ["--games", "32", "--judge-every", "500", "--steps", "1500", "--snapshot-every", "300", "--opponents", "random:0.5,self:0.5"]
+ROUNDS = [
+    "--games",
+    "32",
+    "--judge-every",
+    "500",
+    "--steps",
+    "1500",
+    "--snapshot-every",
+    "300",
+    "--opponents",
+    "random:0.5,self:0.5",
+]
 OPTIONS = {
     "dqn": [*GAMES, *["--batch-size", "64", "--learning-starts", "256", "--buffer-size", "4096"]],
     "maskable_ppo": [*GAMES, *["--batch-size", "256", "--epochs", "2"]],
@@ -28,14 +39,29 @@ OPTIONS = {
     "tabular_q": ROUNDS,
     "tictacnet": [*ROUNDS, *["--updates", "5"]],
     "trie": ["--judge-every", "200", "--steps", "600"],
-    "value_net": ["--games", "256", "--judge-every", "256", "--steps", "768", "--epochs", "2", "--architecture", "SaintAndre_16", "--dropout", "0.5"],
+    "value_net": [
+        "--games",
+        "256",
+        "--judge-every",
+        "256",
+        "--steps",
+        "768",
+        "--epochs",
+        "2",
+        "--architecture",
+        "SaintAndre_16",
+        "--dropout",
+        "0.5",
+    ],
 }
 """Options of every agent for a training of about a second, on 3x3 and of any number of steps."""
 
 
 def trained(agent, folder, *options, steps=2 * JUDGE_EVERY):
     """The exit code of a small training into `folder`."""
-    return train.main([agent, *OPTIONS[agent], "--steps", str(steps), "--out", str(folder), *options])
+    return train.main(
+        [agent, *OPTIONS[agent], "--steps", str(steps), "--out", str(folder), *options]
+    )
 
 
 def saving(folder):
@@ -53,17 +79,30 @@ def small_config(agent, **changes):
     page, parser = importlib.import_module(f"agents.{agent}"), train.general_parser()
     train.add_config_options(parser, page.Config)
     steps = ("--steps", str(3 * JUDGE_EVERY))
-    return replace(train._config(page.Config, parser.parse_args([*steps, *OPTIONS[agent]]), {}, {}), **changes)
+    return replace(
+        train._config(page.Config, parser.parse_args([*steps, *OPTIONS[agent]]), {}, {}), **changes
+    )
 
 
 def python(*arguments, **keywords):
     """A finished Python process in the root of the repository."""
-    return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, cwd=ROOT, env=environment(), **keywords)
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment(),
+        **keywords,
+    )
 
 
 def environment():
     """That of a user whose terminal is 80 columns wide."""
-    return {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR", "TERM")}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("COLUMNS", "FORCE_COLOR", "TERM")
+    }
 
 
 def best_player(rules):
@@ -90,7 +129,9 @@ def best_player(rules):
             if mark == own:
                 safest = max(values.value_x[rows[child.tobytes()]] * own for child, _ in children)
                 allowed = min(safest, 0)  # a draw is safe enough, a win need not be forced
-                safe = [values.value_x[rows[child.tobytes()]] * own >= allowed for child, _ in children]
+                safe = [
+                    values.value_x[rows[child.tobytes()]] * own >= allowed for child, _ in children
+                ]
                 choice = max((i for i in range(len(children)) if safe[i]), key=lambda i: shares[i])
                 best[row] = children[choice][1]
                 wins[row, own] = shares[choice]

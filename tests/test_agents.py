@@ -12,13 +12,13 @@ from small_runs import small_config
 
 import train as command
 from agents import TRAINABLE
-from agents.files import DamagedFileError
-from agents.named import PLAYERS, make_player
-from agents.training import silent
+from players.named import PLAYERS, make_player
 from tictactoe_env.match import exact_as
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from training.evaluation import silent
+from training.files import DamagedFileError
 
 RULES = Rules()
 BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]
@@ -106,7 +106,10 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(run, tmp_pat
     assert (again.table == table.table).all()
     for number in range(len(steps)):
         assert bytes_of(tmp_path / "same" / str(number)) == bytes_of(folder / str(number))
-    assert bytes_of(tmp_path / "other" / "0")["model.safetensors"] != bytes_of(folder / "0")["model.safetensors"]
+    assert (
+        bytes_of(tmp_path / "other" / "0")["model.safetensors"]
+        != bytes_of(folder / "0")["model.safetensors"]
+    )
 
 
 def test_a_run_goes_on_bit_by_bit_from_any_judgement(run, tmp_path):
@@ -114,13 +117,17 @@ def test_a_run_goes_on_bit_by_bit_from_any_judgement(run, tmp_path):
     for number in range(len(steps) - 1):
         rest, left = trained(agent, config, tmp_path / str(number), resume=folder / str(number))
         assert (rest.table == table.table).all()
-        assert bytes_of(tmp_path / str(number) / str(len(left) - 1)) == bytes_of(folder / str(len(steps) - 1))
+        assert bytes_of(tmp_path / str(number) / str(len(left) - 1)) == bytes_of(
+            folder / str(len(steps) - 1)
+        )
 
 
 def test_a_longer_run_begins_as_a_shorter_one(run, tmp_path):
     agent, config, folder, _, steps = run
     trained(agent, replace(config, steps=steps[0]), tmp_path)
-    assert bytes_of(tmp_path / "0")["model.safetensors"] == bytes_of(folder / "0")["model.safetensors"]
+    assert (
+        bytes_of(tmp_path / "0")["model.safetensors"] == bytes_of(folder / "0")["model.safetensors"]
+    )
 
 
 # --- going on and stopping -----------------------------------------------------------------------------------------------
@@ -128,7 +135,9 @@ def test_a_longer_run_begins_as_a_shorter_one(run, tmp_path):
 
 def test_only_the_number_of_steps_may_change_when_a_run_goes_on(run):
     agent, config, folder, _, _ = run
-    with pytest.raises(ValueError, match="was trained with another seed: go on with the same configuration"):
+    with pytest.raises(
+        ValueError, match="was trained with another seed: go on with the same configuration"
+    ):
         page_of(agent).train(replace(config, seed=config.seed + 1), silent(), resume=folder / "0")
 
 
@@ -165,7 +174,9 @@ def test_a_saved_run_plays_the_same_table(run):
     page, folder, table = last_of(run)
     loaded = page.load(folder)
     assert (tabulate(loaded, RULES).table == table.table).all()
-    assert exact_as("X", tabulate(loaded, RULES), tabulate(RandomPolicy(), RULES)) == exact_as("X", table, tabulate(RandomPolicy(), RULES))
+    assert exact_as("X", tabulate(loaded, RULES), tabulate(RandomPolicy(), RULES)) == exact_as(
+        "X", table, tabulate(RandomPolicy(), RULES)
+    )
 
 
 def test_the_player_alone_can_be_saved(run, tmp_path):
@@ -186,7 +197,10 @@ def test_the_configuration_is_beside_the_model(run):
     about = json.loads((folder / "0" / "model.json").read_text())
     assert about["agent"] == agent
     assert about["steps"] == steps[0]
-    assert {name: tuple(value) if isinstance(value, list) else value for name, value in about["config"].items()} == asdict(config)
+    assert {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in about["config"].items()
+    } == asdict(config)
 
 
 HARM = {
@@ -207,7 +221,11 @@ def harmed(folder, copy, name, change):
     return copy
 
 
-@pytest.mark.parametrize(("suffix", "harm"), [("safetensors", harm) for harm in HARM] + [("json", harm) for harm in HARM if harm != "changed"])
+@pytest.mark.parametrize(
+    ("suffix", "harm"),
+    [("safetensors", harm) for harm in HARM]
+    + [("json", harm) for harm in HARM if harm != "changed"],
+)
 def test_a_damaged_model_is_refused_and_named(run, tmp_path, suffix, harm):
     """The JSON holds the checksum and has none itself; what it says is checked below."""
     page, folder, _ = last_of(run)
@@ -221,15 +239,23 @@ def test_a_damaged_state_is_refused_and_named_when_a_run_should_go_on(run, tmp_p
     names = [path.name for path in (folder / "0").glob("*.safetensors")]
     for name in names:
         with pytest.raises((DamagedFileError, FileNotFoundError), match=name.partition(".")[0]):
-            page_of(agent).train(config, silent(), resume=harmed(folder / "0", tmp_path / name, name, HARM[harm]))
+            page_of(agent).train(
+                config, silent(), resume=harmed(folder / "0", tmp_path / name, name, HARM[harm])
+            )
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (lambda about: {**about, "agent": "somebody"}, "holds no run of .*, but of 'somebody'"),
-        (lambda about: {**about, "config": {**about["config"], "colour": 1}}, "written by another version: colour"),
-        (lambda about: {**about, "config": {**about["config"], "seed": "one"}}, "configuration in .* is damaged"),
+        (
+            lambda about: {**about, "config": {**about["config"], "colour": 1}},
+            "written by another version: colour",
+        ),
+        (
+            lambda about: {**about, "config": {**about["config"], "seed": "one"}},
+            "configuration in .* is damaged",
+        ),
         (lambda about: {**about, "config": None}, "holds no run"),
         (lambda about: {**about, "config": {**about["config"], "cols": 2, "k": 2}}, "model"),
     ],

@@ -5,9 +5,18 @@ from functools import cache
 import numpy as np
 import pytest
 from plain_game import plain_game
-from players import CellPlayer, FixedPlayer, Stubborn, fixed_table
+from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
 
-from tictactoe_env.analysis import EXPECTED, OWN, Worth, losing_move, thoughts, truth, turning_point, verdicts
+from tictactoe_env.analysis import (
+    EXPECTED,
+    OWN,
+    Worth,
+    losing_move,
+    thoughts,
+    truth,
+    turning_point,
+    verdicts,
+)
 from tictactoe_env.games import Game
 from tictactoe_env.match import move_values
 from tictactoe_env.notation import parse_board
@@ -31,7 +40,11 @@ def plain_worths(rules):
 
     @cache
     def moves(board):
-        after = {cell: worth(game.after(board, cell)) for cell in game.free(board)} if game.positions[board] is None else {}
+        after = (
+            {cell: worth(game.after(board, cell)) for cell in game.free(board)}
+            if game.positions[board] is None
+            else {}
+        )
         return {cell: (-value, plies + 1) for cell, (value, plies) in after.items()}
 
     def best(worths):
@@ -126,8 +139,15 @@ def test_a_player_that_is_no_table_is_not_asked_about_every_position():
 
     found = thoughts(Searching(0), np.zeros(9, dtype=np.int8), Rules())
     assert (found.values, found.kind) == (None, "")
-    assert thoughts(RandomPolicy(), np.zeros(25, dtype=np.int8), Rules(5, 5, 4)).probs == [0.04] * 25
-    assert thoughts(tabulate(MinimaxPolicy(Rules()), Rules()), np.zeros(9, dtype=np.int8), Rules()).kind == EXPECTED
+    assert (
+        thoughts(RandomPolicy(), np.zeros(25, dtype=np.int8), Rules(5, 5, 4)).probs == [0.04] * 25
+    )
+    assert (
+        thoughts(
+            tabulate(MinimaxPolicy(Rules()), Rules()), np.zeros(9, dtype=np.int8), Rules()
+        ).kind
+        == EXPECTED
+    )
 
 
 def test_what_is_put_on_taken_cells_is_told_and_not_shown_as_a_move():
@@ -166,23 +186,53 @@ def test_longer_ways_are_told():
 @pytest.mark.parametrize(
     ("line", "ply", "sentence"),
     [
-        ("b2 b1 a1 c3 a3 c1 a2", 1, "O threw it away with move 2, b1: it gives away the draw and loses in 6"),
-        ("a1 c3 b1 c1 a2 c2", 2, "X threw it away with move 3, b1: it gives away the win and loses in 6"),
-        ("b2 a1 c3 c1 b1 b3 a3 a2 c2", None, "no move threw it away: from the first on it was a draw"),
-        ("a1 a1 ended=illegal", 1, "O threw it away with move 2, a1: it is taken already: an illegal move loses"),
+        (
+            "b2 b1 a1 c3 a3 c1 a2",
+            1,
+            "O threw it away with move 2, b1: it gives away the draw and loses in 6",
+        ),
+        (
+            "a1 c3 b1 c1 a2 c2",
+            2,
+            "X threw it away with move 3, b1: it gives away the win and loses in 6",
+        ),
+        (
+            "b2 a1 c3 c1 b1 b3 a3 a2 c2",
+            None,
+            "no move threw it away: from the first on it was a draw",
+        ),
+        (
+            "a1 a1 ended=illegal",
+            1,
+            "O threw it away with move 2, a1: it is taken already: an illegal move loses",
+        ),
         ("a1 b2 ended=resigned result=O", None, "X resigned a position that was a draw"),
         ("a1 b1 ended=resigned result=O", None, "X resigned a position that was won"),
-        ("a1 b1 ended=resigned result=X", 1, "O threw it away with move 2, b1: it gives away the draw and loses in 6"),
+        (
+            "a1 b1 ended=resigned result=X",
+            1,
+            "O threw it away with move 2, b1: it gives away the draw and loses in 6",
+        ),
         ("ended=resigned result=X", None, "O resigned a position that was a draw"),
-        ("a1 b1 board=2x2 k=2 ended=resigned result=X", None, "no move threw it away: from the first on it was won by X"),
-        ("b1 a1 a2 board=2x2 k=2", None, "no move threw it away: from the first on it was won by X"),
+        (
+            "a1 b1 board=2x2 k=2 ended=resigned result=X",
+            None,
+            "no move threw it away: from the first on it was won by X",
+        ),
+        (
+            "b1 a1 a2 board=2x2 k=2",
+            None,
+            "no move threw it away: from the first on it was won by X",
+        ),
     ],
 )
 def test_the_move_that_decided_the_game_is_found(line, ply, sentence):
     played = Game.parse(line)
     assert losing_move(played) == ply
     assert turning_point(played) == sentence
-    assert [verdict.ply for verdict in verdicts(played) if verdict.threw_away] == ([] if ply is None else [ply])
+    assert [verdict.ply for verdict in verdicts(played) if verdict.threw_away] == (
+        [] if ply is None else [ply]
+    )
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3), Rules(2, 3, 2)], ids=str)
@@ -201,7 +251,11 @@ def test_in_random_games_the_result_is_the_value_after_the_move_that_decided_it(
             assert verdict.before == worth(board)
             assert verdict.after == moves(board)[verdict.cell]
             board = plain.after(board, verdict.cell)
-            values.append(worth(board)[0] * plain.mover(board) if plain.positions[board] is None else plain.positions[board])
+            values.append(
+                worth(board)[0] * plain.mover(board)
+                if plain.positions[board] is None
+                else plain.positions[board]
+            )
         decided = losing_move(played)
         assert all(value == result for value in values[0 if decided is None else decided + 1 :])
         assert decided is None or values[decided] != result

@@ -1,12 +1,12 @@
-"""agents/battle.py: games that are played, printed and counted."""
+"""terminal/battle.py: games that are played, printed and counted."""
 
 import io
 
 import pytest
-from players import CellPlayer, FixedPlayer, fixed_table
 from rich.console import Console
+from sample_players import CellPlayer, FixedPlayer, fixed_table
 
-from agents import battle
+from terminal import battle
 from tictactoe_env.notation import parse_game, replay
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.policy import RandomPolicy, tabulate
@@ -49,7 +49,12 @@ def test_an_illegal_move_ends_the_game_and_is_its_last_cell():
 
 
 def shown_game(x, o, rules, width=100):
-    return text_of(lambda console: battle.example_game(tabulate(x, rules), tabulate(o, rules), ("Xena", "Otto"), rules, console), width)
+    return text_of(
+        lambda console: battle.example_game(
+            tabulate(x, rules), tabulate(o, rules), ("Xena", "Otto"), rules, console
+        ),
+        width,
+    )
 
 
 def test_an_example_game_shows_its_moves_its_boards_and_its_end():
@@ -62,17 +67,33 @@ def test_an_example_game_shows_its_moves_its_boards_and_its_end():
 
 
 def test_an_example_game_ends_in_words_for_every_end():
-    assert shown_game(MinimaxPolicy(Rules()), MinimaxPolicy(Rules()), Rules()).endswith("\na draw\n")
-    assert shown_game(CellPlayer(0), CellPlayer(0), Rules()).endswith("\nO loses by an illegal move\n")
-    assert shown_game(CellPlayer(0), MinimaxPolicy(Rules(), "first"), Rules()).endswith("\nX loses by an illegal move\n")
+    assert shown_game(MinimaxPolicy(Rules()), MinimaxPolicy(Rules()), Rules()).endswith(
+        "\na draw\n"
+    )
+    assert shown_game(CellPlayer(0), CellPlayer(0), Rules()).endswith(
+        "\nO loses by an illegal move\n"
+    )
+    assert shown_game(CellPlayer(0), MinimaxPolicy(Rules(), "first"), Rules()).endswith(
+        "\nX loses by an illegal move\n"
+    )
     lost = text_of(
-        lambda console: battle.example_game(fixed_table(X_WINS, 3), tabulate(MinimaxPolicy(X_WINS), X_WINS), ("a", "b"), X_WINS, console, seed=1)
+        lambda console: battle.example_game(
+            fixed_table(X_WINS, 3),
+            tabulate(MinimaxPolicy(X_WINS), X_WINS),
+            ("a", "b"),
+            X_WINS,
+            console,
+            seed=1,
+        )
     )
     assert lost.splitlines()[-1] in ("X wins", "O wins")
 
 
 def test_boards_of_a_game_stand_side_by_side_as_far_as_the_console_is_wide():
-    narrow, wide = (shown_game(MinimaxPolicy(Rules()), MinimaxPolicy(Rules()), Rules(), width) for width in (30, 200))
+    narrow, wide = (
+        shown_game(MinimaxPolicy(Rules()), MinimaxPolicy(Rules()), Rules(), width)
+        for width in (30, 200)
+    )
     assert len(narrow.splitlines()) > len(wide.splitlines())
     assert max(map(len, narrow.splitlines()[2:])) <= 30
     assert sum("a   b   c" in line for line in wide.splitlines()) == 1
@@ -83,29 +104,45 @@ def test_boards_of_a_game_stand_side_by_side_as_far_as_the_console_is_wide():
 
 def fought(first, second, rules, games, seed=0):
     console = Console(file=io.StringIO(), width=200)
-    return battle.battle((first, second), ("Anna", "Otto"), rules, games, seed, console), console.file.getvalue()
+    return battle.battle(
+        (first, second), ("Anna", "Otto"), rules, games, seed, console
+    ), console.file.getvalue()
 
 
 def test_a_battle_prints_every_game_and_the_players_change_sides():
     result, shown = fought(MinimaxPolicy(Rules()), RandomPolicy(), Rules(), 6)
-    assert [(game["x"], game["o"]) for game in result["games"]] == [("Anna", "Otto"), ("Otto", "Anna")] * 3
+    assert [(game["x"], game["o"]) for game in result["games"]] == [
+        ("Anna", "Otto"),
+        ("Otto", "Anna"),
+    ] * 3
     for number, game in enumerate(result["games"], 1):
-        assert f"game {number} of 6, {game['x']} as X against {game['o']} as O: {game['moves']}" in shown
+        assert (
+            f"game {number} of 6, {game['x']} as X against {game['o']} as O: {game['moves']}"
+            in shown
+        )
         assert len(replay(parse_game(game["moves"], Rules()), Rules())) >= 6
     assert result["won"]["Otto"] == 0, "nobody beats perfect play"
     assert sum(result["won"].values()) + result["drawn"] == 6
-    assert f"Anna won {result['won']['Anna']}, Otto won 0, drawn {result['drawn']}; {result['different']} of 6 games differ" in shown
+    assert (
+        f"Anna won {result['won']['Anna']}, Otto won 0, drawn {result['drawn']}; {result['different']} of 6 games differ"
+        in shown
+    )
 
 
 def test_the_winner_is_counted_by_name_and_an_illegal_move_loses():
     result, shown = fought(CellPlayer(0), FixedPlayer(1), RECTANGLE, 4)
-    assert all(game["illegal_move"] and game["winner"] == ("O" if game["x"] == "Anna" else "X") for game in result["games"])
+    assert all(
+        game["illegal_move"] and game["winner"] == ("O" if game["x"] == "Anna" else "X")
+        for game in result["games"]
+    )
     assert result["won"] == {"Anna": 0, "Otto": 4}
     assert result["different"] == 2, "both always do the same, once on each side"
     assert shown.count("loses by an illegal move") == 4
 
 
 def test_a_battle_follows_from_its_seed():
-    one, again, other = (fought(RandomPolicy(), RandomPolicy(), Rules(4, 4, 4), 3, seed)[0] for seed in (1, 1, 50))
+    one, again, other = (
+        fought(RandomPolicy(), RandomPolicy(), Rules(4, 4, 4), 3, seed)[0] for seed in (1, 1, 50)
+    )
     assert one == again
     assert one != other

@@ -25,8 +25,16 @@ pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parent.parent
 SQUARE = Rules()
-THROWN = Game(x=Player("human", "human"), o=Player("agent", "minimax"), moves=(0, 3, 1, 4, 2), origin="web")  # O's a2 loses
-WIDE = Game(x=Player("human", "Ann"), o=Player("agent", "gone"), moves=(0, 1, 6, 7, 12, 13, 18), rules=Rules(5, 5, 4), origin="human")
+THROWN = Game(
+    x=Player("human", "human"), o=Player("agent", "minimax"), moves=(0, 3, 1, 4, 2), origin="web"
+)  # O's a2 loses
+WIDE = Game(
+    x=Player("human", "Ann"),
+    o=Player("agent", "gone"),
+    moves=(0, 1, 6, 7, 12, 13, 18),
+    rules=Rules(5, 5, 4),
+    origin="human",
+)
 DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 360, "height": 740}
 
 
@@ -42,7 +50,10 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
     for name, policy in (("strong", perfect_table(SQUARE)), ("weak", first_free(SQUARE))):
         (folder / "runs" / name).mkdir(parents=True)
-        write(certify(policy, "dqn", seed=3, config={"steps": 1000}), folder / "runs" / name / "certificate.json")
+        write(
+            certify(policy, "dqn", seed=3, config={"steps": 1000}),
+            folder / "runs" / name / "certificate.json",
+        )
     (folder / "models").mkdir()
     (folder / "models" / "broken.json").write_text("{")
     with Store(folder / "games.db") as store:
@@ -67,7 +78,9 @@ def address(folder):
 @pytest.fixture(scope="module")
 def chromium():
     sync_api = pytest.importorskip("playwright.sync_api")
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    program = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     if program is None:
         pytest.skip("no chromium here: apt-get install chromium")
     with sync_api.sync_playwright() as playwright:
@@ -87,7 +100,12 @@ def open_page(chromium, address):
         contexts.append(context)
         page = context.new_page()
         if not errors:
-            page.on("console", lambda message: reports.append(message.text) if message.type in ("error", "warning") else None)
+            page.on(
+                "console",
+                lambda message: (
+                    reports.append(message.text) if message.type in ("error", "warning") else None
+                ),
+            )
             page.on("pageerror", lambda error: reports.append(str(error)))
         page.goto(path)
         page.locator("main h1").wait_for(state="attached")
@@ -129,7 +147,9 @@ def kept_game(page, folder):
 
 def marks(page):
     """The board that is shown, +1, -1, 0."""
-    sides = page.locator(".stage-board .tile").evaluate_all("tiles => tiles.map(tile => tile.dataset.side)")
+    sides = page.locator(".stage-board .tile").evaluate_all(
+        "tiles => tiles.map(tile => tile.dataset.side)"
+    )
     return [{"X": 1, "O": -1}.get(side, 0) for side in sides]
 
 
@@ -144,7 +164,12 @@ def test_a_whole_game_against_perfect_play_by_mouse(open_page, folder):
         if free.count():
             free.first.click()
     game = kept_game(page, folder)
-    assert (str(game.x), str(game.o), game.origin, game.side) == ("human:human", "agent:minimax", "web", "X")
+    assert (str(game.x), str(game.o), game.origin, game.side) == (
+        "human:human",
+        "agent:minimax",
+        "web",
+        "X",
+    )
     assert game.result in ("draw", "O")
     expect(status(page)).to_have_text("A draw" if game.result == "draw" else "minimax wins")
     assert marks(page) == game.boards[-1].tolist()
@@ -158,7 +183,10 @@ def test_a_whole_game_by_keyboard_alone(open_page, folder):
             break
     expect(cell(page, "b2")).to_be_focused()  # the one cell that Tab reaches
     assert page.locator(".cell[tabindex='0']").count() == 1
-    assert page.locator(".cell:focus .tile").evaluate("tile => getComputedStyle(tile).outlineStyle") == "solid"
+    assert (
+        page.locator(".cell:focus .tile").evaluate("tile => getComputedStyle(tile).outlineStyle")
+        == "solid"
+    )
     page.keyboard.press("Enter")
     expect(cell(page, "a1")).to_have_attribute("aria-label", "a1, O, last move")
     page.keyboard.press("ArrowRight")
@@ -233,7 +261,13 @@ def test_two_agents_play_at_the_speed_that_is_set(open_page, folder):
     page.get_by_label("Time for a move").fill("0")
     expect(status(page)).to_have_text("A draw")
     game = kept_game(page, folder)
-    assert (game.x.name, game.o.name, game.result, game.ended, game.side) == ("runs/strong", "search-depth=2", "draw", "full", None)
+    assert (game.x.name, game.o.name, game.result, game.ended, game.side) == (
+        "runs/strong",
+        "search-depth=2",
+        "draw",
+        "full",
+        None,
+    )
     page.reload()
     expect(page.get_by_label("Time for a move")).to_have_value("0")  # the speed is remembered
 
@@ -254,7 +288,13 @@ def test_agents_are_stopped_and_led_move_by_move(open_page):
 
 
 @pytest.mark.parametrize(
-    ("board", "agent"), [("4x4x4", "search-depth=2"), ("5x5x4", "mcts-playouts=50"), ("7x7x5", "search-depth=2"), ("3x4x3", "minimax")]
+    ("board", "agent"),
+    [
+        ("4x4x4", "search-depth=2"),
+        ("5x5x4", "mcts-playouts=50"),
+        ("7x7x5", "search-depth=2"),
+        ("3x4x3", "minimax"),
+    ],
 )
 def test_larger_boards_are_played(open_page, board, agent):
     page = open_page("/")
@@ -298,7 +338,9 @@ def test_when_the_server_is_gone_the_page_says_so(open_page):
 
 def written(page, kind):
     """What stands on the free cells, by the cell's number."""
-    texts = page.locator(".stage-board .tile").evaluate_all(f"tiles => tiles.map(tile => tile.querySelector('.{kind}')?.textContent ?? null)")
+    texts = page.locator(".stage-board .tile").evaluate_all(
+        f"tiles => tiles.map(tile => tile.querySelector('.{kind}')?.textContent ?? null)"
+    )
     return {number: text for number, text in enumerate(texts) if text is not None}
 
 
@@ -310,11 +352,20 @@ def test_what_an_agent_thinks_is_shown_and_right(open_page):
     page.locator(".tile .value").first.wait_for()
     board = np.array([-1, 0, 0, 0, 1, 0, 0, 0, 0], dtype=np.int8)
     values = move_values("X", first_free(SQUARE), RandomPolicy(), board=board)
-    found = {number: float(text.replace("\N{MINUS SIGN}", "-")) for number, text in written(page, "value").items()}
-    assert found == {number: pytest.approx(value, abs=0.0051) for number, value in enumerate(values) if not np.isnan(value)}
+    found = {
+        number: float(text.replace("\N{MINUS SIGN}", "-"))
+        for number, text in written(page, "value").items()
+    }
+    assert found == {
+        number: pytest.approx(value, abs=0.0051)
+        for number, value in enumerate(values)
+        if not np.isnan(value)
+    }
     assert page.locator(".tile.good").count() == (np.nan_to_num(values) >= 0).sum() - 2
     assert "thought to be worth" in cell(page, "b1").get_attribute("aria-label")
-    expect(page.locator(".legend")).to_contain_text("against random moves; exact, not its own belief")
+    expect(page.locator(".legend")).to_contain_text(
+        "against random moves; exact, not its own belief"
+    )
     page.get_by_text("What it thinks").click()
     expect(page.locator(".tile .value")).to_have_count(0)
 
@@ -325,7 +376,9 @@ def test_the_truth_is_shown_and_right(open_page):
     cell(page, "a1").click()
     page.locator(".tile .truth").first.wait_for()
     worths = truth(np.array([1, 0, 0, 0, 0, 0, 0, 0, 0], dtype=np.int8), SQUARE).moves
-    assert written(page, "truth") == {number: worth.text for number, worth in enumerate(worths) if worth}
+    assert written(page, "truth") == {
+        number: worth.text for number, worth in enumerate(worths) if worth
+    }
     assert written(page, "truth")[4] == "draws"
     expect(page.locator(".legend")).to_have_text("With best play from here, O draws.")
 
@@ -353,12 +406,16 @@ def test_the_switches_are_remembered(open_page):
 
 def test_an_old_game_is_replayed_at_its_address_with_the_verdict_on_every_move(open_page):
     page = open_page("/games/1")
-    expect(page.locator(".moves .verdict")).to_have_text([verdict.text for verdict in verdicts(THROWN)])
+    expect(page.locator(".moves .verdict")).to_have_text(
+        [verdict.text for verdict in verdicts(THROWN)]
+    )
     expect(page.locator(".moves .decisive strong")).to_have_text("a2")
     for ply in range(1, 6):
         page.get_by_role("button", name="Forward").click()
         assert marks(page) == THROWN.boards[ply].tolist()
-        expect(page.locator("[aria-current=step] strong")).to_have_text(cell_text(THROWN.moves[ply - 1], SQUARE))
+        expect(page.locator("[aria-current=step] strong")).to_have_text(
+            cell_text(THROWN.moves[ply - 1], SQUARE)
+        )
     expect(status(page)).to_have_text("Move 5 of 5: c1, X wins")
     assert page.locator(".strike path").count() == 1
     page.keyboard.press("ArrowLeft")
@@ -385,7 +442,9 @@ def test_a_game_that_nobody_can_judge_is_replayed_without_verdicts(open_page):
     page = open_page("/games/2")
     page.get_by_role("button", name="To the end").click()
     assert marks(page) == WIDE.boards[-1].tolist()
-    expect(page.locator(".replay .note")).to_have_text("No verdicts: 5x5, 4 in a row is too large to be solved.")
+    expect(page.locator(".replay .note")).to_have_text(
+        "No verdicts: 5x5, 4 in a row is too large to be solved."
+    )
 
 
 def test_the_list_of_games_leads_to_each_and_back(open_page):
@@ -427,7 +486,12 @@ def test_older_games_are_added_to_the_list(open_page, folder):
 
 
 @pytest.mark.parametrize(
-    ("path", "reason"), [("/games/9999", "unknown game 9999"), ("/agents/nobody", "unknown agent"), ("/nowhere", "There is nothing at /nowhere")]
+    ("path", "reason"),
+    [
+        ("/games/9999", "unknown game 9999"),
+        ("/agents/nobody", "unknown agent"),
+        ("/nowhere", "There is nothing at /nowhere"),
+    ],
 )
 def test_an_address_that_leads_nowhere_says_so(open_page, path, reason):
     page = open_page(path, errors=True)
@@ -591,15 +655,25 @@ def test_every_text_stands_out_from_its_background(open_page, name, scheme):
 def test_everything_has_a_name_and_a_place(open_page, name):
     page = shown(open_page, name)
     assert page.locator("h1").count() == 1
-    assert page.get_by_role("main").count() == page.get_by_role("navigation").count() == page.get_by_role("banner").count() == 1
-    nameless = page.locator("button, a, select, input, summary, [role=img], [role=grid], [role=region], section").evaluate_all(
+    assert (
+        page.get_by_role("main").count()
+        == page.get_by_role("navigation").count()
+        == page.get_by_role("banner").count()
+        == 1
+    )
+    nameless = page.locator(
+        "button, a, select, input, summary, [role=img], [role=grid], [role=region], section"
+    ).evaluate_all(
         "all => all.filter(one => !(one.getAttribute('aria-label') || one.labels?.[0]?.textContent.trim() || one.textContent.trim()"
         " || one.querySelector('[aria-label]') || one.closest('[aria-hidden]'))).map(one => one.outerHTML.slice(0, 80))"
     )
     assert nameless == []
     ids = page.locator("[id]").evaluate_all("all => all.map(one => one.id)")
     assert len(ids) == len(set(ids))
-    levels = [int(tag[1]) for tag in page.locator("h1, h2, h3").evaluate_all("all => all.map(one => one.tagName)")]
+    levels = [
+        int(tag[1])
+        for tag in page.locator("h1, h2, h3").evaluate_all("all => all.map(one => one.tagName)")
+    ]
     assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
@@ -613,7 +687,9 @@ def test_nothing_moves_where_that_is_not_wanted(open_page):
 
 def test_a_number_marks_a_cell_without_any_focus_but_not_while_something_else_has_it(open_page):
     page = open_page("/?x=human&o=human")
-    expect(cell(page, "b2")).to_have_attribute("aria-disabled", "false")  # the board is there and waits for a move
+    expect(cell(page, "b2")).to_have_attribute(
+        "aria-disabled", "false"
+    )  # the board is there and waits for a move
     page.keyboard.press("5")
     expect(cell(page, "b2")).to_have_attribute("aria-label", "b2, X, last move")
     page.get_by_label("The truth").focus()

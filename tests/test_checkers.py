@@ -10,17 +10,37 @@ from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import tictactoe_env
 
-OPPONENTS = ["random", "minimax", "minimax-first", "minimax-slip=0.2", [["random", 0.5], ["minimax", 0.5]]]
-BOARDS = [{"rows": 2, "cols": 3, "k": 2}, {"rows": 1, "cols": 5, "k": 3}, {"rows": 3, "cols": 4, "k": 3}, {"rows": 2, "cols": 5, "k": 3}]
+OPPONENTS = [
+    "random",
+    "minimax",
+    "minimax-first",
+    "minimax-slip=0.2",
+    [["random", 0.5], ["minimax", 0.5]],
+]
+BOARDS = [
+    {"rows": 2, "cols": 3, "k": 2},
+    {"rows": 1, "cols": 5, "k": 3},
+    {"rows": 3, "cols": 4, "k": 3},
+    {"rows": 2, "cols": 5, "k": 3},
+]
 LARGE = [{"rows": 4, "cols": 5, "k": 4}, {"rows": 7, "cols": 8, "k": 5}]
 GRID = [
     {"side": side, "opponent": opponent, "observation": observation, **board}
     for side in ("X", "O", "random", "alternate")
     for observation in ("planes", "grid")
-    for board, opponents in [({}, OPPONENTS), *((board, OPPONENTS[-2:]) for board in BOARDS), *((board, ["random"]) for board in LARGE)]
+    for board, opponents in [
+        ({}, OPPONENTS),
+        *((board, OPPONENTS[-2:]) for board in BOARDS),
+        *((board, ["random"]) for board in LARGE),
+    ]
     for opponent in opponents
 ]
-EXTRAS = [{"start": "random"}, {"opening": "b2"}, {"early_draw": True}, {"rewards": {"win": 2, "draw": 0.5, "illegal": -3}}]
+EXTRAS = [
+    {"start": "random"},
+    {"opening": "b2"},
+    {"early_draw": True},
+    {"rewards": {"win": 2, "draw": 0.5, "illegal": -3}},
+]
 
 
 def every(env_id):
@@ -28,7 +48,9 @@ def every(env_id):
     return (*GRID, *EXTRAS) if env_id == tictactoe_env.IDS[0] else (*GRID[::7], *EXTRAS)
 
 
-IMAGE_ADVICE = "image|minimal resolution"  # SB3 takes int8 planes for pictures: advice for CnnPolicy, no fault
+IMAGE_ADVICE = (
+    "image|minimal resolution"  # SB3 takes int8 planes for pictures: advice for CnnPolicy, no fault
+)
 
 
 @pytest.mark.parametrize("env_id", tictactoe_env.IDS)
@@ -63,8 +85,12 @@ def test_maskable_ppo_learns_on_a_made_environment_with_nothing_else():
     maskable_ppo = pytest.importorskip("sb3_contrib").MaskablePPO
     torch.set_num_threads(1)
     for arguments in ({}, {"observation": "grid"}, {"rows": 2, "cols": 5, "k": 3}):
-        env = gym.make("tictactoe_env/TicTacToe-v0", illegal="raise", **arguments)  # so that an unmasked action would show
-        model = maskable_ppo("MlpPolicy", env, n_steps=128, batch_size=64, n_epochs=2, seed=0, device="cpu")
+        env = gym.make(
+            "tictactoe_env/TicTacToe-v0", illegal="raise", **arguments
+        )  # so that an unmasked action would show
+        model = maskable_ppo(
+            "MlpPolicy", env, n_steps=128, batch_size=64, n_epochs=2, seed=0, device="cpu"
+        )
         before = model.policy.state_dict()["action_net.weight"].clone()
         model.learn(256)
         assert model.num_timesteps == 256

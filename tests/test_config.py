@@ -7,13 +7,17 @@ import re
 
 import numpy as np
 import pytest
-from players import CellPlayer, FixedPlayer, fixed_table
+from sample_players import CellPlayer, FixedPlayer, fixed_table
 
 from tictactoe_env import IllegalMoveError, RandomPolicy, Rules, TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.config import last_move
 from tictactoe_env.positions import positions_of
 
-BOTH = pytest.mark.parametrize("make", [TicTacToeEnv, lambda **arguments: TicTacToeVectorEnv(3, **arguments)], ids=["one", "many"])
+BOTH = pytest.mark.parametrize(
+    "make",
+    [TicTacToeEnv, lambda **arguments: TicTacToeVectorEnv(3, **arguments)],
+    ids=["one", "many"],
+)
 
 BAD_ARGUMENTS = [
     ({"opponent": "minmax"}, "unknown opponent 'minmax'; did you mean 'minimax'?"),
@@ -29,7 +33,10 @@ BAD_ARGUMENTS = [
     ({"opponent": []}, "must be a list of [opponent, weight]"),
     ({"opponent": ["random", "minimax"]}, "must be a list of [opponent, weight]"),
     ({"opponent": [["random", 1, 2]]}, "must be a list of [opponent, weight]"),
-    ({"opponent": [["random", -1], ["minimax", 2]]}, "weights must be finite, not negative and not all zero"),
+    (
+        {"opponent": [["random", -1], ["minimax", 2]]},
+        "weights must be finite, not negative and not all zero",
+    ),
     ({"opponent": [["random", 0]]}, "weights must be finite, not negative and not all zero"),
     ({"opponent": [["random", math.nan]]}, "weights must be finite"),
     ({"opponent": [["random", math.inf]]}, "weights must be finite"),
@@ -78,7 +85,10 @@ BAD_ARGUMENTS = [
     ({"render_mode": "rgb_aray"}, "did you mean 'rgb_array'?"),
     ({"render_mode": 1}, "unknown render mode 1"),
     ({"render_mode": "human"}, 'opens a window through gym.make(..., render_mode="human")'),
-    ({"opponent": "minimax", "rows": 5, "cols": 5}, "positions of a board of 5x5 are too many to enumerate: at most 16 cells"),
+    (
+        {"opponent": "minimax", "rows": 5, "cols": 5},
+        "positions of a board of 5x5 are too many to enumerate: at most 16 cells",
+    ),
 ]
 
 
@@ -98,7 +108,12 @@ def test_an_opponent_whose_path_holds_no_run_is_refused_with_the_path(make, tmp_
 @BOTH
 @pytest.mark.parametrize(
     "table",
-    [np.full((4520, 9), np.nan), np.full((4520, 9), 0.5), np.ones((4520, 9)) * [-1, 2, 0, 0, 0, 0, 0, 0, 0], np.ones((4520, 8)) / 8],
+    [
+        np.full((4520, 9), np.nan),
+        np.full((4520, 9), 0.5),
+        np.ones((4520, 9)) * [-1, 2, 0, 0, 0, 0, 0, 0, 0],
+        np.ones((4520, 8)) / 8,
+    ],
     ids=["nan", "sums to 4.5", "negative", "wrong shape"],
 )
 def test_an_opponent_whose_probabilities_are_none_is_refused(make, table):
@@ -112,7 +127,9 @@ def test_an_opponent_whose_probabilities_are_none_is_refused(make, table):
 
 @BOTH
 def test_a_table_for_another_board_is_refused(make):
-    with pytest.raises(ValueError, match="this player plays on 2x3, 2 in a row, not on 3x3, 3 in a row"):
+    with pytest.raises(
+        ValueError, match="this player plays on 2x3, 2 in a row, not on 3x3, 3 in a row"
+    ):
         make(opponent=fixed_table(Rules(2, 3, 2)))
 
 
@@ -122,7 +139,10 @@ def test_the_number_of_games_is_a_whole_number_of_at_least_one(num_envs):
         TicTacToeVectorEnv(num_envs)
 
 
-@pytest.mark.parametrize(("mode", "guess"), [("same_stop", "SAME_STEP"), ("NEXT", "NEXT_STEP"), (None, ""), (3, ""), (["x"], "")])
+@pytest.mark.parametrize(
+    ("mode", "guess"),
+    [("same_stop", "SAME_STEP"), ("NEXT", "NEXT_STEP"), (None, ""), (3, ""), (["x"], "")],
+)
 def test_an_unknown_autoreset_mode_is_refused(mode, guess):
     with pytest.raises(ValueError, match=f"unknown autoreset mode .*{guess}"):
         TicTacToeVectorEnv(2, autoreset_mode=mode)
@@ -189,12 +209,23 @@ def test_a_bad_reset_option_is_refused_with_what_is_wrong(make, options, message
 
 
 @pytest.mark.parametrize(
-    "mask", [[True, True, False], np.ones(3, dtype=np.int8), np.ones(2, dtype=bool), np.zeros(3, dtype=bool), np.ones((3, 1), dtype=bool), True]
+    "mask",
+    [
+        [True, True, False],
+        np.ones(3, dtype=np.int8),
+        np.ones(2, dtype=bool),
+        np.zeros(3, dtype=bool),
+        np.ones((3, 1), dtype=bool),
+        True,
+    ],
 )
 def test_a_reset_mask_is_a_bool_array_with_one_entry_a_game(mask):
     env = TicTacToeVectorEnv(3)
     env.reset(seed=0)
-    with pytest.raises(ValueError, match=re.escape("reset_mask must be a bool array of the shape (3,) with at least one True")):
+    with pytest.raises(
+        ValueError,
+        match=re.escape("reset_mask must be a bool array of the shape (3,) with at least one True"),
+    ):
         env.reset(options={"reset_mask": mask})
 
 
@@ -231,9 +262,18 @@ def test_a_board_without_an_open_line_is_finished_only_with_early_draw(make):
 
 def test_the_default_rewards_and_any_part_of_them_can_be_given():
     assert TicTacToeEnv().config.reward_table.tolist() == [0, 1, 0, -1, -1, 1]
-    assert TicTacToeEnv(rewards={"draw": 0.5, "illegal": -3}).config.reward_table.tolist() == [0, 1, 0.5, -1, -3, 1]
+    assert TicTacToeEnv(rewards={"draw": 0.5, "illegal": -3}).config.reward_table.tolist() == [
+        0,
+        1,
+        0.5,
+        -1,
+        -3,
+        1,
+    ]
     assert TicTacToeEnv(rewards={}).config.reward_table.tolist() == [0, 1, 0, -1, -1, 1]
-    assert TicTacToeEnv(rewards={"win": 2, "draw": 1, "loss": 0, "illegal": np.float64(-5)}).config.reward_table.tolist() == [0, 2, 1, 0, -5, 2]
+    assert TicTacToeEnv(
+        rewards={"win": 2, "draw": 1, "loss": 0, "illegal": np.float64(-5)}
+    ).config.reward_table.tolist() == [0, 2, 1, 0, -5, 2]
 
 
 def test_the_given_rewards_are_not_changed_and_later_changes_to_them_do_not_count():
@@ -273,7 +313,9 @@ def test_random_starts_of_one_game_are_uniform_over_the_unfinished_positions_of_
     counts = np.bincount(positions.rows(np.array(rows)), minlength=len(positions))
     assert (counts[positions.is_over] == 0).all()
     degrees = unfinished - 1
-    assert abs(chi_square(counts[positions.unfinished], float(count)) - degrees) < 5 * math.sqrt(2 * degrees)
+    assert abs(chi_square(counts[positions.unfinished], float(count)) - degrees) < 5 * math.sqrt(
+        2 * degrees
+    )
 
 
 @BOTH
@@ -308,7 +350,10 @@ def test_a_board_that_one_mark_wins_has_no_random_start_for_o(make):
 
 @BOTH
 def test_an_opponent_that_may_end_the_game_before_the_learner_has_moved_is_refused(make):
-    refused = pytest.raises(ValueError, match="the opponent may end the game before the learner's first move: give side=")
+    refused = pytest.raises(
+        ValueError,
+        match="the opponent may end the game before the learner's first move: give side=",
+    )
     for arguments in (
         {"k": 1, "side": "O"},
         {"k": 1},
@@ -319,9 +364,14 @@ def test_an_opponent_that_may_end_the_game_before_the_learner_has_moved_is_refus
         with refused:
             make(**arguments)
     make(k=1, side="X").reset(seed=0)
-    make(side="X", opening="a1 b1 a2 b2 c3", opponent=CellPlayer(2)).reset(seed=0)  # an opponent that leaves its line alone
+    make(side="X", opening="a1 b1 a2 b2 c3", opponent=CellPlayer(2)).reset(
+        seed=0
+    )  # an opponent that leaves its line alone
     env = make(side="O", opponent="minimax-first")
-    for options in ({"board": "XX./OO./..."}, {"side": "X", "board": "XX./OO./X..", "opponent": "random"}):
+    for options in (
+        {"board": "XX./OO./..."},
+        {"side": "X", "board": "XX./OO./X..", "opponent": "random"},
+    ):
         with refused:
             env.reset(seed=0, options=options)
     env.set_opponent(CellPlayer(8))
@@ -357,7 +407,10 @@ def test_the_opening_must_be_legal_on_its_own_board(make):
     ],
 )
 def test_the_last_move_is_the_opponents_reply_if_there_is_one(before, after, seat, cell):
-    boards = [np.array([{"X": 1, "O": -1, ".": 0}[mark] for mark in text], dtype=np.int8) for text in (before, after)]
+    boards = [
+        np.array([{"X": 1, "O": -1, ".": 0}[mark] for mark in text], dtype=np.int8)
+        for text in (before, after)
+    ]
     assert last_move(*boards, seat) == cell
 
 

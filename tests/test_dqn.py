@@ -9,18 +9,26 @@ from small_runs import saving
 torch = pytest.importorskip("torch")
 
 from agents import dqn  # noqa: E402
-from agents.files import read_tensors  # noqa: E402
-from agents.training import judge, silent  # noqa: E402
 from tictactoe_env.observation import observe  # noqa: E402
 from tictactoe_env.opponents import make_opponent, parse_pool  # noqa: E402
 from tictactoe_env.policy import TabularPolicy, one_hot, tabulate  # noqa: E402
 from tictactoe_env.positions import positions_of  # noqa: E402
 from tictactoe_env.rules import Rules  # noqa: E402
+from training.evaluation import judge, silent  # noqa: E402
+from training.files import read_tensors  # noqa: E402
 
 RULES = Rules()
 LOWEST = torch.finfo(torch.float32).min
 SMALL = dqn.Config(
-    steps=1_024, num_envs=32, hidden=(16,), batch_size=64, buffer_size=512, learning_starts=64, judge_every=256, snapshot_every=128, snapshots=3
+    steps=1_024,
+    num_envs=32,
+    hidden=(16,),
+    batch_size=64,
+    buffer_size=512,
+    learning_starts=64,
+    judge_every=256,
+    snapshot_every=128,
+    snapshots=3,
 )
 
 
@@ -38,7 +46,10 @@ def model():
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A small run with a pool of everything, saved at its last judgement: (config, table, folder)."""
-    config, folder = replace(SMALL, opponents="random:0.5,minimax:0.25,self:0.25"), tmp_path_factory.mktemp("run")
+    config, folder = (
+        replace(SMALL, opponents="random:0.5,minimax:0.25,self:0.25"),
+        tmp_path_factory.mktemp("run"),
+    )
     return config, dqn.train(config, saving(folder)), folder
 
 
@@ -87,12 +98,16 @@ def best_answer(opponent, loss_penalty, win=1.0, draw=0.0, discount=1.0, early_d
     positions, table = positions_of(RULES), tabulate(make_opponent(opponent, RULES), RULES).by_row()
     best = np.full((len(positions), 9), -np.inf)
     for seat in (1, -1):
-        values = np.select([positions.outcome_x == seat, positions.outcome_x == -seat], [win, -loss_penalty], draw)
+        values = np.select(
+            [positions.outcome_x == seat, positions.outcome_x == -seat], [win, -loss_penalty], draw
+        )
         for row in np.flatnonzero(~positions.is_over)[::-1]:
             children, free = positions.children[row], positions.children[row] >= 0
             if positions.x_to_move[row] == (seat == 1):
                 best[row, free] = values[children[free]]
-                values[row] = discount * best[row].max()  # the opponent's reply leads here: the learner's next move
+                values[row] = (
+                    discount * best[row].max()
+                )  # the opponent's reply leads here: the learner's next move
             else:
                 values[row] = table[row, free] @ values[children[free]]
             if early_draw and positions.is_dead[row]:
@@ -119,10 +134,19 @@ def test_the_best_answer_to_random_play_at_the_usual_rewards_can_be_beaten():
 @pytest.mark.parametrize("name", dqn.PRESETS)
 def test_the_best_answer_to_the_rewards_of_a_duel_is_unbeatable_as_x_but_not_as_o(name):
     config = dqn.Config(**dqn.PRESETS[name].options)
-    values = best_answer("random", config.loss_penalty, config.win_reward, config.draw_reward, config.discount, config.early_draw)
+    values = best_answer(
+        "random",
+        config.loss_penalty,
+        config.win_reward,
+        config.draw_reward,
+        config.discount,
+        config.early_draw,
+    )
     if config.opening:
         values[0, np.arange(9) != 4] = -np.inf
-    figures = judge(TabularPolicy(RULES, one_hot(values[positions_of(RULES).unfinished].argmax(axis=1), 9)))
+    figures = judge(
+        TabularPolicy(RULES, one_hot(values[positions_of(RULES).unfinished].argmax(axis=1), 9))
+    )
     assert figures.unbeatable_x
     assert not figures.unbeatable_o
 
@@ -163,7 +187,9 @@ def test_occupied_cells_have_the_lowest_value_and_are_never_chosen(model, boards
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
-def test_exploration_moves_to_free_cells_only_and_tosses_a_coin_for_each_game(model, boards, epsilon):
+def test_exploration_moves_to_free_cells_only_and_tosses_a_coin_for_each_game(
+    model, boards, epsilon
+):
     model.exploration_rate, observations = epsilon, observe(boards, RULES)
     greedy, _ = model.predict(observations, deterministic=True)
     chosen, _ = model.predict(observations)
@@ -211,7 +237,9 @@ def test_the_target_takes_the_value_of_the_move_that_the_network_would_choose(mo
     torch.testing.assert_close(seen["target"], expected)
     assert seen["target"].abs().max() < 100
     rewards = {config.win_reward, config.draw_reward, -config.loss_penalty}
-    assert set(moves.rewards[moves.dones > 0].numpy().tolist()) <= set(np.array([*rewards], dtype=np.float32).tolist())
+    assert set(moves.rewards[moves.dones > 0].numpy().tolist()) <= set(
+        np.array([*rewards], dtype=np.float32).tolist()
+    )
     assert (moves.rewards[moves.dones == 0] == 0).all()
 
 
@@ -220,7 +248,16 @@ def test_the_target_takes_the_value_of_the_move_that_the_network_would_choose(mo
 
 def duel(name, **options):
     """A preset as a configuration, with fewer games at a time."""
-    return dqn.Config(**{**dqn.PRESETS[name].options, "num_envs": 32, "batch_size": 64, "learning_rate": 0.01, "learning_rate_end": 0.01, **options})
+    return dqn.Config(
+        **{
+            **dqn.PRESETS[name].options,
+            "num_envs": 32,
+            "batch_size": 64,
+            "learning_rate": 0.01,
+            "learning_rate_end": 0.01,
+            **options,
+        }
+    )
 
 
 def played(config, steps=4_000):
@@ -228,21 +265,51 @@ def played(config, steps=4_000):
     model = dqn.build(config)
     model.learn(steps)
     buffer = model.replay_buffer
-    boards, following = (planes[: buffer.pos].reshape(-1, 2, 9).astype(int) for planes in (buffer.observations, buffer.next_observations))
+    boards, following = (
+        planes[: buffer.pos].reshape(-1, 2, 9).astype(int)
+        for planes in (buffer.observations, buffer.next_observations)
+    )
     rewards, ends = (array[: buffer.pos].ravel() for array in (buffer.rewards, buffer.dones))
-    return model, boards[:, 0] - boards[:, 1], following[:, 0] - following[:, 1], buffer.actions[: buffer.pos].ravel(), rewards, ends > 0
+    return (
+        model,
+        boards[:, 0] - boards[:, 1],
+        following[:, 0] - following[:, 1],
+        buffer.actions[: buffer.pos].ravel(),
+        rewards,
+        ends > 0,
+    )
 
 
 @pytest.mark.parametrize("name", dqn.PRESETS)
 def test_a_duel_has_the_figures_of_the_system_it_comes_from(name):
     config = dqn.Config(**dqn.PRESETS[name].options)
-    assert (config.hidden, config.activation, config.output, config.encoding, config.optimizer) == ((27,), "tanh", "tanh", "grid", "sgd")
-    assert (config.buffer_size, config.learning_starts, config.discount, config.target_every) == (50_000, 1_000, 0.75, 50_000)
-    assert (config.win_reward, config.draw_reward, config.loss_penalty, config.early_draw) == (0.999, 0.001, 1.0, True)
+    assert (config.hidden, config.activation, config.output, config.encoding, config.optimizer) == (
+        (27,),
+        "tanh",
+        "tanh",
+        "grid",
+        "sgd",
+    )
+    assert (config.buffer_size, config.learning_starts, config.discount, config.target_every) == (
+        50_000,
+        1_000,
+        0.75,
+        50_000,
+    )
+    assert (config.win_reward, config.draw_reward, config.loss_penalty, config.early_draw) == (
+        0.999,
+        0.001,
+        1.0,
+        True,
+    )
     assert (config.epsilon, config.epsilon_end, config.epsilon_decay) == (1.0, 0.001, 0.999996)
     assert (config.opponents, config.exploring_starts) == ("random", 0.0)
     assert config.batch_size * config.gradient_steps / config.num_envs == 8  # samples of each move
-    assert (config.side, config.opening) == {"duel-first": ("X", ""), "duel-second": ("O", ""), "duel-centre": ("X", "b2")}[name]
+    assert (config.side, config.opening) == {
+        "duel-first": ("X", ""),
+        "duel-second": ("O", ""),
+        "duel-centre": ("X", "b2"),
+    }[name]
     shapes = [tuple(parameter.shape) for parameter in dqn.build(config).q_net.parameters()]
     assert shapes == [(27, 9), (27,), (9, 27), (9,)]
 
@@ -253,7 +320,10 @@ def test_a_network_with_tanh_values_own_and_other_marks_with_opposite_signs(boar
     with torch.no_grad():
         for layer in (network.q_net[0], network.q_net[2]):
             layer.bias.zero_()
-        values, exchanged = (network(torch.as_tensor(observe(boards, RULES, seats=seat * np.ones(len(boards))))) for seat in (1, -1))
+        values, exchanged = (
+            network(torch.as_tensor(observe(boards, RULES, seats=seat * np.ones(len(boards)))))
+            for seat in (1, -1)
+        )
     assert (values.abs()[values != LOWEST] < 1).all()
     free = torch.as_tensor(boards == 0)
     torch.testing.assert_close(values[free], -exchanged[free])
@@ -262,7 +332,11 @@ def test_a_network_with_tanh_values_own_and_other_marks_with_opposite_signs(boar
 @pytest.mark.parametrize("name", dqn.PRESETS)
 def test_losses_are_seen_and_the_next_board_is_the_one_after_the_reply(name):
     _, boards, following, cells, rewards, ends = played(duel(name))
-    assert {-1.0, 0.999} <= set(np.round(rewards[ends].astype(float), 3).tolist()) <= {-1.0, 0.001, 0.999}
+    assert (
+        {-1.0, 0.999}
+        <= set(np.round(rewards[ends].astype(float), 3).tolist())
+        <= {-1.0, 0.001, 0.999}
+    )
     assert (rewards[~ends] == 0).all()
     moves = np.arange(len(boards))
     assert (boards[moves, cells] == 0).all()
@@ -271,7 +345,10 @@ def test_losses_are_seen_and_the_next_board_is_the_one_after_the_reply(name):
     assert (np.sort(replies, axis=1) == [-1] + [0] * 8).all()  # one more mark, the other's
 
 
-@pytest.mark.parametrize(("name", "marks", "openings"), [("duel-first", 0, 1), ("duel-second", -1, 9), ("duel-centre", 0, 1)])
+@pytest.mark.parametrize(
+    ("name", "marks", "openings"),
+    [("duel-first", 0, 1), ("duel-second", -1, 9), ("duel-centre", 0, 1)],
+)
 def test_one_side_is_learned_and_all_openings_of_the_other_occur(name, marks, openings):
     _, boards, *_ = played(duel(name))
     assert set(boards.sum(axis=1).tolist()) == {marks}
@@ -302,7 +379,12 @@ def test_exploration_is_multiplied_at_each_step_down_to_its_end():
     model = dqn.build(duel("duel-first"))
     model.learn(3_200)
     assert model.exploration_rate == 0.999996**2_200
-    for steps, expected in ((500, 1.0), (1_000, 1.0), (1_660_000, 0.999996**1_659_000), (2_000_000, 0.001)):
+    for steps, expected in (
+        (500, 1.0),
+        (1_000, 1.0),
+        (1_660_000, 0.999996**1_659_000),
+        (2_000_000, 0.001),
+    ):
         model.num_timesteps = steps
         model.explore()
         assert model.exploration_rate == expected
@@ -320,7 +402,12 @@ def test_the_network_plays_and_is_copied_to_the_target_network_now_and_then():
         )
     ]
     assert differing == [False, True, False]
-    assert any((a != b).any() for a, b in zip(copied.q_net_target.parameters(), first.q_net_target.parameters(), strict=True))
+    assert any(
+        (a != b).any()
+        for a, b in zip(
+            copied.q_net_target.parameters(), first.q_net_target.parameters(), strict=True
+        )
+    )
     assert later.policy.player is later.q_net
 
 
@@ -366,7 +453,9 @@ def test_training_leaves_the_global_generators_alone():
     assert (before[1] == np.random.get_state()[1]).all()  # noqa: NPY002
 
 
-@pytest.mark.parametrize("opponents", ["minimax-slip=0.8", "random:0.5,minimax:0.25,self:0.25", "self:1"])
+@pytest.mark.parametrize(
+    "opponents", ["minimax-slip=0.8", "random:0.5,minimax:0.25,self:0.25", "self:1"]
+)
 def test_a_run_that_was_interrupted_goes_on_bit_by_bit(tmp_path, opponents):
     config = replace(SMALL, opponents=opponents)
     whole = dqn.train(config, saving(tmp_path / "whole"))
@@ -381,7 +470,10 @@ def test_self_play_begins_with_the_untrained_network_and_never_plays_at_random(t
     config = replace(SMALL, steps=64, judge_every=64, opponents="self:1")
     dqn.train(config, saving(tmp_path))
     untrained = dqn.values_of(dqn.build(config).q_net, RULES)
-    assert (read_tensors(tmp_path / "state.safetensors")[0]["snapshot/0"].numpy() == untrained.table.argmax(axis=1)).all()
+    assert (
+        read_tensors(tmp_path / "state.safetensors")[0]["snapshot/0"].numpy()
+        == untrained.table.argmax(axis=1)
+    ).all()
 
 
 # --- files -------------------------------------------------------------------------------------------------------------------
@@ -438,14 +530,20 @@ def test_it_learns_a_board_that_is_not_square():
     assert judge(dqn.train(dqn.Config(rows=2, cols=5), silent("unbeatable"))).unbeatable
 
 
-ORIGINAL = {"duel-first": (0.9714, 0.0234), "duel-second": (0.7587, 0.2233), "duel-centre": (0.9714, 0.0182)}  # wins and losses of its best runs
+ORIGINAL = {
+    "duel-first": (0.9714, 0.0234),
+    "duel-second": (0.7587, 0.2233),
+    "duel-centre": (0.9714, 0.0182),
+}  # wins and losses of its best runs
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", dqn.PRESETS)
 def test_a_duel_beats_the_system_it_comes_from(name):
     """Exact against random play, after a third of the games; an untrained network wins about half of them."""
-    figures = judge(dqn.train(dqn.Config(**{**dqn.PRESETS[name].options, "steps": 540_000}), silent()))
+    figures = judge(
+        dqn.train(dqn.Config(**{**dqn.PRESETS[name].options, "steps": 540_000}), silent())
+    )
     result, (win, loss) = figures.o if name == "duel-second" else figures.x, ORIGINAL[name]
     assert result.win > win
     assert result.loss < loss

@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
-from players import CellPlayer, FixedPlayer, Stubborn, fixed_table
+from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
 
 from tictactoe_env import IllegalMoveError, RandomPolicy, Rules, TicTacToeEnv
 from tictactoe_env.notation import parse_board
@@ -36,14 +36,22 @@ def play_out(env, rng, illegal_share=0.0):
     results = []
     while not results or not results[-1][2]:
         legal = env.action_masks()
-        cell = int(rng.integers(len(legal))) if rng.random() < illegal_share else int(rng.choice(np.flatnonzero(legal)))
+        cell = (
+            int(rng.integers(len(legal)))
+            if rng.random() < illegal_share
+            else int(rng.choice(np.flatnonzero(legal)))
+        )
         results.append(env.step(cell))
     return results
 
 
 def texts(results):
     """Results of steps as something to compare."""
-    return [repr([value.tolist() if isinstance(value, np.ndarray) else value for value in result[:4]]) + repr(result[4]) for result in results]
+    return [
+        repr([value.tolist() if isinstance(value, np.ndarray) else value for value in result[:4]])
+        + repr(result[4])
+        for result in results
+    ]
 
 
 # --- what is returned -------------------------------------------------------------------------------------------
@@ -52,7 +60,9 @@ def texts(results):
 @pytest.mark.parametrize("board", BOARDS, ids=str)
 @pytest.mark.parametrize("observation", ["planes", "grid"])
 @pytest.mark.parametrize("side", ["X", "O"])
-def test_every_result_has_the_documented_form_and_says_what_the_board_says(board, observation, side):
+def test_every_result_has_the_documented_form_and_says_what_the_board_says(
+    board, observation, side
+):
     env, rng = TicTacToeEnv(side=side, observation=observation, **board), np.random.default_rng(0)
     rows, cols = env.rules.rows, env.rules.cols
     shape, low = ((2, rows, cols), 0) if observation == "planes" else ((rows, cols), -1)
@@ -64,7 +74,10 @@ def test_every_result_has_the_documented_form_and_says_what_the_board_says(board
     def check(seen, info, last):
         assert seen.dtype == np.int8
         assert env.observation_space.contains(seen)
-        own, other = (env.board == seat).reshape(rows, cols), (env.board == -seat).reshape(rows, cols)
+        own, other = (
+            (env.board == seat).reshape(rows, cols),
+            (env.board == -seat).reshape(rows, cols),
+        )
         expected = np.stack([own, other]) if observation == "planes" else own.astype(int) - other
         assert np.array_equal(seen, expected)
         assert info["action_mask"].dtype == np.int8
@@ -72,7 +85,9 @@ def test_every_result_has_the_documented_form_and_says_what_the_board_says(board
         assert env.action_masks().dtype == np.bool_
         assert np.array_equal(env.action_masks(), env.board == 0)
         assert info["side"] == side
-        assert set(info) == ({"action_mask", "side", "outcome", "illegal_move"} if last else {"action_mask", "side"})
+        assert set(info) == (
+            {"action_mask", "side", "outcome", "illegal_move"} if last else {"action_mask", "side"}
+        )
 
     for _ in range(12):
         seen, info = env.reset(seed=int(rng.integers(1000)))
@@ -80,7 +95,9 @@ def test_every_result_has_the_documented_form_and_says_what_the_board_says(board
         assert (env.board != 0).sum() == (side == "O")
         terminated = False
         while not terminated:
-            seen, reward, terminated, truncated, info = env.step(int(rng.choice(np.flatnonzero(env.action_masks()))))
+            seen, reward, terminated, truncated, info = env.step(
+                int(rng.choice(np.flatnonzero(env.action_masks())))
+            )
             assert type(reward) is float
             assert type(terminated) is bool
             assert truncated is False
@@ -101,7 +118,16 @@ def test_returned_arrays_share_no_memory_with_each_other_nor_with_the_game():
         seen, info = env.reset(seed=0)
         again, info_again = env.reset(seed=0)
         stepped, *_, info_stepped = env.step(0)
-        arrays = [seen, info["action_mask"], again, info_again["action_mask"], stepped, info_stepped["action_mask"], env.action_masks(), env.board]
+        arrays = [
+            seen,
+            info["action_mask"],
+            again,
+            info_again["action_mask"],
+            stepped,
+            info_stepped["action_mask"],
+            env.action_masks(),
+            env.board,
+        ]
         for i, first in enumerate(arrays):
             for second in arrays[i + 1 :]:
                 assert not np.shares_memory(first, second)
@@ -132,7 +158,9 @@ def test_returned_arrays_share_no_memory_with_each_other_nor_with_the_game():
     ],
 )
 def test_a_game_ends_as_the_board_says(board, side, cell, opponent, outcome, illegal):
-    env = TicTacToeEnv(opponent=opponent, rewards={"win": 10, "draw": 5, "loss": -10, "illegal": -20})
+    env = TicTacToeEnv(
+        opponent=opponent, rewards={"win": 10, "draw": 5, "loss": -10, "illegal": -20}
+    )
     env.reset(seed=0, options={"board": board, "side": side})
     _, reward, terminated, truncated, info = env.step(cell)
     assert truncated is False
@@ -148,7 +176,9 @@ def test_the_loser_gets_minus_one_when_the_opponent_replies_with_a_line():
     env.reset(options={"board": "XX./OO./...", "side": "X"})
     seen, reward, terminated, _, info = env.step(8)
     assert (reward, terminated, info["outcome"]) == (-1.0, True, "loss")
-    assert seen[1].tolist() == [[0, 0, 0], [1, 1, 1], [0, 0, 0]], "the winning reply is on the last observation"
+    assert seen[1].tolist() == [[0, 0, 0], [1, 1, 1], [0, 0, 0]], (
+        "the winning reply is on the last observation"
+    )
 
 
 def test_every_finished_game_is_a_line_a_full_board_or_an_illegal_move():
@@ -160,7 +190,10 @@ def test_every_finished_game_is_a_line_a_full_board_or_an_illegal_move():
             _, info = env.reset(seed=game)
             seat = 1 if info["side"] == "X" else -1
             *_, info = play_out(env, rng, 0.05)[-1]
-            won = {mark: any((env.board[list(line)] == mark).all() for line in rules.lines) for mark in (1, -1)}
+            won = {
+                mark: any((env.board[list(line)] == mark).all() for line in rules.lines)
+                for mark in (1, -1)
+            }
             seen.add((info["outcome"], info["illegal_move"]))
             if info["illegal_move"]:
                 assert info["outcome"] in ("win", "loss")
@@ -173,7 +206,16 @@ def test_every_finished_game_is_a_line_a_full_board_or_an_illegal_move():
     assert seen == {("win", True), ("loss", True), ("win", False), ("loss", False), ("draw", False)}
 
 
-@pytest.mark.parametrize("board", [{}, {"rows": 2, "cols": 5, "k": 3}, {"rows": 4, "cols": 3, "k": 3}, {"rows": 4, "cols": 5, "k": 4}], ids=str)
+@pytest.mark.parametrize(
+    "board",
+    [
+        {},
+        {"rows": 2, "cols": 5, "k": 3},
+        {"rows": 4, "cols": 3, "k": 3},
+        {"rows": 4, "cols": 5, "k": 4},
+    ],
+    ids=str,
+)
 def test_early_draw_ends_a_game_exactly_when_no_line_is_open(board):
     env, rng = TicTacToeEnv(early_draw=True, **board), np.random.default_rng(0)
     early = 0
@@ -246,13 +288,28 @@ def test_an_action_that_is_no_cell_is_refused_and_the_game_goes_on(illegal, acti
         env = TicTacToeEnv(side="X", illegal=illegal, opponent=FixedPlayer(0), **board)
         env.reset(seed=0)
         before = snapshot(env)
-        with pytest.raises(ValueError, match=f"an action must be a whole number from 0 to {env.rules.cells - 1}, got"):
+        with pytest.raises(
+            ValueError,
+            match=f"an action must be a whole number from 0 to {env.rules.cells - 1}, got",
+        ):
             env.step(action)
         assert snapshot(env) == before
         assert env.step(0)[2] is False
 
 
-@pytest.mark.parametrize("action", [4, np.int64(4), np.int8(4), np.uint8(4), np.uint64(4), np.array(4), np.array(4, dtype=np.int8)], ids=repr)
+@pytest.mark.parametrize(
+    "action",
+    [
+        4,
+        np.int64(4),
+        np.int8(4),
+        np.uint8(4),
+        np.uint64(4),
+        np.array(4),
+        np.array(4, dtype=np.int8),
+    ],
+    ids=repr,
+)
 def test_any_kind_of_whole_number_is_an_action(action):
     env = TicTacToeEnv(side="X", opponent=FixedPlayer(0))
     env.reset()
@@ -266,7 +323,13 @@ def test_a_taken_cell_loses_and_leaves_the_board_as_it_was(board):
     env.reset(seed=0)
     before, taken = env.board, int(np.flatnonzero(env.board)[0])
     seen, reward, terminated, truncated, info = env.step(taken)
-    assert (reward, terminated, truncated, info["outcome"], info["illegal_move"]) == (-7.0, True, False, "loss", True)
+    assert (reward, terminated, truncated, info["outcome"], info["illegal_move"]) == (
+        -7.0,
+        True,
+        False,
+        "loss",
+        True,
+    )
     assert np.array_equal(env.board, before)
     assert np.array_equal(seen, observe(before[None], env.rules, "planes", -1)[0])
     with pytest.raises(ResetNeeded):
@@ -278,7 +341,9 @@ def test_a_taken_cell_raises_if_told_to_and_the_game_goes_on(board):
     env = TicTacToeEnv(side="O", illegal="raise", **board)
     env.reset(seed=0)
     before, taken = snapshot(env), int(np.flatnonzero(env.board)[0])
-    with pytest.raises(IllegalMoveError, match=rf"cell {taken} is taken in .* \(O to move, legal: "):
+    with pytest.raises(
+        IllegalMoveError, match=rf"cell {taken} is taken in .* \(O to move, legal: "
+    ):
         env.step(taken)
     assert snapshot(env) == before
     env.step(int(np.flatnonzero(env.action_masks())[0]))
@@ -347,7 +412,11 @@ def test_the_same_seed_gives_the_same_games(arguments):
     assert record(env, 8) != first
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "copied",
+    [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))],
+    ids=["deepcopy", "pickle"],
+)
 @pytest.mark.parametrize("board", BOARDS, ids=str)
 def test_a_copy_plays_on_alike_and_leaves_the_original_alone(copied, board):
     env = TicTacToeEnv(opponent=[["random", 1], [Stubborn(), 1]], **board)
@@ -411,7 +480,9 @@ def test_the_pool_draws_an_opponent_anew_for_each_game():
     count = sum(int(env.reset()[0][1, 0, 0]) for _ in range(games))
     assert abs(count - 0.75 * games) < 5 * math.sqrt(games * 0.75 * 0.25)
     replies = set()
-    for seed in range(50):  # the same opponent throughout a game: a cell player that has moved moves illegally
+    for seed in range(
+        50
+    ):  # the same opponent throughout a game: a cell player that has moved moves illegally
         env.reset(seed=seed)
         *_, info = env.step(4)
         replies.add((info.get("outcome"), info.get("illegal_move")))
@@ -419,7 +490,9 @@ def test_the_pool_draws_an_opponent_anew_for_each_game():
 
 
 def test_an_opponent_of_weight_zero_never_plays():
-    env = TicTacToeEnv(side="O", opponent=[[CellPlayer(0), 0], [CellPlayer(8), 1], [CellPlayer(4), 0]])
+    env = TicTacToeEnv(
+        side="O", opponent=[[CellPlayer(0), 0], [CellPlayer(8), 1], [CellPlayer(4), 0]]
+    )
     for seed in range(200):
         assert env.reset(seed=seed)[0][1, 2, 2] == 1
 
@@ -492,7 +565,17 @@ def test_set_opponent_works_before_the_first_reset_and_after_the_end():
 
 
 @pytest.mark.parametrize(
-    "opponent", ["minmax", None, [], [["random", 0]], lambda boards: boards, "no/such/run", fixed_table(Rules(2, 3, 2))], ids=range(7)
+    "opponent",
+    [
+        "minmax",
+        None,
+        [],
+        [["random", 0]],
+        lambda boards: boards,
+        "no/such/run",
+        fixed_table(Rules(2, 3, 2)),
+    ],
+    ids=range(7),
 )
 def test_a_set_opponent_that_fails_changes_nothing(opponent):
     env = TicTacToeEnv(side="X", opponent=FixedPlayer(5))
@@ -551,8 +634,13 @@ def test_larger_boards_have_random_opponents_but_no_minimax():
     env.reset(seed=0)
     env.step(12)
     before = snapshot(env)
-    for make in (lambda: env.set_opponent("minimax"), lambda: env.reset(options={"opponent": "minimax-slip=0.5"})):
-        with pytest.raises(ValueError, match="a board of 5x5 are too many to enumerate: at most 16 cells"):
+    for make in (
+        lambda: env.set_opponent("minimax"),
+        lambda: env.reset(options={"opponent": "minimax-slip=0.5"}),
+    ):
+        with pytest.raises(
+            ValueError, match="a board of 5x5 are too many to enumerate: at most 16 cells"
+        ):
             make()
         assert snapshot(env) == before
 

@@ -9,11 +9,16 @@ from tictactoe_env.errors import probability, unknown_name, whole_number
 def test_an_unknown_name_lists_the_known_ones_in_order_and_guesses_the_nearest():
     error = unknown_name("opponent", "minmax", ["random", "minimax"])
     assert isinstance(error, ValueError)
-    assert str(error) == "unknown opponent 'minmax'; did you mean 'minimax'? (known: minimax, random)"
+    assert (
+        str(error) == "unknown opponent 'minmax'; did you mean 'minimax'? (known: minimax, random)"
+    )
 
 
 def test_an_unknown_name_that_resembles_none_gets_no_guess():
-    assert str(unknown_name("opponent", "zzz", ["random", "minimax"])) == "unknown opponent 'zzz' (known: minimax, random)"
+    assert (
+        str(unknown_name("opponent", "zzz", ["random", "minimax"]))
+        == "unknown opponent 'zzz' (known: minimax, random)"
+    )
 
 
 def test_a_name_of_another_type_is_shown_as_it_came():
@@ -62,5 +67,7 @@ def test_a_probability_comes_back_as_a_float(value):
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf"), True, "0.5", None])
 def test_what_is_no_probability_is_refused(value):
-    with pytest.raises(ValueError, match=f"^slip must be a probability from 0 to 1, got {re.escape(repr(value))}$"):
+    with pytest.raises(
+        ValueError, match=f"^slip must be a probability from 0 to 1, got {re.escape(repr(value))}$"
+    ):
         probability(value, "slip")

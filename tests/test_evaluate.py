@@ -5,16 +5,16 @@ import shutil
 
 import numpy as np
 import pytest
-from players import CellPlayer, fixed_table, random_probs
+from sample_players import CellPlayer, fixed_table, random_probs
 from small_runs import best_player, python, trained
 
 import evaluate
-from agents.files import read_tensors, write_tensors
 from tictactoe_env import match
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.opponents import MinimaxPolicy, make_opponent
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
+from training.files import read_tensors, write_tensors
 
 RECTANGLE = Rules(2, 4, 3)
 
@@ -50,7 +50,11 @@ def error_of(capsys, *arguments):
 
 
 def rows_of(text):
-    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
+    return [
+        [cell.strip() for cell in line.split("│")[1:-1]]
+        for line in text.splitlines()
+        if line.startswith("│")
+    ]
 
 
 # --- what is shown -----------------------------------------------------------------------------------------------
@@ -60,14 +64,19 @@ def test_one_agent_gets_its_figures_its_first_moves_and_a_game_against_random(ca
     printed = shown(capsys, "minimax")
     assert "minimax on 3x3, 3 in a row\n" in printed
     assert ["O", "random", "77.7484", "22.2516", "0.0000", "0.0000"] in rows_of(printed)
-    assert "PROVEN: unbeatable as X and as O; a player that never loses could win more often against random\n" in printed
+    assert (
+        "PROVEN: unbeatable as X and as O; a player that never loses could win more often against random\n"
+        in printed
+    )
     assert "Q of the empty board" in printed
     assert "an example game, minimax as X against random as O: " in printed
     assert "everyone" not in printed
     assert "\x1b" not in printed
 
 
-def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_last(capsys, run, tmp_path):
+def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_last(
+    capsys, run, tmp_path
+):
     best = certified(tmp_path / "best.json", best_player(Rules()))
     printed = shown(capsys, run, best, "minimax-slip=0.5", "random")
     assert printed.count("Q of the empty board") == 4
@@ -94,7 +103,10 @@ def test_the_example_game_follows_from_its_seed(capsys):
     assert len({game(seed) for seed in range(5)}) > 1
 
 
-@pytest.mark.parametrize(("size", "text", "positions"), [((2, 3, 3), "2x3, 3 in a row", 400), ((3, 4, 3), "3x4, 3 in a row", 0)])
+@pytest.mark.parametrize(
+    ("size", "text", "positions"),
+    [((2, 3, 3), "2x3, 3 in a row", 400), ((3, 4, 3), "3x4, 3 in a row", 0)],
+)
 def test_boards_of_other_sizes_are_judged_too(capsys, size, text, positions):
     rows, cols, k = size
     printed = shown(capsys, "--rows", rows, "--cols", cols, "--k", k, "minimax", "random")
@@ -102,20 +114,29 @@ def test_boards_of_other_sizes_are_judged_too(capsys, size, text, positions):
     assert f"random on {text}\n" in printed
     cross = [row for row in rows_of(printed) if len(row) == 3]
     exact = match.exact(MinimaxPolicy(Rules(*size)), RandomPolicy(), Rules(*size))
-    assert cross[0][2] == "/".join(f"{100 * rate:.1f}" for rate in (exact.win, exact.draw, exact.loss))
+    assert cross[0][2] == "/".join(
+        f"{100 * rate:.1f}" for rate in (exact.win, exact.draw, exact.loss)
+    )
     if size == (3, 4, 3):
-        assert "can be beaten as O (no O can avoid it on this board)\n" in printed, "X wins on this board"
+        assert "can be beaten as O (no O can avoid it on this board)\n" in printed, (
+            "X wins on this board"
+        )
 
 
 def test_the_board_is_that_of_the_run_unless_it_is_asked_for(capsys, tmp_path):
     path = certified(tmp_path / "player.json", fixed_table(RECTANGLE), RECTANGLE)
     assert "random on 2x4, 3 in a row" in shown(capsys, "random", path)
-    assert "plays on 2x4, 3 in a row, not on 3x3, 3 in a row" in error_of(capsys, path, "--rows", 3, "--cols", 3)
+    assert "plays on 2x4, 3 in a row, not on 3x3, 3 in a row" in error_of(
+        capsys, path, "--rows", 3, "--cols", 3
+    )
 
 
 def test_the_same_agent_twice_is_judged_against_itself(capsys):
     rows = [row for row in rows_of(shown(capsys, "random", "random")) if len(row) == 3]
-    assert rows == [["random", "58.5/12.7/28.8", "58.5/12.7/28.8"], ["random (2)", "58.5/12.7/28.8", "58.5/12.7/28.8"]]
+    assert rows == [
+        ["random", "58.5/12.7/28.8", "58.5/12.7/28.8"],
+        ["random (2)", "58.5/12.7/28.8", "58.5/12.7/28.8"],
+    ]
 
 
 def test_a_run_named_random_is_not_the_random_opponent_of_the_example_game(capsys, tmp_path):
@@ -129,24 +150,47 @@ def test_a_run_named_random_is_not_the_random_opponent_of_the_example_game(capsy
 
 
 def test_games_that_are_counted_stand_beside_the_exact_rates(capsys, tmp_path):
-    printed = shown(capsys, "random", "--games", 1000, "--game-seed", 4, "--json", tmp_path / "figures.json")
+    printed = shown(
+        capsys, "random", "--games", 1000, "--game-seed", 4, "--json", tmp_path / "figures.json"
+    )
     rows = rows_of(printed)
     assert rows[0][:3] == ["X", "random", "58.4921"]
     assert rows[1][:2] == ["X", "random, 1,000 games, sampled"]
     assert "sampled: the 95 % Wilson interval in brackets; the other figures are exact\n" in printed
-    counted = json.loads((tmp_path / "figures.json").read_text())["sampled_against_random"]["random"]
+    counted = json.loads((tmp_path / "figures.json").read_text())["sampled_against_random"][
+        "random"
+    ]
     for side in ("X", "O"):
         exact = match.random_result(side, RandomPolicy())
         for name in ("win", "draw", "loss"):
             low, high = counted[side]["intervals"][name]
             assert low < counted[side][name] < high
-            assert low < getattr(exact, name) < high, "holds for this seed; an interval misses one time in twenty"
+            assert low < getattr(exact, name) < high, (
+                "holds for this seed; an interval misses one time in twenty"
+            )
     assert "sampled" not in shown(capsys, "random")
 
 
 def test_a_board_too_large_to_be_proven_gets_a_sampled_table(capsys, tmp_path):
-    printed = shown(capsys, "random", "random", "--rows", 5, "--cols", 5, "--k", 4, "--json", tmp_path / "figures.json", "--game-seed", 3)
-    assert "5x5, 4 in a row: more than 12 cells, so nothing is proven; games are played and counted instead\n" in printed
+    printed = shown(
+        capsys,
+        "random",
+        "random",
+        "--rows",
+        5,
+        "--cols",
+        5,
+        "--k",
+        4,
+        "--json",
+        tmp_path / "figures.json",
+        "--game-seed",
+        3,
+    )
+    assert (
+        "5x5, 4 in a row: more than 12 cells, so nothing is proven; games are played and counted instead\n"
+        in printed
+    )
     assert "sampled, 1,000 games, 95 % interval" in printed
     assert "exact" not in printed.replace("exact ones", "")
     results = json.loads((tmp_path / "figures.json").read_text())["sampled"]
@@ -155,12 +199,21 @@ def test_a_board_too_large_to_be_proven_gets_a_sampled_table(capsys, tmp_path):
     assert [(x, list(row)) for x, row in results.items()] == [(x, names) for x in names]
     assert results["random"]["random (2)"]["win"] == found.result.win
     assert results["random"]["random (2)"]["intervals"]["draw"] == list(found.intervals["draw"])
-    assert "sampled, 20 games, 95 % interval" in shown(capsys, "random", "--rows", 4, "--cols", 4, "--games", 20)
+    assert "sampled, 20 games, 95 % interval" in shown(
+        capsys, "random", "--rows", 4, "--cols", 4, "--games", 20
+    )
 
 
 def test_minimax_plays_on_a_board_that_can_be_enumerated_but_not_proven(capsys):
-    rows = rows_of(shown(capsys, "minimax", "random", "--rows", 2, "--cols", 7, "--k", 7, "--games", 20))
-    assert [row[:2] for row in rows] == [["minimax", "minimax"], ["minimax", "random"], ["random", "minimax"], ["random", "random"]]
+    rows = rows_of(
+        shown(capsys, "minimax", "random", "--rows", 2, "--cols", 7, "--k", 7, "--games", 20)
+    )
+    assert [row[:2] for row in rows] == [
+        ["minimax", "minimax"],
+        ["minimax", "random"],
+        ["random", "minimax"],
+        ["random", "random"],
+    ]
 
 
 # --- as data -----------------------------------------------------------------------------------------------------
@@ -169,30 +222,68 @@ def test_minimax_plays_on_a_board_that_can_be_enumerated_but_not_proven(capsys):
 @pytest.mark.parametrize("rules", [Rules(), RECTANGLE], ids=str)
 def test_the_data_hold_all_figures_and_agree_with_the_exact_ones(capsys, rules, tmp_path):
     stochastic = TabularPolicy(rules, random_probs(rules, np.random.default_rng(0)))
-    specs = [certified(tmp_path / "a.json", stochastic, rules, seed=7, config={"steps": 3}), "minimax", "random"]
-    printed = shown(capsys, *specs, "--json", tmp_path / "figures.json", "--rows", rules.rows, "--cols", rules.cols, "--k", rules.k)
+    specs = [
+        certified(tmp_path / "a.json", stochastic, rules, seed=7, config={"steps": 3}),
+        "minimax",
+        "random",
+    ]
+    printed = shown(
+        capsys,
+        *specs,
+        "--json",
+        tmp_path / "figures.json",
+        "--rows",
+        rules.rows,
+        "--cols",
+        rules.cols,
+        "--k",
+        rules.k,
+    )
     assert f"figures: {tmp_path / 'figures.json'}\n" in printed
     data = json.loads((tmp_path / "figures.json").read_text())
     assert data.keys() == {"agents", "cross_table"}
     names = ["a.json", "minimax", "random"]
     assert list(data["agents"]) == names
-    players = {name: tabulate(make_opponent(spec, rules), rules) for name, spec in zip(names, specs, strict=True)}
+    players = {
+        name: tabulate(make_opponent(spec, rules), rules)
+        for name, spec in zip(names, specs, strict=True)
+    }
     for name, content in data["agents"].items():
         expected = json.loads(json.dumps(certify(players[name], content["agent"], rules)))
-        for figure in ("board", "unbeatable", "optimal", "as_x", "as_o", "optimal_moves", "moves", "sha256_of_moves"):
+        for figure in (
+            "board",
+            "unbeatable",
+            "optimal",
+            "as_x",
+            "as_o",
+            "optimal_moves",
+            "moves",
+            "sha256_of_moves",
+        ):
             assert content[figure] == expected[figure]
-    assert (data["agents"]["a.json"]["agent"], data["agents"]["a.json"]["seed"], data["agents"]["a.json"]["config"]) == ("somebody", 7, {"steps": 3})
+    assert (
+        data["agents"]["a.json"]["agent"],
+        data["agents"]["a.json"]["seed"],
+        data["agents"]["a.json"]["config"],
+    ) == ("somebody", 7, {"steps": 3})
     assert data["agents"]["minimax"]["agent"] == "minimax"
     for x, row in data["cross_table"].items():
         assert list(row) == names
         for o, cell in row.items():
             exact = match.exact(players[x], players[o])
-            assert cell == {"win": exact.win, "draw": exact.draw, "loss": exact.loss, "illegal": exact.illegal}
+            assert cell == {
+                "win": exact.win,
+                "draw": exact.draw,
+                "loss": exact.loss,
+                "illegal": exact.illegal,
+            }
 
 
 def test_figures_are_computed_from_the_moves_and_not_believed(capsys, tmp_path):
     content = certify(RandomPolicy(), "boaster")
-    content["optimal"] = content["unbeatable"] = content["as_x"]["unbeatable"] = content["as_o"]["unbeatable"] = True
+    content["optimal"] = content["unbeatable"] = content["as_x"]["unbeatable"] = content["as_o"][
+        "unbeatable"
+    ] = True
     write(content, tmp_path / "boaster.json")
     assert "can be beaten as X and as O\n" in shown(capsys, tmp_path / "boaster.json")
 
@@ -215,11 +306,17 @@ def test_a_good_certificate_is_verified_without_torch_and_without_rich(run):
         f"verified: {run / 'certificate.json'} (dqn), 4,520 positions; every figure follows from the moves, "
         "but name, seed, configuration and times are statements of whoever wrote the file"
     )
-    assert python("-c", program, "--verify", run).stdout.splitlines() == [said.replace(str(run / "certificate.json"), str(run)), verdict]
+    assert python("-c", program, "--verify", run).stdout.splitlines() == [
+        said.replace(str(run / "certificate.json"), str(run)),
+        verdict,
+    ]
 
 
 def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(capsys, tmp_path):
-    good, best = certified(tmp_path / "good.json", RandomPolicy()), certified(tmp_path / "best.json", best_player(Rules()))
+    good, best = (
+        certified(tmp_path / "good.json", RandomPolicy()),
+        certified(tmp_path / "best.json", best_player(Rules())),
+    )
     printed = shown(capsys, "--verify", good, best)
     assert [line for line in printed.splitlines() if not line.startswith("verified: ")] == [
         "can be beaten as X and as O",
@@ -229,8 +326,13 @@ def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(c
     write({**certify(RandomPolicy(), "boaster"), "optimal": True}, bad)
     assert evaluate.main(["--verify", good, str(bad), str(tmp_path / "none.json"), best]) == 1
     printed = capsys.readouterr()
-    assert [line.split(" ")[1] for line in printed.out.splitlines() if line.startswith("verified: ")] == [good, best]
-    assert [line.split(" ")[1] for line in printed.err.splitlines()] == [f"{bad}:", f"{tmp_path / 'none.json'}:"]
+    assert [
+        line.split(" ")[1] for line in printed.out.splitlines() if line.startswith("verified: ")
+    ] == [good, best]
+    assert [line.split(" ")[1] for line in printed.err.splitlines()] == [
+        f"{bad}:",
+        f"{tmp_path / 'none.json'}:",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +344,9 @@ def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(c
     ],
 )
 def test_verification_goes_with_nothing_else(arguments, others, capsys):
-    assert f"--verify checks files and does nothing else: leave {others} out" in error_of(capsys, *arguments.split())
+    assert f"--verify checks files and does nothing else: leave {others} out" in error_of(
+        capsys, *arguments.split()
+    )
 
 
 def test_help_and_figures_need_no_torch():
@@ -255,7 +359,17 @@ def test_help_and_figures_need_no_torch():
     )
     shown = python("-c", program, "--help")
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert all(option in shown.stdout for option in ("--json", "--verify", "--from-model", "--rows", "--game-seed", "minimax-slip=0.1"))
+    assert all(
+        option in shown.stdout
+        for option in (
+            "--json",
+            "--verify",
+            "--from-model",
+            "--rows",
+            "--game-seed",
+            "minimax-slip=0.1",
+        )
+    )
     assert python("-c", program, "minimax", "random", "--rows", 2).returncode == 0
 
 
@@ -308,7 +422,9 @@ TAMPERINGS = {
     },
     "the moves were changed": another_move,
     "as_x.": another_move_sealed,
-    "needs the moves of 4520 positions, this one has 4519": lambda content: content["moves"].popitem(),
+    "needs the moves of 4520 positions, this one has 4519": lambda content: content[
+        "moves"
+    ].popitem(),
     "not a certificate": lambda content: content["moves"].update({".../.../...": "z9"}),
     "format 1": changed("format", 2),
 }
@@ -353,7 +469,9 @@ def test_a_network_that_makes_the_certified_moves_is_said_to(capsys, run):
 def test_a_network_that_moves_otherwise_is_found(capsys, run, tmp_path):
     folder = shutil.copytree(run, tmp_path / "run")
     tensors, about = read_tensors(folder / "model.safetensors")
-    write_tensors(folder / "model.safetensors", {name: -tensor for name, tensor in tensors.items()}, about)
+    write_tensors(
+        folder / "model.safetensors", {name: -tensor for name, tensor in tensors.items()}, about
+    )
     said = error_of(capsys, folder, "--from-model")
     assert f"the network of {folder} moves otherwise than its certificate in " in said
     assert said.endswith(" of 4,520 positions\n")
@@ -362,11 +480,15 @@ def test_a_network_that_moves_otherwise_is_found(capsys, run, tmp_path):
 
 
 def test_only_the_folder_of_a_trained_agent_has_a_network(capsys, run, tmp_path):
-    assert "--from-model needs the folder of a run" in error_of(capsys, run / "certificate.json", "--from-model")
+    assert "--from-model needs the folder of a run" in error_of(
+        capsys, run / "certificate.json", "--from-model"
+    )
     certified(tmp_path / "certificate.json", RandomPolicy())
     assert "unknown agent 'somebody'" in error_of(capsys, tmp_path, "--from-model")
     for agent in (["dqn"], 5, None):
-        write({**certify(RandomPolicy(), "somebody"), "agent": agent}, tmp_path / "certificate.json")
+        write(
+            {**certify(RandomPolicy(), "somebody"), "agent": agent}, tmp_path / "certificate.json"
+        )
         assert f"unknown agent {agent!r}" in error_of(capsys, tmp_path, "--from-model")
 
 
@@ -380,7 +502,10 @@ def test_only_the_folder_of_a_trained_agent_has_a_network(capsys, run, tmp_path)
         ("random minimax-frist", "did you mean 'minimax-first'?"),
         ("minimax-slip=2", "slip must be a probability from 0 to 1, got 2.0"),
         ("runs/none", "no saved run or certificate at 'runs/none'"),
-        ("random minimax --rows 5 --cols 5 --k 4", "too many to enumerate: at most 16 cells can be (4x4, 3x5), this one has 25"),
+        (
+            "random minimax --rows 5 --cols 5 --k 4",
+            "too many to enumerate: at most 16 cells can be (4x4, 3x5), this one has 25",
+        ),
         ("random --game-seed -1", "--game-seed must be a whole number of at least 0, got -1"),
         ("random --games 0", "--games must be a whole number of at least 1, got 0"),
         ("minimax --rows 9 --cols 9", "use a smaller one"),
@@ -397,11 +522,16 @@ def test_nothing_to_judge_prints_the_help(capsys):
     assert "usage: evaluate.py" in capsys.readouterr().out
 
 
-def test_a_figures_file_that_cannot_be_written_is_said_before_anything_is_computed(capsys, tmp_path):
+def test_a_figures_file_that_cannot_be_written_is_said_before_anything_is_computed(
+    capsys, tmp_path
+):
     for path in (tmp_path / "none" / "figures.json", tmp_path):
         assert evaluate.main(["random", "--json", str(path)]) == 1
         printed = capsys.readouterr()
-        assert printed.err == f"evaluate.py: --json must be a file in a folder that exists, got {path}\n"
+        assert (
+            printed.err
+            == f"evaluate.py: --json must be a file in a folder that exists, got {path}\n"
+        )
         assert printed.out == ""
 
 
@@ -414,7 +544,10 @@ def test_a_training_that_no_run_writes_is_said(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("random --jsn f.json", "evaluate.py: unknown option '--jsn'; did you mean '--json'? (known: --battle, --cols, "),
+        (
+            "random --jsn f.json",
+            "evaluate.py: unknown option '--jsn'; did you mean '--json'? (known: --battle, --cols, ",
+        ),
         ("random --row 3", "evaluate.py: unknown option '--row'; did you mean '--rows'?"),
         ("random --rows three", "evaluate.py: argument --rows: invalid int value: 'three'"),
     ],
@@ -436,16 +569,31 @@ def test_a_battle_of_any_two_agents_is_printed_and_written(capsys, tmp_path):
     assert evaluate.main(["minimax", "mcts-playouts=20", "--battle", "2", "--json", str(path)]) == 0
     shown = capsys.readouterr().out
     result = json.loads(path.read_text())["battle"]
-    assert "game 1 of 2, minimax as X against mcts-playouts=20 as O: " + result["games"][0]["moves"] in shown
+    assert (
+        "game 1 of 2, minimax as X against mcts-playouts=20 as O: " + result["games"][0]["moves"]
+        in shown
+    )
     assert sum(result["won"].values()) + result["drawn"] == len(result["games"]) == 2
     assert "win %" not in shown, "nothing else is computed"
 
 
 def test_a_battle_may_be_on_a_large_board(capsys):
-    assert evaluate.main(["search-depth=2", "random", "--battle", "1", "--rows", "5", "--cols", "5", "--k", "4"]) == 0
+    assert (
+        evaluate.main(
+            ["search-depth=2", "random", "--battle", "1", "--rows", "5", "--cols", "5", "--k", "4"]
+        )
+        == 0
+    )
     assert "game 1 of 1, search-depth=2 as X against random as O" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", ["random --battle 2", "random minimax search --battle 2", "random minimax --battle 2 --games 5"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "random --battle 2",
+        "random minimax search --battle 2",
+        "random minimax --battle 2 --games 5",
+    ],
+)
 def test_a_battle_is_between_two_and_nothing_else(capsys, arguments):
     assert "--battle plays two agents and does nothing else" in error_of(capsys, *arguments.split())

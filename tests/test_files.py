@@ -10,8 +10,8 @@ import pytest
 import torch
 from small_runs import ROOT, python
 
-from agents import files
-from agents.files import (
+from training import files
+from training.files import (
     MAX_BYTES,
     DamagedFileError,
     read_arrays,
@@ -104,7 +104,11 @@ def test_tensors_come_back_to_the_bit_with_what_was_written_beside_them(tmp_path
         name: tensor.detach().contiguous().numpy().tobytes() for name, tensor in tensors.items()
     }
     assert again["not contiguous"].shape == (4, 3)
-    assert about == {"sha256": hashlib.sha256((tmp_path / "model.safetensors").read_bytes()).hexdigest(), "agent": "dqn", "steps": 3}
+    assert about == {
+        "sha256": hashlib.sha256((tmp_path / "model.safetensors").read_bytes()).hexdigest(),
+        "agent": "dqn",
+        "steps": 3,
+    }
     assert names(tmp_path) == ["model.json", "model.safetensors"]
 
 
@@ -125,21 +129,27 @@ def test_a_kill_between_tensors_and_their_json_leaves_what_belongs_together(tmp_
 
 
 def test_arrays_come_back_to_the_bit_and_can_be_read_as_tensors(tmp_path):
-    arrays = {"turned": np.arange(12, dtype=np.float64).reshape(3, 4).T, "none": np.zeros((0, 9), dtype=np.int32), "signs": np.array([-0.0, np.nan])}
+    arrays = {
+        "turned": np.arange(12, dtype=np.float64).reshape(3, 4).T,
+        "none": np.zeros((0, 9), dtype=np.int32),
+        "signs": np.array([-0.0, np.nan]),
+    }
     write_arrays(tmp_path / "model.safetensors", arrays, {"agent": "table"})
     again, about = read_arrays(tmp_path / "model.safetensors")
     assert {name: (array.shape, array.dtype, array.tobytes()) for name, array in again.items()} == {
         name: (array.shape, array.dtype, array.tobytes()) for name, array in arrays.items()
     }
     assert about["agent"] == "table"
-    assert torch.equal(read_tensors(tmp_path / "model.safetensors")[0]["turned"], torch.as_tensor(arrays["turned"]))
+    assert torch.equal(
+        read_tensors(tmp_path / "model.safetensors")[0]["turned"], torch.as_tensor(arrays["turned"])
+    )
 
 
 def test_arrays_are_written_and_read_without_torch(tmp_path):
     program = (
         "import sys, numpy\n"
         "from pathlib import Path\n"
-        "from agents.files import read_arrays, write_arrays\n"
+        "from training.files import read_arrays, write_arrays\n"
         "path = Path(sys.argv[1]) / 'model.safetensors'\n"
         "write_arrays(path, {'a': numpy.ones(3)})\n"
         "print(read_arrays(path)[0]['a'].sum(), 'torch' in sys.modules)\n"
@@ -161,7 +171,9 @@ def change_beside(**changes):
     def change(path):
         beside = path.with_suffix(".json")
         content = {**json.loads(beside.read_text()), **changes}
-        beside.write_text(json.dumps({name: value for name, value in content.items() if value is not None}))
+        beside.write_text(
+            json.dumps({name: value for name, value in content.items() if value is not None})
+        )
 
     return change
 
@@ -211,7 +223,10 @@ def test_what_is_no_safetensors_file_is_refused_though_its_sha256_is_right(tmp_p
 def test_a_missing_file_is_named_with_its_folder(tmp_path, missing):
     write_tensors(tmp_path / "model.safetensors", OLD)
     (tmp_path / missing).unlink()
-    with pytest.raises(FileNotFoundError, match=re.escape(f"{tmp_path / missing} is missing: is {tmp_path} the folder of a run?")):
+    with pytest.raises(
+        FileNotFoundError,
+        match=re.escape(f"{tmp_path / missing} is missing: is {tmp_path} the folder of a run?"),
+    ):
         read_tensors(tmp_path / "model.safetensors")
 
 
@@ -249,7 +264,9 @@ def test_a_folder_is_replaced_as_a_whole(tmp_path):
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_a_kill_while_a_folder_is_written_leaves_the_old_one_and_the_next_writing_succeeds(tmp_path, number):
+def test_a_kill_while_a_folder_is_written_leaves_the_old_one_and_the_next_writing_succeeds(
+    tmp_path, number
+):
     folder = tmp_path / "checkpoint"
     write_folder(folder, fill(1))
     assert killed_at(number, lambda: write_folder(folder, fill(2)))
@@ -302,7 +319,18 @@ def test_a_poisoned_pickle_is_refused_and_not_executed(tmp_path):
 
 
 def test_no_file_of_ours_unpickles_anything():
-    sources = [ROOT / "train.py", ROOT / "evaluate.py", *(ROOT / "agents").glob("*.py"), *(ROOT / "tictactoe_env").glob("*.py")]
-    unpickling = re.compile(r"import (cloud)?pickle|torch\.load\(|np\.load\(|load_replay_buffer|shelve|joblib|\beval\(|\bexec\(")
+    sources = [
+        ROOT / "train.py",
+        ROOT / "evaluate.py",
+        *(ROOT / "agents").glob("*.py"),
+        *(ROOT / "tictactoe_env").glob("*.py"),
+    ]
+    unpickling = re.compile(
+        r"import (cloud)?pickle|torch\.load\(|np\.load\(|load_replay_buffer|shelve|joblib|\beval\(|\bexec\("
+    )
     assert len(sources) > 20
-    assert {path.name: found.group() for path in sources if (found := unpickling.search(path.read_text()))} == {}
+    assert {
+        path.name: found.group()
+        for path in sources
+        if (found := unpickling.search(path.read_text()))
+    } == {}

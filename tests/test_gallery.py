@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from small_runs import small_config
 
-from agents.gallery import BUILT_IN, TELLING, Gallery
+from players.gallery import BUILT_IN, TELLING, Gallery
 from tictactoe_env.certificate import CertificateError, certify, perfect_table, write
 from tictactoe_env.policy import RandomPolicy, TabularPolicy
 from tictactoe_env.rules import Rules
@@ -26,7 +26,11 @@ def content():
 @pytest.fixture
 def folders(tmp_path, content):
     """models/champion.json, runs/dqn-0 and runs/many/dqn-1, each the certificate of random play on 2x3."""
-    for place in ("models/champion.json", "runs/dqn-0/certificate.json", "runs/many/dqn-1/certificate.json"):
+    for place in (
+        "models/champion.json",
+        "runs/dqn-0/certificate.json",
+        "runs/many/dqn-1/certificate.json",
+    ):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         write(content, tmp_path / place)
     return tmp_path
@@ -47,7 +51,13 @@ def test_players_built_in_come_first_then_every_certificate_by_its_place(gallery
 
 def test_an_entry_says_what_it_is(gallery):
     entry = gallery.entry("runs/many/dqn-1")
-    assert (entry.kind, entry.name, entry.agent, entry.rules, entry.boards) == ("run", "dqn-1", "dqn", SMALL, "2x3, 2 in a row")
+    assert (entry.kind, entry.name, entry.agent, entry.rules, entry.boards) == (
+        "run",
+        "dqn-1",
+        "dqn",
+        SMALL,
+        "2x3, 2 in a row",
+    )
     assert entry.about == "dqn, seed 7, can be beaten"
     assert gallery.entry("minimax").about == "plays perfectly, and draws lots among equal moves"
     assert gallery.entry("minimax").boards == "boards of up to 16 cells"
@@ -87,7 +97,9 @@ def test_those_built_in_move_on_every_board_that_they_name(gallery, id, rules):
 
 def test_a_run_plays_on_its_own_board_only(gallery):
     assert isinstance(gallery.make("runs/dqn-0", SMALL), TabularPolicy)
-    with pytest.raises(ValueError, match="runs/dqn-0 plays on 2x3, 2 in a row, not on 3x3, 3 in a row"):
+    with pytest.raises(
+        ValueError, match="runs/dqn-0 plays on 2x3, 2 in a row, not on 3x3, 3 in a row"
+    ):
         gallery.make("runs/dqn-0", Rules())
 
 
@@ -99,11 +111,29 @@ def test_perfect_play_is_for_boards_that_can_be_solved(gallery):
 
 @pytest.mark.parametrize(
     "id",
-    ["../runs/dqn-0", "runs/../runs/dqn-0", "/etc/passwd", "runs//dqn-0", "runs/dqn-0/", "runs/dqn-0/certificate.json", "runs", "", "RANDOM", "\0"],
+    [
+        "../runs/dqn-0",
+        "runs/../runs/dqn-0",
+        "/etc/passwd",
+        "runs//dqn-0",
+        "runs/dqn-0/",
+        "runs/dqn-0/certificate.json",
+        "runs",
+        "",
+        "RANDOM",
+        "\0",
+    ],
 )
-def test_what_is_not_listed_is_not_there_whatever_it_would_be_as_a_path(gallery, folders, monkeypatch, id):
+def test_what_is_not_listed_is_not_there_whatever_it_would_be_as_a_path(
+    gallery, folders, monkeypatch, id
+):
     monkeypatch.chdir(folders)
-    for ask in (gallery.entry, gallery.player, gallery.certificate, lambda id: gallery.make(id, SMALL)):
+    for ask in (
+        gallery.entry,
+        gallery.player,
+        gallery.certificate,
+        lambda id: gallery.make(id, SMALL),
+    ):
         with pytest.raises(ValueError, match="unknown agent"):
             ask(id)
 
@@ -112,7 +142,9 @@ def test_a_player_is_named_for_the_store_with_the_hash_of_its_certificate(galler
     before = gallery.player("runs/dqn-0")
     assert (before.kind, before.name, len(before.source)) == ("run", "runs/dqn-0", 64)
     assert str(gallery.player("search-depth=2")) == "agent:search-depth=2"
-    write(certify(perfect_table(SMALL), "dqn", SMALL), folders / "runs" / "dqn-0" / "certificate.json")
+    write(
+        certify(perfect_table(SMALL), "dqn", SMALL), folders / "runs" / "dqn-0" / "certificate.json"
+    )
     gallery.entries()
     assert gallery.player("runs/dqn-0").source != before.source
 
@@ -151,7 +183,11 @@ def test_a_run_that_can_say_more_than_its_moves_is_asked_without_torch(tmp_path,
 
 
 def test_other_players_are_asked_themselves(gallery):
-    for id, rules in (("runs/dqn-0", SMALL), ("models/champion.json", SMALL), ("search-depth=2", Rules())):
+    for id, rules in (
+        ("runs/dqn-0", SMALL),
+        ("models/champion.json", SMALL),
+        ("search-depth=2", Rules()),
+    ):
         policy = gallery.make(id, rules)
         assert gallery.mind(id, policy) is policy
 
@@ -171,14 +207,22 @@ BROKEN = {
     "format": (lambda content: changed(content, format=99), "not a certificate of format 1"),
     "no-agent": (lambda content: changed(content, agent=None), "names no agent"),
     "no-board": (lambda content: changed(content, board=[3, 3, 3]), "names no agent and no board"),
-    "huge-board": (lambda content: changed(content, board={"rows": 99, "cols": 99, "k": 3}), "bits"),
-    "moves": (lambda content: changed(content, moves={**content["moves"], ".../...": "a1"}), "moves were changed"),
+    "huge-board": (
+        lambda content: changed(content, board={"rows": 99, "cols": 99, "k": 3}),
+        "bits",
+    ),
+    "moves": (
+        lambda content: changed(content, moves={**content["moves"], ".../...": "a1"}),
+        "moves were changed",
+    ),
     "no-moves": (lambda content: changed(content, moves=None), "moves were changed"),
 }
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_a_broken_certificate_is_listed_with_the_reason_and_does_not_stop_the_others(gallery, folders, content, kind):
+def test_a_broken_certificate_is_listed_with_the_reason_and_does_not_stop_the_others(
+    gallery, folders, content, kind
+):
     text, reason = BROKEN[kind]
     (folders / "models" / "bad.json").write_text(text(content))
     entry = gallery.entry("models/bad.json")
@@ -190,12 +234,23 @@ def test_a_broken_certificate_is_listed_with_the_reason_and_does_not_stop_the_ot
     assert not gallery.entry("runs/dqn-0").broken
 
 
-def test_a_certificate_with_another_figure_than_its_moves_is_found_out_when_it_is_shown(gallery, folders, content):
+def test_a_certificate_with_another_figure_than_its_moves_is_found_out_when_it_is_shown(
+    gallery, folders, content
+):
     (folders / "models" / "bad.json").write_text(changed(content, unbeatable=True))
-    assert not gallery.entry("models/bad.json").broken  # every figure would have to be computed for the list
-    with pytest.raises(CertificateError, match="unbeatable is False when computed from the moves, the certificate says True"):
+    assert not gallery.entry(
+        "models/bad.json"
+    ).broken  # every figure would have to be computed for the list
+    with pytest.raises(
+        CertificateError,
+        match="unbeatable is False when computed from the moves, the certificate says True",
+    ):
         gallery.certificate("models/bad.json")
-    assert [(entry.broken, "unbeatable is False" in entry.about) for entry in gallery.entries() if entry.id == "models/bad.json"] == [(True, True)]
+    assert [
+        (entry.broken, "unbeatable is False" in entry.about)
+        for entry in gallery.entries()
+        if entry.id == "models/bad.json"
+    ] == [(True, True)]
 
 
 def test_a_broken_certificate_that_is_written_anew_is_whole_again(gallery, folders, content):
@@ -221,7 +276,9 @@ def test_a_name_that_the_store_could_not_keep_is_listed_as_broken(gallery, folde
 # --- what is proven ------------------------------------------------------------------------------------------------
 
 
-def test_the_certificate_of_a_run_is_verified_and_that_of_a_player_built_in_is_computed(gallery, content):
+def test_the_certificate_of_a_run_is_verified_and_that_of_a_player_built_in_is_computed(
+    gallery, content
+):
     assert gallery.certificate("runs/dqn-0") == content
     assert gallery.certificate("minimax")["unbeatable"] is True
     assert gallery.certificate("random")["as_x"]["losing_line"] is not None
@@ -235,12 +292,18 @@ def test_larger_boards_have_no_certificate(gallery):
 def test_a_gallery_works_without_torch(folders):
     program = (
         "import sys\n"
-        "from agents.gallery import Gallery\n"
+        "from players.gallery import Gallery\n"
         "from tictactoe_env.rules import Rules\n"
         "gallery = Gallery(['models', 'runs'])\n"
         "for entry in gallery.entries():\n"
         "    gallery.make(entry.id, entry.rules or Rules())\n"
         "print(sorted({'torch', 'stable_baselines3', 'rich', 'matplotlib'} & {name.split('.')[0] for name in sys.modules}))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=folders, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=folders,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     assert (done.stdout, done.stderr) == ("[]\n", "")

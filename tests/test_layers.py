@@ -29,10 +29,6 @@ LAYERS = (
 )
 LAYER_OF = {name: layer for layer, names in enumerate(LAYERS) for name in names}
 ALLOWED = {"numpy", "gymnasium", PACKAGE} | sys.stdlib_module_names
-MACHINERY = {  # of the agents: what any of them may import
-    *("battle", "cli", "files", "gallery", "named", "options", "orientations"),
-    *("plots", "runs", "sb3", "selfplay", "show", "tally", "training", "values"),
-}
 SCRIPTS = {"train", "evaluate", "play"}
 
 SOURCES = sorted((ROOT / PACKAGE).rglob("*.py"))
@@ -56,9 +52,22 @@ def imports_of(source: str, package: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(filter(None, (package, node.module))) if node.level else node.module
             # "from package import name" means the module package.name, or a name inside the package.
-            found |= {f"{base}.{alias.name}" for alias in node.names} if base in (PACKAGE, "agents") else {base}
-        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            found |= (
+                {f"{base}.{alias.name}" for alias in node.names}
+                if base in (PACKAGE, "agents")
+                else {base}
+            )
+        elif (
+            isinstance(node, ast.Call)
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+            and isinstance(node.args[0].value, str)
+        ):
+            called = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
             if called in ("import_module", "__import__"):
                 found.add(node.args[0].value)
     return found
@@ -66,7 +75,11 @@ def imports_of(source: str, package: str) -> set[str]:
 
 def upward_imports(name: str, source: str) -> set[str]:
     """The modules of the package that a file of it imports though they are not below it."""
-    inner = {module.split(".")[1] if "." in module else "__init__" for module in imports_of(source, PACKAGE) if module.split(".")[0] == PACKAGE}
+    inner = {
+        module.split(".")[1] if "." in module else "__init__"
+        for module in imports_of(source, PACKAGE)
+        if module.split(".")[0] == PACKAGE
+    }
     return {module for module in inner if LAYER_OF[module] >= LAYER_OF[name]}
 
 
@@ -77,8 +90,12 @@ def foreign_imports(source: str) -> set[str]:
 
 def sideways_imports(name: str, source: str) -> set[str]:
     """The agents that a file beside them imports though it may not; the machinery imports machinery only."""
-    found = {module.split(".")[1] for module in imports_of(source, "agents") if module.startswith("agents.")}
-    return found - MACHINERY - {name}
+    found = {
+        module.split(".")[1]
+        for module in imports_of(source, "agents")
+        if module.startswith("agents.")
+    }
+    return found - {name}
 
 
 def script_imports(source: str) -> set[str]:
@@ -110,7 +127,9 @@ def test_agents_do_not_import_each_other(path):
 
 @pytest.mark.parametrize("path", AGENTS, ids=lambda path: path.stem)
 def test_agents_import_no_face(path):
-    assert {module.split(".")[0] for module in imports_of(path.read_text(), "agents")} & set(FACES) == set()
+    assert {module.split(".")[0] for module in imports_of(path.read_text(), "agents")} & set(
+        FACES
+    ) == set()
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -126,7 +145,9 @@ def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
         "kept = [positions.positions_of, positions.symmetries_of, solver.solve, match.limits, row_engine.row_tables]\n"
         "print(sorted(heavy & {name.split('.')[0] for name in sys.modules}), [function.cache_info().currsize for function in kept])\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert done.stdout == "[] [0, 0, 0, 0, 0]\n"
     assert done.stderr == ""
 
@@ -155,12 +176,16 @@ def test_imports_are_found_wherever_and_however_they_are_written(source, found):
 
 def test_a_break_of_each_rule_is_seen():
     assert upward_imports("rules", "from tictactoe_env.positions import Positions") == {"positions"}
-    assert upward_imports("observation", "from tictactoe_env.notation import board_text") == {"notation"}
+    assert upward_imports("observation", "from tictactoe_env.notation import board_text") == {
+        "notation"
+    }
     assert upward_imports("env", "import tictactoe_env") == {"__init__"}
     assert upward_imports("env", "from tictactoe_env.config import Config") == set()
     assert foreign_imports("def draw():\n    import pygame\n    import json") == {"pygame"}
-    assert foreign_imports("import agents.sb3") == {"agents"}
-    assert sideways_imports("dqn", "from agents.minimax import Config\nfrom agents.sb3 import TicTacToeVecEnv") == {"minimax"}
+    assert foreign_imports("import training.sb3") == {"training"}
+    assert sideways_imports(
+        "dqn", "from agents.search import Config\nfrom training.sb3 import TicTacToeVecEnv"
+    ) == {"search"}
     assert sideways_imports("sb3", "from agents import dqn, training") == {"dqn"}
     assert script_imports("from train import main") == {"train"}
-    assert script_imports("from agents.training import train") == set()
+    assert script_imports("from training.evaluation import train") == set()

@@ -11,17 +11,25 @@ torch = pytest.importorskip("torch")
 from sb3_contrib import MaskablePPO  # noqa: E402
 
 from agents import maskable_ppo  # noqa: E402
-from agents.files import read_tensors  # noqa: E402
-from agents.training import judge, silent  # noqa: E402
 from tictactoe_env.observation import observe  # noqa: E402
 from tictactoe_env.opponents import make_opponent, parse_pool  # noqa: E402
 from tictactoe_env.policy import TabularPolicy, one_hot, tabulate  # noqa: E402
 from tictactoe_env.positions import positions_of  # noqa: E402
 from tictactoe_env.rules import Rules  # noqa: E402
+from training.evaluation import judge, silent  # noqa: E402
+from training.files import read_tensors  # noqa: E402
 
 RULES = Rules()
 SMALL = maskable_ppo.Config(
-    steps=1_024, num_envs=32, rollout_steps=4, hidden=(16,), batch_size=64, epochs=2, judge_every=256, snapshot_every=128, snapshots=3
+    steps=1_024,
+    num_envs=32,
+    rollout_steps=4,
+    hidden=(16,),
+    batch_size=64,
+    epochs=2,
+    judge_every=256,
+    snapshot_every=128,
+    snapshots=3,
 )
 MIXED = replace(SMALL, opponents="random:0.5,minimax:0.25,self:0.25")
 
@@ -129,13 +137,17 @@ def test_the_best_answer_to_random_play_can_be_beaten():
 # --- the network -----------------------------------------------------------------------------------------------------------
 
 
-def test_boards_that_are_images_of_each_other_have_images_of_the_same_probabilities_and_the_same_value(model, boards, observations):
+def test_boards_that_are_images_of_each_other_have_images_of_the_same_probabilities_and_the_same_value(
+    model, boards, observations
+):
     with torch.no_grad():
         log_probs, values = model.policy.log_probs_and_values(observations)
         for permutation in positions_of(RULES).symmetries:
             turned = torch.as_tensor(observe(boards[:, permutation], RULES))
             turned_log_probs, turned_values = model.policy.log_probs_and_values(turned)
-            torch.testing.assert_close(turned_log_probs, log_probs[:, permutation.tolist()], rtol=0, atol=1e-5)
+            torch.testing.assert_close(
+                turned_log_probs, log_probs[:, permutation.tolist()], rtol=0, atol=1e-5
+            )
             torch.testing.assert_close(turned_values, values, rtol=0, atol=1e-5)
 
 
@@ -150,14 +162,18 @@ def test_the_empty_board_has_three_probabilities_and_without_symmetry_nine(model
 def test_a_board_that_is_not_square_has_the_symmetries_of_its_shape():
     model = trained_a_moment(replace(SMALL, rows=2, cols=4, k=3))
     with torch.no_grad():
-        log_probs = model.policy.log_probs_and_values(torch.zeros(1, 2, 2, 4, dtype=torch.int8))[0][0].tolist()
+        log_probs = model.policy.log_probs_and_values(torch.zeros(1, 2, 2, 4, dtype=torch.int8))[0][
+            0
+        ].tolist()
     assert log_probs[0] == log_probs[3] == log_probs[4] == log_probs[7]
     assert len(set(log_probs)) == 2
 
 
 def test_asking_for_a_batch_is_asking_for_each_board(model, observations):
     """The network is asked once for each distinct board; every board must get its own answer back."""
-    some = observations[torch.randperm(len(observations), generator=torch.Generator().manual_seed(0))[:300]]
+    some = observations[
+        torch.randperm(len(observations), generator=torch.Generator().manual_seed(0))[:300]
+    ]
     with torch.no_grad():
         log_probs, values = model.policy.log_probs_and_values(some)
         for i in range(len(some)):
@@ -166,7 +182,9 @@ def test_asking_for_a_batch_is_asking_for_each_board(model, observations):
             torch.testing.assert_close(value[0], values[i], rtol=0, atol=1e-5)
 
 
-def test_taken_cells_have_no_probability_and_are_never_chosen_with_or_without_masks(model, boards, observations):
+def test_taken_cells_have_no_probability_and_are_never_chosen_with_or_without_masks(
+    model, boards, observations
+):
     free = boards == 0
     with torch.no_grad():
         probs = model.policy.log_probs_and_values(observations)[0].exp().numpy()
@@ -176,7 +194,9 @@ def test_taken_cells_have_no_probability_and_are_never_chosen_with_or_without_ma
     np.testing.assert_allclose(probs.sum(axis=1), 1, atol=1e-5)
     for masks in (None, free):
         for deterministic in (True, False):
-            chosen, _ = model.predict(observations.numpy(), deterministic=deterministic, action_masks=masks)
+            chosen, _ = model.predict(
+                observations.numpy(), deterministic=deterministic, action_masks=masks
+            )
             assert free[np.arange(len(boards)), chosen].all()
     assert free[np.arange(len(boards)), drawn].all()
 
@@ -188,7 +208,9 @@ def test_a_mask_can_forbid_free_cells_too(model):
     chosen = {int(model.predict(empty, action_masks=mask)[0][0]) for _ in range(50)}
     assert chosen == {2, 7}
     with torch.no_grad():
-        _, log_prob, entropy = model.policy.evaluate_actions(torch.as_tensor(empty), torch.tensor([4]), mask)
+        _, log_prob, entropy = model.policy.evaluate_actions(
+            torch.as_tensor(empty), torch.tensor([4]), mask
+        )
         probs = model.policy.get_distribution(torch.as_tensor(empty), mask).distribution.probs[0]
     assert float(log_prob) < -1e7
     assert 0 < float(entropy) <= np.log(2) + 1e-6
@@ -208,7 +230,9 @@ def test_moves_are_drawn_with_the_probabilities_that_are_reported(model):
     torch.testing.assert_close(values, model.policy.predict_values(planes))
 
 
-def test_moves_are_evaluated_as_they_were_drawn_and_fuller_boards_have_a_lighter_entropy(model, observations):
+def test_moves_are_evaluated_as_they_were_drawn_and_fuller_boards_have_a_lighter_entropy(
+    model, observations
+):
     with torch.no_grad():
         actions, values, log_probs = model.policy.forward(observations)
         again, evaluated, entropy = model.policy.evaluate_actions(observations, actions)
@@ -230,7 +254,9 @@ def test_a_single_board_is_answered_by_a_single_move(model):
 
 
 def test_learning_rate_and_entropy_are_halved_after_their_steps_and_do_not_depend_on_the_length_of_the_run():
-    config = replace(SMALL, learning_rate=0.01, learning_rate_half=512, entropy=0.1, entropy_half=256)
+    config = replace(
+        SMALL, learning_rate=0.01, learning_rate_half=512, entropy=0.1, entropy_half=256
+    )
     schedule = maskable_ppo.Schedule(config)
     with torch.random.fork_rng(devices=[]):
         model = maskable_ppo.build(config)
@@ -270,7 +296,9 @@ def test_training_and_loading_leave_the_global_generators_alone(run):
     assert (before[1] == np.random.get_state()[1]).all()  # noqa: NPY002
 
 
-@pytest.mark.parametrize("opponents", ["minimax-slip=0.65", "random:0.5,minimax:0.25,self:0.25", "self:1"])
+@pytest.mark.parametrize(
+    "opponents", ["minimax-slip=0.65", "random:0.5,minimax:0.25,self:0.25", "self:1"]
+)
 def test_a_run_that_was_interrupted_goes_on_bit_by_bit(tmp_path, opponents):
     config = replace(SMALL, opponents=opponents)
     whole = maskable_ppo.train(config, saving(tmp_path / "whole"))
@@ -282,7 +310,9 @@ def test_a_run_that_was_interrupted_goes_on_bit_by_bit(tmp_path, opponents):
 
 def test_how_often_it_is_judged_changes_nothing(tmp_path):
     for every in (128, 1_000):
-        maskable_ppo.train(replace(SMALL, judge_every=every, opponents="self:1"), saving(tmp_path / str(every)))
+        maskable_ppo.train(
+            replace(SMALL, judge_every=every, opponents="self:1"), saving(tmp_path / str(every))
+        )
     assert weights(tmp_path / "128") == weights(tmp_path / "1000")
 
 
@@ -317,15 +347,21 @@ def test_it_reaches_both_mathematical_limits(seed):
 @pytest.mark.parametrize("opponents", ["self:1", "random:0.5,minimax:0.25,self:0.25"])
 def test_other_opponents_make_it_unbeatable_too(opponents):
     """Frozen copies of itself alone, and a mixture of everything."""
-    assert judge(maskable_ppo.train(maskable_ppo.Config(opponents=opponents), silent("unbeatable"))).unbeatable
+    assert judge(
+        maskable_ppo.train(maskable_ppo.Config(opponents=opponents), silent("unbeatable"))
+    ).unbeatable
 
 
 @pytest.mark.slow
 def test_it_learns_without_symmetry():
-    assert judge(maskable_ppo.train(maskable_ppo.Config(symmetry=False), silent("unbeatable"))).unbeatable
+    assert judge(
+        maskable_ppo.train(maskable_ppo.Config(symmetry=False), silent("unbeatable"))
+    ).unbeatable
 
 
 @pytest.mark.slow
 def test_it_learns_a_board_that_is_not_square():
     """Three in a row on two rows of five is drawn with best play; 15,983 positions."""
-    assert judge(maskable_ppo.train(maskable_ppo.Config(rows=2, cols=5), silent("unbeatable"))).unbeatable
+    assert judge(
+        maskable_ppo.train(maskable_ppo.Config(rows=2, cols=5), silent("unbeatable"))
+    ).unbeatable

@@ -43,21 +43,31 @@ def choice_of(seed, rules, kind):
     rng = np.random.default_rng(seed)
     chances = {}
     for board in plain(rules).unfinished:
-        cells = plain(rules).free(board) if kind in ("legal", "sure") or rng.random() < 0.7 else range(rules.cells)
+        cells = (
+            plain(rules).free(board)
+            if kind in ("legal", "sure") or rng.random() < 0.7
+            else range(rules.cells)
+        )
         picked = rng.choice(list(cells), size=1 if kind in ("sure", "rash") else 8).tolist()
-        chances[board] = {cell: Fraction(picked.count(cell), len(picked)) for cell in sorted(set(picked))}
+        chances[board] = {
+            cell: Fraction(picked.count(cell), len(picked)) for cell in sorted(set(picked))
+        }
     return chances.__getitem__
 
 
 def moves_of(moves, rules):
     """The player that makes these moves, {board: cell}, and uniformly random ones elsewhere."""
-    return lambda board: {moves[board]: Fraction(1)} if board in moves else plain(rules).uniform(board)
+    return lambda board: (
+        {moves[board]: Fraction(1)} if board in moves else plain(rules).uniform(board)
+    )
 
 
 def held_against(result, fractions):
     """Whether a result is (win, draw, loss) for X, and the illegal parts where five are given."""
     figures = (result.win, result.draw, result.loss, result.illegal, result.illegal_other)
-    return all(is_exactly(figure, fraction) for figure, fraction in zip(figures, fractions, strict=False))
+    return all(
+        is_exactly(figure, fraction) for figure, fraction in zip(figures, fractions, strict=False)
+    )
 
 
 # --- exact -------------------------------------------------------------------------------------------------------
@@ -65,21 +75,34 @@ def held_against(result, fractions):
 
 def test_random_play_against_itself_has_the_known_fractions():
     result = exact(RandomPolicy(), RandomPolicy())
-    assert held_against(result, (Fraction(737, 1260), Fraction(8, 63), Fraction(121, 420), Fraction(0), Fraction(0)))
+    assert held_against(
+        result, (Fraction(737, 1260), Fraction(8, 63), Fraction(121, 420), Fraction(0), Fraction(0))
+    )
 
 
 def test_minimax_against_random_has_the_known_rates():
     minimax = MinimaxPolicy(Rules())
     as_x, as_o = (random_result(side, minimax) for side in "XO")
-    assert [f"{100 * rate:.4f}" for rate in (as_x.win, as_x.draw, as_x.loss)] == ["96.7811", "3.2189", "0.0000"]
-    assert [f"{100 * rate:.4f}" for rate in (as_o.win, as_o.draw, as_o.loss)] == ["77.7484", "22.2516", "0.0000"]
+    assert [f"{100 * rate:.4f}" for rate in (as_x.win, as_x.draw, as_x.loss)] == [
+        "96.7811",
+        "3.2189",
+        "0.0000",
+    ]
+    assert [f"{100 * rate:.4f}" for rate in (as_o.win, as_o.draw, as_o.loss)] == [
+        "77.7484",
+        "22.2516",
+        "0.0000",
+    ]
     assert as_x.loss == as_o.loss == 0
     assert held_against(as_x, (Fraction(75257, 77760), Fraction(2503, 77760), Fraction(0)))
     assert held_against(as_o, (Fraction(2645, 3402), Fraction(757, 3402), Fraction(0)))
 
 
 def test_minimax_draws_against_itself():
-    assert held_against(exact(MinimaxPolicy(Rules()), MinimaxPolicy(Rules(), "first")), (Fraction(0), Fraction(1), Fraction(0)))
+    assert held_against(
+        exact(MinimaxPolicy(Rules()), MinimaxPolicy(Rules(), "first")),
+        (Fraction(0), Fraction(1), Fraction(0)),
+    )
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
@@ -92,11 +115,16 @@ def test_random_and_perfect_play_have_the_fractions_of_plain_enumeration(rules):
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
-@pytest.mark.parametrize("kinds", [("legal", "legal"), ("any", "any"), ("sure", "any"), ("rash", "legal"), ("any", "rash")])
+@pytest.mark.parametrize(
+    "kinds",
+    [("legal", "legal"), ("any", "any"), ("sure", "any"), ("rash", "legal"), ("any", "rash")],
+)
 def test_exact_is_plain_enumeration_to_the_last_bit_illegal_moves_included(kinds, rules):
     x, o = (choice_of(seed, rules, kind) for seed, kind in enumerate(kinds))
     result = exact(Player(x), Player(o), rules)
-    found = tuple(map(Fraction, (result.win, result.draw, result.loss, result.illegal, result.illegal_other)))
+    found = tuple(
+        map(Fraction, (result.win, result.draw, result.loss, result.illegal, result.illegal_other))
+    )
     assert found == plain(rules).match(x, o)
     assert sum(found[:3]) == 1
 
@@ -119,7 +147,11 @@ def test_a_side_names_who_sits_where(rules):
 @pytest.mark.parametrize("side", ["x", "Y", "", 1, None])
 def test_a_side_that_is_neither_x_nor_o_is_refused(side):
     policy = RandomPolicy()
-    for ask in (lambda: exact_as(side, policy, policy), lambda: random_result(side, policy), lambda: move_values(side, policy, policy)):
+    for ask in (
+        lambda: exact_as(side, policy, policy),
+        lambda: random_result(side, policy),
+        lambda: move_values(side, policy, policy),
+    ):
         with pytest.raises(ValueError, match=f"^unknown side {re.escape(repr(side))}.*known: O, X"):
             ask()
 
@@ -134,7 +166,10 @@ def test_the_board_is_the_policies_own_or_the_given_one_or_three_by_three():
 
 def test_policies_of_different_boards_do_not_meet():
     table = tabulate(RandomPolicy(), Rules(2, 3, 2))
-    with pytest.raises(ValueError, match=r"^these policies play on different boards: 2x3, 2 in a row, 3x3, 3 in a row$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^these policies play on different boards: 2x3, 2 in a row, 3x3, 3 in a row$",
+    ):
         exact(table, MinimaxPolicy(Rules()))
     with pytest.raises(ValueError, match="different boards"):
         worst_case(table, Rules(3, 2, 2))
@@ -151,26 +186,37 @@ def test_the_best_x_against_random_play_never_loses():
     rules = Rules()
     for never_loses in (True, False):
         best = Player(moves_of(plain(rules).best_against_uniform(1, most_wins, never_loses), rules))
-        assert held_against(random_result("X", best), (Fraction(191, 192), Fraction(1, 192), Fraction(0)))
+        assert held_against(
+            random_result("X", best), (Fraction(191, 192), Fraction(1, 192), Fraction(0))
+        )
         assert not worst_case(best)["X"].can_lose
 
 
 def test_the_best_o_that_never_loses_wins_866_of_945_against_random_play():
     best = Player(moves_of(plain(Rules()).best_against_uniform(-1, most_wins, True), Rules()))
-    assert held_against(random_result("O", best), (Fraction(866, 945), Fraction(79, 945), Fraction(0)))
+    assert held_against(
+        random_result("O", best), (Fraction(866, 945), Fraction(79, 945), Fraction(0))
+    )
     assert not worst_case(best)["O"].can_lose
 
 
 def test_the_o_that_wins_most_often_against_random_play_can_be_beaten():
     best = Player(moves_of(plain(Rules()).best_against_uniform(-1, most_wins, False), Rules()))
-    assert held_against(random_result("O", best), (Fraction(887, 945), Fraction(43, 945), Fraction(1, 63)))
+    assert held_against(
+        random_result("O", best), (Fraction(887, 945), Fraction(43, 945), Fraction(1, 63))
+    )
     assert worst_case(best)["O"].can_lose
     assert worst_case(best)["O"].value == -1
 
 
 def test_every_o_with_the_best_wins_minus_losses_against_random_play_can_be_beaten():
     # Several reach 874/945, this one with 881 wins; no O that never loses does, since the best of those wins 866.
-    best = Player(moves_of(plain(Rules()).best_against_uniform(-1, lambda result: result[0] - result[2], False), Rules()))
+    best = Player(
+        moves_of(
+            plain(Rules()).best_against_uniform(-1, lambda result: result[0] - result[2], False),
+            Rules(),
+        )
+    )
     result = random_result("O", best)
     assert held_against(result, (Fraction(881, 945), Fraction(57, 945), Fraction(1, 135)))
     assert is_exactly(result.value, Fraction(874, 945))
@@ -179,7 +225,9 @@ def test_every_o_with_the_best_wins_minus_losses_against_random_play_can_be_beat
 
 
 @pytest.mark.parametrize(
-    ("cell", "wins"), [(0, Fraction(191, 192)), (4, Fraction(95, 96)), (5, Fraction(379, 384))], ids=["corner", "centre", "edge"]
+    ("cell", "wins"),
+    [(0, Fraction(191, 192)), (4, Fraction(95, 96)), (5, Fraction(379, 384))],
+    ids=["corner", "centre", "edge"],
 )
 def test_the_best_x_that_never_loses_wins_by_its_first_move(cell, wins):
     rules = Rules()
@@ -200,11 +248,16 @@ def test_the_limits_are_those_of_plain_search_and_none_where_losing_cannot_be_av
     game = plain(rules)
     for side, mark in MARKS.items():
         moves = moves_of(game.best_against_uniform(mark, most_wins, True), rules)
-        x_wins, drawn, o_wins = (game.match(moves, game.uniform) if side == "X" else game.match(game.uniform, moves))[:3]
+        x_wins, drawn, o_wins = (
+            game.match(moves, game.uniform) if side == "X" else game.match(game.uniform, moves)
+        )[:3]
         if game.value_x[game.empty] * mark < 0:
             assert limits(rules)[side] is None
         else:
-            assert held_against(limits(rules)[side], (x_wins, drawn, o_wins) if side == "X" else (o_wins, drawn, x_wins))
+            assert held_against(
+                limits(rules)[side],
+                (x_wins, drawn, o_wins) if side == "X" else (o_wins, drawn, x_wins),
+            )
 
 
 # --- the worst case ----------------------------------------------------------------------------------------------
@@ -218,13 +271,28 @@ def best_response(rules, side, choice):
     def from_here(board):
         outcome = game.positions[board]
         if outcome is not None:
-            return Fraction(outcome * mark), Fraction(outcome == -mark), 0 if outcome == -mark else None
+            return (
+                Fraction(outcome * mark),
+                Fraction(outcome == -mark),
+                0 if outcome == -mark else None,
+            )
         if game.mover(board) == mark:
-            after = {cell: (Fraction(-1), Fraction(1), 0) if board[cell] else from_here(game.after(board, cell)) for cell in choice(board)}
-            value, loss = (sum(chance * after[cell][i] for cell, chance in choice(board).items()) for i in (0, 1))
+            after = {
+                cell: (Fraction(-1), Fraction(1), 0)
+                if board[cell]
+                else from_here(game.after(board, cell))
+                for cell in choice(board)
+            }
+            value, loss = (
+                sum(chance * after[cell][i] for cell, chance in choice(board).items())
+                for i in (0, 1)
+            )
         else:
             after = {cell: from_here(game.after(board, cell)) for cell in game.free(board)}
-            value, loss = min(result[0] for result in after.values()), max(result[1] for result in after.values())
+            value, loss = (
+                min(result[0] for result in after.values()),
+                max(result[1] for result in after.values()),
+            )
         lengths = [result[2] for result in after.values() if result[2] is not None]
         return value, loss, 1 + min(lengths) if lengths else None
 
@@ -341,7 +409,10 @@ def test_always_the_same_cell_loses_by_an_illegal_move(rules):
 @pytest.mark.parametrize("kind", ["sure", "legal", "any"])
 def test_agreement_is_the_mean_share_of_optimal_moves(kind, rules):
     game, choice = plain(rules), choice_of(3, rules, kind)
-    shares = {board: sum(chance for cell, chance in choice(board).items() if cell in game.best(board)) for board in game.unfinished}
+    shares = {
+        board: sum(chance for cell, chance in choice(board).items() if cell in game.best(board))
+        for board in game.unfinished
+    }
     met = set()
     for mark in (1, -1):
         seen, going = {game.empty}, [game.empty]
@@ -377,7 +448,10 @@ def test_a_bad_move_counts_only_where_it_can_be_met():
     positions = positions_of(Rules())
     table = tabulate(MinimaxPolicy(Rules(), "first"), Rules()).table.copy()
     # After b1 a1 b2 c1 X is to move: X opens in a1 here, so that it never comes there.
-    row = np.searchsorted(positions.unfinished, positions.rows(replay(parse_game("b1 a1 b2 c1", Rules()), Rules())[-1:])[0])
+    row = np.searchsorted(
+        positions.unfinished,
+        positions.rows(replay(parse_game("b1 a1 b2 c1", Rules()), Rules())[-1:])[0],
+    )
     table[row] = np.eye(9)[8]
     found = agreement(TabularPolicy(Rules(), table))
     assert is_exactly(found.everywhere, Fraction(4519, 4520))
@@ -395,8 +469,12 @@ def test_the_value_of_a_first_move_is_that_of_playing_on_after_it(kind, rules):
     for cell in range(rules.cells):
         x_wins, _, o_wins, _, _ = game.match(own, other, game.after(game.empty, cell))
         expected.append(x_wins - o_wins)
-    assert [Fraction(value) for value in move_values("X", Player(own), Player(other), rules)] == expected
-    assert [-Fraction(value) for value in move_values("O", Player(other), Player(own), rules)] == expected
+    assert [
+        Fraction(value) for value in move_values("X", Player(own), Player(other), rules)
+    ] == expected
+    assert [
+        -Fraction(value) for value in move_values("O", Player(other), Player(own), rules)
+    ] == expected
 
 
 def test_the_first_moves_of_random_play_have_the_values_of_its_mean():
@@ -424,7 +502,9 @@ def test_a_sample_agrees_with_the_exact_result_within_its_interval(kinds, rules)
 
 
 def test_the_same_seed_samples_the_same_games():
-    first, again, other = (sampled(RandomPolicy(), RandomPolicy(), Rules(), 500, seed) for seed in (0, 0, 1))
+    first, again, other = (
+        sampled(RandomPolicy(), RandomPolicy(), Rules(), 500, seed) for seed in (0, 0, 1)
+    )
     assert first == again
     assert first != other
 
@@ -448,7 +528,9 @@ def test_sampled_illegal_moves_lose_for_the_side_that_made_them():
 def test_a_sample_of_no_games_or_of_no_probabilities_is_refused():
     with pytest.raises(ValueError, match=r"^games must be a whole number of at least 1, got 0$"):
         sampled(RandomPolicy(), RandomPolicy(), Rules(), games=0)
-    with pytest.raises(ValueError, match=r"^probabilities must sum to 1 in each row, row 0 sums to 0.5$"):
+    with pytest.raises(
+        ValueError, match=r"^probabilities must sum to 1 in each row, row 0 sums to 0.5$"
+    ):
         sampled(Player(lambda board: {0: 0.5}), RandomPolicy(), Rules(), games=2)
 
 

@@ -9,13 +9,13 @@ import pytest
 import train
 from agents import mcts
 from agents.mcts import Config, Graph, Live, Offline
-from agents.training import judge, silent
 from tictactoe_env import match
 from tictactoe_env.certificate import certify, perfect_table, write
 from tictactoe_env.notation import parse_board, parse_cell
 from tictactoe_env.policy import RandomPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from training.evaluation import judge, silent
 
 RULES = Rules()
 RECTANGLE = Rules(2, 4, 3)
@@ -55,7 +55,11 @@ def test_positions_are_shared_by_all_ways_to_them_and_all_orientations(rules):
     positions = positions_of(rules)
     assert len(graph.nodes) <= len(np.unique(positions.canonical))
     for node in graph.nodes.values():
-        row = positions.rows(rules.to_boards(*(np.array([marks & rules.full], dtype=np.uint64) for marks in (node.x, node.o))))[0]
+        row = positions.rows(
+            rules.to_boards(
+                *(np.array([marks & rules.full], dtype=np.uint64) for marks in (node.x, node.o))
+            )
+        )[0]
         assert node.result == (int(positions.outcome_x[row]) if positions.is_over[row] else None)
     assert root.visits == 3_000
     assert sum(child.visits for child in root.children) == 3_000
@@ -70,11 +74,19 @@ def test_a_playout_adds_one_visit_to_each_position_on_one_way():
     graph, root = grown(playouts=50)
     before = {key: (node.visits, node.total) for key, node in graph.nodes.items()}
     graph.playout(root)
-    changed = [node for key, node in graph.nodes.items() if (node.visits, node.total) != before.get(key, (0, 0.0))]
+    changed = [
+        node
+        for key, node in graph.nodes.items()
+        if (node.visits, node.total) != before.get(key, (0, 0.0))
+    ]
     plies = sorted((node.x | node.o).bit_count() for node in changed)
     assert plies == sorted(set(plies))
     assert plies[0] == 0
-    assert all(node.visits == before.get(key, (0, 0.0))[0] + 1 for key, node in graph.nodes.items() if node in changed)
+    assert all(
+        node.visits == before.get(key, (0, 0.0))[0] + 1
+        for key, node in graph.nodes.items()
+        if node in changed
+    )
 
 
 @pytest.mark.parametrize("draws", [0.0, 0.5, 1.0])
@@ -101,7 +113,10 @@ def test_rollouts_have_the_results_of_random_games():
     graph, root = grown(playouts=0)
     results = np.array([graph.rollout(root) for _ in range(20_000)])
     for result, expected in ((1, 737 / 1260), (0, 8 / 63), (-1, 121 / 420)):
-        assert abs((results == result).mean() - expected) < 4 * (expected * (1 - expected) / 20_000) ** 0.5
+        assert (
+            abs((results == result).mean() - expected)
+            < 4 * (expected * (1 - expected) / 20_000) ** 0.5
+        )
 
 
 # --- learned values ----------------------------------------------------------------------------------------------
@@ -109,31 +124,49 @@ def test_rollouts_have_the_results_of_random_games():
 
 def test_a_players_value_is_the_exact_result_of_the_player_against_itself(boards):
     empty = np.zeros((1, 9), dtype=np.int8)
-    assert mcts.value_of(tabulate(RandomPolicy(), RULES))(empty)[0] == pytest.approx([737 / 1260, 8 / 63, 121 / 420])
+    assert mcts.value_of(tabulate(RandomPolicy(), RULES))(empty)[0] == pytest.approx(
+        [737 / 1260, 8 / 63, 121 / 420]
+    )
     assert mcts.value_of(perfect_table(RULES))(empty)[0] == pytest.approx([0, 1, 0])
     chances = mcts.value_of(tabulate(RandomPolicy(), RULES))(boards)
     assert np.allclose(chances.sum(axis=1), 1)
-    assert mcts.value_of(perfect_table(RULES))(parse_board("XX./OO./...", RULES)[None])[0] == pytest.approx([1, 0, 0])
+    assert mcts.value_of(perfect_table(RULES))(parse_board("XX./OO./...", RULES)[None])[
+        0
+    ] == pytest.approx([1, 0, 0])
 
 
 def test_a_saved_player_can_value_positions_instead_of_rollouts(tmp_path):
     write(certify(perfect_table(RULES), "minimax"), tmp_path / "certificate.json")
     config = Config(value=str(tmp_path / "certificate.json"), steps=4_000, judge_every=4_000)
     assert judge(mcts.train(config, silent())).unbeatable
-    assert Live(RULES, playouts=50, value=str(tmp_path)).probs(parse_board("XX./OO./...", RULES)[None])[0, 2] == 1
+    assert (
+        Live(RULES, playouts=50, value=str(tmp_path)).probs(
+            parse_board("XX./OO./...", RULES)[None]
+        )[0, 2]
+        == 1
+    )
 
 
 def test_a_function_can_value_positions_on_a_large_board():
     def even(boards):
         return np.tile([0.25, 0.5, 0.25], (len(boards), 1))
 
-    assert Live(LARGE, playouts=200, value=even).probs(parse_board("XXX../OO.../...../...../O....", LARGE)[None])[0, 3] == 1
+    assert (
+        Live(LARGE, playouts=200, value=even).probs(
+            parse_board("XXX../OO.../...../...../O....", LARGE)[None]
+        )[0, 3]
+        == 1
+    )
 
 
 # --- playing -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [lambda: Live(RULES, playouts=30, seed=7), lambda: Offline(grown(playouts=200)[0])], ids=["live", "offline"])
+@pytest.mark.parametrize(
+    "make",
+    [lambda: Live(RULES, playouts=30, seed=7), lambda: Offline(grown(playouts=200)[0])],
+    ids=["live", "offline"],
+)
 def test_an_answer_does_not_depend_on_what_is_asked_beside_it(make, boards):
     alone = np.concatenate([make().probs(board[None]) for board in boards[::50]])
     assert (make().probs(boards)[::50] == alone).all()
@@ -147,13 +180,20 @@ def test_boards_that_are_images_of_each_other_get_images_of_an_answer(rules):
     positions, player = positions_of(rules), Live(rules, playouts=20)
     for board in positions.boards[positions.unfinished][::97]:
         for permutation in positions.symmetries:
-            assert (player.probs(board[permutation][None])[0] == player.probs(board[None])[0][permutation]).all()
+            assert (
+                player.probs(board[permutation][None])[0]
+                == player.probs(board[None])[0][permutation]
+            ).all()
 
 
 def test_a_seed_is_an_answer_and_another_seed_may_be_another(boards):
     few = boards[::20]
-    assert (Live(RULES, playouts=20, seed=1).probs(few) == Live(RULES, playouts=20, seed=1).probs(few)).all()
-    assert (Live(RULES, playouts=20, seed=1).probs(few) != Live(RULES, playouts=20, seed=2).probs(few)).any()
+    assert (
+        Live(RULES, playouts=20, seed=1).probs(few) == Live(RULES, playouts=20, seed=1).probs(few)
+    ).all()
+    assert (
+        Live(RULES, playouts=20, seed=1).probs(few) != Live(RULES, playouts=20, seed=2).probs(few)
+    ).any()
 
 
 def test_milliseconds_bound_a_search():
@@ -163,7 +203,9 @@ def test_milliseconds_bound_a_search():
     began = perf_counter()
     player.probs(board)
     assert 0.05 <= perf_counter() - began < 1
-    assert Live(RULES, milliseconds=0.001).probs(np.zeros((1, 9), dtype=np.int8)).sum() == pytest.approx(1), "one playout at least"
+    assert Live(RULES, milliseconds=0.001).probs(
+        np.zeros((1, 9), dtype=np.int8)
+    ).sum() == pytest.approx(1), "one playout at least"
 
 
 def test_an_empty_graph_moves_at_random(boards):
@@ -171,7 +213,12 @@ def test_an_empty_graph_moves_at_random(boards):
 
 
 @pytest.mark.parametrize(
-    ("text", "moves"), [("XXX../...../OOO../...../.....", "d1"), ("XXX../..O../O..../...../.....", "d1"), ("...../.XX../...../.O.O./.....", "d2")]
+    ("text", "moves"),
+    [
+        ("XXX../...../OOO../...../.....", "d1"),
+        ("XXX../..O../O..../...../.....", "d1"),
+        ("...../.XX../...../.O.O./.....", "d2"),
+    ],
 )
 def test_it_wins_blocks_and_makes_double_threats_on_a_large_board(text, moves):
     probs = Live(LARGE, playouts=1_000).probs(parse_board(text, LARGE)[None])[0]
@@ -216,7 +263,9 @@ def test_it_goes_on_bit_for_bit(tmp_path, board):
     straight = mcts.train(whole, saving(tmp_path / "straight"))
     mcts.train(part, saving(tmp_path / "part"))
     resumed = mcts.train(whole, saving(tmp_path / "resumed"), resume=tmp_path / "part")
-    assert (tmp_path / "straight" / "model.safetensors").read_bytes() == (tmp_path / "resumed" / "model.safetensors").read_bytes()
+    assert (tmp_path / "straight" / "model.safetensors").read_bytes() == (
+        tmp_path / "resumed" / "model.safetensors"
+    ).read_bytes()
     assert (straight.table == resumed.table).all()
     assert (mcts.load(tmp_path / "straight").table == straight.table).all()
 
@@ -296,6 +345,8 @@ def test_a_finished_board_is_refused():
 
 def test_it_has_nothing_to_export_to_stable_baselines(tmp_path, capsys):
     with pytest.raises(SystemExit):
-        train.main(["mcts", "--out", str(tmp_path / "run"), "--export-sb3", str(tmp_path / "player.zip")])
+        train.main(
+            ["mcts", "--out", str(tmp_path / "run"), "--export-sb3", str(tmp_path / "player.zip")]
+        )
     assert "mcts is not made with Stable-Baselines3" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

@@ -1,11 +1,11 @@
-"""agents/named.py: whom a name stands for."""
+"""players/named.py: whom a name stands for."""
 
 import numpy as np
 import pytest
 
-from agents.minimax import Minimax
-from agents.named import PLAYERS, make_player
+from agents.search import Minimax
 from evaluate import main
+from players.named import PLAYERS, make_player
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.rules import Rules
 
@@ -13,7 +13,12 @@ from tictactoe_env.rules import Rules
 def test_a_name_stands_for_a_player_with_its_options():
     player = make_player("search-depth=3-ties=first-seconds=0.5", Rules(4, 4, 3))
     assert isinstance(player, Minimax)
-    assert (player.depth, player.ties, player.seconds, player.rules) == (3, "first", 0.5, Rules(4, 4, 3))
+    assert (player.depth, player.ties, player.seconds, player.rules) == (
+        3,
+        "first",
+        0.5,
+        Rules(4, 4, 3),
+    )
 
 
 def test_the_names_of_opponents_are_what_they_were():
@@ -35,7 +40,10 @@ def test_every_player_moves_on_a_board_that_is_not_square(name):
         ("serch", "unknown agent 'serch'; did you mean 'search'"),
         ("minmax", "did you mean 'minimax'"),
         ("search-depht=3", "unknown option of search 'depht'; did you mean 'depth'"),
-        ("search-depth=x", "depth of search must be of the type int, such as search-depth=0, got 'x'"),
+        (
+            "search-depth=x",
+            "depth of search must be of the type int, such as search-depth=0, got 'x'",
+        ),
         ("search-depth=-1", "depth must be a whole number"),
         ("search-ties=lowest", "unknown way to break ties"),
     ],

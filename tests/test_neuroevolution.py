@@ -7,18 +7,38 @@ import numpy as np
 import pytest
 
 from agents import neuroevolution
-from agents.neuroevolution import DRAWN, NOT_PLAYED, O_OUT, O_WON, PRESETS, X_OUT, X_WON, Config, Evolution, Shape, points
-from agents.training import judge, silent
+from agents.neuroevolution import (
+    DRAWN,
+    NOT_PLAYED,
+    O_OUT,
+    O_WON,
+    PRESETS,
+    X_OUT,
+    X_WON,
+    Config,
+    Evolution,
+    Shape,
+    points,
+)
 from tictactoe_env import match
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
+from training.evaluation import judge, silent
 
 RULES = Rules()
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3)
 VARIANTS = {
     "default": SMALL,
-    "no symmetry, grid": replace(SMALL, symmetry=False, inputs="grid", direct=False, activation="sigmoid", hidden=15, rebirth=0.0),
+    "no symmetry, grid": replace(
+        SMALL,
+        symmetry=False,
+        inputs="grid",
+        direct=False,
+        activation="sigmoid",
+        hidden=15,
+        rebirth=0.0,
+    ),
     "linear": replace(SMALL, hidden=0, league=9, rebirth=0.0),
     "rectangle": replace(SMALL, rows=2, cols=4, activation="tanh", rebirth=0.0),
     "masked": replace(SMALL, masks=True, league=9),
@@ -75,17 +95,28 @@ def test_exact_fitness_is_the_exact_result_of_both_sides(evolution, name):
     ground, rules = evolution.ground, evolution.config.rules
     found = ground.results(ground.ways(evolution.moves), ground.opponent(name), 2.0)
     for moves, result in zip(evolution.moves, found, strict=True):
-        sides = [match.exact_as(side, ground.policy(moves), make_opponent(name, rules), rules) for side in "XO"]
-        assert result == pytest.approx(np.mean([side.value - side.illegal for side in sides]), abs=1e-12)
+        sides = [
+            match.exact_as(side, ground.policy(moves), make_opponent(name, rules), rules)
+            for side in "XO"
+        ]
+        assert result == pytest.approx(
+            np.mean([side.value - side.illegal for side in sides]), abs=1e-12
+        )
 
 
 def test_a_network_that_slips_has_the_exact_result_of_its_mixture_with_random_play(evolution):
     ground, rules = evolution.ground, evolution.config.rules
     found = ground.results(ground.ways(evolution.moves), ground.opponent("minimax"), 2.0, 0.25)
     for moves, result in zip(evolution.moves, found, strict=True):
-        player = TabularPolicy(rules, 0.75 * ground.policy(moves).table + 0.25 * tabulate(RandomPolicy(), rules).table)
-        sides = [match.exact_as(side, player, make_opponent("minimax", rules), rules) for side in "XO"]
-        assert result == pytest.approx(np.mean([side.value - side.illegal for side in sides]), abs=1e-12)
+        player = TabularPolicy(
+            rules, 0.75 * ground.policy(moves).table + 0.25 * tabulate(RandomPolicy(), rules).table
+        )
+        sides = [
+            match.exact_as(side, player, make_opponent("minimax", rules), rules) for side in "XO"
+        ]
+        assert result == pytest.approx(
+            np.mean([side.value - side.illegal for side in sides]), abs=1e-12
+        )
 
 
 def test_a_reborn_unit_knows_one_position_and_speaks_for_one_cell():
@@ -105,24 +136,48 @@ def test_a_reborn_unit_knows_one_position_and_speaks_for_one_cell():
 def test_the_worst_game_is_a_lost_one_where_there_is_any(evolution):
     """A position in which the network has to move, of a game that can be played against the opponent."""
     ground = evolution.ground
-    places = ground.worst(ground.ways(evolution.moves), ground.opponent("random"), 2.0, 0.0, np.random.default_rng(0))
+    places = ground.worst(
+        ground.ways(evolution.moves), ground.opponent("random"), 2.0, 0.0, np.random.default_rng(0)
+    )
     assert places.shape == (len(evolution.moves),)
     assert ((places >= 0) & (places < ground.size)).all()
 
 
 def test_fitness_is_the_weighted_mean_over_opponents_and_kinds():
-    evolution = evolved(replace(SMALL, fitness="exact:3,punished:1", opponents="random:3,minimax:1", illegal_penalty=1.0, slip=0.0))
+    evolution = evolved(
+        replace(
+            SMALL,
+            fitness="exact:3,punished:1",
+            opponents="random:3,minimax:1",
+            illegal_penalty=1.0,
+            slip=0.0,
+        )
+    )
     ground = evolution.ground
     ways = ground.ways(evolution.moves)
-    random, minimax = (ground.results(ways, ground.opponent(name), 1.0) for name in ("random", "minimax"))
+    random, minimax = (
+        ground.results(ways, ground.opponent(name), 1.0) for name in ("random", "minimax")
+    )
     league = points(ground.league(ways)[0], 1, 1, 0, -10)
-    assert evolution.fitness == pytest.approx(0.75 * (0.75 * random + 0.25 * minimax) + 0.25 * league, abs=1e-12)
+    assert evolution.fitness == pytest.approx(
+        0.75 * (0.75 * random + 0.25 * minimax) + 0.25 * league, abs=1e-12
+    )
 
 
 def test_points_are_those_of_the_games_of_a_member_on_both_sides():
-    ends = np.array([[NOT_PLAYED, X_WON, O_OUT], [DRAWN, NOT_PLAYED, O_WON], [X_OUT, DRAWN, NOT_PLAYED]])
-    assert points(ends, 3, 1, 0, 0).tolist() == [(3 + 3 + 1 + 3) / 4, (1 + 0 + 0 + 1) / 4, (0 + 1 + 0 + 3) / 4]
-    assert points(ends, 1, 1, 0, -10).tolist() == [(1 + 1 + 1 + 1) / 4, (1 + 0 + 0 + 1) / 4, (-10 + 1 - 10 + 1) / 4]
+    ends = np.array(
+        [[NOT_PLAYED, X_WON, O_OUT], [DRAWN, NOT_PLAYED, O_WON], [X_OUT, DRAWN, NOT_PLAYED]]
+    )
+    assert points(ends, 3, 1, 0, 0).tolist() == [
+        (3 + 3 + 1 + 3) / 4,
+        (1 + 0 + 0 + 1) / 4,
+        (0 + 1 + 0 + 3) / 4,
+    ]
+    assert points(ends, 1, 1, 0, -10).tolist() == [
+        (1 + 1 + 1 + 1) / 4,
+        (1 + 0 + 0 + 1) / 4,
+        (-10 + 1 - 10 + 1) / 4,
+    ]
 
 
 def test_a_network_gives_the_sums_of_its_layers():
@@ -130,10 +185,20 @@ def test_a_network_gives_the_sums_of_its_layers():
     shape = Shape(config, inputs=7)
     assert shape.sizes == [(7, 2), (3, 3), (7, 3)]
     network = np.arange(44, dtype=np.float32) - 20
-    hidden, output, direct = network[:14].reshape(7, 2), network[14:23].reshape(3, 3), network[23:].reshape(7, 3)
+    hidden, output, direct = (
+        network[:14].reshape(7, 2),
+        network[14:23].reshape(3, 3),
+        network[23:].reshape(7, 3),
+    )
     board = np.array([1, 0, 0, 0, 1, 0, 1], dtype=np.float32)
     units = [max(0.0, float(board @ hidden[:, unit])) for unit in range(2)]
-    expected = [units[0] * output[0, cell] + units[1] * output[1, cell] + output[2, cell] + board @ direct[:, cell] for cell in range(3)]
+    expected = [
+        units[0] * output[0, cell]
+        + units[1] * output[1, cell]
+        + output[2, cell]
+        + board @ direct[:, cell]
+        for cell in range(3)
+    ]
     assert shape.likes(network, board[None])[0].tolist() == expected
 
 
@@ -146,16 +211,22 @@ def test_winners_survive_to_the_byte_and_the_others_are_changed_clones_of_them(e
     evolution.advance()
     assert evolution.networks[: config.winners].tobytes() == before[winners].tobytes()
     cells = config.rules.cells
-    for clone, magnitude in zip(evolution.networks[config.winners :], evolution.magnitudes[config.winners :], strict=True):
+    for clone, magnitude in zip(
+        evolution.networks[config.winners :], evolution.magnitudes[config.winners :], strict=True
+    ):
         changes = np.abs((clone - before[winners]) / evolution.shape.scale)
         changed = np.count_nonzero(changes, axis=1).min()
-        reborn = config.rebirth and changed <= evolution.ground.inputs.shape[1] + cells  # the weights of one hidden unit
+        reborn = (
+            config.rebirth and changed <= evolution.ground.inputs.shape[1] + cells
+        )  # the weights of one hidden unit
         assert changes.max(axis=1).min() > 0
         assert reborn or changes.max(axis=1).min() <= 1.001 * magnitude
 
 
 def test_without_adaptation_every_mutation_has_the_same_magnitude_and_share():
-    evolution = evolved(replace(SMALL, adaptation=0.0, mutation=0.25, mutation_share=0.5, rebirth=0.0))
+    evolution = evolved(
+        replace(SMALL, adaptation=0.0, mutation=0.25, mutation_share=0.5, rebirth=0.0)
+    )
     assert set(evolution.magnitudes) == {0.25}
     assert set(evolution.shares) == {0.5}
     assert len(set(evolved(SMALL).magnitudes)) > 4
@@ -226,7 +297,10 @@ def test_the_league_is_charted_from_its_first_generation_also_when_a_run_goes_on
     assert [row["generation"] for row in rows] == list(range(21))
     assert all(sum(row[f"length_{length}"] for length in range(1, 10)) == 12 * 11 for row in rows)
     assert all(0 <= row["disqualified"] <= 12 * 11 for row in rows)
-    assert all((tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG") for name in ("lengths", "disqualified"))
+    assert all(
+        (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        for name in ("lengths", "disqualified")
+    )
 
 
 @pytest.mark.slow

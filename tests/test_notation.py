@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_game import plain_game
 
-from tictactoe_env.notation import board_text, cell_text, check_move, game_text, parse_board, parse_cell, parse_game, replay
+from tictactoe_env.notation import (
+    board_text,
+    cell_text,
+    check_move,
+    game_text,
+    parse_board,
+    parse_cell,
+    parse_game,
+    replay,
+)
 from tictactoe_env.rules import IllegalMoveError, Rules
 
 SQUARE, RECTANGLE = Rules(), Rules(2, 3, 2)
@@ -75,18 +84,62 @@ def test_a_board_of_any_size_becomes_text_and_a_board_again(case):
 @pytest.mark.parametrize(
     ("rules", "text", "message"),
     [
-        (SQUARE, "X.O/.X.", "a board of 3x3 must be 3 rows of 3 cells joined by \"/\", got 'X.O/.X.'"),
-        (SQUARE, "X.O/.X./....", "a board of 3x3 must be 3 rows of 3 cells joined by \"/\", got 'X.O/.X./....'"),
+        (
+            SQUARE,
+            "X.O/.X.",
+            "a board of 3x3 must be 3 rows of 3 cells joined by \"/\", got 'X.O/.X.'",
+        ),
+        (
+            SQUARE,
+            "X.O/.X./....",
+            "a board of 3x3 must be 3 rows of 3 cells joined by \"/\", got 'X.O/.X./....'",
+        ),
         (SQUARE, "", "a board of 3x3 must be 3 rows of 3 cells joined by \"/\", got ''"),
-        (RECTANGLE, "X./O./..", "a board of 2x3 must be 2 rows of 3 cells joined by \"/\", got 'X./O./..'"),
-        (SQUARE, "x.O/.?./...", "a board must hold only \"X\", \"O\" and \".\", got ['?', 'x'] in 'x.O/.?./...'"),
-        (SQUARE, "X../X../...", "X moves first, so a board has as many X as O or one more; got 2 X and 0 O in 'X../X../...'"),
-        (SQUARE, "O../.../...", "X moves first, so a board has as many X as O or one more; got 0 X and 1 O in 'O../.../...'"),
-        (RECTANGLE, "X.X/...", "X moves first, so a board has as many X as O or one more; got 2 X and 0 O in 'X.X/...'"),
-        (SQUARE, "XXX/OOO/...", "both sides have 3 in a row in 'XXX/OOO/...'; the game ends at the first line"),
-        (RECTANGLE, "XX./OO.", "both sides have 2 in a row in 'XX./OO.'; the game ends at the first line"),
-        (SQUARE, "XXX/OO./O..", "the game ends at the first line, so nobody can have moved after it; got 'XXX/OO./O..'"),
-        (SQUARE, "OOO/XX./XX.", "the game ends at the first line, so nobody can have moved after it; got 'OOO/XX./XX.'"),
+        (
+            RECTANGLE,
+            "X./O./..",
+            "a board of 2x3 must be 2 rows of 3 cells joined by \"/\", got 'X./O./..'",
+        ),
+        (
+            SQUARE,
+            "x.O/.?./...",
+            "a board must hold only \"X\", \"O\" and \".\", got ['?', 'x'] in 'x.O/.?./...'",
+        ),
+        (
+            SQUARE,
+            "X../X../...",
+            "X moves first, so a board has as many X as O or one more; got 2 X and 0 O in 'X../X../...'",
+        ),
+        (
+            SQUARE,
+            "O../.../...",
+            "X moves first, so a board has as many X as O or one more; got 0 X and 1 O in 'O../.../...'",
+        ),
+        (
+            RECTANGLE,
+            "X.X/...",
+            "X moves first, so a board has as many X as O or one more; got 2 X and 0 O in 'X.X/...'",
+        ),
+        (
+            SQUARE,
+            "XXX/OOO/...",
+            "both sides have 3 in a row in 'XXX/OOO/...'; the game ends at the first line",
+        ),
+        (
+            RECTANGLE,
+            "XX./OO.",
+            "both sides have 2 in a row in 'XX./OO.'; the game ends at the first line",
+        ),
+        (
+            SQUARE,
+            "XXX/OO./O..",
+            "the game ends at the first line, so nobody can have moved after it; got 'XXX/OO./O..'",
+        ),
+        (
+            SQUARE,
+            "OOO/XX./XX.",
+            "the game ends at the first line, so nobody can have moved after it; got 'OOO/XX./XX.'",
+        ),
         (SQUARE, 7, 'a board must be text such as "X.O/.X./...", got 7 of type int'),
         (SQUARE, None, 'a board must be text such as "X.O/.X./...", got None of type NoneType'),
     ],
@@ -100,13 +153,38 @@ def test_a_text_that_is_no_board_is_refused_with_the_reason(rules, text, message
 
 
 def test_a_cell_is_a_column_letter_and_a_row_number_from_the_top():
-    assert [cell_text(cell, SQUARE) for cell in range(9)] == ["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"]
-    assert [cell_text(cell, Rules(2, 4, 2)) for cell in range(8)] == ["a1", "b1", "c1", "d1", "a2", "b2", "c2", "d2"]
+    assert [cell_text(cell, SQUARE) for cell in range(9)] == [
+        "a1",
+        "b1",
+        "c1",
+        "a2",
+        "b2",
+        "c2",
+        "a3",
+        "b3",
+        "c3",
+    ]
+    assert [cell_text(cell, Rules(2, 4, 2)) for cell in range(8)] == [
+        "a1",
+        "b1",
+        "c1",
+        "d1",
+        "a2",
+        "b2",
+        "c2",
+        "d2",
+    ]
 
 
 def test_columns_go_on_after_z_and_rows_after_9():
     wide, tall = Rules(1, 63, 3), Rules(20, 1, 3)
-    assert [cell_text(cell, wide) for cell in (25, 26, 51, 52, 62)] == ["z1", "aa1", "az1", "ba1", "bk1"]
+    assert [cell_text(cell, wide) for cell in (25, 26, 51, 52, 62)] == [
+        "z1",
+        "aa1",
+        "az1",
+        "ba1",
+        "bk1",
+    ]
     assert [cell_text(cell, tall) for cell in (8, 9, 19)] == ["a9", "a10", "a20"]
 
 
@@ -121,7 +199,10 @@ def test_capitals_and_space_around_a_cell_are_forgiven():
     assert parse_cell(" B2 ", SQUARE) == 4
 
 
-@pytest.mark.parametrize("text", ["", "b", "2", "2b", "d1", "a4", "a0", "a01", "b 2", "b-2", "ba1", "aaa1", "b2c", 4, None])
+@pytest.mark.parametrize(
+    "text",
+    ["", "b", "2", "2b", "d1", "a4", "a0", "a01", "b 2", "b-2", "ba1", "aaa1", "b2c", 4, None],
+)
 def test_a_name_that_is_no_cell_is_refused(text):
     with refuses(f'a cell of 3x3 is a column letter and a row number, "a1" to "c3", got {text!r}'):
         parse_cell(text, SQUARE)
@@ -169,10 +250,22 @@ def test_a_game_reads_as_its_moves():
         (SQUARE, "b2 b2", 'cell 4 is taken in ".../.X./..." (O to move, legal: 0 1 2 3 5 6 7 8)'),
         (SQUARE, "a1 b2 a1", 'cell 0 is taken in "X../.O./..." (X to move, legal: 1 2 3 5 6 7 8)'),
         (RECTANGLE, "c2 a1 c2", 'cell 5 is taken in "O../..X" (X to move, legal: 1 2 3 4)'),
-        (SQUARE, "a1 a2 b1 b2 c1 c2", 'the game is over on "XXX/OO./..." (X has won); start a new one'),
-        (SQUARE, "a1 a2 b1 b2 c3 c2 c1", 'the game is over on "XX./OOO/..X" (O has won); start a new one'),
+        (
+            SQUARE,
+            "a1 a2 b1 b2 c1 c2",
+            'the game is over on "XXX/OO./..." (X has won); start a new one',
+        ),
+        (
+            SQUARE,
+            "a1 a2 b1 b2 c3 c2 c1",
+            'the game is over on "XX./OOO/..X" (O has won); start a new one',
+        ),
         (RECTANGLE, "a1 c1 a2 a1", 'the game is over on "X.O/X.." (X has won); start a new one'),
-        (SQUARE, "a1 b1 c1 b2 a2 c2 b3 a3 c3 a1", 'the game is over on "XOX/XOO/OXX" (a draw); start a new one'),
+        (
+            SQUARE,
+            "a1 b1 c1 b2 a2 c2 b3 a3 c3 a1",
+            'the game is over on "XOX/XOO/OXX" (a draw); start a new one',
+        ),
     ],
 )
 def test_a_game_stops_at_its_first_illegal_move(rules, game, message):

@@ -24,7 +24,10 @@ def test_a_grid_is_plus_one_for_own_marks():
     x_to_move, o_to_move = parse_board("X.O/.../...", SQUARE), parse_board("X.O/.X./...", SQUARE)
     seen = observe(np.array([x_to_move, o_to_move]), SQUARE, "grid")
     assert seen.dtype == np.int8
-    assert seen.tolist() == [[[1, 0, -1], [0, 0, 0], [0, 0, 0]], [[-1, 0, 1], [0, -1, 0], [0, 0, 0]]]
+    assert seen.tolist() == [
+        [[1, 0, -1], [0, 0, 0], [0, 0, 0]],
+        [[-1, 0, 1], [0, -1, 0], [0, 0, 0]],
+    ]
 
 
 def test_a_rectangle_is_seen_with_its_rows_and_columns():
@@ -35,7 +38,10 @@ def test_a_rectangle_is_seen_with_its_rows_and_columns():
 
 def test_each_board_is_seen_from_the_seat_that_is_given():
     boards = np.array([parse_board("X../...", RECTANGLE)] * 2)
-    assert observe(boards, RECTANGLE, "grid", [1, -1]).tolist() == [[[1, 0, 0], [0, 0, 0]], [[-1, 0, 0], [0, 0, 0]]]
+    assert observe(boards, RECTANGLE, "grid", [1, -1]).tolist() == [
+        [[1, 0, 0], [0, 0, 0]],
+        [[-1, 0, 0], [0, 0, 0]],
+    ]
     assert observe(boards, RECTANGLE, "grid", 1).tolist() == [[[1, 0, 0], [0, 0, 0]]] * 2
     assert observe(boards, RECTANGLE, "planes", np.array([1, -1]))[:, 0, 0, 0].tolist() == [1, 0]
 
@@ -43,7 +49,9 @@ def test_each_board_is_seen_from_the_seat_that_is_given():
 @given(st.integers(1, 7), st.integers(1, 8), st.randoms(use_true_random=False))
 def test_both_observations_give_the_board_back(rows, cols, random):
     rules = Rules(rows, cols, 1)
-    boards = np.array([[random.choice((-1, 0, 1)) for _ in range(rules.cells)] for _ in range(3)], dtype=np.int8)
+    boards = np.array(
+        [[random.choice((-1, 0, 1)) for _ in range(rules.cells)] for _ in range(3)], dtype=np.int8
+    )
     seats = np.array([1, -1, 1], dtype=np.int8)
     planes, grid = (observe(boards, rules, kind, seats) for kind in ("planes", "grid"))
     assert planes.shape == (3, 2, rows, cols)
@@ -60,5 +68,8 @@ def test_no_boards_give_no_observations():
 
 
 def test_an_unknown_observation_is_refused_with_a_guess():
-    with pytest.raises(ValueError, match=r"^unknown observation 'plane'; did you mean 'planes'\? \(known: grid, planes\)$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^unknown observation 'plane'; did you mean 'planes'\? \(known: grid, planes\)$",
+    ):
         observe(np.zeros((1, 6), dtype=np.int8), RECTANGLE, "plane")

@@ -17,7 +17,9 @@ RECTANGLE = Rules(2, 3, 2)
 @pytest.fixture
 def run(tmp_path):
     """The folder of a run that was saved with a policy for 2x3."""
-    certificate.write(certificate.certify(RandomPolicy(), "random", RECTANGLE), tmp_path / certificate.FILE)
+    certificate.write(
+        certificate.certify(RandomPolicy(), "random", RECTANGLE), tmp_path / certificate.FILE
+    )
     return tmp_path
 
 
@@ -43,13 +45,18 @@ def test_minimax_first_takes_the_lowest_optimal_cell(rules):
 def test_a_slip_is_a_uniformly_random_legal_move(ties):
     boards = np.array(plain_game(2, 3, 2).unfinished, dtype=np.int8)
     perfect, uniform = MinimaxPolicy(RECTANGLE, ties).probs(boards), RandomPolicy().probs(boards)
-    assert np.array_equal(MinimaxPolicy(RECTANGLE, ties, 0.25).probs(boards), 0.75 * perfect + 0.25 * uniform)
+    assert np.array_equal(
+        MinimaxPolicy(RECTANGLE, ties, 0.25).probs(boards), 0.75 * perfect + 0.25 * uniform
+    )
     assert np.array_equal(MinimaxPolicy(RECTANGLE, ties, 1).probs(boards), uniform)
     assert np.array_equal(MinimaxPolicy(RECTANGLE, ties, 0).probs(boards), perfect)
 
 
 def test_minimax_refuses_what_it_cannot_do():
-    with pytest.raises(ValueError, match=r"^unknown way to break ties 'frist'; did you mean 'first'\? \(known: first, random\)$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^unknown way to break ties 'frist'; did you mean 'first'\? \(known: first, random\)$",
+    ):
         MinimaxPolicy(Rules(), ties="frist")
     with pytest.raises(ValueError, match=r"^slip must be a probability from 0 to 1, got 2$"):
         MinimaxPolicy(Rules(), slip=2)
@@ -63,7 +70,9 @@ def test_minimax_refuses_what_it_cannot_do():
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_makes_an_opponent_on_every_board(name):
     for rules in BOARDS:
-        assert make_opponent(name, rules).probs(np.zeros((1, rules.cells), dtype=np.int8)).shape == (1, rules.cells)
+        assert make_opponent(name, rules).probs(
+            np.zeros((1, rules.cells), dtype=np.int8)
+        ).shape == (1, rules.cells)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +105,10 @@ def test_the_name_random_makes_random_play():
         ("rnadom", "unknown opponent 'rnadom'; did you mean 'random'?"),
         ("", "unknown opponent ''"),
         ("minimax-slip=much", "unknown opponent 'minimax-slip=much'; did you mean"),
-        ("minimax-slip=1.2.3", "the slip of an opponent must be a probability such as minimax-slip=0.1, got 'minimax-slip=1.2.3'"),
+        (
+            "minimax-slip=1.2.3",
+            "the slip of an opponent must be a probability such as minimax-slip=0.1, got 'minimax-slip=1.2.3'",
+        ),
         ("minimax-slip=1.5", "slip must be a probability from 0 to 1, got 1.5"),
         ("x" * 5000, "unknown opponent 'xxx"),
     ],
@@ -115,23 +127,33 @@ def test_a_saved_run_is_an_opponent(run, form):
 
 
 def test_a_saved_run_for_another_board_is_refused(run):
-    with pytest.raises(ValueError, match=f"^{re.escape(str(run))} plays on 2x3, 2 in a row, not on 3x3, 3 in a row$"):
+    with pytest.raises(
+        ValueError,
+        match=f"^{re.escape(str(run))} plays on 2x3, 2 in a row, not on 3x3, 3 in a row$",
+    ):
         make_opponent(str(run), Rules())
 
 
 def test_a_run_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(ValueError, match=f"^there is no saved run or certificate at '{re.escape(str(tmp_path / 'nobody'))}', and it is no name"):
+    with pytest.raises(
+        ValueError,
+        match=f"^there is no saved run or certificate at '{re.escape(str(tmp_path / 'nobody'))}', and it is no name",
+    ):
         make_opponent(str(tmp_path / "nobody"), Rules())
 
 
 def test_a_zip_of_stable_baselines3_is_not_read(tmp_path):
     (tmp_path / "model.zip").write_bytes(b"PK")
-    with pytest.raises(ValueError, match="may execute code when it is read: load it with its own class"):
+    with pytest.raises(
+        ValueError, match="may execute code when it is read: load it with its own class"
+    ):
         make_opponent(str(tmp_path / "model.zip"), Rules())
 
 
 def test_a_player_for_another_board_is_refused():
-    with pytest.raises(ValueError, match="this player plays on 3x4, 3 in a row, not on 4x3, 3 in a row"):
+    with pytest.raises(
+        ValueError, match="this player plays on 3x4, 3 in a row, not on 4x3, 3 in a row"
+    ):
         make_opponent(MinimaxPolicy(Rules(3, 4, 3)), Rules(4, 3, 3))
 
 
@@ -211,7 +233,10 @@ def test_an_opponent_of_weight_zero_is_never_drawn(number):
     assert pool.draw(Drawn(number), 2).tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("spec", [[], ["random"], ["random", "minimax"], ["random", 0.5], [["random"]], [["random", 1, 2]]])
+@pytest.mark.parametrize(
+    "spec",
+    [[], ["random"], ["random", "minimax"], ["random", 0.5], [["random"]], [["random", 1, 2]]],
+)
 def test_a_list_that_is_no_pool_is_refused(spec):
     message = f'a pool of opponents must be a list of [opponent, weight], such as [["random", 0.5], ["minimax", 0.5]], got {spec!r}'
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
@@ -220,7 +245,10 @@ def test_a_list_that_is_no_pool_is_refused(spec):
 
 @pytest.mark.parametrize("weights", [[0, 0], [1, -1], [float("nan"), 1], ["much", 1], [None, 1]])
 def test_a_pool_with_weights_that_are_no_shares_is_refused(weights):
-    with pytest.raises(ValueError, match=f"^{re.escape(f'weights must be finite, not negative and not all zero, got {weights}')}$"):
+    with pytest.raises(
+        ValueError,
+        match=f"^{re.escape(f'weights must be finite, not negative and not all zero, got {weights}')}$",
+    ):
         make_pool([["random", weight] for weight in weights], Rules())
 
 
@@ -246,13 +274,22 @@ def test_a_pool_reads_as_names_with_weights(text, pairs):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("random:much,minimax", "opponents must be written as name:weight,name:weight, got 'random:much' in 'random:much,minimax'"),
-        ("random:", "opponents must be written as name:weight,name:weight, got 'random:' in 'random:'"),
+        (
+            "random:much,minimax",
+            "opponents must be written as name:weight,name:weight, got 'random:much' in 'random:much,minimax'",
+        ),
+        (
+            "random:",
+            "opponents must be written as name:weight,name:weight, got 'random:' in 'random:'",
+        ),
         ("", "opponents must be written as name:weight,name:weight, got ''"),
         ("random,", "opponents must be written as name:weight,name:weight, got 'random,'"),
         (":0.5", "opponents must be written as name:weight,name:weight, got ':0.5'"),
         ("random:0", "weights must be finite, not negative and not all zero, got [0.0]"),
-        ("random:-1,minimax:2", "weights must be finite, not negative and not all zero, got [-1.0, 2.0]"),
+        (
+            "random:-1,minimax:2",
+            "weights must be finite, not negative and not all zero, got [-1.0, 2.0]",
+        ),
         ("random:nan", "weights must be finite, not negative and not all zero, got [nan]"),
     ],
 )

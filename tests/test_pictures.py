@@ -4,11 +4,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageSequence
 
-from agents.values import ValuedTable
 from tictactoe_env.games import Game
 from tictactoe_env.positions import positions_of
 from tictactoe_env.render import COLOURS, LAST
 from tictactoe_env.rules import Rules
+from training.values import ValuedTable
 
 DOCS = Path(__file__).parent.parent / "docs"
 spec = importlib.util.spec_from_file_location("pictures", DOCS / "pictures.py")
@@ -29,7 +29,10 @@ def test_a_game_is_a_moving_picture_of_a_frame_a_board(tmp_path):
     game = Game.parse("b2 b1 a1 c3 a3 c1 a2")
     pictures.write_gif(game, player(), tmp_path / "game.gif")
     with Image.open(tmp_path / "game.gif") as picture:
-        frames = [np.asarray(frame.convert("RGB")).astype(int) for frame in ImageSequence.Iterator(picture)]
+        frames = [
+            np.asarray(frame.convert("RGB")).astype(int)
+            for frame in ImageSequence.Iterator(picture)
+        ]
         assert picture.info["loop"] == 0
     assert len(frames) == 8
 

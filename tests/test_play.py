@@ -26,7 +26,16 @@ def path(tmp_path):
 def piped(answers, *arguments, **keywords):
     """The finished process of play.py with these lines as its input."""
     command = [sys.executable, "play.py", *map(str, arguments)]
-    return subprocess.run(command, input=answers, capture_output=True, text=True, cwd=ROOT, env=environment(), timeout=60, **keywords)
+    return subprocess.run(
+        command,
+        input=answers,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment(),
+        timeout=60,
+        **keywords,
+    )
 
 
 class AtTerminal:
@@ -39,8 +48,19 @@ class AtTerminal:
         self.ours, theirs = pty.openpty()
         settings = environment() | {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "30"}
         command = [sys.executable, "play.py", *self.arguments]
-        heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # who runs the tests in the background may not hear Ctrl-C
-        self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT, env=settings, start_new_session=True, **heard)
+        heard = {
+            "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+        }  # who runs the tests in the background may not hear Ctrl-C
+        self.process = subprocess.Popen(
+            command,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=ROOT,
+            env=settings,
+            start_new_session=True,
+            **heard,
+        )
         os.close(theirs)
         return self
 
@@ -89,7 +109,11 @@ def test_a_piped_game_has_no_colours_and_is_kept(path):
         assert store.get(1).x.name == "Ann"
 
 
-@pytest.mark.parametrize("arguments", [(), ("--x", "human", "--o", "minimax"), ("--x", "human", "--o", "human")], ids=["menu", "player", "people"])
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("--x", "human", "--o", "minimax"), ("--x", "human", "--o", "human")],
+    ids=["menu", "player", "people"],
+)
 def test_the_end_of_the_input_leaves_cleanly(path, arguments):
     done = piped("", *arguments, "--store", path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -100,7 +124,10 @@ def test_the_end_of_the_input_leaves_cleanly(path, arguments):
 def test_old_games_are_listed_and_shown_without_colours(path):
     with Store(path) as store:
         store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2 x=human:Ann"))
-    listed, shown = piped("", "--list", "--store", path), piped("", "--replay", "1", "--store", path)
+    listed, shown = (
+        piped("", "--list", "--store", path),
+        piped("", "--replay", "1", "--store", path),
+    )
     assert "b2 b1 a1 c3 a3 c1 a2" in listed.stdout
     assert "O threw it away with move 2, b1: it gives away the draw and loses in 6." in shown.stdout
     assert "\x1b" not in listed.stdout + shown.stdout
@@ -109,14 +136,30 @@ def test_old_games_are_listed_and_shown_without_colours(path):
 
 def test_what_is_no_text_is_asked_for_again(path):
     command = [sys.executable, "play.py", "--x", "human", "--store", str(path)]
-    done = subprocess.run(command, input=b"\xff\xfe\nquit\n", capture_output=True, cwd=ROOT, env=environment(), timeout=60)
+    done = subprocess.run(
+        command,
+        input=b"\xff\xfe\nquit\n",
+        capture_output=True,
+        cwd=ROOT,
+        env=environment(),
+        timeout=60,
+    )
     assert done.returncode == 0
     assert b"is no move" in done.stdout
 
 
 def test_a_reader_that_goes_away_is_no_error(path):
-    command = f"{sys.executable} play.py --x random --o random --games 50 --store {path} | head -n 1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, env=environment(), timeout=60)
+    command = (
+        f"{sys.executable} play.py --x random --o random --games 50 --store {path} | head -n 1"
+    )
+    done = subprocess.run(
+        ["bash", "-c", command],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment(),
+        timeout=60,
+    )
     assert done.stderr == ""
 
 
@@ -127,7 +170,15 @@ def test_torch_is_not_imported(path):
         "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'tensorboard', 'starlette'} & {name.split('.')[0] for name in sys.modules}\n"
         "print(code, sorted(heavy))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, env=environment(), timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment(),
+        timeout=60,
+        check=True,
+    )
     assert done.stdout.endswith("0 []\n")
 
 
@@ -146,7 +197,12 @@ def test_a_game_at_a_terminal_has_colours(path):
 
 @pytest.mark.parametrize(
     ("arguments", "word"),
-    [("", "1 to 6:"), ("--o minimax", "your move"), ("--x random --o random --delay 9", "└"), ("--replay 1", "q: quit")],
+    [
+        ("", "1 to 6:"),
+        ("--o minimax", "your move"),
+        ("--x random --o random --delay 9", "└"),
+        ("--replay 1", "q: quit"),
+    ],
 )
 def test_ctrl_c_leaves_cleanly(path, arguments, word):
     with Store(path) as store:
@@ -202,7 +258,9 @@ def test_a_replay_with_a_delay_runs_by_itself(path):
 
 
 def test_a_battle_is_shown_in_one_place(path):
-    with AtTerminal("--x", "minimax", "--o", "random", "--games", "2", "--store", path, "--seed", "1") as terminal:
+    with AtTerminal(
+        "--x", "minimax", "--o", "random", "--games", "2", "--store", path, "--seed", "1"
+    ) as terminal:
         terminal.wait_for("2 games: ")
         assert re.search(r"\x1b\[\d*A", terminal.text)  # the cursor goes up
         assert terminal.code() == 0
@@ -283,20 +341,31 @@ def test_the_web_page_is_given_everything_else_and_the_same_store(monkeypatch):
 
     given = []
     monkeypatch.setitem(sys.modules, "web", types.ModuleType("web"))
-    monkeypatch.setitem(sys.modules, "web.server", types.SimpleNamespace(main=lambda arguments: given.append(arguments) or 7))
+    monkeypatch.setitem(
+        sys.modules,
+        "web.server",
+        types.SimpleNamespace(main=lambda arguments: given.append(arguments) or 7),
+    )
     assert play.main(["--web", "--port", "0"]) == 7
     assert play.main(["--port", "0", "--web", "--store=x.db"]) == 7
-    assert given == [["--port", "0", "--store", str(home.default_store())], ["--port", "0", "--store=x.db"]]
+    assert given == [
+        ["--port", "0", "--store", str(home.default_store())],
+        ["--port", "0", "--store=x.db"],
+    ]
 
 
-def test_games_are_kept_in_the_folder_of_the_user_if_nothing_else_is_said(monkeypatch, tmp_path, capsys):
+def test_games_are_kept_in_the_folder_of_the_user_if_nothing_else_is_said(
+    monkeypatch, tmp_path, capsys
+):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert play.main(["--x", "minimax-first", "--o", "minimax-first"]) == 0
     assert (tmp_path / "tictactoe-env" / "games.db").exists() or sys.platform != "linux"
     assert "to see it again: python play.py --replay 1\n" in capsys.readouterr().out
 
 
-def test_a_package_that_is_missing_is_named_with_the_command_that_brings_it(monkeypatch, capsys, path):
+def test_a_package_that_is_missing_is_named_with_the_command_that_brings_it(
+    monkeypatch, capsys, path
+):
     monkeypatch.setitem(sys.modules, "rich.console", None)
     assert play.main(["--list", "--store", str(path)]) == 1
     assert 'pip install -e ".[play]"' in capsys.readouterr().err

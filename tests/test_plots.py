@@ -3,16 +3,23 @@ import struct
 import matplotlib.figure
 import pytest
 
-from agents.plots import growth
 from tictactoe_env.rules import Rules
+from training.plots import growth
 
 
 def rows(*wins, safe_from=None):
     return [
         {
             "steps": 1000 * (number + 1),
-            **{f"{side}_{name}": rate for side in "xo" for name, rate in (("win", win), ("draw", 0.1), ("loss", 0.9 - win))},
-            **{f"unbeatable_{side}": int(safe_from is not None and number >= safe_from) for side in "xo"},
+            **{
+                f"{side}_{name}": rate
+                for side in "xo"
+                for name, rate in (("win", win), ("draw", 0.1), ("loss", 0.9 - win))
+            },
+            **{
+                f"unbeatable_{side}": int(safe_from is not None and number >= safe_from)
+                for side in "xo"
+            },
         }
         for number, win in enumerate(wins)
     ]
@@ -22,12 +29,19 @@ def rows(*wins, safe_from=None):
 def drawn(monkeypatch):
     """The figures that are saved."""
     figures, save = [], matplotlib.figure.Figure.savefig
-    monkeypatch.setattr(matplotlib.figure.Figure, "savefig", lambda figure, *args, **kwargs: (figures.append(figure), save(figure, *args, **kwargs)))
+    monkeypatch.setattr(
+        matplotlib.figure.Figure,
+        "savefig",
+        lambda figure, *args, **kwargs: (figures.append(figure), save(figure, *args, **kwargs)),
+    )
     return figures
 
 
 def lines(axes):
-    return {line.get_label(): [list(map(float, data)) for data in line.get_data()] for line in axes.get_lines()}
+    return {
+        line.get_label(): [list(map(float, data)) for data in line.get_data()]
+        for line in axes.get_lines()
+    }
 
 
 def test_the_growth_is_a_png_with_a_panel_for_each_side(tmp_path, drawn):
@@ -52,7 +66,12 @@ def test_the_growth_is_a_png_with_a_panel_for_each_side(tmp_path, drawn):
 def test_a_side_that_has_no_limit_or_was_never_unbeatable_gets_no_line_for_it(tmp_path, drawn):
     growth(rows(0.2, 0.5), Rules(3, 4, 3), tmp_path / "growth.png", "on a board where X wins")
     of_x, of_o = (list(lines(axes)) for axes in drawn[0].axes)
-    assert of_x == ["win 50.00 %", "draw 10.00 %", "loss 40.00 %", "most wins without a loss 100.00 %"]
+    assert of_x == [
+        "win 50.00 %",
+        "draw 10.00 %",
+        "loss 40.00 %",
+        "most wins without a loss 100.00 %",
+    ]
     assert of_o == ["win 50.00 %", "draw 10.00 %", "loss 40.00 %"]
 
 

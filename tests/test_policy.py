@@ -52,17 +52,23 @@ class Model:
 class MaskedModel(Model):
     """The same with masks: the lowest free cell that is not below what the plain one says, or the lowest."""
 
-    def predict(self, observation, state=None, episode_start=None, deterministic=False, action_masks=None):
+    def predict(
+        self, observation, state=None, episode_start=None, deterministic=False, action_masks=None
+    ):
         wanted, state = super().predict(observation, deterministic=deterministic)
         self.masks = action_masks
         not_below = action_masks & (np.arange(action_masks.shape[1]) >= wanted[:, None])
-        return np.where(not_below.any(axis=1), not_below.argmax(axis=1), action_masks.argmax(axis=1)), state
+        return np.where(
+            not_below.any(axis=1), not_below.argmax(axis=1), action_masks.argmax(axis=1)
+        ), state
 
 
 def random_table(rules, seed, illegal=True):
     """A table with arbitrary probabilities, on taken cells too."""
     shape = (len(positions_of(rules).unfinished), rules.cells)
-    table = TabularPolicy(rules, np.random.default_rng(seed).dirichlet(np.full(rules.cells, 0.5), size=shape[0]))
+    table = TabularPolicy(
+        rules, np.random.default_rng(seed).dirichlet(np.full(rules.cells, 0.5), size=shape[0])
+    )
     return table if illegal else tabulate(masked(table), rules)
 
 
@@ -79,12 +85,18 @@ POLICIES = {
     "minimax-first-slip": lambda rules: MinimaxPolicy(rules, "first", 0.3),
     "table": lambda rules: random_table(rules, 1),
     "masked": lambda rules: masked(random_table(rules, 2)),
-    "mixture": lambda rules: mixture([(random_table(rules, 3), 1), (RandomPolicy(), 2), (MinimaxPolicy(rules), 0)]),
+    "mixture": lambda rules: mixture(
+        [(random_table(rules, 3), 1), (RandomPolicy(), 2), (MinimaxPolicy(rules), 0)]
+    ),
     "greedy": lambda rules: greedy(random_table(rules, 4)),
     "predict planes": lambda rules: PredictPolicy(Model(2, rules.rows, rules.cols), rules),
     "predict grid": lambda rules: PredictPolicy(Model(rules.rows, rules.cols), rules),
-    "predict planes with masks": lambda rules: PredictPolicy(MaskedModel(2, rules.rows, rules.cols), rules),
-    "predict grid with masks": lambda rules: PredictPolicy(MaskedModel(rules.rows, rules.cols), rules),
+    "predict planes with masks": lambda rules: PredictPolicy(
+        MaskedModel(2, rules.rows, rules.cols), rules
+    ),
+    "predict grid with masks": lambda rules: PredictPolicy(
+        MaskedModel(rules.rows, rules.cols), rules
+    ),
 }
 MAY_BE_ILLEGAL = {"table", "mixture", "greedy", "predict planes", "predict grid"}
 
@@ -107,7 +119,9 @@ def test_every_policy_gives_rows_that_sum_to_1_and_do_not_depend_on_their_neighb
     assert np.array_equal(policy.probs(boards), probs)
     order = np.random.default_rng(0).permutation(len(boards))
     assert np.array_equal(policy.probs(boards[order]), probs[order])
-    alone = np.concatenate([policy.probs(boards[row : row + 1]) for row in range(0, len(boards), 29)])
+    alone = np.concatenate(
+        [policy.probs(boards[row : row + 1]) for row in range(0, len(boards), 29)]
+    )
     assert np.array_equal(alone, probs[::29])
     assert (boards == untouched).all()
     assert bool((probs[boards != 0] > 0).any()) == (name in MAY_BE_ILLEGAL)
@@ -157,7 +171,9 @@ def test_a_mask_that_leaves_nothing_makes_the_row_uniform():
 
 def test_a_mixture_is_the_weighted_mean():
     board = np.zeros((1, 6), dtype=np.int8)
-    policy = mixture([(Player(lambda board: {0: 1}), 3), (Player(lambda board: {0: 0.5, 1: 0.5}), 1)])
+    policy = mixture(
+        [(Player(lambda board: {0: 1}), 3), (Player(lambda board: {0: 0.5, 1: 0.5}), 1)]
+    )
     assert policy.probs(board).tolist() == [[0.875, 0.125, 0, 0, 0, 0]]
 
 
@@ -167,9 +183,13 @@ def test_a_greedy_policy_takes_the_lowest_cell_among_equals():
     assert policy.probs(board).tolist() == [[0, 0, 1, 0, 0, 0]]
 
 
-@pytest.mark.parametrize("weights", [[], [0, 0], [1, -1], [float("nan"), 1], [float("inf"), 1], ["much", 1], [None, 1]])
+@pytest.mark.parametrize(
+    "weights", [[], [0, 0], [1, -1], [float("nan"), 1], [float("inf"), 1], ["much", 1], [None, 1]]
+)
 def test_weights_that_are_no_shares_are_refused(weights):
-    message = f"^{re.escape(f'weights must be finite, not negative and not all zero, got {weights}')}$"
+    message = (
+        f"^{re.escape(f'weights must be finite, not negative and not all zero, got {weights}')}$"
+    )
     with pytest.raises(ValueError, match=message):
         checked_weights(weights)
     with pytest.raises(ValueError, match=message):
@@ -206,7 +226,9 @@ def test_a_model_without_a_space_sees_planes():
         def predict(self, observation, deterministic=False):
             return observation[:, 1].reshape(len(observation), -1).argmax(axis=1), None
 
-    boards = np.array([parse_board("..X/...", Rules(2, 3, 3)), parse_board(".X./O..", Rules(2, 3, 3))])
+    boards = np.array(
+        [parse_board("..X/...", Rules(2, 3, 3)), parse_board(".X./O..", Rules(2, 3, 3))]
+    )
     assert PredictPolicy(Bare(), Rules(2, 3, 3)).probs(boards).argmax(axis=1).tolist() == [2, 3]
 
 
@@ -219,7 +241,9 @@ def test_masks_reach_a_predict_that_is_a_function_or_takes_keywords_only():
 
     model = Holder()
     model.predict = last_free
-    boards = np.array([parse_board("X../.OX", Rules(2, 3, 3)), parse_board(".../...", Rules(2, 3, 3))])
+    boards = np.array(
+        [parse_board("X../.OX", Rules(2, 3, 3)), parse_board(".../...", Rules(2, 3, 3))]
+    )
     assert PredictPolicy(model, Rules(2, 3, 3)).probs(boards).argmax(axis=1).tolist() == [3, 5]
 
 
@@ -246,7 +270,10 @@ def test_a_model_that_moves_off_the_board_is_refused(action):
         def predict(self, observation, deterministic=False):
             return np.full(len(observation), action), None
 
-    with pytest.raises(ValueError, match=rf"^the model must predict cells, whole numbers from 0 to 5, got {action}$"):
+    with pytest.raises(
+        ValueError,
+        match=rf"^the model must predict cells, whole numbers from 0 to 5, got {action}$",
+    ):
         PredictPolicy(Astray(2, 2, 3), Rules(2, 3, 2)).probs(np.zeros((2, 6), dtype=np.int8))
 
 
@@ -294,11 +321,30 @@ def changed(row, values):
         (changed(3, [np.nan, 1, 0, 0, 0, 0]), "probabilities must be finite and not negative"),
         (changed(3, [np.inf, 1, 0, 0, 0, 0]), "probabilities must be finite and not negative"),
         (changed(3, [-0.5, 1.5, 0, 0, 0, 0]), "probabilities must be finite and not negative"),
-        (changed(3, [0, 0, 0, 0, 0, 0]), "probabilities must sum to 1 in each row, row 3 sums to 0.0"),
-        (changed(56, [1, 0.5, 0, 0, 0, 0]), "probabilities must sum to 1 in each row, row 56 sums to 1.5"),
-        (changed(3, [0.9999, 0, 0, 0, 0, 0]), "probabilities must sum to 1 in each row, row 3 sums to 0.9999"),
+        (
+            changed(3, [0, 0, 0, 0, 0, 0]),
+            "probabilities must sum to 1 in each row, row 3 sums to 0.0",
+        ),
+        (
+            changed(56, [1, 0.5, 0, 0, 0, 0]),
+            "probabilities must sum to 1 in each row, row 56 sums to 1.5",
+        ),
+        (
+            changed(3, [0.9999, 0, 0, 0, 0, 0]),
+            "probabilities must sum to 1 in each row, row 3 sums to 0.9999",
+        ),
     ],
-    ids=["a row short", "too wide", "flat", "NaN", "infinite", "negative", "all zero", "too much", "a little less"],
+    ids=[
+        "a row short",
+        "too wide",
+        "flat",
+        "NaN",
+        "infinite",
+        "negative",
+        "all zero",
+        "too much",
+        "a little less",
+    ],
 )
 def test_a_table_that_holds_no_probabilities_is_refused(table, message):
     class Fixed:
@@ -322,11 +368,15 @@ def test_a_softmax_in_float32_is_accepted_and_scaled():
 
 def test_a_table_is_not_asked_for_finished_or_unreachable_boards():
     table = tabulate(RandomPolicy(), Rules(2, 3, 2))
-    with pytest.raises(ValueError, match=r"^a finished board has no move: ask for unfinished boards only$"):
+    with pytest.raises(
+        ValueError, match=r"^a finished board has no move: ask for unfinished boards only$"
+    ):
         table.probs(parse_board("XX./O..", Rules(2, 3, 2))[None])
     with pytest.raises(ValueError, match="cannot reach"):
         table.probs(np.array([[-1, 0, 0, 0, 0, 0]], dtype=np.int8))
-    with pytest.raises(ValueError, match=re.escape("boards must have the shape (B, 6), got (1, 9)")):
+    with pytest.raises(
+        ValueError, match=re.escape("boards must have the shape (B, 6), got (1, 9)")
+    ):
         table.probs(np.zeros((1, 9), dtype=np.int8))
 
 
@@ -358,7 +408,10 @@ class Drawn:
         return np.full(count, self.number)
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=16).filter(any), st.sampled_from([0.0, 0.25, 0.5, 1 - 2**-53]))
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=16).filter(any),
+    st.sampled_from([0.0, 0.25, 0.5, 1 - 2**-53]),
+)
 def test_a_cell_without_probability_is_never_drawn_not_even_at_the_ends(shares, number):
     probs = np.array([shares], dtype=np.float64) / sum(shares)
     assert shares[sample(probs, Drawn(number))[0]] > 0

@@ -32,13 +32,17 @@ def test_three_by_three_has_765_positions_up_to_symmetry_of_which_138_are_finish
     assert len(classes) == 765
     finished = classes[positions.is_over[classes]]
     assert len(finished) == 138
-    assert [np.count_nonzero(positions.outcome_x[finished] == outcome) for outcome in (1, -1, 0)] == [91, 44, 3]
+    assert [
+        np.count_nonzero(positions.outcome_x[finished] == outcome) for outcome in (1, -1, 0)
+    ] == [91, 44, 3]
 
 
 def test_three_by_three_has_255168_games_in_a_tree_of_549946_nodes():
     positions = positions_of(Rules())
     nodes = np.ones(len(positions), dtype=np.int64)
-    games = np.stack([positions.is_over & (positions.outcome_x == outcome) for outcome in (1, -1, 0)], axis=1).astype(np.int64)
+    games = np.stack(
+        [positions.is_over & (positions.outcome_x == outcome) for outcome in (1, -1, 0)], axis=1
+    ).astype(np.int64)
     for row in reversed(positions.unfinished.tolist()):
         children = positions.children[row][positions.children[row] >= 0]
         nodes[row] += nodes[children].sum()
@@ -70,7 +74,12 @@ def test_other_boards_have_so_many_positions(sizes, count):
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_every_position_found_by_playing_is_there_once_with_its_outcome(rules):
     positions = positions_of(rules)
-    outcomes = [outcome if over else None for outcome, over in zip(positions.outcome_x.tolist(), positions.is_over.tolist(), strict=True)]
+    outcomes = [
+        outcome if over else None
+        for outcome, over in zip(
+            positions.outcome_x.tolist(), positions.is_over.tolist(), strict=True
+        )
+    ]
     found = dict(zip(map(tuple, positions.boards.tolist()), outcomes, strict=True))
     assert found == plain(rules).positions
     assert len(found) == len(positions)
@@ -82,13 +91,22 @@ def test_positions_are_ordered_by_ply_and_then_by_code(rules):
     positions = positions_of(rules)
     marks = np.count_nonzero(positions.boards, axis=1)
     assert (positions.ply == marks).all()
-    codes = [sum((0, 1, 2)[mark] * 3**cell for cell, mark in enumerate(board)) for board in positions.boards.tolist()]
+    codes = [
+        sum((0, 1, 2)[mark] * 3**cell for cell, mark in enumerate(board))
+        for board in positions.boards.tolist()
+    ]
     assert positions.codes.tolist() == codes
-    assert sorted(zip(marks.tolist(), codes, strict=True)) == list(zip(marks.tolist(), codes, strict=True))
-    assert positions.ply_starts.tolist() == [np.count_nonzero(marks < ply) for ply in range(rules.cells + 2)]
+    assert sorted(zip(marks.tolist(), codes, strict=True)) == list(
+        zip(marks.tolist(), codes, strict=True)
+    )
+    assert positions.ply_starts.tolist() == [
+        np.count_nonzero(marks < ply) for ply in range(rules.cells + 2)
+    ]
     assert (positions.x_to_move == (marks % 2 == 0)).all()
     assert not positions.boards[0].any()
-    assert positions.unfinished.tolist() == [row for row in range(len(positions)) if not positions.is_over[row]]
+    assert positions.unfinished.tolist() == [
+        row for row in range(len(positions)) if not positions.is_over[row]
+    ]
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
@@ -127,25 +145,37 @@ def test_children_are_the_boards_after_each_legal_move(rules):
     expected = []
     for board in boards:
         free = game.free(board) if game.positions[board] is None else []
-        expected.append([row_of[game.after(board, cell)] if cell in free else -1 for cell in range(rules.cells)])
+        expected.append(
+            [row_of[game.after(board, cell)] if cell in free else -1 for cell in range(rules.cells)]
+        )
     assert positions.children.tolist() == expected
     every = np.arange(len(positions))
-    assert all((positions.child(every, cell) == positions.children[:, cell]).all() for cell in range(rules.cells))
+    assert all(
+        (positions.child(every, cell) == positions.children[:, cell]).all()
+        for cell in range(rules.cells)
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["X../X../...", "O../.../...", "XXX/OOO/...", "XXX/OO./O.."], ids=["two X", "O first", "two lines", "a mark after the end"]
+    "text",
+    ["X../X../...", "O../.../...", "XXX/OOO/...", "XXX/OO./O.."],
+    ids=["two X", "O first", "two lines", "a mark after the end"],
 )
 def test_a_board_that_play_cannot_reach_is_named(text):
     board = [{"X": 1, "O": -1, ".": 0}[letter] for letter in text.replace("/", "")]
     boards = np.array([[0] * 9, board, [1] * 9], dtype=np.int8)
-    with pytest.raises(ValueError, match=f"^play on 3x3, 3 in a row cannot reach the board {re.escape(str(board))}: "):
+    with pytest.raises(
+        ValueError,
+        match=f"^play on 3x3, 3 in a row cannot reach the board {re.escape(str(board))}: ",
+    ):
         positions_of(Rules()).rows(boards)
 
 
 @pytest.mark.parametrize("shape", [(9,), (1, 6), (1, 3, 3)])
 def test_boards_of_another_shape_are_refused(shape):
-    with pytest.raises(ValueError, match=re.escape(f"boards must have the shape (B, 9), got {shape}")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"boards must have the shape (B, 9), got {shape}")
+    ):
         positions_of(Rules()).rows(np.zeros(shape, dtype=np.int8))
 
 
@@ -153,7 +183,9 @@ def test_boards_of_another_shape_are_refused(shape):
 def test_other_numbers_than_marks_are_refused(mark):
     boards = np.zeros((1, 6))
     boards[0, 3] = mark
-    with pytest.raises(ValueError, match=re.escape("boards must hold only +1 (X), -1 (O) and 0 (free)")):
+    with pytest.raises(
+        ValueError, match=re.escape("boards must hold only +1 (X), -1 (O) and 0 (free)")
+    ):
         positions_of(Rules(2, 3, 2)).rows(boards)
 
 
@@ -176,7 +208,15 @@ def test_the_positions_of_a_board_are_enumerated_once():
 
 
 @pytest.mark.parametrize(
-    ("rules", "count"), [(Rules(3, 3, 3), 8), (Rules(2, 3, 2), 4), (Rules(3, 4, 3), 4), (Rules(1, 5, 2), 2), (Rules(5, 1, 2), 2), (Rules(1, 1, 1), 1)]
+    ("rules", "count"),
+    [
+        (Rules(3, 3, 3), 8),
+        (Rules(2, 3, 2), 4),
+        (Rules(3, 4, 3), 4),
+        (Rules(1, 5, 2), 2),
+        (Rules(5, 1, 2), 2),
+        (Rules(1, 1, 1), 1),
+    ],
 )
 def test_a_square_has_eight_symmetries_a_rectangle_four_and_a_row_two(rules, count):
     symmetries = symmetries_of(rules)
@@ -208,4 +248,7 @@ def test_the_representative_is_the_turned_board_with_the_smallest_code(rules):
 def test_symmetric_positions_have_their_classes_on_a_rectangle_too():
     positions = positions_of(Rules(2, 3, 2))
     first_moves = positions.canonical[positions.ply == 1]
-    assert sorted(np.unique(first_moves, return_counts=True)[1].tolist()) == [2, 4]  # two middle cells, four corners
+    assert sorted(np.unique(first_moves, return_counts=True)[1].tolist()) == [
+        2,
+        4,
+    ]  # two middle cells, four corners

@@ -39,7 +39,14 @@ def test_every_agent_that_is_trained_by_a_command_is_known():
 
 def test_the_results_name_the_commands_that_print_them_again():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for document, expected in (("BENCHMARKS", {"bench", "bench-learning"}), ("RESULTS", {"results"})):
-        commands = set(re.findall(r"`make ([a-z-]+)`", (ROOT / "docs" / f"{document}.md").read_text(encoding="utf-8")))
+    for document, expected in (
+        ("BENCHMARKS", {"bench", "bench-learning"}),
+        ("RESULTS", {"results"}),
+    ):
+        commands = set(
+            re.findall(
+                r"`make ([a-z-]+)`", (ROOT / "docs" / f"{document}.md").read_text(encoding="utf-8")
+            )
+        )
         assert commands == expected
         assert all(f"\n{command}:" in makefile for command in commands)

@@ -12,7 +12,7 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
-from players import CellPlayer, FixedPlayer
+from sample_players import CellPlayer, FixedPlayer
 
 import tictactoe_env
 from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
@@ -90,8 +90,17 @@ def test_make_vec_gives_the_native_environment_with_its_arguments(env_id):
 @ids
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_single_environments_can_be_stacked_by_gymnasium(env_id, mode):
-    env = gym.make_vec(env_id, num_envs=3, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, opponent="minimax-first", side="O")
-    native = gym.make_vec(env_id, num_envs=3, autoreset_mode=mode, opponent="minimax-first", side="O")
+    env = gym.make_vec(
+        env_id,
+        num_envs=3,
+        vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": mode},
+        opponent="minimax-first",
+        side="O",
+    )
+    native = gym.make_vec(
+        env_id, num_envs=3, autoreset_mode=mode, opponent="minimax-first", side="O"
+    )
     results = env.reset(seed=0), native.reset(seed=0)
     rng, ended = np.random.default_rng(0), 0
     for _ in range(30):
@@ -108,17 +117,25 @@ def test_single_environments_can_be_stacked_by_gymnasium(env_id, mode):
             for key in ("action_mask", "side", "outcome", "illegal_move"):
                 first, second = (result[4]["final_info"][key][over] for result in results)
                 assert first.tolist() == second.tolist()
-            assert np.array_equal(np.stack(results[0][4]["final_obs"][over]), results[1][4]["final_obs"][over])
+            assert np.array_equal(
+                np.stack(results[0][4]["final_obs"][over]), results[1][4]["final_obs"][over]
+            )
         elif over.any():
-            assert results[0][4]["outcome"][over].tolist() == results[1][4]["outcome"][over].tolist()
+            assert (
+                results[0][4]["outcome"][over].tolist() == results[1][4]["outcome"][over].tolist()
+            )
             if mode is AutoresetMode.DISABLED:
-                results = tuple(made.reset(options={"reset_mask": over.copy()}) for made in (env, native))
+                results = tuple(
+                    made.reset(options={"reset_mask": over.copy()}) for made in (env, native)
+                )
                 masks = native.unwrapped.action_masks()
                 results[0][1]["action_mask"] = results[1][1]["action_mask"] = masks
     assert ended > 5
 
 
-@pytest.mark.parametrize("env_id", ["tictactoe_env:TicTacToe-v0", "tictactoe_env:tictactoe_env/TicTacToe-v0"])
+@pytest.mark.parametrize(
+    "env_id", ["tictactoe_env:TicTacToe-v0", "tictactoe_env:tictactoe_env/TicTacToe-v0"]
+)
 def test_an_id_with_the_module_needs_no_import(env_id):
     program = f"""
 import sys, gymnasium as gym
@@ -130,7 +147,9 @@ vec.reset(seed=0)
 assert not {{"torch", "pygame", "stable_baselines3"}} & set(sys.modules)
 print(env.unwrapped.board.size, vec.unwrapped.boards.shape)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["9", "(2,", "9)"]
 
@@ -175,14 +194,25 @@ def test_record_episode_statistics_counts_returns_and_lengths_of_single_games():
 
 
 # Gymnasium's own wrapper counts a game one step short in SAME_STEP before 1.4.0.
-COUNTED = ["SAME_STEP", "NEXT_STEP"] if tuple(map(int, gym.__version__.split(".")[:2])) >= (1, 4) else ["NEXT_STEP"]
+COUNTED = (
+    ["SAME_STEP", "NEXT_STEP"]
+    if tuple(map(int, gym.__version__.split(".")[:2])) >= (1, 4)
+    else ["NEXT_STEP"]
+)
 
 
 @pytest.mark.parametrize("mode", COUNTED)
 def test_record_episode_statistics_counts_returns_and_lengths_of_many_games(mode):
-    env = gym.wrappers.vector.RecordEpisodeStatistics(gym.make_vec("TicTacToe-v0", num_envs=4, autoreset_mode=mode))
+    env = gym.wrappers.vector.RecordEpisodeStatistics(
+        gym.make_vec("TicTacToe-v0", num_envs=4, autoreset_mode=mode)
+    )
     env.reset(seed=0)
-    lengths, rng, waiting, games = np.zeros(4, dtype=int), np.random.default_rng(0), np.zeros(4, dtype=bool), 0
+    lengths, rng, waiting, games = (
+        np.zeros(4, dtype=int),
+        np.random.default_rng(0),
+        np.zeros(4, dtype=bool),
+        0,
+    )
     for _ in range(60):
         masks = env.unwrapped.action_masks()
         _, rewards, ended, _, infos = env.step((masks * rng.random(masks.shape)).argmax(axis=1))
@@ -198,7 +228,9 @@ def test_record_episode_statistics_counts_returns_and_lengths_of_many_games(mode
 
 
 def test_a_time_limit_truncates():
-    env = gym.wrappers.TimeLimit(gym.make("TicTacToe-v0", side="X", opponent=FixedPlayer(0)), max_episode_steps=2)
+    env = gym.wrappers.TimeLimit(
+        gym.make("TicTacToe-v0", side="X", opponent=FixedPlayer(0)), max_episode_steps=2
+    )
     env.reset()
     first = env.step(int(env.unwrapped.action_masks().argmax()))
     second = env.step(int(np.flatnonzero(env.unwrapped.action_masks())[-1]))
@@ -206,16 +238,22 @@ def test_a_time_limit_truncates():
 
 
 def test_observations_flatten():
-    env = gym.wrappers.FlattenObservation(gym.make("TicTacToe-v0", side="X", rows=2, cols=3, k=3, opponent=CellPlayer(5)))
+    env = gym.wrappers.FlattenObservation(
+        gym.make("TicTacToe-v0", side="X", rows=2, cols=3, k=3, opponent=CellPlayer(5))
+    )
     assert env.observation_space == gym.spaces.Box(0, 1, (12,), np.int8)
     env.reset()
     assert env.step(0)[0].tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
-    env = gym.wrappers.vector.FlattenObservation(gym.make_vec("TicTacToe-v0", num_envs=2, autoreset_mode="NEXT_STEP"))  # it refuses SAME_STEP
+    env = gym.wrappers.vector.FlattenObservation(
+        gym.make_vec("TicTacToe-v0", num_envs=2, autoreset_mode="NEXT_STEP")
+    )  # it refuses SAME_STEP
     assert env.reset(seed=0)[0].shape == (2, 18)
 
 
 def test_infos_become_a_list_with_one_dict_a_game():
-    env = gym.wrappers.vector.DictInfoToList(gym.make_vec("TicTacToe-v0", num_envs=2, side="X", opponent=FixedPlayer(0)))
+    env = gym.wrappers.vector.DictInfoToList(
+        gym.make_vec("TicTacToe-v0", num_envs=2, side="X", opponent=FixedPlayer(0))
+    )
     _, infos = env.reset(options={"board": "XX./OO./..."})
     assert [set(info) for info in infos] == [{"action_mask", "side"}] * 2
     *_, infos = env.step(np.array([2, 8]))

@@ -25,11 +25,18 @@ def rgb(colour):
 
 def cell_of(picture, cell, rules):
     row, col = divmod(cell, rules.cols)
-    return picture[MARGIN + row * CELL : MARGIN + (row + 1) * CELL, MARGIN + col * CELL : MARGIN + (col + 1) * CELL]
+    return picture[
+        MARGIN + row * CELL : MARGIN + (row + 1) * CELL,
+        MARGIN + col * CELL : MARGIN + (col + 1) * CELL,
+    ]
 
 
 def changed_cells(one, other, rules):
-    changed = [cell for cell in range(rules.cells) if (cell_of(one, cell, rules) != cell_of(other, cell, rules))[4:-4, 4:-4].any()]
+    changed = [
+        cell
+        for cell in range(rules.cells)
+        if (cell_of(one, cell, rules) != cell_of(other, cell, rules))[4:-4, 4:-4].any()
+    ]
     outside = (one != other).any(axis=-1)
     outside[MARGIN:-MARGIN, MARGIN:-MARGIN] = False
     assert not outside.any(), "the margin changed too"
@@ -42,7 +49,9 @@ def picture_of(text, rules=RULES, **options):
 
 def elements(text, rules=RULES, **options):
     root = ElementTree.fromstring(render.svg(parse_board(text, rules), rules, **options))
-    return root, [(element.tag.split("}")[1], element.attrib.get("class"), element) for element in root.iter()]
+    return root, [
+        (element.tag.split("}")[1], element.attrib.get("class"), element) for element in root.iter()
+    ]
 
 
 # --- text ------------------------------------------------------------------------------------------------------
@@ -114,7 +123,9 @@ TEXTS = [
 
 
 @pytest.mark.parametrize(("board", "rules", "last", "text"), TEXTS)
-def test_the_text_shows_the_board_with_the_last_move_in_brackets_and_a_star_on_the_line(board, rules, last, text):
+def test_the_text_shows_the_board_with_the_last_move_in_brackets_and_a_star_on_the_line(
+    board, rules, last, text
+):
     assert render.ansi(parse_board(board, rules), rules, last=last) == text.removeprefix("\n")
 
 
@@ -125,7 +136,9 @@ def test_numbers_stand_on_the_free_cells_of_the_text_that_have_one():
 1   X     0.50 -1.00
 2   0.12 [O]    0.00
 3   1.00  .    -0.25"""
-    assert render.ansi(parse_board("X../.O./...", RULES), RULES, last=4, values=values) == text.removeprefix("\n")
+    assert render.ansi(
+        parse_board("X../.O./...", RULES), RULES, last=4, values=values
+    ) == text.removeprefix("\n")
 
 
 def test_a_wide_board_keeps_its_columns_under_their_letters():
@@ -171,7 +184,11 @@ def test_colour_adds_escapes_and_nothing_else(board, rules):
 def test_the_picture_is_uint8_of_the_boards_shape(board, rules, cell_pixels):
     picture = picture_of(board, rules, cell_pixels=cell_pixels)
     margin = 2 * (cell_pixels * 3 // 8)
-    assert picture.shape == (margin + rules.rows * cell_pixels, margin + rules.cols * cell_pixels, 3)
+    assert picture.shape == (
+        margin + rules.rows * cell_pixels,
+        margin + rules.cols * cell_pixels,
+        3,
+    )
     assert picture.dtype == np.uint8
     assert picture.flags.c_contiguous
 
@@ -182,8 +199,12 @@ def test_every_cell_has_its_mark_in_its_colour(board, rules):
     for cell, mark in enumerate(parse_board(board, rules)):
         tile = cell_of(picture, cell, rules)
         assert tile[0, 0].tolist() == rgb(render.BACKGROUND)
-        assert tile[CELL // 2, CELL // 2].tolist() == rgb(render.COLOURS["X"] if mark == 1 else render.TILE)
-        assert tile[CELL // 2, CELL // 4].tolist() == rgb(render.COLOURS["O"] if mark == -1 else render.TILE)
+        assert tile[CELL // 2, CELL // 2].tolist() == rgb(
+            render.COLOURS["X"] if mark == 1 else render.TILE
+        )
+        assert tile[CELL // 2, CELL // 4].tolist() == rgb(
+            render.COLOURS["O"] if mark == -1 else render.TILE
+        )
 
 
 def test_the_caller_may_write_on_the_picture_without_changing_the_next():
@@ -222,7 +243,9 @@ LINES = [
 
 @pytest.mark.parametrize(("board", "rules", "cells"), LINES)
 def test_complete_lines_are_struck_through_their_cells_and_no_others(board, rules, cells):
-    long = Rules(rules.rows, rules.cols, rules.cols)  # on this board the same marks are no line if it takes a whole row
+    long = Rules(
+        rules.rows, rules.cols, rules.cols
+    )  # on this board the same marks are no line if it takes a whole row
     board = parse_board(board, rules)
     struck = render.rgb_array(board, rules)
     assert changed_cells(struck, render.rgb_array(board, long), rules) == cells
@@ -232,13 +255,20 @@ def test_complete_lines_are_struck_through_their_cells_and_no_others(board, rule
 
 def test_values_are_written_and_shaded_on_the_free_cells_that_have_one():
     values = [0.5, 0.5, 0.5, -0.5, 0.5, NAN, 0.0, 1.0, -1.0]
-    plain, valued = picture_of("X.O/.../...", last=0), picture_of("X.O/.../...", last=0, values=values)
+    plain, valued = (
+        picture_of("X.O/.../...", last=0),
+        picture_of("X.O/.../...", last=0, values=values),
+    )
     assert changed_cells(plain, valued, RULES) == [1, 3, 4, 6, 7, 8]
     shade = {cell: cell_of(valued, cell, RULES)[10, CELL // 2].astype(int) for cell in range(9)}
     assert shade[6].tolist() == rgb(render.TILE)
     assert (shade[1] == shade[4]).all()
     for strong, weak, colour in ((7, 1, render.POSITIVE), (8, 3, render.NEGATIVE)):
-        assert np.abs(shade[strong] - rgb(colour)).sum() < np.abs(shade[weak] - rgb(colour)).sum() < np.abs(shade[6] - rgb(colour)).sum()
+        assert (
+            np.abs(shade[strong] - rgb(colour)).sum()
+            < np.abs(shade[weak] - rgb(colour)).sum()
+            < np.abs(shade[6] - rgb(colour)).sum()
+        )
     for cell in (1, 3, 4, 6, 7, 8):
         dark = (cell_of(valued, cell, RULES).astype(int) - rgb(render.INK)).max(axis=-1) < 60
         assert dark.any(axis=0).sum() > 20, f"no number on cell {cell}"
@@ -248,7 +278,9 @@ def test_a_long_number_stays_on_its_cell():
     values = np.full(9, NAN)
     for value in (-1.23456e-9, -99.999, 1e300, -1e-300, 123456789.0):
         values[4] = value
-        assert changed_cells(picture_of(".../.../..."), picture_of(".../.../...", values=values), RULES) == [4]
+        assert changed_cells(
+            picture_of(".../.../..."), picture_of(".../.../...", values=values), RULES
+        ) == [4]
 
 
 def test_every_character_of_coordinates_and_numbers_has_a_glyph_of_its_own():
@@ -268,8 +300,14 @@ def test_the_svg_has_one_element_per_mark_in_its_cell_and_one_tile_per_cell(boar
     assert sum(name == "rect" for name, _, _ in found) == rules.cells + 1
     for mark in "XO":
         assert [kind for _, kind, _ in found].count(mark) == board.count(mark)
-    centres = [(float(e.attrib["cx"]) - MARGIN, float(e.attrib["cy"]) - MARGIN) for _, kind, e in found if kind == "O"]
-    assert [int(y // CELL) * rules.cols + int(x // CELL) for x, y in centres] == np.flatnonzero(parse_board(board, rules) == -1).tolist()
+    centres = [
+        (float(e.attrib["cx"]) - MARGIN, float(e.attrib["cy"]) - MARGIN)
+        for _, kind, e in found
+        if kind == "O"
+    ]
+    assert [int(y // CELL) * rules.cols + int(x // CELL) for x, y in centres] == np.flatnonzero(
+        parse_board(board, rules) == -1
+    ).tolist()
 
 
 def test_the_svg_is_titled_with_the_board_and_the_last_move():
@@ -277,17 +315,39 @@ def test_the_svg_is_titled_with_the_board_and_the_last_move():
     assert root.findtext("{http://www.w3.org/2000/svg}title") == f"{WON}, last move a3"
 
 
-@pytest.mark.parametrize(("board", "rules", "lines"), [(WON, RULES, 1), ("X.O/.X./..O", RULES, 0), ("XXXXXOO.OO", Rules(1, 10, 4), 2)])
+@pytest.mark.parametrize(
+    ("board", "rules", "lines"),
+    [(WON, RULES, 1), ("X.O/.X./..O", RULES, 0), ("XXXXXOO.OO", Rules(1, 10, 4), 2)],
+)
 def test_the_svg_has_one_stroke_per_complete_line(board, rules, lines):
     _, found = elements(board, rules)
     assert [kind for _, kind, _ in found].count("line") == lines
 
 
 def test_the_svg_tints_the_last_move_and_writes_coordinates_and_numbers():
-    _, found = elements("X.O/.../...", last=2, values=[0.5, NAN, 0.5, -0.001, 0.333, -1, 100, 12345, 1])
-    assert [e.attrib["fill"] for name, _, e in found if name == "rect"][1:4] == [render.TILE, render.TILE, render.LAST]
+    _, found = elements(
+        "X.O/.../...", last=2, values=[0.5, NAN, 0.5, -0.001, 0.333, -1, 100, 12345, 1]
+    )
+    assert [e.attrib["fill"] for name, _, e in found if name == "rect"][1:4] == [
+        render.TILE,
+        render.TILE,
+        render.LAST,
+    ]
     texts = [e.text for name, _, e in found if name == "text"]
-    assert texts == ["a", "b", "c", "1", "2", "3", "0.00", "0.33", "-1.00", "100", "1.23e+04", "1.00"]
+    assert texts == [
+        "a",
+        "b",
+        "c",
+        "1",
+        "2",
+        "3",
+        "0.00",
+        "0.33",
+        "-1.00",
+        "100",
+        "1.23e+04",
+        "1.00",
+    ]
 
 
 # --- errors ----------------------------------------------------------------------------------------------------
@@ -300,11 +360,27 @@ def test_the_svg_tints_the_last_move_and_writes_coordinates_and_numbers():
         (np.zeros(8, dtype=np.int8), {}, r"3x3, 3 in a row must be 9 numbers.*got .*shape \(8,\)"),
         (np.zeros((3, 3), dtype=np.int8), {}, r"shape \(3, 3\)"),
         (np.full(9, 2, dtype=np.int8), {}, r"1 \(X\), -1 \(O\) or 0 \(free\), got \[2, 2"),
-        (np.zeros(9, dtype=np.int8), {"last": 9}, "last move must be a whole number from 0 to 8, got 9"),
-        (np.zeros(9, dtype=np.int8), {"last": -1}, "last move must be a whole number from 0 to 8, got -1"),
+        (
+            np.zeros(9, dtype=np.int8),
+            {"last": 9},
+            "last move must be a whole number from 0 to 8, got 9",
+        ),
+        (
+            np.zeros(9, dtype=np.int8),
+            {"last": -1},
+            "last move must be a whole number from 0 to 8, got -1",
+        ),
         (np.zeros(9, dtype=np.int8), {"last": True}, "got the bool True"),
-        (np.zeros(9, dtype=np.int8), {"values": np.zeros(8)}, r"must be 9 finite numbers .*shape \(8,\)"),
-        (np.zeros(9, dtype=np.int8), {"values": [np.inf] * 9}, r"must be 9 finite numbers .*got \[inf"),
+        (
+            np.zeros(9, dtype=np.int8),
+            {"values": np.zeros(8)},
+            r"must be 9 finite numbers .*shape \(8,\)",
+        ),
+        (
+            np.zeros(9, dtype=np.int8),
+            {"values": [np.inf] * 9},
+            r"must be 9 finite numbers .*got \[inf",
+        ),
     ],
 )
 def test_what_does_not_fit_the_board_is_refused(draw, board, options, message):

@@ -6,7 +6,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plain_game import lines_of, plain_game
 
-from tictactoe_env.rules import ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, OUTCOMES, WIN, IllegalMoveError, Rules, to_move
+from tictactoe_env.rules import (
+    ILLEGAL,
+    LOSS,
+    ONGOING,
+    OPPONENT_ILLEGAL,
+    OUTCOMES,
+    WIN,
+    IllegalMoveError,
+    Rules,
+    to_move,
+)
 
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 3)]
 
@@ -34,7 +44,10 @@ def has_line(rules, board, mark):
 
 
 def is_dead(rules, board):
-    return all({1, -1} <= {board[cell] for cell in line} for line in lines_of(rules.rows, rules.cols, rules.k))
+    return all(
+        {1, -1} <= {board[cell] for cell in line}
+        for line in lines_of(rules.rows, rules.cols, rules.k)
+    )
 
 
 # --- the board ---------------------------------------------------------------------------------------------------
@@ -52,7 +65,9 @@ def test_sizes_are_kept_as_python_ints():
     assert {type(size) for size in (rules.rows, rules.cols, rules.k)} == {int}
 
 
-@pytest.mark.parametrize("sizes", [(7, 8, 5), (1, 20, 5), (20, 1, 5), (1, 63, 63), (32, 1, 32), (1, 1, 1)])
+@pytest.mark.parametrize(
+    "sizes", [(7, 8, 5), (1, 20, 5), (20, 1, 5), (1, 63, 63), (32, 1, 32), (1, 1, 1)]
+)
 def test_boards_up_to_64_bits_are_allowed(sizes):
     assert len(Rules(*sizes).cell_bits) == sizes[0] * sizes[1]
     assert Rules(*sizes).full < 2**64
@@ -97,7 +112,16 @@ def test_an_illegal_move_loses_in_words_too():
 @pytest.mark.parametrize(
     ("sizes", "count"),
     # rows * (cols - k + 1) + cols * (rows - k + 1) + 2 * (rows - k + 1) * (cols - k + 1), and single cells for k = 1
-    [((3, 3, 3), 8), ((4, 4, 4), 10), ((2, 3, 2), 11), ((3, 4, 3), 14), ((7, 8, 4), 107), ((1, 20, 5), 16), ((20, 1, 5), 16), ((3, 3, 1), 9)],
+    [
+        ((3, 3, 3), 8),
+        ((4, 4, 4), 10),
+        ((2, 3, 2), 11),
+        ((3, 4, 3), 14),
+        ((7, 8, 4), 107),
+        ((1, 20, 5), 16),
+        ((20, 1, 5), 16),
+        ((3, 3, 1), 9),
+    ],
 )
 def test_a_board_has_so_many_lines(sizes, count):
     assert len(Rules(*sizes).lines) == count
@@ -106,18 +130,26 @@ def test_a_board_has_so_many_lines(sizes, count):
 @given(rules_and_boards())
 def test_the_lines_are_those_found_by_walking(case):
     rules, _ = case
-    assert sorted(map(sorted, rules.lines)) == sorted(map(sorted, lines_of(rules.rows, rules.cols, rules.k)))
+    assert sorted(map(sorted, rules.lines)) == sorted(
+        map(sorted, lines_of(rules.rows, rules.cols, rules.k))
+    )
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_lines_dead_and_full_boards_are_recognised_in_every_position(rules):
     boards = np.array(list(plain_game(rules.rows, rules.cols, rules.k).positions), dtype=np.int8)
     x, o = rules.to_bits(boards)
-    expected = [(has_line(rules, b, 1), has_line(rules, b, -1), is_dead(rules, b), 0 not in b) for b in boards.tolist()]
-    found = zip(rules.has_line(x), rules.has_line(o), rules.is_dead(x, o), rules.is_full(x, o), strict=True)
+    expected = [
+        (has_line(rules, b, 1), has_line(rules, b, -1), is_dead(rules, b), 0 not in b)
+        for b in boards.tolist()
+    ]
+    found = zip(
+        rules.has_line(x), rules.has_line(o), rules.is_dead(x, o), rules.is_full(x, o), strict=True
+    )
     assert [tuple(map(bool, row)) for row in found] == expected
     found_alone = [
-        (rules.has_line(x), rules.has_line(o), rules.is_dead(x, o), rules.is_full(x, o)) for x, o in zip(x.tolist(), o.tolist(), strict=True)
+        (rules.has_line(x), rules.has_line(o), rules.is_dead(x, o), rules.is_full(x, o))
+        for x, o in zip(x.tolist(), o.tolist(), strict=True)
     ]
     assert found_alone == expected
 
@@ -134,20 +166,43 @@ def test_lines_dead_and_full_boards_are_recognised_on_any_board_one_by_one_and_i
     x, o = rules.to_bits(boards)
     assert x.dtype == o.dtype == np.uint64
     for i, board in enumerate(boards.tolist()):
-        expected = (has_line(rules, board, 1), has_line(rules, board, -1), is_dead(rules, board), 0 not in board)
+        expected = (
+            has_line(rules, board, 1),
+            has_line(rules, board, -1),
+            is_dead(rules, board),
+            0 not in board,
+        )
         one_x, one_o = int(x[i]), int(o[i])
-        alone = (rules.has_line(one_x), rules.has_line(one_o), rules.is_dead(one_x, one_o), rules.is_full(one_x, one_o))
+        alone = (
+            rules.has_line(one_x),
+            rules.has_line(one_o),
+            rules.is_dead(one_x, one_o),
+            rules.is_full(one_x, one_o),
+        )
         assert alone == expected
         assert {type(answer) for answer in alone} == {bool}
-        assert (rules.has_line(x)[i], rules.has_line(o)[i], rules.is_dead(x, o)[i], rules.is_full(x, o)[i]) == expected
+        assert (
+            rules.has_line(x)[i],
+            rules.has_line(o)[i],
+            rules.is_dead(x, o)[i],
+            rules.is_full(x, o)[i],
+        ) == expected
 
 
-@pytest.mark.parametrize("rules", [Rules(1, 20, 3), Rules(20, 1, 3), Rules(7, 8, 3), Rules(4, 11, 4), Rules(11, 4, 4)], ids=str)
+@pytest.mark.parametrize(
+    "rules",
+    [Rules(1, 20, 3), Rules(20, 1, 3), Rules(7, 8, 3), Rules(4, 11, 4), Rules(11, 4, 4)],
+    ids=str,
+)
 def test_lines_and_dead_boards_are_recognised_on_wide_and_tall_boards(rules):
     boards = np.random.default_rng(0).integers(-1, 2, size=(500, rules.cells), dtype=np.int8)
     x, o = rules.to_bits(boards)
-    expected = [(has_line(rules, board, 1), has_line(rules, board, -1)) for board in boards.tolist()]
-    assert list(zip(rules.has_line(x).tolist(), rules.has_line(o).tolist(), strict=True)) == expected
+    expected = [
+        (has_line(rules, board, 1), has_line(rules, board, -1)) for board in boards.tolist()
+    ]
+    assert (
+        list(zip(rules.has_line(x).tolist(), rules.has_line(o).tolist(), strict=True)) == expected
+    )
     assert {True, False} == {won for pair in expected for won in pair}
     assert rules.is_dead(x, o).tolist() == [is_dead(rules, board) for board in boards.tolist()]
 
@@ -160,8 +215,12 @@ def test_boards_become_bitboards_and_boards_again(case):
     x, o = rules.to_bits(boards)
     assert (rules.to_boards(x, o) == boards).all()
     assert rules.to_boards(x, o).dtype == np.int8
-    assert [int(bits) for bits in x] == [sum(rules.cell_bits[c] for c in range(rules.cells) if b[c] == 1) for b in boards]
-    assert [int(bits) for bits in o] == [sum(rules.cell_bits[c] for c in range(rules.cells) if b[c] == -1) for b in boards]
+    assert [int(bits) for bits in x] == [
+        sum(rules.cell_bits[c] for c in range(rules.cells) if b[c] == 1) for b in boards
+    ]
+    assert [int(bits) for bits in o] == [
+        sum(rules.cell_bits[c] for c in range(rules.cells) if b[c] == -1) for b in boards
+    ]
     assert (x & o == 0).all()
 
 
@@ -182,7 +241,12 @@ def test_the_winning_cells_are_those_of_all_lines():
 def test_a_cell_is_winning_if_a_line_through_it_has_one_mark(case):
     rules, boards = case
     board = boards[0].tolist()
-    won = {cell for line in lines_of(rules.rows, rules.cols, rules.k) for cell in line if {board[c] for c in line} in ({1}, {-1})}
+    won = {
+        cell
+        for line in lines_of(rules.rows, rules.cols, rules.k)
+        for cell in line
+        if {board[c] for c in line} in ({1}, {-1})
+    }
     assert rules.winning_cells(boards[0]) == tuple(sorted(won))
 
 

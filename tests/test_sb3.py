@@ -4,20 +4,20 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from players import CellPlayer, FixedPlayer
+from sample_players import CellPlayer, FixedPlayer
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import DQN
 from stable_baselines3.common.vec_env import VecMonitor
 
-from agents.sb3 import TicTacToeVecEnv, Turn
 from tictactoe_env import match
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import PredictPolicy, RandomPolicy
 from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.vector_env import TicTacToeVectorEnv
+from training.sb3 import TicTacToeVecEnv, Turn
 
 BOARDS = [Rules(3, 3, 3), Rules(2, 4, 3), Rules(3, 4, 3)]
 
@@ -38,7 +38,9 @@ def started(num_envs=8, seed=0, **arguments):
 
 
 def legal_actions(env, rng):
-    return np.where(env.action_masks(), rng.random((env.num_envs, env.action_space.n)), -1).argmax(axis=1)
+    return np.where(env.action_masks(), rng.random((env.num_envs, env.action_space.n)), -1).argmax(
+        axis=1
+    )
 
 
 def unfinished(rules):
@@ -50,7 +52,11 @@ def unfinished(rules):
 
 @pytest.mark.parametrize("observation", ["planes", "grid"])
 def test_games_are_those_of_the_vector_environment_step_by_step(observation):
-    arguments = {"opponent": FixedPlayer(1), "observation": observation, "rewards": {"loss": -2, "draw": 0.5}}
+    arguments = {
+        "opponent": FixedPlayer(1),
+        "observation": observation,
+        "rewards": {"loss": -2, "draw": 0.5},
+    }
     env, observations = started(16, seed=3, **arguments)
     games = TicTacToeVectorEnv(16, **arguments)
     expected, _ = games.reset(seed=3)
@@ -71,7 +77,11 @@ def test_games_are_those_of_the_vector_environment_step_by_step(observation):
             last = info["final_info"]
             assert np.array_equal(infos[game].pop("terminal_observation"), info["final_obs"][game])
             outcome, illegal = last["outcome"][game], last["illegal_move"][game]
-            assert infos[game] == {"TimeLimit.truncated": False, "outcome": outcome, "illegal_move": illegal}
+            assert infos[game] == {
+                "TimeLimit.truncated": False,
+                "outcome": outcome,
+                "illegal_move": illegal,
+            }
             assert (type(infos[game]["outcome"]), type(infos[game]["illegal_move"])) == (str, bool)
     assert finished > 100
 
@@ -84,7 +94,12 @@ def test_types_and_shapes_are_what_stable_baselines3_expects():
     assert all(env.observation_space.contains(observation) for observation in observations)
     assert [info["action_mask"].shape for info in env.reset_infos] == [(12,)] * 5
     observations, rewards, dones, infos = env.step(legal_actions(env, np.random.default_rng(0)))
-    assert (rewards.dtype, rewards.shape, dones.dtype, dones.shape) == (np.float32, (5,), bool, (5,))
+    assert (rewards.dtype, rewards.shape, dones.dtype, dones.shape) == (
+        np.float32,
+        (5,),
+        bool,
+        (5,),
+    )
     assert isinstance(infos, list)
     assert [type(info) for info in infos] == [dict] * 5
 
@@ -98,7 +113,9 @@ def test_the_loser_gets_minus_one_with_its_own_last_move_or_the_opponents():
     assert rewards.tolist() == [-1, -1, -1, 1]
     assert [info["outcome"] for info in infos] == ["loss", "loss", "loss", "win"]
     assert [info["illegal_move"] for info in infos] == [False, False, True, False]
-    assert infos[0]["terminal_observation"][1].tolist() == [[0, 0, 0], [1, 1, 1], [0, 0, 0]], "the opponent's line is in the last observation"
+    assert infos[0]["terminal_observation"][1].tolist() == [[0, 0, 0], [1, 1, 1], [0, 0, 0]], (
+        "the opponent's line is in the last observation"
+    )
 
 
 def test_attributes_are_answered_for_each_game_and_unknown_names_raise():
@@ -212,10 +229,21 @@ def test_stock_maskable_ppo_takes_the_games_as_they_are_and_makes_legal_moves():
 
 
 def test_stock_dqn_takes_the_games_as_they_are():
-    model = DQN("MlpPolicy", TicTacToeVecEnv(16), learning_starts=64, batch_size=32, buffer_size=1000, seed=0).learn(512)
+    model = DQN(
+        "MlpPolicy",
+        TicTacToeVecEnv(16),
+        learning_starts=64,
+        batch_size=32,
+        buffer_size=1000,
+        seed=0,
+    ).learn(512)
     assert model.num_timesteps == 512
     assert model.replay_buffer.size() == 32
-    assert set(np.unique(model.replay_buffer.rewards[: model.replay_buffer.pos])) <= {-1.0, 0.0, 1.0}
+    assert set(np.unique(model.replay_buffer.rewards[: model.replay_buffer.pos])) <= {
+        -1.0,
+        0.0,
+        1.0,
+    }
 
 
 def test_a_rectangular_board_is_learned_by_both_as_well():
@@ -223,7 +251,11 @@ def test_a_rectangular_board_is_learned_by_both_as_well():
         warnings.simplefilter("error", RuntimeWarning)
         for learner in (MaskablePPO, DQN):
             env = TicTacToeVecEnv(8, rows=3, cols=4, exploring_starts=0.5)
-            arguments = {"n_steps": 8, "batch_size": 64} if learner is MaskablePPO else {"learning_starts": 16}
+            arguments = (
+                {"n_steps": 8, "batch_size": 64}
+                if learner is MaskablePPO
+                else {"learning_starts": 16}
+            )
             assert learner("MlpPolicy", env, **arguments).learn(128).num_timesteps == 128
 
 
@@ -235,7 +267,9 @@ def test_a_share_of_the_games_starts_from_a_board_drawn_at_random(share):
     env, observations = started(20_000, seed=1, exploring_starts=share, side="X")
     marks = np.bincount(observations.reshape(20_000, -1).sum(axis=1), minlength=9) / 20_000
     assert marks == pytest.approx([1 - share + share / 9, *[share / 9] * 8], abs=0.01)
-    assert np.isin(positions_of(Rules()).rows(env.games.boards), positions_of(Rules()).unfinished).all()
+    assert np.isin(
+        positions_of(Rules()).rows(env.games.boards), positions_of(Rules()).unfinished
+    ).all()
 
 
 def test_the_learner_is_to_move_on_a_drawn_board_whatever_its_side():
@@ -253,7 +287,15 @@ def test_random_starts_reach_every_position():
 @pytest.mark.parametrize("early_draw", [False, True])
 def test_only_boards_on_which_a_game_can_go_on_are_drawn(rules, early_draw):
     whose = {"side": "X"} if rules.k == 1 else {}  # there an opponent that begins ends the game
-    env, _ = started(60_000, rows=rules.rows, cols=rules.cols, k=rules.k, exploring_starts=1.0, early_draw=early_draw, **whose)
+    env, _ = started(
+        60_000,
+        rows=rules.rows,
+        cols=rules.cols,
+        k=rules.k,
+        exploring_starts=1.0,
+        early_draw=early_draw,
+        **whose,
+    )
     positions = positions_of(rules)
     going = ~positions.is_over & ~(positions.is_dead if early_draw else False)
     drawn = np.unique(positions.rows(env.games.boards))
@@ -280,7 +322,9 @@ def test_games_that_follow_explore_too():
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), True, "half"])
 def test_the_share_is_a_probability(share):
-    with pytest.raises(ValueError, match="share of exploring starts must be a probability from 0 to 1"):
+    with pytest.raises(
+        ValueError, match="share of exploring starts must be a probability from 0 to 1"
+    ):
         TicTacToeVecEnv(2, exploring_starts=share)
 
 
@@ -289,7 +333,13 @@ def test_the_share_is_a_probability(share):
 
 @pytest.mark.parametrize(
     "arguments",
-    [{}, {"side": "alternate"}, {"exploring_starts": 0.5}, {"rows": 5, "cols": 5, "k": 4}, {"early_draw": True, "observation": "grid"}],
+    [
+        {},
+        {"side": "alternate"},
+        {"exploring_starts": 0.5},
+        {"rows": 5, "cols": 5, "k": 4},
+        {"early_draw": True, "observation": "grid"},
+    ],
     ids=str,
 )
 def test_games_under_way_go_on_bit_for_bit(arguments):
@@ -342,14 +392,19 @@ def test_the_permutation_says_where_each_cell_came_from(rules, symmetry):
     turned, cells = Turn(rules, symmetry)(planes)
     assert turned.shape == planes.shape
     assert torch.equal(cells.sort(dim=1).values, torch.arange(rules.cells).expand_as(cells))
-    assert torch.equal(turned.flatten(2), planes.flatten(2).gather(2, cells[:, None].expand(-1, 2, -1)))
+    assert torch.equal(
+        turned.flatten(2), planes.flatten(2).gather(2, cells[:, None].expand(-1, 2, -1))
+    )
     back = turned.flatten(2).gather(2, cells.argsort(dim=1)[:, None].expand(-1, 2, -1))
     assert torch.equal(back.reshape(planes.shape), planes)
 
 
 def test_the_unfinished_positions_of_3x3_are_627_inputs_and_without_symmetry_4520():
     planes = torch.as_tensor(observe(unfinished(Rules()), Rules())).float()
-    distinct = {symmetry: len(Turn(Rules(), symmetry)(planes)[0].flatten(1).unique(dim=0)) for symmetry in (True, False)}
+    distinct = {
+        symmetry: len(Turn(Rules(), symmetry)(planes)[0].flatten(1).unique(dim=0))
+        for symmetry in (True, False)
+    }
     assert distinct == {True: 627, False: 4520}
 
 
@@ -373,7 +428,9 @@ def test_a_board_of_sixteen_cells_is_turned_without_rounding():
     turn = Turn(Rules(4, 4, 4))
     full = torch.zeros(2, 2, 4, 4)
     full[0, 1], full[1, 1] = 1, 1
-    full[0, 1, 0, 1] = full[1, 1, 2, 0] = 0  # the one is a turned image of the other; their codes differ far behind the point
+    full[0, 1, 0, 1] = full[1, 1, 2, 0] = (
+        0  # the one is a turned image of the other; their codes differ far behind the point
+    )
     turned, _ = turn(full)
     assert torch.equal(turned[0], turned[1])
     full[1, 1], full[1, 1, 0, 0] = 1, 0

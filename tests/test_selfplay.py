@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
-from players import fixed_table
+from sample_players import fixed_table
 
-from agents.selfplay import Opponents, SelfPlay
 from tictactoe_env.notation import parse_board
 from tictactoe_env.opponents import MinimaxPolicy, make_opponent, make_pool
 from tictactoe_env.policy import RandomPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from training.selfplay import Opponents, SelfPlay
 
 RULES = Rules(2, 3, 3)
 SQUARE = Rules()
@@ -18,7 +18,17 @@ def ages(pool):
     return [SNAPSHOTS.index(snapshot) for snapshot in pool.snapshots]
 
 
-@pytest.mark.parametrize("text", ["random:0.5,minimax:0.25,self:0.25", "self:1", "self", "random:3,self:9", "minimax", "self:0,random:1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "random:0.5,minimax:0.25,self:0.25",
+        "self:1",
+        "self",
+        "random:3,self:9",
+        "minimax",
+        "self:0,random:1",
+    ],
+)
 def test_the_weights_sum_to_one_with_any_number_of_snapshots(text):
     opponents = SelfPlay(text, RULES, size=3)
     for snapshot in (None, *SNAPSHOTS):
@@ -104,8 +114,16 @@ def test_bad_pools_are_refused_with_what_is_wrong(text, said):
 def test_opponents_are_cycled_whatever_their_weights_or_drawn_by_them():
     pool = make_pool([["random", 1], ["minimax", 8], ["minimax-first", 1]], SQUARE)
     positions, rng = positions_of(SQUARE), np.random.default_rng(0)
-    assert Opponents(pool, positions, "cycled").choose(np.arange(4, 9), rng).tolist() == [1, 2, 0, 1, 2]
-    drawn = np.bincount(Opponents(pool, positions, "drawn").choose(np.arange(10_000), rng), minlength=3)
+    assert Opponents(pool, positions, "cycled").choose(np.arange(4, 9), rng).tolist() == [
+        1,
+        2,
+        0,
+        1,
+        2,
+    ]
+    drawn = np.bincount(
+        Opponents(pool, positions, "drawn").choose(np.arange(10_000), rng), minlength=3
+    )
     assert abs(drawn[1] - 8_000) < 200
 
 

@@ -30,23 +30,43 @@ def test_the_first_player_wins_or_draws_with_perfect_play(sizes, value):
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_every_value_is_that_of_plain_recursion(rules):
-    game, positions, solution = plain_game(rules.rows, rules.cols, rules.k), positions_of(rules), solve(rules)
+    game, positions, solution = (
+        plain_game(rules.rows, rules.cols, rules.k),
+        positions_of(rules),
+        solve(rules),
+    )
     expected = [game.value_x[tuple(board)] for board in positions.boards.tolist()]
     assert solution.value_x.tolist() == expected
-    assert solution.value.tolist() == [value if first else -value for value, first in zip(expected, positions.x_to_move.tolist(), strict=True)]
+    assert solution.value.tolist() == [
+        value if first else -value
+        for value, first in zip(expected, positions.x_to_move.tolist(), strict=True)
+    ]
     assert solution.value.dtype == solution.value_x.dtype == np.int8
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_every_move_has_the_value_of_plain_recursion_and_the_best_are_optimal(rules):
-    game, positions, solution = plain_game(rules.rows, rules.cols, rules.k), positions_of(rules), solve(rules)
+    game, positions, solution = (
+        plain_game(rules.rows, rules.cols, rules.k),
+        positions_of(rules),
+        solve(rules),
+    )
     every = np.arange(len(positions))
     values, best = [], []
     for board in map(tuple, positions.boards.tolist()):
         going = game.positions[board] is None
-        after = {cell: game.value_x[game.after(board, cell)] * game.mover(board) for cell in game.free(board)} if going else {}
+        after = (
+            {
+                cell: game.value_x[game.after(board, cell)] * game.mover(board)
+                for cell in game.free(board)
+            }
+            if going
+            else {}
+        )
         values.append([after.get(cell, -2) for cell in range(rules.cells)])
-        best.append([cell in after and after[cell] == max(after.values()) for cell in range(rules.cells)])
+        best.append(
+            [cell in after and after[cell] == max(after.values()) for cell in range(rules.cells)]
+        )
     assert solution.move_values(every).tolist() == values
     assert solution.optimal(every).tolist() == best
 
@@ -56,13 +76,19 @@ def test_a_position_shows_its_winning_and_its_losing_moves():
     row = solution.positions.rows(parse_board("X../.O./..X", Rules())[None])  # O must take an edge
     assert solution.value[row].tolist() == [0]
     assert solution.move_values(row).tolist() == [[-2, 0, -1, 0, -2, 0, -1, 0, -2]]
-    assert solution.optimal(row).tolist() == [[False, True, False, True, False, True, False, True, False]]
+    assert solution.optimal(row).tolist() == [
+        [False, True, False, True, False, True, False, True, False]
+    ]
     assert solution.move_values(np.array([0])).tolist() == [[0] * 9]
 
 
 def test_a_finished_position_has_no_move_and_is_lost_for_the_next_to_move_or_drawn():
     solution = solve(Rules())
-    rows = solution.positions.rows(np.array([parse_board(text, Rules()) for text in ("XXX/OO./...", "OOO/XX./X..", "XOX/XOO/OXX")]))
+    rows = solution.positions.rows(
+        np.array(
+            [parse_board(text, Rules()) for text in ("XXX/OO./...", "OOO/XX./X..", "XOX/XOO/OXX")]
+        )
+    )
     assert solution.value[rows].tolist() == [-1, -1, 0]
     assert solution.value_x[rows].tolist() == [1, -1, 0]
     assert not solution.optimal(rows).any()

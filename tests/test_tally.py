@@ -1,8 +1,8 @@
-"""agents/tally.py: wins in windows of a thousand games."""
+"""training/tally.py: wins in windows of a thousand games."""
 
 from dataclasses import asdict
 
-from agents.tally import Tally
+from training.tally import Tally
 
 
 def test_a_window_ends_with_its_thousandth_game_and_the_best_one_is_kept():

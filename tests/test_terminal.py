@@ -10,10 +10,10 @@ import types
 
 import numpy as np
 import pytest
-from players import CellPlayer, FixedPlayer
 from rich.console import Console
+from sample_players import CellPlayer, FixedPlayer
 
-from agents import battle
+from terminal import battle
 from terminal.game import COMMANDS, Table, seats_of
 from terminal.keys import Keys
 from terminal.menu import Menu
@@ -130,7 +130,10 @@ def test_marks_differ_in_colour_on_a_terminal():
     assert "\x1b[1;38;5;208m" in said(talk)
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.934, "+0.93"), (-1, "-1.00"), (0, "+0.00"), (-0.0, "+0.00"), (1234.5, "+1.23e+03")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.934, "+0.93"), (-1, "-1.00"), (0, "+0.00"), (-0.0, "+0.00"), (1234.5, "+1.23e+03")],
+)
 def test_a_value_has_its_sign(value, text):
     assert number_text(value) == text
 
@@ -150,7 +153,9 @@ def test_a_value_has_its_sign(value, text):
         (seconds(0.5), "1e9", "2", 2.0, "from 0 to 3600"),
     ],
 )
-def test_what_is_not_understood_is_asked_again_with_what_is_allowed(understand, bad, good, meaning, words):
+def test_what_is_not_understood_is_asked_again_with_what_is_allowed(
+    understand, bad, good, meaning, words
+):
     talk = talking(f"{bad}\n{good}\n")
     assert talk.ask("well?", understand) == meaning
     assert words in said(talk)
@@ -176,15 +181,26 @@ def test_two_people_play_with_names_of_cells_and_with_numbers(store):
     text = played("b2 1 C3 b1 7 c1", store)
     assert "O wins." in text
     game = only(store)
-    assert (game.text, game.result, game.origin, game.side) == ("b2 a1 c3 b1 a3 c1", "O", "human", None)
+    assert (game.text, game.result, game.origin, game.side) == (
+        "b2 a1 c3 b1 a3 c1",
+        "O",
+        "human",
+        None,
+    )
     assert (game.x, game.o) == (Player("human", "human"), Player("human", "human"))
-    assert f"kept as game {game.id}; to see it again: python play.py --replay {game.id} --store {store.path}" in text
+    assert (
+        f"kept as game {game.id}; to see it again: python play.py --replay {game.id} --store {store.path}"
+        in text
+    )
 
 
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ("b9", "'b9' is no move: type a1 to c3, or 1 to 9, or undo, hint, values, resign, quit, help"),
+        (
+            "b9",
+            "'b9' is no move: type a1 to c3, or 1 to 9, or undo, hint, values, resign, quit, help",
+        ),
         ("0", "'0' is no move"),
         ("10", "'10' is no move"),
         ("99999999999999999999", "is no move"),
@@ -209,20 +225,27 @@ def test_on_larger_boards_numbers_go_up_to_the_last_cell(store):
     assert "5x5, 4 in a row is too large to be judged exactly." in text
 
 
-@pytest.mark.parametrize(("x", "o", "side"), [("human", "minimax-first", "X"), ("minimax-first", "human", "O")])
+@pytest.mark.parametrize(
+    ("x", "o", "side"), [("human", "minimax-first", "X"), ("minimax-first", "human", "O")]
+)
 def test_either_side_can_be_played_against_a_player(store, x, o, side):
     text = played("1 2 3 4 5 6 7 8 9 " * 5, store, x, o)
     game = only(store)
     assert (game.side, game.origin) == (side, "human")
     assert {game.x, game.o} == {Player("human", "human"), Player("agent", "minimax-first")}
     own = len(game.moves[side == "O" :: 2])
-    assert text.count(f"minimax-first ({'O' if side == 'X' else 'X'}) plays ") == len(game.moves) - own
+    assert (
+        text.count(f"minimax-first ({'O' if side == 'X' else 'X'}) plays ") == len(game.moves) - own
+    )
     assert game.result != side
 
 
 def test_the_end_says_who_won_what_decided_it_and_the_store_knows_it(store):
     text = played("b2 b1 a1 c3 a3 c1 a2", store, "human:Ann", "human:Ben")
-    assert "Ann (X) wins.\nO threw it away with move 2, b1: it gives away the draw and loses in 6." in text
+    assert (
+        "Ann (X) wins.\nO threw it away with move 2, b1: it gives away the draw and loses in 6."
+        in text
+    )
     assert only(store).x == Player("human", "Ann")
 
 
@@ -259,10 +282,18 @@ def test_a_hint_on_a_board_that_is_too_large_says_that_it_is_a_guess(store):
 def test_values_show_what_the_player_thinks_and_the_truth_until_they_are_switched_off(store):
     text = played("values b2 values quit", store, "human", "minimax-first")
     table = seat_of("minimax-first", Rules()).policy
-    best, worst = (f"{value:+.2f}" for value in move_values("X", table, RandomPolicy(), board=parse_board("O../.X./...", Rules()))[[1, 8]])
+    best, worst = (
+        f"{value:+.2f}"
+        for value in move_values(
+            "X", table, RandomPolicy(), board=parse_board("O../.X./...", Rules())
+        )[[1, 8]]
+    )
     before, first, second, after = text.split("X, your move")[:4]
     assert "numbers:" not in before
-    assert "numbers: wins minus losses against random moves, exact; minimax-first would play a1\nwords: the truth;" in first
+    assert (
+        "numbers: wins minus losses against random moves, exact; minimax-first would play a1\nwords: the truth;"
+        in first
+    )
     assert f" 1 │  [O]  │ {best} │" in second
     assert f"│ {worst} │\n" in second
     assert second.count("draw") == 7
@@ -295,7 +326,10 @@ def test_the_end_of_the_input_in_a_game_keeps_nothing(store):
 
 
 def test_a_player_that_marks_a_taken_cell_loses(store):
-    talk, seats = talking("a1\n"), {"X": seat_of("human", Rules()), "O": Seat(Player("agent", "stubborn"), CellPlayer(0))}
+    talk, seats = (
+        talking("a1\n"),
+        {"X": seat_of("human", Rules()), "O": Seat(Player("agent", "stubborn"), CellPlayer(0))},
+    )
     Table(seats, Rules(), talk, store).play_all(1, 0)
     assert "stubborn (O) marks a1, which is taken: an illegal move loses.\nX wins." in said(talk)
     assert (only(store).text, only(store).ended, only(store).result) == ("a1 a1", "illegal", "X")
@@ -305,8 +339,12 @@ def test_a_game_that_cannot_be_kept_is_written_down(store):
     store.close()
     talk = talking()
     with pytest.raises(StoreError, match="closed"):
-        Table(seats_of(("minimax-first", "minimax-first"), Rules(), talk), Rules(), talk, store).play_all(1, 0)
-    (line,) = [line for line in said(talk).splitlines() if line.startswith("the game could not be kept")]
+        Table(
+            seats_of(("minimax-first", "minimax-first"), Rules(), talk), Rules(), talk, store
+        ).play_all(1, 0)
+    (line,) = [
+        line for line in said(talk).splitlines() if line.startswith("the game could not be kept")
+    ]
     assert Game.parse(line.partition(": ")[2]).x == Player("agent", "minimax-first")
 
 
@@ -317,10 +355,16 @@ def test_a_battle_is_kept_game_by_game_and_counted(store):
     talk = talking()
     Table(seats_of(("minimax", "random"), Rules(), talk), Rules(), talk, store).play_all(3, seed=5)
     games = store.list()
-    assert [(game.origin, game.side, game.seed) for game in games] == [("battle", None, 7), ("battle", None, 6), ("battle", None, 5)]
+    assert [(game.origin, game.side, game.seed) for game in games] == [
+        ("battle", None, 7),
+        ("battle", None, 6),
+        ("battle", None, 5),
+    ]
     won = sum(game.result == "X" for game in games)
     assert f"3 games: minimax (X) won {won}, random (O) won 0, drawn {3 - won}" in said(talk)
-    assert said(talk).count("minimax (X) against random (O)") == sum(len(game.moves) + 1 for game in games)
+    assert said(talk).count("minimax (X) against random (O)") == sum(
+        len(game.moves) + 1 for game in games
+    )
 
 
 def test_the_same_seed_plays_the_same_games(store):
@@ -333,8 +377,13 @@ def test_the_same_seed_plays_the_same_games(store):
 @pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3), Rules(5, 5, 4)], ids=str)
 def test_a_game_is_that_of_a_battle_with_the_same_seed(store, rules):
     policies = (RandomPolicy(), FixedPlayer(1))
-    seats = {side: Seat(Player("agent", side), policy) for side, policy in zip("XO", policies, strict=True)}
-    assert list(Table(seats, rules, talking(), store).play(seed=9).moves) == battle.play(*policies, rules, seed=9)
+    seats = {
+        side: Seat(Player("agent", side), policy)
+        for side, policy in zip("XO", policies, strict=True)
+    }
+    assert list(Table(seats, rules, talking(), store).play(seed=9).moves) == battle.play(
+        *policies, rules, seed=9
+    )
 
 
 def test_a_trie_says_when_it_has_never_met_a_position(store, trie):
@@ -353,7 +402,10 @@ def pipe():
     """Keys that read from a pipe, and the function that writes to it; None closes it."""
     ours, theirs = os.pipe()
     with os.fdopen(ours) as source:
-        yield Keys(source), lambda text: os.close(theirs) if text is None else os.write(theirs, text.encode())
+        yield (
+            Keys(source),
+            lambda text: os.close(theirs) if text is None else os.write(theirs, text.encode()),
+        )
 
 
 def test_keys_are_read_one_by_one(pipe):
@@ -387,7 +439,11 @@ def test_the_end_of_the_keys_is_the_end_of_the_input(pipe):
 
 def test_keys_of_windows_have_the_same_names(monkeypatch):
     typed = list("a\0K\xe0Gq")
-    monkeypatch.setitem(sys.modules, "msvcrt", types.SimpleNamespace(kbhit=lambda: bool(typed), getwch=lambda: typed.pop(0)))
+    monkeypatch.setitem(
+        sys.modules,
+        "msvcrt",
+        types.SimpleNamespace(kbhit=lambda: bool(typed), getwch=lambda: typed.pop(0)),
+    )
     keys = Keys(io.StringIO())
     assert [keys._windows_key(0.01) for _ in range(5)] == ["a", "left", "home", "q", ""]
 
@@ -404,9 +460,14 @@ def test_a_run_is_kept_by_its_path_and_the_hash_of_its_certificate(store, trie):
     assert seat_of(str(trie / "certificate.json"), Rules()).player == seat.player
 
 
-def test_a_trained_agent_is_meant_by_its_name_and_the_newest_run_is_taken(tmp_path, monkeypatch, trie):
+def test_a_trained_agent_is_meant_by_its_name_and_the_newest_run_is_taken(
+    tmp_path, monkeypatch, trie
+):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=r"no run of trie in models/ or runs/: train one with `python train.py trie`"):
+    with pytest.raises(
+        ValueError,
+        match=r"no run of trie in models/ or runs/: train one with `python train.py trie`",
+    ):
         seat_of("trie", Rules())
     for name, age in (("trie-7", 0), ("trie-8", 100)):
         shutil.copytree(trie, tmp_path / "runs" / name)
@@ -465,20 +526,36 @@ def test_a_table_of_values_is_asked_for_what_it_believes(tmp_path):
 
 def test_a_replay_goes_forwards_and_backwards_and_stops_at_its_ends():
     replay = Replay(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
-    for key, at in (("left", 0), ("right", 1), ("right", 2), ("left", 1), ("end", 7), ("right", 7), ("home", 0), ("x", 0)):
+    for key, at in (
+        ("left", 0),
+        ("right", 1),
+        ("right", 2),
+        ("left", 1),
+        ("end", 7),
+        ("right", 7),
+        ("home", 0),
+        ("x", 0),
+    ):
         replay.go(key)
         assert replay.at == at
 
 
 def test_every_move_of_a_replay_has_its_verdict(store):
     talk = talking()
-    watch(Game.parse("b2 b1 a1 c3 a3 c1 a2 x=human:Ann o=agent:minimax time=2026-01-02T03:04:05Z"), talk)
+    watch(
+        Game.parse("b2 b1 a1 c3 a3 c1 a2 x=human:Ann o=agent:minimax time=2026-01-02T03:04:05Z"),
+        talk,
+    )
     text = said(talk)
     assert "2026-01-02, 3x3, 3 in a row: Ann (X) against minimax (O)" in text
     assert text.count("┌") == 8
     assert "move 1 of 7: X b2: keeps the draw\n" in text
-    assert "move 2 of 7: O b1: gives away the draw and loses in 6   (this decided the game)\n" in text
-    assert text.endswith("X a2: wins at once\nAnn (X) wins.\nO threw it away with move 2, b1: it gives away the draw and loses in 6.\n")
+    assert (
+        "move 2 of 7: O b1: gives away the draw and loses in 6   (this decided the game)\n" in text
+    )
+    assert text.endswith(
+        "X a2: wins at once\nAnn (X) wins.\nO threw it away with move 2, b1: it gives away the draw and loses in 6.\n"
+    )
 
 
 def test_a_replay_shows_the_truth_on_the_cells_if_asked_to():
@@ -492,9 +569,18 @@ def test_a_replay_shows_the_truth_on_the_cells_if_asked_to():
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("a1 a1 ended=illegal", "move 2 of 2: O a1: is taken already: an illegal move loses   (this decided the game)"),
-        ("ended=resigned result=X", "before the first of 0 moves\nunknown (O) resigns: unknown (X) wins.\nO resigned a position that was a draw."),
-        ("a1 board=5x5 k=4 ended=resigned result=O", "5x5, 4 in a row is too large to be judged exactly."),
+        (
+            "a1 a1 ended=illegal",
+            "move 2 of 2: O a1: is taken already: an illegal move loses   (this decided the game)",
+        ),
+        (
+            "ended=resigned result=X",
+            "before the first of 0 moves\nunknown (O) resigns: unknown (X) wins.\nO resigned a position that was a draw.",
+        ),
+        (
+            "a1 board=5x5 k=4 ended=resigned result=O",
+            "5x5, 4 in a row is too large to be judged exactly.",
+        ),
         ("a1 b1 c1 b2 a2 c2 b3 a3 ended=early", "A draw: nobody could win any more."),
     ],
 )
@@ -508,7 +594,13 @@ def test_the_list_shows_the_newest_games_and_how_to_see_more(store):
     talk = talking()
     print_list(store, talk, 20)
     assert said(talk) == f"no game yet in {store.path}\n"
-    store.import_lines(["b2 b1 a1 c3 a3 c1 a2 x=human:Ann", "a1 ended=resigned result=O origin=web", "b2 a1 c3 b1 a3 c1 origin=training"])
+    store.import_lines(
+        [
+            "b2 b1 a1 c3 a3 c1 a2 x=human:Ann",
+            "a1 ended=resigned result=O origin=web",
+            "b2 a1 c3 b1 a3 c1 origin=training",
+        ]
+    )
     talk = talking()
     print_list(store, talk, 1)
     assert "a1" in said(talk)

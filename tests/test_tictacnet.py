@@ -8,15 +8,15 @@ import torch
 from small_runs import python, small_config
 
 from agents import tictacnet
-from agents.files import read_arrays
-from agents.selfplay import Opponents
-from agents.training import judge, silent
 from tictactoe_env.match import random_result
 from tictactoe_env.notation import parse_board
 from tictactoe_env.opponents import make_pool
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules
+from training.evaluation import judge, silent
+from training.files import read_arrays
+from training.selfplay import Opponents
 
 RULES = Rules()
 POSITIONS = positions_of(RULES)
@@ -66,15 +66,35 @@ def test_what_makes_no_sense_is_refused_with_a_reason(wrong, words):
 
 
 def test_exploration_falls_by_tenths_and_begins_anew_with_the_second_side():
-    learner = tictacnet.Learner(replace(SMALL, anneal_steps=1_000, epsilon=0.7, epsilon_drop=0.1, epsilon_end=0.25, sides_in_turn=True))
+    learner = tictacnet.Learner(
+        replace(
+            SMALL,
+            anneal_steps=1_000,
+            epsilon=0.7,
+            epsilon_drop=0.1,
+            epsilon_end=0.25,
+            sides_in_turn=True,
+        )
+    )
     seen = []
     for learner.steps in (0, 99, 100, 400, 999, 1_000, 1_100, 5_000):
         seen.append((learner.side, round(learner.epsilon, 9)))
-    assert seen == [("X", 0.7), ("X", 0.7), ("X", 0.6), ("X", 0.3), ("X", 0.25), ("O", 0.7), ("O", 0.6), ("O", 0.25)]
+    assert seen == [
+        ("X", 0.7),
+        ("X", 0.7),
+        ("X", 0.6),
+        ("X", 0.3),
+        ("X", 0.25),
+        ("O", 0.7),
+        ("O", 0.6),
+        ("O", 0.25),
+    ]
 
 
 def test_the_learning_rate_falls_by_the_same_factor_in_equal_times():
-    learner = tictacnet.Learner(replace(SMALL, anneal_steps=1_000, learning_rate=0.04, learning_rate_end=0.01))
+    learner = tictacnet.Learner(
+        replace(SMALL, anneal_steps=1_000, learning_rate=0.04, learning_rate_end=0.01)
+    )
     rates = []
     for learner.steps in (0, 500, 1_000, 2_000):
         rates.append(learner.learning_rate)
@@ -88,13 +108,17 @@ def torch_twin(network):
     layers = []
     for weights, biases in network.layers:
         layer = torch.nn.Linear(*weights.shape)
-        layer.load_state_dict({"weight": torch.tensor(weights.T.copy()), "bias": torch.tensor(biases)})
+        layer.load_state_dict(
+            {"weight": torch.tensor(weights.T.copy()), "bias": torch.tensor(biases)}
+        )
         layers += [layer, torch.nn.ReLU()]
     return torch.nn.Sequential(*layers[:-1], torch.nn.Sigmoid())
 
 
 def flat_of(twin, what=lambda parameter: parameter):
-    return np.concatenate([what(parameter).detach().numpy().T.ravel() for parameter in twin.parameters()])
+    return np.concatenate(
+        [what(parameter).detach().numpy().T.ravel() for parameter in twin.parameters()]
+    )
 
 
 def test_the_default_network_has_2025_weights():
@@ -114,14 +138,20 @@ def test_values_gradients_and_steps_are_those_of_torch():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        assert learner.policy.gradient(boards, targets, weights, learner.slope) == pytest.approx(loss.item(), rel=1e-4)
-        assert learner.slope.flat == pytest.approx(flat_of(twin, lambda parameter: parameter.grad), abs=2e-3)
+        assert learner.policy.gradient(boards, targets, weights, learner.slope) == pytest.approx(
+            loss.item(), rel=1e-4
+        )
+        assert learner.slope.flat == pytest.approx(
+            flat_of(twin, lambda parameter: parameter.grad), abs=2e-3
+        )
         learner._step()
         assert learner.policy.flat == pytest.approx(flat_of(twin), abs=1e-4)
 
 
 def test_a_plain_gradient_step_is_the_learning_rate_times_the_gradient():
-    learner = tictacnet.Learner(replace(SMALL, optimizer="sgd", learning_rate=0.5, learning_rate_end=0.5))
+    learner = tictacnet.Learner(
+        replace(SMALL, optimizer="sgd", learning_rate=0.5, learning_rate_end=0.5)
+    )
     before = learner.policy.flat.copy()
     learner.slope.flat[:] = np.arange(2_025)
     learner._step()
@@ -137,7 +167,10 @@ def test_images_of_a_board_have_images_of_its_values(shape):
         values = learner.by_row(learner.policy, positions.unfinished)
         same = []
         for turn in symmetries_of(rules):
-            images = np.searchsorted(positions.unfinished, positions.rows(positions.boards[positions.unfinished][:, turn]))
+            images = np.searchsorted(
+                positions.unfinished,
+                positions.rows(positions.boards[positions.unfinished][:, turn]),
+            )
             same.append((values[images] == values[:, turn]).all())
         assert all(same) == symmetry
         assert same[0]
@@ -147,7 +180,10 @@ def test_without_symmetry_the_network_sees_the_board_as_it_is():
     learner = tictacnet.Learner(PLAIN)
     boards = POSITIONS.boards[POSITIONS.unfinished]
     assert (learner.view.boards == boards).all()
-    assert (learner.by_row(learner.policy, POSITIONS.unfinished) == learner.policy.values(boards.astype(np.float32))).all()
+    assert (
+        learner.by_row(learner.policy, POSITIONS.unfinished)
+        == learner.policy.values(boards.astype(np.float32))
+    ).all()
     assert len(tictacnet.Learner(SMALL).view.boards) == CLASSES
 
 
@@ -163,7 +199,9 @@ def test_an_untrained_network_moves_to_taken_cells_and_is_judged_as_it_is():
 
 
 def test_it_explores_all_cells_alike_and_a_taken_one_loses_the_game():
-    learner = tictacnet.Learner(replace(PLAIN, games=20_000, epsilon=1.0, epsilon_drop=0.0, exploring_starts=0.0, updates=1))
+    learner = tictacnet.Learner(
+        replace(PLAIN, games=20_000, epsilon=1.0, epsilon_drop=0.0, exploring_starts=0.0, updates=1)
+    )
     learner.round(opponents())
     moves, following = np.divmod(learner.keys, learner.nexts)
     places, cells = np.divmod(moves, 9)
@@ -178,8 +216,20 @@ def test_it_explores_all_cells_alike_and_a_taken_one_loses_the_game():
 
 
 def test_a_frozen_copy_that_moves_to_a_taken_cell_loses():
-    stubborn = TabularPolicy(RULES, one_hot(np.zeros(4_520, dtype=np.intp), 9))  # always the first cell
-    learner = tictacnet.Learner(replace(PLAIN, games=2_000, side="X", epsilon=1.0, epsilon_drop=0.0, exploring_starts=0.0, updates=1))
+    stubborn = TabularPolicy(
+        RULES, one_hot(np.zeros(4_520, dtype=np.intp), 9)
+    )  # always the first cell
+    learner = tictacnet.Learner(
+        replace(
+            PLAIN,
+            games=2_000,
+            side="X",
+            epsilon=1.0,
+            epsilon_drop=0.0,
+            exploring_starts=0.0,
+            updates=1,
+        )
+    )
     learner.round(opponents(stubborn))
     taken_at_once = learner.keys // learner.nexts == 0  # X opens with the first cell
     assert (learner.keys[taken_at_once] % learner.nexts == learner.nexts - 3).all()
@@ -218,7 +268,15 @@ def test_the_target_of_a_move_is_the_mean_of_all_that_it_led_to():
     places = learner.view.place
     start, follows = places[row(".../.../...")], places[row("XO./.../...")]
     win, draw = learner.nexts - 3, learner.nexts - 2
-    learner.keys = np.array([[start, 0, follows], [start, 0, win], [start, 0, draw], [start, 4, draw], [follows, 8, win]]) @ [
+    learner.keys = np.array(
+        [
+            [start, 0, follows],
+            [start, 0, win],
+            [start, 0, draw],
+            [start, 4, draw],
+            [follows, 8, win],
+        ]
+    ) @ [
         9 * learner.nexts,
         learner.nexts,
         1,
@@ -238,7 +296,10 @@ def test_the_target_of_a_move_is_the_mean_of_all_that_it_led_to():
 def test_with_double_q_learning_the_network_chooses_and_the_target_network_values():
     learner = tictacnet.Learner(PLAIN)
     learner.target.draw(np.random.default_rng(9))
-    learner.keys, learner.counts = np.array([(0 * 9 + 4) * learner.nexts + 1]), np.ones(1)  # to the first board with one mark
+    learner.keys, learner.counts = (
+        np.array([(0 * 9 + 4) * learner.nexts + 1]),
+        np.ones(1),
+    )  # to the first board with one mark
     board = learner.view.boards[1][None]
     targets, _ = learner._targets()
     chosen = learner.policy.values(board)[0].argmax()
@@ -247,7 +308,10 @@ def test_with_double_q_learning_the_network_chooses_and_the_target_network_value
 
 def test_moves_far_from_the_best_count_less():
     learner = tictacnet.Learner(replace(PLAIN, focus=0.5, rewards=(1.0, 0.5, 0.0)))
-    learner.keys, learner.counts = np.array([(cell * learner.nexts) + learner.nexts - 3 + cell for cell in range(3)]), np.ones(3)
+    learner.keys, learner.counts = (
+        np.array([(cell * learner.nexts) + learner.nexts - 3 + cell for cell in range(3)]),
+        np.ones(3),
+    )
     _, weights = learner._targets()
     counts = [tictacnet.LEAST_WEIGHT + np.exp(-gap / 0.5) for gap in (0, 0.5, 1)]
     assert weights[0, :3] == pytest.approx(np.array(counts) / sum(counts))
@@ -257,7 +321,10 @@ def test_a_single_side_is_learned_where_it_is_asked_for():
     for side, plies in (("X", {0}), ("O", {1})):
         learner = tictacnet.Learner(replace(SMALL, side=side))
         learner.round(opponents())
-        assert {int(abs(learner.view.boards[place]).sum()) % 2 for place in learner.keys // learner.nexts // 9} == plies
+        assert {
+            int(abs(learner.view.boards[place]).sum()) % 2
+            for place in learner.keys // learner.nexts // 9
+        } == plies
 
 
 # --- what is told of illegal moves -------------------------------------------------------------------------------------------
@@ -292,4 +359,6 @@ def test_the_page_needs_no_torch(tmp_path):
 @pytest.mark.parametrize("seed", range(10))
 def test_every_seed_learns_the_rules_and_becomes_unbeatable_on_both_sides(seed):
     """An untrained network moves to taken cells."""
-    assert judge(tictacnet.train(tictacnet.Config(seed=seed, steps=2_000_000), silent("unbeatable"))).unbeatable
+    assert judge(
+        tictacnet.train(tictacnet.Config(seed=seed, steps=2_000_000), silent("unbeatable"))
+    ).unbeatable

@@ -19,12 +19,12 @@ import agents.dqn
 import agents.maskable_ppo
 import train
 from agents import TRAINABLE
-from agents.files import read_json, read_tensors
-from agents.runs import COLUMNS
 from tictactoe_env.certificate import read, table_of, verify
 from tictactoe_env.observation import observe
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from training.files import read_json, read_tensors
+from training.run import COLUMNS
 
 AGENTS = ("dqn", "maskable_ppo")
 PAGES = {"dqn": agents.dqn, "maskable_ppo": agents.maskable_ppo}
@@ -67,7 +67,9 @@ def metrics(folder):
 
 
 def is_for_tensorboard(path):
-    return path.name.startswith("events.out.tfevents") or (path.is_dir() and all(is_for_tensorboard(inner) for inner in path.iterdir()))
+    return path.name.startswith("events.out.tfevents") or (
+        path.is_dir() and all(is_for_tensorboard(inner) for inner in path.iterdir())
+    )
 
 
 def without_seconds(rows):
@@ -93,7 +95,9 @@ def test_help_lists_all_agents_with_a_sentence_and_needs_no_torch(arguments):
         assert f"{agent} " in done.stdout
         assert sentence in done.stdout
     assert "AGENT --help" in done.stdout
-    assert {path.stem for path in (ROOT / "agents").glob("*.py") if "class Config" in path.read_text()} == set(TRAINABLE)
+    assert {
+        path.stem for path in (ROOT / "agents").glob("*.py") if "class Config" in path.read_text()
+    } == set(TRAINABLE)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -101,7 +105,9 @@ def test_the_help_of_an_agent_explains_every_field_with_its_default(agent, capsy
     assert train.main([agent, "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
     for field in dataclasses.fields(PAGES[agent].Config):
-        default = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
+        default = (
+            ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
+        )
         assert f"--{field.name.replace('_', '-')}" in shown
         assert f"{field.metadata['help']} (default: {default})".replace("- ", "-") in shown
     assert all(option in shown for option in ("--until", "--out", "--resume", "--export-sb3"))
@@ -113,17 +119,29 @@ def test_the_help_of_an_agent_explains_every_field_with_its_default(agent, capsy
         ("dqm", "unknown agent 'dqm'; did you mean 'dqn'? (known: dqn, "),
         ("dqn --stpes 5", "unknown option '--stpes'; did you mean '--steps'?"),
         ("dqn --step 5", "unknown option '--step'; did you mean '--steps'?"),
-        ("dqn --rows 1 --cols 13 --k 3 --opponents random", "too many positions for a certificate: at most 12 cells"),
+        (
+            "dqn --rows 1 --cols 13 --k 3 --opponents random",
+            "too many positions for a certificate: at most 12 cells",
+        ),
         ("dqn --learning-rate 5 --zzz=3", "unknown option '--zzz' (known: --activation, "),
         ("dqn random", "unexpected argument 'random'"),
-        ("--seed 3 dqn", "name the agent first: train.py AGENT --seed 3 dqn (known: maskable_ppo, dqn, "),
+        (
+            "--seed 3 dqn",
+            "name the agent first: train.py AGENT --seed 3 dqn (known: maskable_ppo, dqn, ",
+        ),
         ("dqn --until unbeatible", "argument --until: invalid choice: 'unbeatible'"),
         ("dqn --steps many", "argument --steps: invalid int value: 'many'"),
         ("dqn --steps", "argument --steps: expected one argument"),
-        ("dqn --hidden 3,x", "argument --hidden: expected whole numbers separated by commas, such as 128,128, got '3,x'"),
+        (
+            "dqn --hidden 3,x",
+            "argument --hidden: expected whole numbers separated by commas, such as 128,128, got '3,x'",
+        ),
         ("dqn --steps 0", "steps must be a whole number of at least 1, got 0"),
         ("maskable_ppo --seed -1", "seed must be a whole number of at least 0, got -1"),
-        ("maskable_ppo --exploring-starts 1.5", "exploring_starts must be a probability from 0 to 1, got 1.5"),
+        (
+            "maskable_ppo --exploring-starts 1.5",
+            "exploring_starts must be a probability from 0 to 1, got 1.5",
+        ),
         ("dqn --learning-rate nan", "learning_rate must be a number above 0, got nan"),
         ("dqn --opponents minmax", "unknown opponent 'minmax'; did you mean 'minimax'?"),
         ("dqn --opponents random:x", "opponents must be written as name:weight,name:weight"),
@@ -142,7 +160,9 @@ def test_what_is_wrong_is_said_in_one_line(arguments, said, capsys, tmp_path, mo
 
 
 def test_an_agent_may_follow_the_options_that_all_have(capsys):
-    assert "steps must be a whole number" in error_of(capsys, "--until", "optimal", "dqn", "--steps", "0")
+    assert "steps must be a whole number" in error_of(
+        capsys, "--until", "optimal", "dqn", "--steps", "0"
+    )
 
 
 def test_an_interrupt_that_ends_at_once_leaves_no_traceback(tmp_path, capsys, monkeypatch):
@@ -153,7 +173,10 @@ def test_an_interrupt_that_ends_at_once_leaves_no_traceback(tmp_path, capsys, mo
     with pytest.raises(SystemExit) as ended:
         trained("dqn", tmp_path / "run")
     assert ended.value.code == 130
-    assert capsys.readouterr().err == "train.py: ended at once; --resume goes on from the last checkpoint\n"
+    assert (
+        capsys.readouterr().err
+        == "train.py: ended at once; --resume goes on from the last checkpoint\n"
+    )
 
 
 # --- what a run leaves -------------------------------------------------------------------------------------------
@@ -163,8 +186,18 @@ def test_an_interrupt_that_ends_at_once_leaves_no_traceback(tmp_path, capsys, mo
 def test_a_run_is_a_folder_of_files_that_agree_with_each_other(agent, finished):
     folder = finished[agent]
     names = sorted(path.name for path in folder.iterdir())
-    files = ("certificate.json", "checkpoint", "config.json", "growth.png", "metrics.csv", "model.json", "model.safetensors")
-    assert [name for name in names if name not in files and not is_for_tensorboard(folder / name)] == []
+    files = (
+        "certificate.json",
+        "checkpoint",
+        "config.json",
+        "growth.png",
+        "metrics.csv",
+        "model.json",
+        "model.safetensors",
+    )
+    assert [
+        name for name in names if name not in files and not is_for_tensorboard(folder / name)
+    ] == []
     assert set(files) < set(names)
     assert (folder / "growth.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     content, rows, config = read(folder), metrics(folder), read_json(folder / "config.json")
@@ -172,7 +205,9 @@ def test_a_run_is_a_folder_of_files_that_agree_with_each_other(agent, finished):
     assert (content["agent"], content["seed"], config["agent"]) == (agent, 0, agent)
     assert content["config"] == config["config"]
     assert config["config"]["hidden"] == [32]
-    assert {field.name for field in dataclasses.fields(PAGES[agent].Config)} == set(config["config"])
+    assert {field.name for field in dataclasses.fields(PAGES[agent].Config)} == set(
+        config["config"]
+    )
     assert content["versions"]["torch"]
     assert tuple(rows[0])[: len(COLUMNS)] == COLUMNS
     steps = [int(row["steps"]) for row in rows]
@@ -188,14 +223,22 @@ def test_a_run_is_a_folder_of_files_that_agree_with_each_other(agent, finished):
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_saved_network_makes_the_certified_moves(agent, finished):
-    assert np.array_equal(PAGES[agent].load(finished[agent]).table, table_of(read(finished[agent])).table)
-    assert read_json(finished[agent] / "model.json")["steps"] == read(finished[agent])["training"]["best_at"]["steps"]
+    assert np.array_equal(
+        PAGES[agent].load(finished[agent]).table, table_of(read(finished[agent])).table
+    )
+    assert (
+        read_json(finished[agent] / "model.json")["steps"]
+        == read(finished[agent])["training"]["best_at"]["steps"]
+    )
 
 
 def test_a_folder_that_is_not_empty_is_refused_and_nothing_in_it_is_touched(tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
     said = error_of(capsys, "dqn", "--out", tmp_path)
-    assert f"{tmp_path} is not an empty folder: give another --out, or go on with --resume {tmp_path}" in said
+    assert (
+        f"{tmp_path} is not an empty folder: give another --out, or go on with --resume {tmp_path}"
+        in said
+    )
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("mine.txt", "mine")]
 
 
@@ -213,7 +256,10 @@ def test_a_goal_that_is_not_reached_is_said_and_is_exit_code_1(tmp_path, capsys)
     assert trained("dqn", tmp_path / "a run", "--until", "unbeatable", steps=64) == 1
     printed = capsys.readouterr().out
     assert "unbeatable was not reached within 64 steps\n" in printed
-    assert f"go on: python train.py --resume '{tmp_path / 'a run'}' --steps 128 --until unbeatable\n" in printed
+    assert (
+        f"go on: python train.py --resume '{tmp_path / 'a run'}' --steps 128 --until unbeatable\n"
+        in printed
+    )
 
 
 def test_the_command_to_go_on_asks_for_more_steps_than_were_made(tmp_path, capsys):
@@ -221,7 +267,9 @@ def test_the_command_to_go_on_asks_for_more_steps_than_were_made(tmp_path, capsy
     assert trained("maskable_ppo", folder, steps=5) == 0
     made = read(folder)["training"]["steps"]
     assert made > 10, "a rollout is not cut short"
-    (command,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("go on: "))
+    (command,) = (
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("go on: ")
+    )
     assert command == f"go on: python train.py --resume {folder} --steps {2 * made}"
     assert train.main(command.split()[4:]) == 0
     assert read(folder)["training"]["steps"] >= 2 * made
@@ -252,26 +300,50 @@ def test_a_run_that_went_on_is_the_run_that_never_stopped(agent, finished, tmp_p
     assert stopped["training"]["best_at"]["steps"] == whole["training"]["best_at"]["steps"]
     assert without_seconds(metrics(folder)) == without_seconds(metrics(tmp_path / "whole"))
     for file in ("model", "checkpoint/model", "checkpoint/state"):
-        assert (folder / f"{file}.safetensors").read_bytes() == (tmp_path / "whole" / f"{file}.safetensors").read_bytes()
+        assert (folder / f"{file}.safetensors").read_bytes() == (
+            tmp_path / "whole" / f"{file}.safetensors"
+        ).read_bytes()
 
 
 def test_only_steps_and_until_may_change_when_a_run_goes_on(finished, tmp_path, capsys):
     folder = finished["dqn"]
     before = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
     for arguments, said in (
-        (("--seed", "1"), "was trained with another seed; only --steps and --until may change when a run goes on"),
+        (
+            ("--seed", "1"),
+            "was trained with another seed; only --steps and --until may change when a run goes on",
+        ),
         (("--hidden", "8", "--no-symmetry"), "was trained with another symmetry, hidden; only"),
         (("--out", tmp_path / "new"), "itself: leave --out out"),
         (("--steps", STEPS), f"has trained {STEPS:,} steps already: give --steps more than that"),
         ((), f"has trained {STEPS:,} steps already: give --steps more than that"),
     ):
         assert said in error_of(capsys, "--resume", folder, *arguments)
-    assert f"{folder} is a run of dqn, not of maskable_ppo" in error_of(capsys, "maskable_ppo", "--resume", folder)
-    assert {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()} == before
+    assert f"{folder} is a run of dqn, not of maskable_ppo" in error_of(
+        capsys, "maskable_ppo", "--resume", folder
+    )
+    assert {
+        path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    } == before
 
 
 def test_options_may_be_repeated_as_they_were_when_a_run_goes_on(dqn):
-    assert train.main(["dqn", "--resume", str(dqn), "--hidden", "32", "--seed", "0", "--steps", str(STEPS + JUDGE_EVERY)]) == 0
+    assert (
+        train.main(
+            [
+                "dqn",
+                "--resume",
+                str(dqn),
+                "--hidden",
+                "32",
+                "--seed",
+                "0",
+                "--steps",
+                str(STEPS + JUDGE_EVERY),
+            ]
+        )
+        == 0
+    )
     assert int(metrics(dqn)[-1]["steps"]) == STEPS + JUDGE_EVERY
 
 
@@ -279,40 +351,75 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path, capsys):
     assert "is missing: is" in error_of(capsys, "--resume", tmp_path / "none")
     for content in ("[]", "{}", '{"agent": "dqn"}', '{"agent": 3, "config": {}}'):
         (tmp_path / "config.json").write_text(content)
-        assert "is not the configuration of a run: --resume needs the folder of a run" in error_of(capsys, "--resume", tmp_path)
+        assert "is not the configuration of a run: --resume needs the folder of a run" in error_of(
+            capsys, "--resume", tmp_path
+        )
     (tmp_path / "config.json").write_text('{"agent": "os", "config": {}}')
     assert "unknown agent 'os'" in error_of(capsys, "--resume", tmp_path)
     (tmp_path / "config.json").write_text('{"agent": "dqn", "config": {"sead": 3}}')
-    assert "was written by another version: unknown configuration sead" in error_of(capsys, "--resume", tmp_path)
+    assert "was written by another version: unknown configuration sead" in error_of(
+        capsys, "--resume", tmp_path
+    )
     (tmp_path / "config.json").write_text('{"agent": "dqn", "config": {"steps": "many"}}')
-    assert "steps must be a whole number of at least 1, got 'many'" in error_of(capsys, "--resume", tmp_path)
+    assert "steps must be a whole number of at least 1, got 'many'" in error_of(
+        capsys, "--resume", tmp_path
+    )
     (tmp_path / "config.json").write_text('{"agent": "dqn", "config": {"hidden": 3}}')
     assert "config.json is damaged" in error_of(capsys, "--resume", tmp_path)
     (tmp_path / "config.json").write_text('{"agent": "dqn", "config": {}}')
     assert "has no checkpoint to go on from" in error_of(capsys, "--resume", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "model.json", "checkpoint/model.safetensors", "checkpoint/state.safetensors"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "model.safetensors",
+        "model.json",
+        "checkpoint/model.safetensors",
+        "checkpoint/state.safetensors",
+    ],
+)
 @pytest.mark.parametrize("agent", AGENTS)
 def test_damaged_files_are_named_when_a_run_should_go_on(agent, name, finished, tmp_path, capsys):
     folder = shutil.copytree(finished[agent], tmp_path / "run")
     data = (folder / name).read_bytes()
     (folder / name).write_bytes(data[: len(data) // 2])
-    assert f"{folder / name} is damaged" in error_of(capsys, "--resume", folder, "--steps", 2 * STEPS)
+    assert f"{folder / name} is damaged" in error_of(
+        capsys, "--resume", folder, "--steps", 2 * STEPS
+    )
     (folder / name).unlink()
-    assert f"{folder / name} is missing" in error_of(capsys, "--resume", folder, "--steps", 2 * STEPS)
+    assert f"{folder / name} is missing" in error_of(
+        capsys, "--resume", folder, "--steps", 2 * STEPS
+    )
 
 
 # --- being stopped -----------------------------------------------------------------------------------------------
 
 # A run that writes a checkpoint at each judgement, as one does that goes on for long.
-OFTEN = "import sys, agents.runs, train\nagents.runs.CHECKPOINT_SECONDS = 0\nsys.exit(train.main(sys.argv[1:]))"
+OFTEN = "import sys, training.run, train\ntraining.run.CHECKPOINT_SECONDS = 0\nsys.exit(train.main(sys.argv[1:]))"
 
 
 def going(folder, agent, steps=10_000_000):
     """A training in another process that has written its second checkpoint."""
-    command = [sys.executable, "-c", OFTEN, agent, *OPTIONS[agent], "--steps", str(steps), "--out", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, env=environment())
+    command = [
+        sys.executable,
+        "-c",
+        OFTEN,
+        agent,
+        *OPTIONS[agent],
+        "--steps",
+        str(steps),
+        "--out",
+        str(folder),
+    ]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=ROOT,
+        env=environment(),
+    )
     progress, end = folder / "checkpoint" / "progress.json", time.monotonic() + 120
     while time.monotonic() < end and process.poll() is None:
         if progress.exists() and read_json(progress)["steps"] > JUDGE_EVERY:
@@ -336,11 +443,17 @@ def test_ctrl_c_saves_everything_and_says_how_to_go_on(tmp_path):
     steps = int(metrics(folder)[-1]["steps"])
     assert read_json(folder / "checkpoint" / "progress.json") == {"steps": steps}
     assert train.main(["--resume", str(folder), "--steps", str(steps + JUDGE_EVERY)]) == 0
-    assert [int(row["steps"]) for row in metrics(folder)] == list(range(JUDGE_EVERY, steps + 2 * JUDGE_EVERY, JUDGE_EVERY))
+    assert [int(row["steps"]) for row in metrics(folder)] == list(
+        range(JUDGE_EVERY, steps + 2 * JUDGE_EVERY, JUDGE_EVERY)
+    )
 
 
-@pytest.mark.parametrize(("agent", "number"), [("dqn", signal.SIGKILL), ("maskable_ppo", signal.SIGTERM)])
-def test_a_run_that_is_killed_leaves_readable_files_and_goes_on_as_if_nothing_had_been(agent, number, tmp_path):
+@pytest.mark.parametrize(
+    ("agent", "number"), [("dqn", signal.SIGKILL), ("maskable_ppo", signal.SIGTERM)]
+)
+def test_a_run_that_is_killed_leaves_readable_files_and_goes_on_as_if_nothing_had_been(
+    agent, number, tmp_path
+):
     folder = tmp_path / "killed"
     process = going(folder, agent)
     process.send_signal(number)
@@ -363,8 +476,12 @@ def test_a_run_that_is_killed_leaves_readable_files_and_goes_on_as_if_nothing_ha
 # --- Stable-Baselines3's own file --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("agent", "model_class"), [("dqn", agents.dqn.BoardDQN), ("maskable_ppo", MaskablePPO)])
-def test_the_exported_zip_is_loaded_by_stable_baselines3_and_plays_the_certified_moves(agent, model_class, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("agent", "model_class"), [("dqn", agents.dqn.BoardDQN), ("maskable_ppo", MaskablePPO)]
+)
+def test_the_exported_zip_is_loaded_by_stable_baselines3_and_plays_the_certified_moves(
+    agent, model_class, tmp_path, capsys
+):
     folder, path = tmp_path / "run", tmp_path / "model.zip"
     assert trained(agent, folder, "--export-sb3", str(path), steps=JUDGE_EVERY) == 0
     assert f"Stable-Baselines3's own file: {path}\n" in capsys.readouterr().out
@@ -374,30 +491,58 @@ def test_the_exported_zip_is_loaded_by_stable_baselines3_and_plays_the_certified
     moves, _ = model.predict(observe(boards, Rules()), deterministic=True, **masks)
     certified = table_of(read(folder)).table.argmax(axis=1)
     other = np.flatnonzero(moves != certified)
-    assert len(other) == 0 or agent == "maskable_ppo", "DQN has one value for cells that are images of each other"
+    assert len(other) == 0 or agent == "maskable_ppo", (
+        "DQN has one value for cells that are images of each other"
+    )
     if len(other):  # images of each other on a symmetric board, between which the last bit decides
-        scores = model.policy.scores(torch.as_tensor(observe(boards[other], Rules())))[0].detach().numpy()
+        scores = (
+            model.policy.scores(torch.as_tensor(observe(boards[other], Rules())))[0]
+            .detach()
+            .numpy()
+        )
         rows = np.arange(len(other))
-        assert np.allclose(scores[rows, moves[other]], scores[rows, certified[other]], rtol=0, atol=1e-6)
+        assert np.allclose(
+            scores[rows, moves[other]], scores[rows, certified[other]], rtol=0, atol=1e-6
+        )
 
 
 # --- by anything that takes a run --------------------------------------------------------------------------------
 
 
 def test_a_run_is_an_opponent_for_the_next_one(finished, tmp_path):
-    assert trained("dqn", tmp_path / "run", "--opponents", f"{finished['maskable_ppo']}:0.5,random:0.5", steps=64) == 0
-    assert json.loads((tmp_path / "run" / "config.json").read_text())["config"]["opponents"].startswith(str(finished["maskable_ppo"]))
+    assert (
+        trained(
+            "dqn",
+            tmp_path / "run",
+            "--opponents",
+            f"{finished['maskable_ppo']}:0.5,random:0.5",
+            steps=64,
+        )
+        == 0
+    )
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["config"][
+        "opponents"
+    ].startswith(str(finished["maskable_ppo"]))
 
 
 def test_a_training_goes_on_and_is_saved_where_nobody_reads_its_progress(tmp_path):
     command = f"{sys.executable} train.py trie --steps 3000 --judge-every 100 --out {tmp_path / 'run'} | head -n 1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT, env=environment())
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, cwd=ROOT, env=environment()
+    )
     assert done.stdout.count("\n") == 1
     assert read(tmp_path / "run")["training"]["steps"] == 3_000
 
 
 def test_a_training_that_fails_before_its_first_judgement_leaves_nothing_behind(tmp_path, capsys):
-    assert "no-such-games.txt" in error_of(capsys, "trie", "--learn-from", str(tmp_path / "no-such-games.txt"), "--out", str(tmp_path / "run"))
+    assert "no-such-games.txt" in error_of(
+        capsys,
+        "trie",
+        "--learn-from",
+        str(tmp_path / "no-such-games.txt"),
+        "--out",
+        str(tmp_path / "run"),
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -437,6 +582,12 @@ def test_a_run_goes_on_with_its_preset(tmp_path, capsys):
     run = tmp_path / "run"
     assert train.main(["trie", "--preset", "tophep", "--steps", "300", "--out", str(run)]) == 0
     assert train.main(["--resume", str(run), "--steps", "400"]) == 0
-    assert read_json(run / "config.json")["preset"] == read(run / "certificate.json")["training"]["preset"] == "tophep"
+    assert (
+        read_json(run / "config.json")["preset"]
+        == read(run / "certificate.json")["training"]["preset"]
+        == "tophep"
+    )
     capsys.readouterr()
-    assert "goes on with its own configuration: leave --preset out" in error_of(capsys, "--resume", str(run), "--steps", "500", "--preset", "tictac")
+    assert "goes on with its own configuration: leave --preset out" in error_of(
+        capsys, "--resume", str(run), "--steps", "500", "--preset", "tictac"
+    )

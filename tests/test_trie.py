@@ -8,8 +8,6 @@ import pytest
 from small_runs import python, saving
 
 from agents import trie as page
-from agents.files import DamagedFileError
-from agents.training import judge, silent
 from agents.trie import Config, Trie, TriePolicy
 from tictactoe_env import match
 from tictactoe_env.games import Game, Store
@@ -18,6 +16,8 @@ from tictactoe_env.opponents import make_opponent
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import IllegalMoveError, Rules
 from tictactoe_env.solver import solve
+from training.evaluation import judge, silent
+from training.files import DamagedFileError
 
 RULES = Rules()
 SMALL = Config(steps=600, judge_every=200)
@@ -86,7 +86,9 @@ def test_a_bad_configuration_is_refused_with_a_reason(wrong, words):
 
 
 def test_the_tree_prints_who_moved_where_and_how_the_games_ended():
-    trie = taught("a1 b1 a2 b2 a3", "a1 b1 a2 b2 a3", "a1 b1 c3 a2 b2", "b2 a1 c3 a3 a2 c2 b1 b3 c1")
+    trie = taught(
+        "a1 b1 a2 b2 a3", "a1 b1 a2 b2 a3", "a1 b1 c3 a2 b2", "b2 a1 c3 a3 a2 c2 b1 b3 c1"
+    )
     assert trie.text(2).splitlines() == [
         "4 games, 17 sequences of moves, 18 positions of 5,478",
         "1. X a1   X won 3, drawn 0, O won 0",
@@ -103,10 +105,17 @@ def test_the_tree_prints_who_moved_where_and_how_the_games_ended():
 def test_sequences_that_lead_to_the_same_position_are_merged_in_play_and_counted():
     trie = taught("a1 b1 a2 b2 a3", "a2 b2 a1 b1 c1 b3", "a2 b1 a1 b2 a3")
     policy = trie.policy()
-    assert policy.sequences(np.concatenate([board("XO./XO./..."), board("X../.../..."), board("..X/.../...")])).tolist() == [3, 1, 0]
-    assert policy.is_new(np.concatenate([board("XO./XO./..."), board("..X/.../...")])).tolist() == [False, True]
+    assert policy.sequences(
+        np.concatenate([board("XO./XO./..."), board("X../.../..."), board("..X/.../...")])
+    ).tolist() == [3, 1, 0]
+    assert policy.is_new(np.concatenate([board("XO./XO./..."), board("..X/.../...")])).tolist() == [
+        False,
+        True,
+    ]
     assert moves(trie, "XO./XO./...") == cells("a3")  # though O won in one of the three
-    assert len(trie) == 5 + 6 + 4  # the third begins as the second, and has nodes of its own after it
+    assert (
+        len(trie) == 5 + 6 + 4
+    )  # the third begins as the second, and has nodes of its own after it
 
 
 def test_every_game_of_a_file_is_learned_from_and_the_order_does_not_matter(tmp_path):
@@ -120,7 +129,10 @@ def test_every_game_of_a_file_is_learned_from_and_the_order_does_not_matter(tmp_
     assert (trie.policy().table == other.policy().table).all()
 
 
-@pytest.mark.parametrize(("text", "words"), [("a1 a2", "goes on after 2 moves"), ("a1 a1", "cell 0 is taken"), ("a1 d4", "got 'd4'")])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("a1 a2", "goes on after 2 moves"), ("a1 a1", "cell 0 is taken"), ("a1 d4", "got 'd4'")],
+)
 def test_a_line_that_is_no_finished_game_is_named(tmp_path, text, words):
     (tmp_path / "games.txt").write_text(f"a1 b1 a2 b2 a3\n{text}\n")
     with pytest.raises(ValueError, match=rf"line 2 of .*games\.txt: .*{words}"):
@@ -156,9 +168,15 @@ def test_a_store_is_learned_from_like_a_text_and_says_what_was_left_out(tmp_path
 
 def test_a_file_without_a_game_to_learn_from_is_refused(tmp_path):
     file = tmp_path / "games"
-    for text, got in (("# nothing\n", "none at all"), (MIXED.replace("a1 b1 a2 b2 a3  ", "# "), LEFT_OUT)):
+    for text, got in (
+        ("# nothing\n", "none at all"),
+        (MIXED.replace("a1 b1 a2 b2 a3  ", "# "), LEFT_OUT),
+    ):
         file.write_text(text)
-        with pytest.raises(ValueError, match=f"holds no game to learn from: expected one that was played to its end on 3x3, 3 in a row, got {got}$"):
+        with pytest.raises(
+            ValueError,
+            match=f"holds no game to learn from: expected one that was played to its end on 3x3, 3 in a row, got {got}$",
+        ):
             Trie(RULES).learn_file(file)
     file.write_text("a1 b1 a2 b2 a3 b3 a4\n")
     assert Trie(Rules(4, 3, 4)).learn_file(file) == {"learned": 1}
@@ -170,11 +188,15 @@ def test_the_command_line_learns_from_a_store(tmp_path):
     command = ["train.py", "trie", "--steps", 0, "--out", tmp_path / "run", "--learn-from"]
     done = python(*command, tmp_path / "games.db")
     assert done.returncode == 0, done.stderr
-    assert f"warning: learned 1 game of {tmp_path / 'games.db'}, left out {LEFT_OUT}\n" in done.stdout
+    assert (
+        f"warning: learned 1 game of {tmp_path / 'games.db'}, left out {LEFT_OUT}\n" in done.stdout
+    )
     assert page.load(tmp_path / "run").trie.games == 1
     (tmp_path / "half.db").write_bytes((tmp_path / "games.db").read_bytes()[:9000])
     for name, words in (("half.db", "is damaged"), ("none.db", "there is no file")):
-        done = python(*command[:-3], "--out", tmp_path / f"run-{words[:2]}", "--learn-from", tmp_path / name)
+        done = python(
+            *command[:-3], "--out", tmp_path / f"run-{words[:2]}", "--learn-from", tmp_path / name
+        )
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert words in done.stderr
 
@@ -191,7 +213,10 @@ def test_what_is_no_finished_game_leaves_the_tree_as_it_was(game):
 def test_a_file_alone_is_enough_and_its_games_are_no_steps(tmp_path):
     (tmp_path / "games.txt").write_text("a1 b1 a2 b2 a3\n" * 5)
     seen = []
-    policy = page.train(Config(learn_from=str(tmp_path / "games.txt"), steps=0), lambda steps, policy, save: seen.append(steps))
+    policy = page.train(
+        Config(learn_from=str(tmp_path / "games.txt"), steps=0),
+        lambda steps, policy, save: seen.append(steps),
+    )
     assert seen == [0]
     assert policy.trie.games == 5
     assert not policy.is_new(board("XO./XO./..."))[0]
@@ -210,7 +235,11 @@ def test_a_reply_that_won_makes_a_move_one_that_is_never_repeated():
 def test_a_position_is_lost_once_every_move_there_has_lost():
     """X has two threats; each of O's five moves is refuted in a game of its own."""
     text = "X.X/.O./X.O"
-    free = [(cell, name) for cell, name in enumerate(["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"]) if parse_board(text, RULES)[cell] == 0]
+    free = [
+        (cell, name)
+        for cell, name in enumerate(["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"])
+        if parse_board(text, RULES)[cell] == 0
+    ]
     trie, row = Trie(RULES), positions_of(RULES).rows(board(text))[0]
     for cell, name in free:
         assert trie.known[row] == 0
@@ -232,7 +261,16 @@ def test_what_it_knows_depends_on_the_games_and_not_on_their_order(trained, tmp_
     """A tree that is read from a file is filled at once, the trained one game by game."""
     page.save(tmp_path, Config(), trained.trie, 3_000, np.random.default_rng(0))
     again = page.load(tmp_path).trie
-    for name in ("edges", "keys", "row_of_node", "results", "counts", "sequences", "known", "score"):
+    for name in (
+        "edges",
+        "keys",
+        "row_of_node",
+        "results",
+        "counts",
+        "sequences",
+        "known",
+        "score",
+    ):
         assert getattr(again, name) == getattr(trained.trie, name), name
 
 
@@ -241,7 +279,9 @@ def test_what_it_knows_depends_on_the_games_and_not_on_their_order(trained, tmp_
 
 def test_counting_takes_the_best_mean_of_what_it_tried():
     """After b2 X won once and drew once; after a1 it lost twice; of what was never tried nothing is known."""
-    trie = taught("b2 a1 c3 a3 a2 c2 b1 b3 c1", "b2 b1 a1 b3 c3", "a1 b2 b1 c1 c2 a3", "a1 a2 b1 b2 a3 c2")
+    trie = taught(
+        "b2 a1 c3 a3 a2 c2 b1 b3 c1", "b2 b1 a1 b3 c3", "a1 b2 b1 c1 c2 a3", "a1 a2 b1 b2 a3 c2"
+    )
     assert moves(trie, ".../.../...") == cells("b2")
 
 
@@ -283,17 +323,28 @@ def test_the_rule_of_one_tie_looks_mastered_and_is_beaten_almost_surely():
 # --- training ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("side", "counts"), [("both", (300, 300)), ("X", (600, 0)), ("O", (0, 600))])
+@pytest.mark.parametrize(
+    ("side", "counts"), [("both", (300, 300)), ("X", (600, 0)), ("O", (0, 600))]
+)
 def test_it_plays_the_side_that_was_asked_for(monkeypatch, side, counts):
     sides, plain = [], page.play
-    monkeypatch.setattr(page, "play", lambda trie, opponent, side, *rest: (sides.append(side), plain(trie, opponent, side, *rest))[1])
+    monkeypatch.setattr(
+        page,
+        "play",
+        lambda trie, opponent, side, *rest: (
+            sides.append(side),
+            plain(trie, opponent, side, *rest),
+        )[1],
+    )
     page.train(replace(SMALL, side=side), silent())
     assert (sides.count(0), sides.count(1)) == counts
 
 
 def test_opponents_are_drawn_by_their_weights_and_self_is_the_tree():
     pool = page.Pool("random:0.5,self:0.25,minimax:0.25", RULES)
-    assert [pool.players.index(pool.draw(number)) for number in (0.0, 0.49, 0.5, 0.74, 0.76, 0.999)] == [0, 0, 1, 1, 2, 2]
+    assert [
+        pool.players.index(pool.draw(number)) for number in (0.0, 0.49, 0.5, 0.74, 0.76, 0.999)
+    ] == [0, 0, 1, 1, 2, 2]
     assert pool.draw(0.6) is None
 
 
@@ -311,7 +362,9 @@ def test_a_run_that_was_interrupted_goes_on_bit_by_bit(tmp_path, rule, steps):
     page.train(config, saving(tmp_path / "whole"))
     page.train(replace(config, steps=steps), saving(tmp_path / "part"))
     page.train(config, saving(tmp_path / "rest"), resume=tmp_path / "part")
-    assert (tmp_path / "whole" / "model.safetensors").read_bytes() == (tmp_path / "rest" / "model.safetensors").read_bytes()
+    assert (tmp_path / "whole" / "model.safetensors").read_bytes() == (
+        tmp_path / "rest" / "model.safetensors"
+    ).read_bytes()
 
 
 # --- files -------------------------------------------------------------------------------------------------------------------
@@ -336,7 +389,11 @@ def test_a_tree_of_no_games_is_saved_and_loaded(tmp_path):
 def test_a_tree_whose_nodes_do_not_follow_from_each_other_is_refused(tmp_path, keys):
     """A node that is its own parent, twice the same, before the root, a taken cell, beyond the end."""
     about = {"agent": "trie", "config": asdict(Config()), "steps": 0}
-    page.write_arrays(tmp_path / "model.safetensors", {"keys": np.array(keys), "results": np.ones((3, len(keys) + 1), dtype=np.int64)}, about)
+    page.write_arrays(
+        tmp_path / "model.safetensors",
+        {"keys": np.array(keys), "results": np.ones((3, len(keys) + 1), dtype=np.int64)},
+        about,
+    )
     with pytest.raises(DamagedFileError, match="holds no tree"):
         page.load(tmp_path)
 

@@ -9,17 +9,21 @@ import pytest
 import torch
 
 from agents import value_net
-from agents.training import judge, silent
 from agents.value_net import Config, Learner
 from tictactoe_env.match import wilson_interval
 from tictactoe_env.notation import parse_board
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from training.evaluation import judge, silent
 
 RULES = Rules()
 POSITIONS = positions_of(RULES)
-SMALL = Config(steps=600, games=200, judge_every=200, epochs=2, architecture="SaintAndre_16", match_games=50)
-NAMES = ",".join([*(f"v{number}" for number in range(18)), "return"])  # of the columns of single results
+SMALL = Config(
+    steps=600, games=200, judge_every=200, epochs=2, architecture="SaintAndre_16", match_games=50
+)
+NAMES = ",".join(
+    [*(f"v{number}" for number in range(18)), "return"]
+)  # of the columns of single results
 CLASSES = 626  # of the 627 unfinished positions up to symmetry, without the empty one
 
 
@@ -83,10 +87,15 @@ def test_the_default_is_17_levels_of_30000_games():
     assert Config().steps == 17 * Config().games == 510_000
 
 
-@pytest.mark.parametrize(("name", "shapes"), [("SaintAndre_1024", [(1024, 18), (1, 1024)]), ("SaintAndre_8_5", [(8, 18), (5, 8), (1, 5)])])
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [("SaintAndre_1024", [(1024, 18), (1, 1024)]), ("SaintAndre_8_5", [(8, 18), (5, 8), (1, 5)])],
+)
 def test_the_name_of_the_network_gives_its_sizes(name, shapes):
     network = value_net.build(Config(architecture=name))
-    assert [tuple(weights.shape) for weights in network.parameters() if weights.dim() == 2] == shapes
+    assert [
+        tuple(weights.shape) for weights in network.parameters() if weights.dim() == 2
+    ] == shapes
 
 
 def test_dropout_drops_units_and_not_whole_examples():
@@ -98,14 +107,30 @@ def test_dropout_drops_units_and_not_whole_examples():
 
 def test_the_preset_of_the_original_has_its_settings():
     config = Config(**value_net.PRESETS["learnbyplay"].options)
-    assert (config.games, config.epochs, config.discount, config.architecture) == (30_000, 5, 0.95, "SaintAndre_1024")
-    assert (config.epsilons, config.dropout, config.learning_rate, config.batch_size) == ((0.5, 0.5, 0.1), 0.5, 1e-4, 64)
+    assert (config.games, config.epochs, config.discount, config.architecture) == (
+        30_000,
+        5,
+        0.95,
+        "SaintAndre_1024",
+    )
+    assert (config.epsilons, config.dropout, config.learning_rate, config.batch_size) == (
+        (0.5, 0.5, 0.1),
+        0.5,
+        1e-4,
+        64,
+    )
     assert value_net.PRESETS["learnbyplay"].weak
 
 
 # --- what a game says of its positions -----------------------------------------------------------------------------------
 
-WON = ("X../.../...", "XO./.../...", "XO./X../...", "XO./X.O/...", "XO./X.O/X..")  # by X: a1, a2, a3 against b1, c2
+WON = (
+    "X../.../...",
+    "XO./.../...",
+    "XO./X../...",
+    "XO./X.O/...",
+    "XO./X.O/X..",
+)  # by X: a1, a2, a3 against b1, c2
 
 
 def test_a_result_is_discounted_once_for_each_further_move_of_its_own_side():
@@ -114,7 +139,17 @@ def test_a_result_is_discounted_once_for_each_further_move_of_its_own_side():
 
 
 def test_a_drawn_game_is_worth_nothing_everywhere():
-    texts = ["X../.../...", "XO./.../...", "XO./X../...", "XO./X../O..", "XOX/X../O..", "XOX/XO./O..", "XOX/XOX/O..", "XOX/XOX/O.O", "XOX/XOX/OXO"]
+    texts = [
+        "X../.../...",
+        "XO./.../...",
+        "XO./X../...",
+        "XO./X../O..",
+        "XOX/X../O..",
+        "XOX/XO./O..",
+        "XOX/XOX/O..",
+        "XOX/XOX/O.O",
+        "XOX/XOX/OXO",
+    ]
     assert not Learner(replace(SMALL, discount=0.5)).returns(path(*texts))[:10].any()
 
 
@@ -126,20 +161,27 @@ def test_before_a_move_that_was_not_the_best_the_best_moves_value_counts(cut):
     learner.values[row("XO./X../...")], learner.values[row("XO./.../..X")] = 0.3, 0.6
     learner.values[row("XO./X../O..")] = learner.values[row("XO./X.O/...")] = 0.1
     returns = learner.returns(path(*WON))[:6, 0]
-    assert returns == pytest.approx([-(0.95**2), 0.95 * 0.6 if cut else 0.95**2, -0.95, 0.95, -1, 1], abs=0)
+    assert returns == pytest.approx(
+        [-(0.95**2), 0.95 * 0.6 if cut else 0.95**2, -0.95, 0.95, -1, 1], abs=0
+    )
 
 
 def test_random_games_meet_positions_as_often_as_random_play_reaches_them():
     results = Learner(replace(SMALL, games=40_000)).play(np.random.default_rng(0))[0]
     assert results[row("X../.../...")] / 40_000 == pytest.approx(1 / 9, abs=0.006)
     assert results[row("XO./.../...")] / 40_000 == pytest.approx(1 / 72, abs=0.003)
-    assert results[[0, row("XXX/OO./...")]].tolist() == [0, 0]  # nobody moves to the empty board, and finished ones are known
+    assert results[[0, row("XXX/OO./...")]].tolist() == [
+        0,
+        0,
+    ]  # nobody moves to the empty board, and finished ones are known
 
 
 def test_who_plays_against_the_previous_champion_plays_other_games(learner):
     other = Learner(replace(SMALL, opponent="previous"))
     other.values, other.previous = learner.values, learner.previous
-    assert (learner.play(np.random.default_rng(1))[0] != other.play(np.random.default_rng(1))[0]).any()
+    assert (
+        learner.play(np.random.default_rng(1))[0] != other.play(np.random.default_rng(1))[0]
+    ).any()
 
 
 # --- the player --------------------------------------------------------------------------------------------------------
@@ -150,7 +192,11 @@ def plain_move_values(learner, at, look_ahead):
     worth = {}
     for cell, child in enumerate(POSITIONS.children[at].tolist()):
         if child >= 0:
-            answers = [learner.values[answer] for answer in POSITIONS.children[child].tolist() if answer >= 0]
+            answers = [
+                learner.values[answer]
+                for answer in POSITIONS.children[child].tolist()
+                if answer >= 0
+            ]
             worth[cell] = learner.values[child] if look_ahead == 1 or not answers else -max(answers)
     return worth
 
@@ -162,7 +208,9 @@ def test_a_move_is_worth_its_position_or_what_the_best_answer_leaves_of_it(learn
     moves = ahead.moves(ahead.worth(ahead.values))
     for at in POSITIONS.unfinished[::50]:
         expected = plain_move_values(learner, at, look_ahead)
-        assert {cell: value for cell, value in enumerate(moves[at].tolist()) if np.isfinite(value)} == expected
+        assert {
+            cell: value for cell, value in enumerate(moves[at].tolist()) if np.isfinite(value)
+        } == expected
 
 
 @pytest.mark.parametrize("look_ahead", [1, 2])
@@ -179,7 +227,9 @@ def test_exploration_temperature_and_look_ahead_go_together(learner, look_ahead,
 
 
 def test_finished_boards_count_exactly_whatever_the_network_says(learner):
-    assert (learner.values[POSITIONS.is_over] == np.abs(POSITIONS.outcome_x[POSITIONS.is_over])).all()
+    assert (
+        learner.values[POSITIONS.is_over] == np.abs(POSITIONS.outcome_x[POSITIONS.is_over])
+    ).all()
     assert learner.table().q_values(parse_board("XX./OO./...", RULES)[None])[0, 2] == 1
 
 
@@ -216,7 +266,9 @@ def test_without_held_out_positions_the_last_epoch_is_the_champion():
 def test_games_of_which_nothing_is_left_to_learn_are_refused(tmp_path):
     learner = Learner(replace(SMALL, validation=0.9, dataset=str(tmp_path / "one.csv")))
     unlearned = learner.classes[learner.held_out(0)][0]
-    (tmp_path / "one.csv").write_text(f"{NAMES}\n{','.join(map(str, learner.planes[unlearned].tolist()))},1\n")
+    (tmp_path / "one.csv").write_text(
+        f"{NAMES}\n{','.join(map(str, learner.planes[unlearned].tolist()))},1\n"
+    )
     with pytest.raises(ValueError, match="all positions that the games met are held out"):
         learner.level()
 
@@ -235,7 +287,17 @@ def test_earlier_games_count_less_from_level_to_level():
 
 
 def test_a_network_learns_the_mean_result_of_every_position():
-    learner = Learner(replace(SMALL, games=2_000, architecture="SaintAndre_128", epochs=20, batch_size=256, learning_rate=5e-3, validation=0.0))
+    learner = Learner(
+        replace(
+            SMALL,
+            games=2_000,
+            architecture="SaintAndre_128",
+            epochs=20,
+            batch_size=256,
+            learning_rate=5e-3,
+            validation=0.0,
+        )
+    )
     games, sums, _ = learner.level()
     often = games > 200
     assert np.abs(learner.values[often] - (sums / np.maximum(games, 1))[often]).max() < 0.1
@@ -255,8 +317,16 @@ def run(tmp_path_factory):
 
 def test_every_level_leaves_its_dataset_and_losses(run):
     for level in (1, 2, 3):
-        dataset, losses = content(run / f"level-{level:02d}" / "dataset.csv"), content(run / f"level-{level:02d}" / "losses.csv")
-        assert list(dataset[0]) == [*(f"v{number}" for number in range(18)), "return", "deviation", "games"]
+        dataset, losses = (
+            content(run / f"level-{level:02d}" / "dataset.csv"),
+            content(run / f"level-{level:02d}" / "losses.csv"),
+        )
+        assert list(dataset[0]) == [
+            *(f"v{number}" for number in range(18)),
+            "return",
+            "deviation",
+            "games",
+        ]
         assert 200 * 4 < sum(int(line["games"]) for line in dataset) < 200 * 9
         assert list(losses[0]) == ["epoch", "train", "validation", "is_champion"]
         assert [line["is_champion"] for line in losses].count("True") == 1
@@ -267,7 +337,9 @@ def test_each_level_is_set_against_the_one_before_exactly_and_in_games(run):
     levels = content(run / "levels.csv")
     assert [line["level"] for line in levels] == ["1", "2", "3"]
     for line in levels:
-        assert sum(float(line[f"exact_{name}"]) for name in ("wins", "losses", "draws")) == pytest.approx(1, abs=1e-12)
+        assert sum(
+            float(line[f"exact_{name}"]) for name in ("wins", "losses", "draws")
+        ) == pytest.approx(1, abs=1e-12)
         counts = {name: int(line[name]) for name in ("wins", "losses", "draws")}
         assert sum(counts.values()) == 100
         for name, count in counts.items():
@@ -288,7 +360,9 @@ def test_losses_and_levels_are_drawn(run):
 
 
 def test_a_run_that_goes_on_elsewhere_knows_all_its_levels(tmp_path):
-    value_net.train(replace(SMALL, steps=400), lambda steps, table, save, notes: bool(save(tmp_path / "half")))
+    value_net.train(
+        replace(SMALL, steps=400), lambda steps, table, save, notes: bool(save(tmp_path / "half"))
+    )
     value_net.train(SMALL, silent(), resume=tmp_path / "half", logs=tmp_path / "logs")
     assert [line["level"] for line in content(tmp_path / "logs" / "levels.csv")] == ["1", "2", "3"]
 
@@ -299,13 +373,21 @@ def test_a_dataset_is_read_again_in_place_of_random_games(run, tmp_path):
     plain = Learner(SMALL)
     expected = plain.play(np.random.default_rng([SMALL.seed, 0]))
     assert again.level() == pytest.approx(expected, abs=1e-9)
-    assert (again.level()[0].sum() > 0) & (len(again.history) == 2)  # the second level plays its own games
+    assert (again.level()[0].sum() > 0) & (
+        len(again.history) == 2
+    )  # the second level plays its own games
 
 
 def test_single_results_are_read_as_the_original_writes_them(tmp_path):
     """Positions of both sides; the empty and finished boards are left out."""
     file, planes = tmp_path / "dataset.csv", Learner(SMALL).planes
-    texts = [("X../.../...", 1), ("X../.../...", 0.5), ("XO./.../...", -0.95), ("XXX/OO./...", 1), (".../.../...", 0)]
+    texts = [
+        ("X../.../...", 1),
+        ("X../.../...", 0.5),
+        ("XO./.../...", -0.95),
+        ("XXX/OO./...", 1),
+        (".../.../...", 0),
+    ]
     lines = [",".join(f"v{number}" for number in range(18)) + ",return"]
     lines += [",".join(map(str, [*planes[row(text)].tolist(), result])) for text, result in texts]
     file.write_text("\n".join(lines) + "\n")
@@ -345,7 +427,12 @@ def best_against_exploring(epsilons, discount):
     def value(at):
         if POSITIONS.is_over[at]:
             return float(abs(POSITIONS.outcome_x[at]))
-        left = [-value(answer) if POSITIONS.is_over[answer] else discount * max(map(value, children[answer])) for answer in children[at]]
+        left = [
+            -value(answer)
+            if POSITIONS.is_over[answer]
+            else discount * max(map(value, children[answer]))
+            for answer in children[at]
+        ]
         epsilon = epsilons[min(int(POSITIONS.ply[at]), len(epsilons) - 1)]
         best = max(range(len(left)), key=lambda i: value(children[at][i]))
         return (1 - epsilon) * left[best] + epsilon * sum(left) / len(left)
@@ -364,7 +451,9 @@ def test_the_values_that_the_default_exploration_defines_are_of_a_player_at_both
 def test_every_seed_is_unbeatable_on_both_sides_after_all_17_levels(seed):
     """With nobody but itself to learn from. An untrained network loses most of its games as O."""
     seen = []
-    table = value_net.train(Config(seed=seed), lambda steps, table, save, notes: bool(seen.append(steps)))
+    table = value_net.train(
+        Config(seed=seed), lambda steps, table, save, notes: bool(seen.append(steps))
+    )
     assert seen == [30_000 * level for level in range(1, 18)]
     assert judge(table).unbeatable
     expected = best_against_exploring(Config().epsilons, Config().discount)

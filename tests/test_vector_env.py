@@ -11,18 +11,37 @@ import numpy as np
 import pytest
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode
-from players import CellPlayer, FixedPlayer, Stubborn, fixed_table
+from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
 
 from tictactoe_env import IllegalMoveError, Rules, TicTacToeEnv, TicTacToeVectorEnv
 
 MODES = ("SAME_STEP", "NEXT_STEP", "DISABLED")
 SETTINGS = {
     "table": {"opponent": fixed_table(Rules(), 1), "side": "alternate"},
-    "minimax": {"opponent": "minimax-first", "side": "O", "observation": "grid", "rewards": {"draw": 0.5, "illegal": -2}},
+    "minimax": {
+        "opponent": "minimax-first",
+        "side": "O",
+        "observation": "grid",
+        "rewards": {"draw": 0.5, "illegal": -2},
+    },
     "illegal": {"opponent": [[CellPlayer(4), 1], ["random", 0]], "side": "alternate"},
     "opening": {"opponent": FixedPlayer(2), "side": "X", "opening": "b2 a1", "early_draw": True},
-    "2x5": {"opponent": FixedPlayer(3), "side": "alternate", "rows": 2, "cols": 5, "k": 3, "early_draw": True},
-    "3x4": {"opponent": FixedPlayer(4), "side": "alternate", "rows": 3, "cols": 4, "k": 3, "observation": "grid"},
+    "2x5": {
+        "opponent": FixedPlayer(3),
+        "side": "alternate",
+        "rows": 2,
+        "cols": 5,
+        "k": 3,
+        "early_draw": True,
+    },
+    "3x4": {
+        "opponent": FixedPlayer(4),
+        "side": "alternate",
+        "rows": 3,
+        "cols": 4,
+        "k": 3,
+        "observation": "grid",
+    },
     "7x8": {"opponent": FixedPlayer(5), "side": "alternate", "rows": 7, "cols": 8, "k": 3},
 }
 STARTS = {  # boards to go on from, in DISABLED
@@ -30,13 +49,23 @@ STARTS = {  # boards to go on from, in DISABLED
     "3x3": (".../.../...", "X../.O./...", "XO./.X./..."),
     "2x5": ("...../.....", "X..O./.....", "X..O./..X.."),
     "3x4": ("..../..../....", "X.O./..../....", "X.O./.X../...."),
-    "7x8": ("/".join(["." * 8] * 7), "X......O/" + "/".join(["." * 8] * 6), "X......O/X......./" + "/".join(["." * 8] * 5)),
+    "7x8": (
+        "/".join(["." * 8] * 7),
+        "X......O/" + "/".join(["." * 8] * 6),
+        "X......O/X......./" + "/".join(["." * 8] * 5),
+    ),
 }
-LAW = {"win": Fraction(737, 1260), "draw": Fraction(8, 63), "loss": Fraction(121, 420)}  # X, both sides uniformly random
+LAW = {
+    "win": Fraction(737, 1260),
+    "draw": Fraction(8, 63),
+    "loss": Fraction(121, 420),
+}  # X, both sides uniformly random
 
 
 def legal_actions(env, rng):
-    return (env.action_masks() * rng.random((env.num_envs, env.single_action_space.n))).argmax(axis=1)
+    return (env.action_masks() * rng.random((env.num_envs, env.single_action_space.n))).argmax(
+        axis=1
+    )
 
 
 def some_actions(env, rng, illegal_share):
@@ -50,7 +79,9 @@ class Singles:
 
     def __init__(self, num_envs, arguments):
         first = TicTacToeEnv(**arguments)
-        self.envs = [copy.copy(first) for _ in range(num_envs)]  # they share the opponent's table, which takes 5 MB on 2x5
+        self.envs = [
+            copy.copy(first) for _ in range(num_envs)
+        ]  # they share the opponent's table, which takes 5 MB on 2x5
         if arguments["side"] == "alternate":
             for env in self.envs[1::2]:
                 env.reset()  # the odd games begin as O
@@ -92,7 +123,9 @@ def assert_infos(infos, expected, rows=None):
             continue
         assert infos["_" + key].dtype == np.bool_
         assert np.array_equal(infos["_" + key], present), key
-        assert np.array_equal(infos[key][present], np.array([expected[row][key] for row in np.flatnonzero(present)])), key
+        assert np.array_equal(
+            infos[key][present], np.array([expected[row][key] for row in np.flatnonzero(present)])
+        ), key
 
 
 def assert_step(env, results, rows):
@@ -105,14 +138,18 @@ def assert_step(env, results, rows):
     assert np.array_equal(terminated, [row[2] for row in rows])
     assert not truncated.any()
     assert_infos(infos, [row[3] for row in rows])
-    assert np.array_equal(env.action_masks(), np.stack([row[3]["action_mask"] for row in rows]).astype(bool))
+    assert np.array_equal(
+        env.action_masks(), np.stack([row[3]["action_mask"] for row in rows]).astype(bool)
+    )
     finals = np.array([row[4] is not None for row in rows])
     assert ("final_obs" in infos) == ("final_info" in infos) == finals.any()
     if finals.any():
         assert np.array_equal(infos["_final_obs"], finals)
         assert np.array_equal(infos["_final_info"], finals)
         assert infos["final_obs"].shape == observations.shape
-        assert np.array_equal(infos["final_obs"][finals], np.stack([row[4] for row in rows if row[4] is not None]))
+        assert np.array_equal(
+            infos["final_obs"][finals], np.stack([row[4] for row in rows if row[4] is not None])
+        )
         assert not infos["final_obs"][~finals].any()
         assert_infos(infos["final_info"], [row[5] for row in rows], np.flatnonzero(finals))
 
@@ -124,7 +161,13 @@ def reset_the_finished(env, singles, starts, rng):
         mask = singles.over & (group == number)
         if mask.any():
             options = {"board": starts[rng.integers(len(starts))], "side": "XO"[rng.integers(2)]}
-            expected = dict(zip(np.flatnonzero(mask).tolist(), singles.reset(np.flatnonzero(mask), **options), strict=True))
+            expected = dict(
+                zip(
+                    np.flatnonzero(mask).tolist(),
+                    singles.reset(np.flatnonzero(mask), **options),
+                    strict=True,
+                )
+            )
             observations, infos = env.reset(options={**options, "reset_mask": mask})
             for game, (seen, info) in expected.items():
                 assert np.array_equal(observations[game], seen)
@@ -136,11 +179,19 @@ def reset_the_finished(env, singles, starts, rng):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     ("setting", "num_envs"),
-    [(setting, num_envs) for setting in SETTINGS for num_envs in (1, 2, 7, 64, 1024) if num_envs < 1024 or setting in ("table", "2x5")],
+    [
+        (setting, num_envs)
+        for setting in SETTINGS
+        for num_envs in (1, 2, 7, 64, 1024)
+        if num_envs < 1024 or setting in ("table", "2x5")
+    ],
 )
 def test_many_games_go_exactly_as_single_games_do(setting, num_envs, mode):
     arguments, rng = SETTINGS[setting], np.random.default_rng(num_envs)
-    env, singles = TicTacToeVectorEnv(num_envs, autoreset_mode=mode, **arguments), Singles(num_envs, arguments)
+    env, singles = (
+        TicTacToeVectorEnv(num_envs, autoreset_mode=mode, **arguments),
+        Singles(num_envs, arguments),
+    )
     starts = STARTS.get(setting, STARTS["3x3"])
     observations, infos = env.reset(seed=0)
     expected = singles.reset(range(num_envs))
@@ -176,7 +227,14 @@ def test_a_million_random_games_agree_with_the_exact_law():
                 final = infos["final_info"]
                 for side in "XO":
                     for outcome in LAW:
-                        counts[side][outcome] += int((first & ended & (final["side"] == side) & (final["outcome"] == outcome)).sum())
+                        counts[side][outcome] += int(
+                            (
+                                first
+                                & ended
+                                & (final["side"] == side)
+                                & (final["outcome"] == outcome)
+                            ).sum()
+                        )
             first &= ~ended
         assert not first.any()
     assert sum(sum(count.values()) for count in counts.values()) == 1_000_000
@@ -186,7 +244,11 @@ def test_a_million_random_games_agree_with_the_exact_law():
         assert abs(total - 500_000) < 5 * 500
         for outcome, share in law.items():
             deviation = math.sqrt(total * share * (1 - share))
-            assert abs(counts[side][outcome] - total * share) < 5 * deviation, (side, outcome, counts)
+            assert abs(counts[side][outcome] - total * share) < 5 * deviation, (
+                side,
+                outcome,
+                counts,
+            )
 
 
 @pytest.mark.parametrize("num_envs", [1, 7, 64])
@@ -208,7 +270,9 @@ def test_random_games_agree_with_the_exact_law_at_every_batch_size(num_envs):
     total = rounds * num_envs
     assert sum(counts.values()) == total
     for outcome, share in LAW.items():
-        assert abs(counts[outcome] - total * share) < 5 * math.sqrt(total * share * (1 - share)), counts
+        assert abs(counts[outcome] - total * share) < 5 * math.sqrt(total * share * (1 - share)), (
+            counts
+        )
 
 
 # --- autoreset --------------------------------------------------------------------------------------------------
@@ -232,14 +296,21 @@ def test_same_step_gives_the_mask_of_the_new_game_and_keeps_the_last_one():
     assert not observations[0].any()
     assert infos["action_mask"][0].tolist() == [1] * 9
     assert env.boards[0].tolist() == [0] * 9
-    assert infos["final_obs"][0].reshape(2, 9).tolist() == [[1, 1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 1, 0, 0, 0, 0]]
+    assert infos["final_obs"][0].reshape(2, 9).tolist() == [
+        [1, 1, 1, 0, 0, 0, 0, 0, 0],
+        [0, 0, 0, 1, 1, 0, 0, 0, 0],
+    ]
     assert infos["final_info"]["action_mask"][0].tolist() == [0, 0, 0, 0, 0, 1, 1, 1, 1]
     assert infos["final_info"]["outcome"][0] == "win"
 
 
-@pytest.mark.parametrize("board", [{}, {"rows": 2, "cols": 5, "k": 3}, {"rows": 4, "cols": 4, "k": 4}], ids=str)
+@pytest.mark.parametrize(
+    "board", [{}, {"rows": 2, "cols": 5, "k": 3}, {"rows": 4, "cols": 4, "k": 4}], ids=str
+)
 def test_next_step_ignores_the_action_of_a_finished_game_however_it_ended(board):
-    env = TicTacToeVectorEnv(2, side="O", opponent="random", autoreset_mode="NEXT_STEP", illegal="lose", **board)
+    env = TicTacToeVectorEnv(
+        2, side="O", opponent="random", autoreset_mode="NEXT_STEP", illegal="lose", **board
+    )
     env.reset(seed=0)
     taken = np.array([np.flatnonzero(row)[0] for row in env.boards])
     *_, terminated, _, infos = env.step(taken)
@@ -255,7 +326,9 @@ def test_next_step_ignores_the_action_of_a_finished_game_however_it_ended(board)
 
 
 def test_next_step_does_not_raise_for_a_finished_game():
-    env = TicTacToeVectorEnv(2, side="X", opponent=FixedPlayer(0), autoreset_mode="NEXT_STEP", illegal="raise")
+    env = TicTacToeVectorEnv(
+        2, side="X", opponent=FixedPlayer(0), autoreset_mode="NEXT_STEP", illegal="raise"
+    )
     env.reset(options={"board": "XX./OO./..."})
     assert env.step([2, 8])[2].tolist()[0]
     env.step([2, int(np.flatnonzero(env.action_masks()[1])[0])])
@@ -325,7 +398,11 @@ def test_the_same_seed_gives_the_same_games(arguments, mode):
     assert [repr(env.reset(seed=8)), *play_on(env)] != first
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "copied",
+    [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))],
+    ids=["deepcopy", "pickle"],
+)
 @pytest.mark.parametrize("arguments", CHANCE, ids=CHANCE_NAMES)
 def test_a_copy_plays_on_alike_and_leaves_the_original_alone(arguments, copied):
     for mode in MODES:
@@ -341,14 +418,23 @@ def test_a_copy_plays_on_alike_and_leaves_the_original_alone(arguments, copied):
 def arrays_in(value):
     if isinstance(value, np.ndarray):
         return [value]
-    values = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
+    values = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, (tuple, list))
+        else ()
+    )
     return [array for part in values for array in arrays_in(part)]
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("board", [{}, {"rows": 4, "cols": 5, "k": 3}], ids=str)
 def test_returned_arrays_share_no_memory_with_each_other_nor_with_the_games(board, mode):
-    env, twin = (TicTacToeVectorEnv(3, side="X", opponent=FixedPlayer(0), autoreset_mode=mode, **board) for _ in range(2))
+    env, twin = (
+        TicTacToeVectorEnv(3, side="X", opponent=FixedPlayer(0), autoreset_mode=mode, **board)
+        for _ in range(2)
+    )
     rng, arrays = np.random.default_rng(0), arrays_in(env.reset(seed=0))
     twin.reset(seed=0)
     ended = 0
@@ -356,7 +442,9 @@ def test_returned_arrays_share_no_memory_with_each_other_nor_with_the_games(boar
         actions = legal_actions(env, rng)
         sent = actions.copy()
         results, expected = env.step(actions), twin.step(sent)
-        assert repr(results) == repr(expected), "what was written into returned arrays has come back"
+        assert repr(results) == repr(expected), (
+            "what was written into returned arrays has come back"
+        )
         assert np.array_equal(actions, sent)
         ended += results[2].sum()
         new = [*arrays_in(results), env.action_masks(), env.boards, actions]
@@ -377,8 +465,17 @@ def test_returned_arrays_share_no_memory_with_each_other_nor_with_the_games(boar
 
 @pytest.mark.parametrize("board", [{}, {"rows": 4, "cols": 5, "k": 4}], ids=str)
 def test_each_game_keeps_the_opponent_that_the_pool_drew_for_it(board):
-    players, weights, games = (FixedPlayer(1), FixedPlayer(2), FixedPlayer(3)), (0.5, 0.3, 0.2), 3_000
-    env = TicTacToeVectorEnv(games, side="X", opponent=[[player, weight] for player, weight in zip(players, weights, strict=True)], **board)
+    players, weights, games = (
+        (FixedPlayer(1), FixedPlayer(2), FixedPlayer(3)),
+        (0.5, 0.3, 0.2),
+        3_000,
+    )
+    env = TicTacToeVectorEnv(
+        games,
+        side="X",
+        opponent=[[player, weight] for player, weight in zip(players, weights, strict=True)],
+        **board,
+    )
     rng = np.random.default_rng(0)
     env.reset(seed=0)
     for _ in range(2):
@@ -410,10 +507,14 @@ def test_each_game_keeps_the_opponent_that_the_pool_drew_for_it(board):
 
 def test_the_pool_draws_by_weight_and_anew_for_each_game():
     games = 4_000
-    env = TicTacToeVectorEnv(games, side="O", opponent=[[CellPlayer(0), 3], [CellPlayer(8), 1], [CellPlayer(5), 0]])
+    env = TicTacToeVectorEnv(
+        games, side="O", opponent=[[CellPlayer(0), 3], [CellPlayer(8), 1], [CellPlayer(5), 0]]
+    )
     env.reset(seed=0)
     slack = 5 * math.sqrt(games * 0.75 * 0.25)
-    for _ in range(3):  # each game ends at once by the opponent's illegal second move, and the next one begins
+    for _ in range(
+        3
+    ):  # each game ends at once by the opponent's illegal second move, and the next one begins
         boards = env.boards
         assert abs(boards[:, 0].sum() - 0.75 * games) < slack
         assert boards[:, [0, 8]].sum() == games
@@ -421,15 +522,26 @@ def test_the_pool_draws_by_weight_and_anew_for_each_game():
         assert ended.all()
         assert (infos["final_info"]["outcome"] == "win").all()
         both = ((boards[:, 0] == 1) & (env.boards[:, 0] == 1)).sum()
-        assert abs(both - 0.5625 * games) < 5 * math.sqrt(games * 0.5625 * 0.4375), "the draws of two games are independent"
+        assert abs(both - 0.5625 * games) < 5 * math.sqrt(games * 0.5625 * 0.4375), (
+            "the draws of two games are independent"
+        )
 
 
 @pytest.mark.parametrize("board", [{}, {"rows": 4, "cols": 5, "k": 4}], ids=str)
 def test_the_opponent_option_counts_for_the_games_that_the_call_starts(board):
-    env = TicTacToeVectorEnv(4, side="X", opponent=CellPlayer(1), autoreset_mode="DISABLED", **board)
+    env = TicTacToeVectorEnv(
+        4, side="X", opponent=CellPlayer(1), autoreset_mode="DISABLED", **board
+    )
     env.reset()
-    env.reset(options={"reset_mask": np.array([True, False, False, False]), "opponent": CellPlayer(2)})
-    env.reset(options={"reset_mask": np.array([False, True, False, False]), "opponent": [[CellPlayer(3), 1], [CellPlayer(1), 0]]})
+    env.reset(
+        options={"reset_mask": np.array([True, False, False, False]), "opponent": CellPlayer(2)}
+    )
+    env.reset(
+        options={
+            "reset_mask": np.array([False, True, False, False]),
+            "opponent": [[CellPlayer(3), 1], [CellPlayer(1), 0]],
+        }
+    )
     env.step([0, 0, 0, 0])
     assert [np.flatnonzero(row == -1).tolist() for row in env.boards] == [[2], [3], [1], [1]]
     env.reset(options={"reset_mask": np.array([True, True, True, False])})
@@ -462,7 +574,11 @@ def test_set_opponent_counts_at_once_in_all_games():
     assert (env.boards[:, 8] == -1).all()
 
 
-@pytest.mark.parametrize("opponent", ["minmax", None, [], [["random", 0]], "no/such/run", fixed_table(Rules(2, 3, 2))], ids=range(6))
+@pytest.mark.parametrize(
+    "opponent",
+    ["minmax", None, [], [["random", 0]], "no/such/run", fixed_table(Rules(2, 3, 2))],
+    ids=range(6),
+)
 def test_a_set_opponent_that_fails_changes_nothing(opponent):
     env = TicTacToeVectorEnv(4, opponent=[["random", 1], ["minimax", 1]])
     env.reset(seed=3)
@@ -539,7 +655,11 @@ def test_actions_that_are_no_cells_are_refused_and_the_games_go_on(actions, mode
     assert play_on(env, 5) == play_on(twin, 5)
 
 
-@pytest.mark.parametrize("actions", [[4, 5], (4, 5), np.array([4, 5], dtype=np.int8), np.array([4, 5], dtype=np.uint64)], ids=repr)
+@pytest.mark.parametrize(
+    "actions",
+    [[4, 5], (4, 5), np.array([4, 5], dtype=np.int8), np.array([4, 5], dtype=np.uint64)],
+    ids=repr,
+)
 def test_any_kind_of_whole_numbers_are_actions(actions):
     env = TicTacToeVectorEnv(2, side="X")
     env.reset()
@@ -577,7 +697,9 @@ def test_a_refused_first_move_of_the_opponent_leaves_the_games_as_they_were():
     env = TicTacToeVectorEnv(2, side="X", opponent=CellPlayer(1))
     env.reset()
     before = env.boards
-    with pytest.raises(ValueError, match="the opponent may end the game before the learner's first move"):
+    with pytest.raises(
+        ValueError, match="the opponent may end the game before the learner's first move"
+    ):
         env.reset(options={"side": "O", "board": "X.X/OO./..."})
     assert np.array_equal(env.boards, before)
     env.step([0, 0])

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-IDS = ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")  # the second so that "tictactoe_env:TicTacToe-v0" works
+IDS = (
+    "tictactoe_env/TicTacToe-v0",
+    "TicTacToe-v0",
+)  # the second so that "tictactoe_env:TicTacToe-v0" works
 
 for _id in IDS:
     _register(

@@ -25,7 +25,9 @@ from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules, to_move
 
-LOST = -100  # the score of a lost board; a loss in n plies is LOST + n, a win in n plies -LOST - n, a draw 0
+LOST = (
+    -100
+)  # the score of a lost board; a loss in n plies is LOST + n, a win in n plies -LOST - n, a draw 0
 EXPECTED_CELLS = 12  # of the largest board on which expected results are computed: milliseconds on 3x3, a tenth of a second on 3x4
 
 OWN, EXPECTED = "own", "expected"
@@ -71,7 +73,10 @@ def truth(board: Boards, rules: Rules) -> Truth:
     positions, scores = positions_of(rules), _scores(rules)
     rows = positions.rows(np.asarray(board)[None])
     children = [int(positions.child(rows, cell)[0]) for cell in range(rules.cells)]
-    return Truth(_worth(int(scores[rows[0]]), rules, board), [None if child < 0 else _worth_of_move(child, rules, board) for child in children])
+    return Truth(
+        _worth(int(scores[rows[0]]), rules, board),
+        [None if child < 0 else _worth_of_move(child, rules, board) for child in children],
+    )
 
 
 @lru_cache(maxsize=8)
@@ -137,7 +142,12 @@ def thoughts(policy: Policy, board: Boards, rules: Rules) -> Thoughts:
     free = board == 0
     probs = policy.probs(board[None])[0]
     values, kind = _values(policy, board, rules)
-    return Thoughts(_on(free, probs), None if values is None else _on(free, values), kind, float(probs[~free].sum()))
+    return Thoughts(
+        _on(free, probs),
+        None if values is None else _on(free, values),
+        kind,
+        float(probs[~free].sum()),
+    )
 
 
 def _values(policy: Policy, board: Boards, rules: Rules) -> tuple[NDArray[np.float64] | None, str]:
@@ -145,12 +155,16 @@ def _values(policy: Policy, board: Boards, rules: Rules) -> tuple[NDArray[np.flo
     if callable(own):
         return own(board[None])[0], OWN
     if isinstance(policy, TabularPolicy) and rules.cells <= EXPECTED_CELLS:
-        return move_values(SIDES[int(to_move(board) < 0)], policy, RandomPolicy(), rules, board), EXPECTED
+        return move_values(
+            SIDES[int(to_move(board) < 0)], policy, RandomPolicy(), rules, board
+        ), EXPECTED
     return None, ""
 
 
 def _on(free: NDArray[np.bool_], numbers: NDArray[np.float64]) -> list[float | None]:
-    return [float(number) if is_free else None for number, is_free in zip(numbers, free, strict=True)]
+    return [
+        float(number) if is_free else None for number, is_free in zip(numbers, free, strict=True)
+    ]
 
 
 # --- what the moves of a game were worth ------------------------------------------------------------------------------
@@ -179,7 +193,16 @@ def verdicts(game: Game) -> list[Verdict]:
     worths = _worths(game)
     decided = _decided(worths, game)
     return [
-        Verdict(ply, cell, SIDES[ply % 2], before, after, before.value == after.value, ply == decided, _text(before, after, game, ply))
+        Verdict(
+            ply,
+            cell,
+            SIDES[ply % 2],
+            before,
+            after,
+            before.value == after.value,
+            ply == decided,
+            _text(before, after, game, ply),
+        )
         for ply, (cell, (before, after)) in enumerate(zip(game.moves, worths, strict=True))
     ]
 
@@ -208,7 +231,9 @@ def turning_point(game: Game) -> str:
 def _worths(game: Game) -> list[tuple[Worth, Worth]]:
     """The worth before and of each move."""
     found = []
-    for board, cell in zip(game.boards, game.moves, strict=False):  # one more board than legal moves
+    for board, cell in zip(
+        game.boards, game.moves, strict=False
+    ):  # one more board than legal moves
         position, moves = truth(board, game.rules)
         worth = moves[cell]
         found.append((position, Worth(-1, 1) if worth is None else worth))
@@ -218,7 +243,10 @@ def _worths(game: Game) -> list[tuple[Worth, Worth]]:
 def _decided(worths: list[tuple[Worth, Worth]], game: Game) -> int | None:
     if _resigned(game) is not None:
         return None
-    return max((ply for ply, (before, after) in enumerate(worths) if after.value < before.value), default=None)
+    return max(
+        (ply for ply, (before, after) in enumerate(worths) if after.value < before.value),
+        default=None,
+    )
 
 
 def _resigned(game: Game) -> tuple[str, Worth] | None:
@@ -240,5 +268,13 @@ def _text(before: Worth, after: Worth, game: Game, ply: int) -> str:
     if after.value == 0:
         return "keeps the draw"
     if after.value > 0:
-        return after.text if after.plies == before.plies else f"keeps the win, in {after.plies} instead of {before.plies}"
-    return "is lost anyway" + (f", and loses in {after.plies} instead of {before.plies}" if after.plies < before.plies else "")
+        return (
+            after.text
+            if after.plies == before.plies
+            else f"keeps the win, in {after.plies} instead of {before.plies}"
+        )
+    return "is lost anyway" + (
+        f", and loses in {after.plies} instead of {before.plies}"
+        if after.plies < before.plies
+        else ""
+    )

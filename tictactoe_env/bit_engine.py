@@ -13,11 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, Uniforms, checked_probs, sample, tabulate
-from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules, to_move
+from tictactoe_env.policy import (
+    Policy,
+    RandomPolicy,
+    TabularPolicy,
+    Uniforms,
+    checked_probs,
+    sample,
+    tabulate,
+)
+from tictactoe_env.rules import (
+    DRAW,
+    ILLEGAL,
+    LOSS,
+    ONGOING,
+    OPPONENT_ILLEGAL,
+    WIN,
+    Boards,
+    Rules,
+    to_move,
+)
 
 MAX_TABLE_CELLS = 12  # of a board on which an opponent is tabulated once: 3x4 has 79,563 rows; above, it is asked at every move
-STATE = np.dtype([("x", np.uint64), ("o", np.uint64), ("seat", np.int8), ("mover", np.int8), ("result", np.int8)])
+STATE = np.dtype(
+    [("x", np.uint64), ("o", np.uint64), ("seat", np.int8), ("mover", np.int8), ("result", np.int8)]
+)
 States = NDArray[Any]
 
 
@@ -49,7 +69,11 @@ class BitGames:
         drawn = self.rules.is_full(x, o)
         if self.early_draw:
             drawn |= self.rules.is_dead(x, o)
-        result = np.where(self.rules.has_line(marks), np.where(by_learner, WIN, LOSS), np.where(drawn, DRAW, ONGOING))
+        result = np.where(
+            self.rules.has_line(marks),
+            np.where(by_learner, WIN, LOSS),
+            np.where(drawn, DRAW, ONGOING),
+        )
         result = np.where(legal, result, np.where(by_learner, ILLEGAL, OPPONENT_ILLEGAL))
         going = states["result"] == ONGOING
         after = states.copy()
@@ -61,7 +85,13 @@ class BitGames:
         """The opponents in the form that `reply` takes."""
         return [_prepared(policy, self.rules) for policy in policies]
 
-    def reply(self, states: States, replies: list[Policy], which: NDArray[np.intp], rng: np.random.Generator) -> States:
+    def reply(
+        self,
+        states: States,
+        replies: list[Policy],
+        which: NDArray[np.intp],
+        rng: np.random.Generator,
+    ) -> States:
         """States after the opponents' moves, opponent `which` (B,) in each game, where it is an opponent's turn."""
         states, moving = states.copy(), self.opponent_moves(states)
         for number, policy in enumerate(replies):
@@ -101,7 +131,11 @@ class BitGames:
 
 def _prepared(policy: Policy, rules: Rules) -> Policy:
     """`policy` as a table where the board has few enough positions for one."""
-    return policy if isinstance(policy, RandomPolicy) or rules.cells > MAX_TABLE_CELLS else tabulate(policy, rules)
+    return (
+        policy
+        if isinstance(policy, RandomPolicy) or rules.cells > MAX_TABLE_CELLS
+        else tabulate(policy, rules)
+    )
 
 
 class State(NamedTuple):
@@ -124,7 +158,9 @@ class BitGame:
         x, o = self.rules.to_bits(board)
         return State(int(x), int(o), seat)
 
-    def advance(self, state: State, cell: int, replies: Policy, uniforms: Uniforms) -> tuple[State, int]:
+    def advance(
+        self, state: State, cell: int, replies: Policy, uniforms: Uniforms
+    ) -> tuple[State, int]:
         """The state after the learner's move and the opponent's reply, and how the game stands; a taken cell forfeits."""
         state, result = self._placed(state, cell, state.seat)
         return (state, result) if result != ONGOING else self.reply(state, replies, uniforms)
@@ -152,13 +188,19 @@ class BitGame:
             taken = state.x | state.o
             free = [cell for cell, bit in enumerate(self._bits) if not taken & bit]
             return self._placed(state, free[int(uniform * len(free))], -state.seat)
-        ends = checked_probs(replies.probs(self.board(state)[None]), (1, self.rules.cells))[0].cumsum()
-        return self._placed(state, int(np.searchsorted(ends, uniform * ends[-1], side="right")), -state.seat)
+        ends = checked_probs(replies.probs(self.board(state)[None]), (1, self.rules.cells))[
+            0
+        ].cumsum()
+        return self._placed(
+            state, int(np.searchsorted(ends, uniform * ends[-1], side="right")), -state.seat
+        )
 
     def opponent_moves(self, state: State) -> bool:
         """Whether the game goes on, from an unfinished board, and it is the opponent's turn."""
         x_moves = bin(state.x | state.o).count("1") % 2 == 0
-        return x_moves != (state.seat > 0) and not (self.early_draw and self.rules.is_dead(state.x, state.o))
+        return x_moves != (state.seat > 0) and not (
+            self.early_draw and self.rules.is_dead(state.x, state.o)
+        )
 
     def view(self, state: State) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """A fresh observation from the learner's seat, and a fresh mask (cells,), 1 on free cells; int8."""
@@ -166,12 +208,19 @@ class BitGame:
         own, other, bits = *((x, o) if seat > 0 else (o, x)), self._bits
         if self.observation == "planes":
             marks = [own & bit != 0 for bit in bits] + [other & bit != 0 for bit in bits]
-            observation = np.array(marks, dtype=np.int8).reshape(2, self.rules.rows, self.rules.cols)
+            observation = np.array(marks, dtype=np.int8).reshape(
+                2, self.rules.rows, self.rules.cols
+            )
         else:
-            observation = (self.board(state) * np.int8(seat)).reshape(self.rules.rows, self.rules.cols)
+            observation = (self.board(state) * np.int8(seat)).reshape(
+                self.rules.rows, self.rules.cols
+            )
         taken = x | o
         return observation, np.array([not taken & bit for bit in bits], dtype=np.int8)
 
     def board(self, state: State) -> Boards:
         """(cells,) int8."""
-        return np.array([1 if state.x & bit else -1 if state.o & bit else 0 for bit in self._bits], dtype=np.int8)
+        return np.array(
+            [1 if state.x & bit else -1 if state.o & bit else 0 for bit in self._bits],
+            dtype=np.int8,
+        )

@@ -26,7 +26,9 @@ from tictactoe_env.solver import solve
 
 FILE = "certificate.json"
 FORMAT = 1
-MAX_CELLS = 12  # of a board that is certified: 3x4 has 79,563 moves to write down, 4x4 has nine million
+MAX_CELLS = (
+    12  # of a board that is certified: 3x4 has 79,563 moves to write down, 4x4 has nine million
+)
 MAX_BYTES = 256 << 20  # of a certificate that is read; 3x4 needs about 4 MB
 
 
@@ -108,7 +110,9 @@ def certify(policy: Policy, agent: str, rules: Rules | None = None, **about: Any
     }
     proven = set(about) & (set(content) - {"seed", "config", "versions"})
     if proven:
-        raise ValueError(f"{', '.join(sorted(proven))} follow from the moves, so they cannot be handed in")
+        raise ValueError(
+            f"{', '.join(sorted(proven))} follow from the moves, so they cannot be handed in"
+        )
     content |= about
     content["sha256_of_moves"] = _digest(content["moves"])
     return content
@@ -122,7 +126,9 @@ def moves_of(table: TabularPolicy) -> dict[str, Any]:
     for board, row in zip(positions.boards[positions.unfinished], table.table, strict=True):
         cells = np.flatnonzero(row)
         is_sure = len(cells) == 1 and row[cells[0]] == 1
-        moves[board_text(board, table.rules)] = names[cells[0]] if is_sure else {names[cell]: float(row[cell]) for cell in cells}
+        moves[board_text(board, table.rules)] = (
+            names[cells[0]] if is_sure else {names[cell]: float(row[cell]) for cell in cells}
+        )
     return moves
 
 
@@ -134,19 +140,25 @@ def table_of(content: Mapping[str, Any]) -> TabularPolicy:
         check_board(rules)
         positions, moves = positions_of(rules), content["moves"]
         if len(moves) != len(positions.unfinished):
-            raise CertificateError(f"a certificate for {rules} needs the moves of {len(positions.unfinished)} positions, this one has {len(moves)}")
+            raise CertificateError(
+                f"a certificate for {rules} needs the moves of {len(positions.unfinished)} positions, this one has {len(moves)}"
+            )
         boards = np.array([parse_board(text, rules) for text in moves])
         table = np.zeros((len(positions), rules.cells))
         for row, move in zip(positions.rows(boards), moves.values(), strict=True):
             for name, share in (move if isinstance(move, dict) else {move: 1.0}).items():
                 if isinstance(share, bool) or not isinstance(share, (int, float)):
-                    raise CertificateError(f"the probability of {name} must be a number such as 0.5, got {share!r}")
+                    raise CertificateError(
+                        f"the probability of {name} must be a number such as 0.5, got {share!r}"
+                    )
                 table[row, parse_cell(name, rules)] = share
         return TabularPolicy(rules, table[positions.unfinished])
     except CertificateError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise CertificateError(f"this is not a certificate: {type(error).__name__}: {error}") from error
+        raise CertificateError(
+            f"this is not a certificate: {type(error).__name__}: {error}"
+        ) from error
 
 
 def verify(content: Mapping[str, Any]) -> None:
@@ -154,9 +166,22 @@ def verify(content: Mapping[str, Any]) -> None:
     table = _unchanged_table(content)
     for key, value in figures(table).items():
         _compare(key, value, content.get(key, MISSING))
-    unknown = set(content) - {"format", "agent", "board", *figures(table), "seed", "config", "training", "versions", "moves", "sha256_of_moves"}
+    unknown = set(content) - {
+        "format",
+        "agent",
+        "board",
+        *figures(table),
+        "seed",
+        "config",
+        "training",
+        "versions",
+        "moves",
+        "sha256_of_moves",
+    }
     if unknown:
-        raise CertificateError(f"{', '.join(sorted(unknown))} belong to no certificate: nothing proves them")
+        raise CertificateError(
+            f"{', '.join(sorted(unknown))} belong to no certificate: nothing proves them"
+        )
 
 
 MISSING = "nothing"  # stands for a figure that a certificate lacks
@@ -165,7 +190,9 @@ MISSING = "nothing"  # stands for a figure that a certificate lacks
 def check_digest(content: Mapping[str, Any]) -> None:
     """Raises CertificateError unless the moves are those that were written, by their sha256; whether they are moves is not looked at."""
     if content.get("sha256_of_moves") != _digest(content.get("moves")):
-        raise CertificateError("the moves were changed after the certificate was written: their sha256 differs")
+        raise CertificateError(
+            "the moves were changed after the certificate was written: their sha256 differs"
+        )
 
 
 def _unchanged_table(content: Mapping[str, Any]) -> TabularPolicy:
@@ -179,10 +206,18 @@ def _compare(key: str, computed: Any, stated: Any) -> None:
         for name in [*computed, *(set(stated) - set(computed))]:
             _compare(f"{key}.{name}", computed.get(name, MISSING), stated.get(name, MISSING))
         return
-    is_number = isinstance(computed, float) and isinstance(stated, (int, float)) and not isinstance(stated, bool)
+    is_number = (
+        isinstance(computed, float)
+        and isinstance(stated, (int, float))
+        and not isinstance(stated, bool)
+    )
     is_same = type(computed) is type(stated) and computed == stated
-    if not (computed - match.EXACT <= stated <= computed + match.EXACT if is_number else is_same):  # NaN is no figure
-        raise CertificateError(f"{key} is {computed!r} when computed from the moves, the certificate says {stated!r}")
+    if not (
+        computed - match.EXACT <= stated <= computed + match.EXACT if is_number else is_same
+    ):  # NaN is no figure
+        raise CertificateError(
+            f"{key} is {computed!r} when computed from the moves, the certificate says {stated!r}"
+        )
 
 
 def write(content: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
@@ -204,7 +239,9 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not target.exists():
         raise FileNotFoundError(f"no certificate at {target}: expected a run's folder or a {FILE}")
     if target.stat().st_size > MAX_BYTES:
-        raise CertificateError(f"{target} is larger than {MAX_BYTES >> 20} MB, so it is no certificate")
+        raise CertificateError(
+            f"{target} is larger than {MAX_BYTES >> 20} MB, so it is no certificate"
+        )
     try:
         content = json.loads(target.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as error:
@@ -217,7 +254,9 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError(f"a name stands twice among {', '.join(name for name, _ in pairs[:3])}, ...")
+        raise ValueError(
+            f"a name stands twice among {', '.join(name for name, _ in pairs[:3])}, ..."
+        )
     return found
 
 
@@ -232,7 +271,14 @@ def load_policy(path: str | os.PathLike[str], rules: Rules | None = None) -> Tab
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that this process uses."""
     found = {"python": platform.python_version()}
-    for package in ("tictactoe-env", "numpy", "gymnasium", "stable-baselines3", "sb3-contrib", "torch"):
+    for package in (
+        "tictactoe-env",
+        "numpy",
+        "gymnasium",
+        "stable-baselines3",
+        "sb3-contrib",
+        "torch",
+    ):
         try:
             if package.replace("-", "_") in sys.modules:
                 found[package] = metadata.version(package)
@@ -242,4 +288,6 @@ def versions() -> dict[str, str]:
 
 
 def _digest(moves: Any) -> str:
-    return hashlib.sha256(json.dumps(moves, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(moves, sort_keys=True, separators=(",", ":")).encode()
+    ).hexdigest()

@@ -44,7 +44,9 @@ def seat_of(side: str) -> int:
 
 def checked_seed(seed: Any) -> int | None:
     """`seed` as an int of at least 0, or None; ValueError otherwise."""
-    if seed is None or (isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0):
+    if seed is None or (
+        isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0
+    ):
         return None if seed is None else int(seed)
     raise ValueError(f"seed must be a whole number of at least 0 or None, got {seed!r}")
 
@@ -99,10 +101,17 @@ class Config:
             raise ValueError(f"rewards must be a mapping such as {REWARDS}, got {given!r}")
         for name, value in given.items():
             one_of("reward", name, tuple(REWARDS))
-            if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or not abs(value) <= sys.float_info.max:
+            if (
+                isinstance(value, (bool, np.bool_))
+                or not isinstance(value, Real)
+                or not abs(value) <= sys.float_info.max
+            ):
                 raise ValueError(f"the reward for {name!r} must be a finite number, got {value!r}")
         rewards = {**REWARDS, **given}
-        names = ["illegal" if standing == ILLEGAL else outcome for standing, outcome in enumerate(OUTCOMES)]
+        names = [
+            "illegal" if standing == ILLEGAL else outcome
+            for standing, outcome in enumerate(OUTCOMES)
+        ]
         return np.array([0.0, *(float(rewards[name]) for name in names[1:])])
 
     @cached_property
@@ -120,8 +129,15 @@ class Config:
 
     def _check_going(self, board: Boards, what: str) -> None:
         x, o = (int(bits) for bits in self.rules.to_bits(board))
-        if self.rules.has_line(x) or self.rules.has_line(o) or self.rules.is_full(x, o) or (self.early_draw and self.rules.is_dead(x, o)):
-            raise ValueError(f'{what} leaves a finished game, "{board_text(board, self.rules)}": give one with a move to make')
+        if (
+            self.rules.has_line(x)
+            or self.rules.has_line(o)
+            or self.rules.is_full(x, o)
+            or (self.early_draw and self.rules.is_dead(x, o))
+        ):
+            raise ValueError(
+                f'{what} leaves a finished game, "{board_text(board, self.rules)}": give one with a move to make'
+            )
 
     def check_first_move(self, pool: Pool, given: Mapping[str, Any]) -> None:
         """ValueError if an opponent of the pool may end the game before the learner's first move; `given`: checked reset options."""
@@ -136,14 +152,18 @@ class Config:
         ends = self.rules.has_line(x if mover > 0 else o) | self.rules.is_full(x, o) | (board != 0)
         if self.early_draw:
             ends |= self.rules.is_dead(x, o)
-        players = [policy for policy, weight in zip(pool.policies, pool.weights, strict=True) if weight > 0]
+        players = [
+            policy for policy, weight in zip(pool.policies, pool.weights, strict=True) if weight > 0
+        ]
         if ends.any() and any((policy.probs(board[None])[0, ends] > 0).any() for policy in players):
             raise ValueError(
                 f'on "{board_text(board, self.rules)}" ({self.rules}) the opponent may end the game before the learner\'s first move: '
                 f'give side="{"X" if mover > 0 else "O"}", or another board, opening or opponent'
             )
 
-    def draw_starts(self, seats: NDArray[np.int8], drawn: NDArray[np.bool_], rng: np.random.Generator) -> tuple[Boards, NDArray[np.int8]]:
+    def draw_starts(
+        self, seats: NDArray[np.int8], drawn: NDArray[np.bool_], rng: np.random.Generator
+    ) -> tuple[Boards, NDArray[np.int8]]:
         """Boards (B, cells) to start from and the learner's marks (B,).
 
         With start="random" the board is uniform among those where the learner is to move; where the side was itself
@@ -155,7 +175,9 @@ class Config:
         first = np.where(~drawn & (seats < 0), x_count, 0)
         last = np.where(~drawn & (seats > 0), x_count, len(boards))
         if (first == last).any():
-            raise ValueError(f'start="random" finds no unfinished position with O to move ({self.rules}): give the learner side="X"')
+            raise ValueError(
+                f'start="random" finds no unfinished position with O to move ({self.rules}): give the learner side="X"'
+            )
         chosen = boards[rng.integers(first, last)]
         return chosen, to_move(chosen)
 
@@ -163,7 +185,9 @@ class Config:
         """The reset options as a dict with the board parsed; ValueError for unknown names or bad values."""
         given = {} if options is None else options
         if not isinstance(given, Mapping):
-            raise ValueError(f"options must be a mapping with the keys {', '.join(known)}, got {options!r}")
+            raise ValueError(
+                f"options must be a mapping with the keys {', '.join(known)}, got {options!r}"
+            )
         for name in given:
             one_of("reset option", name, known)
         checked = dict(given)
@@ -176,19 +200,25 @@ class Config:
     def game(self) -> RowGame | BitGame:
         """What walks one game: by row number on small boards, on bitboards otherwise."""
         walked_by_rows = self.rules.cells <= row_engine.MAX_CELLS
-        return (RowGame if walked_by_rows else BitGame)(self.rules, self.early_draw, self.observation)
+        return (RowGame if walked_by_rows else BitGame)(
+            self.rules, self.early_draw, self.observation
+        )
 
     def games(self) -> RowGames | BitGames:
         """What walks many games."""
         walked_by_rows = self.rules.cells <= row_engine.MAX_CELLS
-        return (RowGames if walked_by_rows else BitGames)(self.rules, self.early_draw, self.observation)
+        return (RowGames if walked_by_rows else BitGames)(
+            self.rules, self.early_draw, self.observation
+        )
 
 
 @lru_cache(maxsize=8)
 def random_starts(rules: Rules, early_draw: bool) -> tuple[Boards, int]:
     """Every unfinished board (B, cells), X's turn first, and how many are X's; shared by all environments."""
     positions = positions_of(rules)
-    going = ~positions.is_over & ~(positions.is_dead if early_draw else np.zeros(len(positions), dtype=bool))
+    going = ~positions.is_over & ~(
+        positions.is_dead if early_draw else np.zeros(len(positions), dtype=bool)
+    )
     boards, x_moves = positions.boards[going], positions.x_to_move[going]
     return boards[np.argsort(~x_moves, kind="stable")], int(x_moves.sum())
 

@@ -87,7 +87,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
 
     ## Version history
     * v0: initial version
-    """  # noqa: E501 (the table of arguments)
+    """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2}
 
@@ -106,7 +106,19 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         early_draw: bool = False,
         render_mode: str | None = None,
     ):
-        self.config = config = Config(side, rows, cols, k, illegal, rewards, observation, opening, start, early_draw, render_mode)
+        self.config = config = Config(
+            side,
+            rows,
+            cols,
+            k,
+            illegal,
+            rewards,
+            observation,
+            opening,
+            start,
+            early_draw,
+            render_mode,
+        )
         self.rules, self.render_mode = config.rules, render_mode
         self.observation_space = observation_space(config)
         self.action_space = gym.spaces.Discrete(self.rules.cells)
@@ -118,8 +130,12 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         self._uniforms = Uniforms(self.np_random)
         self._going = self._closed = False
         self._games_begun = 0
-        starts: dict[str, Any] = {side: self._game.start(config.start_board, seat_of(side)) for side in SIDES}
-        self._starts = {side: (state, self._game.opponent_moves(state)) for side, state in starts.items()}
+        starts: dict[str, Any] = {
+            side: self._game.start(config.start_board, seat_of(side)) for side in SIDES
+        }
+        self._starts = {
+            side: (state, self._game.opponent_moves(state)) for side, state in starts.items()
+        }
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Any) -> None:
@@ -132,7 +148,9 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         self._pool = pool
         self._reply = self._replies[int(pool.draw(self.np_random, 1)[0])]
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[np.int8], dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.int8], dict[str, Any]]:
         """Start a game; the opponent has moved if it was its turn. Bad seeds or options raise ValueError and change nothing."""
         if self._closed:
             raise ClosedEnvironmentError("the environment is closed: make a new one")
@@ -150,14 +168,18 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
                 self._games_begun = 0
         if self._uniforms.rng is not self._np_random:  # seeded anew, or replaced by the user
             self._uniforms = Uniforms(self.np_random)
-        self._reply = replies[0] if len(replies) == 1 else replies[int(pool.draw(self.np_random, 1)[0])]
+        self._reply = (
+            replies[0] if len(replies) == 1 else replies[int(pool.draw(self.np_random, 1)[0])]
+        )
         state, opponent_moves = self._start(given)
         self._before = state
         if opponent_moves:
             state, result = self._game.reply(state, self._reply, self._uniforms)
             if result != ONGOING:
                 self._state, self._going = None, False
-                raise ValueError("the opponent's first move ended the game: give the learner the other side, or another board or opening")
+                raise ValueError(
+                    "the opponent's first move ended the game: give the learner the other side, or another board or opening"
+                )
         self._games_begun += 1
         self._state, self._going = state, True
         observation, mask = self._game.view(state)
@@ -176,7 +198,9 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
             return self._starts[side]
         board, seat = given.get("board"), seat_of(side)
         if board is None:
-            boards, seats = self.config.draw_starts(np.array([seat], dtype=np.int8), np.array([drawn]), self.np_random)
+            boards, seats = self.config.draw_starts(
+                np.array([seat], dtype=np.int8), np.array([drawn]), self.np_random
+            )
             board, seat = boards[0], int(seats[0])
         self._side = "X" if seat > 0 else "O"
         state = self._game.start(board, seat)
@@ -198,7 +222,12 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
             check_move(self.board, action, self.rules)
         self._before, self._state, self._going = before, after, False
         observation, mask = self._game.view(after)
-        info = {"action_mask": mask, "side": self._side, "outcome": OUTCOMES[result], "illegal_move": result >= ILLEGAL}
+        info = {
+            "action_mask": mask,
+            "side": self._side,
+            "outcome": OUTCOMES[result],
+            "illegal_move": result >= ILLEGAL,
+        }
         return observation, self._rewards[result], True, False, info
 
     def _cell(self, action: Any) -> int:
@@ -231,12 +260,18 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     def render(self) -> Any:
         """The board as text ("ansi") or as uint8 (height, width, 3) ("rgb_array"), the last move and a winning line marked."""
         if self.render_mode is None:
-            gym.logger.warn('render() does nothing without a render mode: gym.make(..., render_mode="ansi") or "rgb_array"')
+            gym.logger.warn(
+                'render() does nothing without a render mode: gym.make(..., render_mode="ansi") or "rgb_array"'
+            )
             return None
         from tictactoe_env import render  # only those who look at the board pay for it
 
         draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
-        return draw(self.board, self.rules, last=last_move(self._game.board(self._before), self.board, seat_of(self._side)))
+        return draw(
+            self.board,
+            self.rules,
+            last=last_move(self._game.board(self._before), self.board, seat_of(self._side)),
+        )
 
     def close(self) -> None:
         """End the environment; a later reset or step raises ClosedEnvironmentError."""

@@ -11,20 +11,26 @@ from typing import Any
 def unknown_name(what: str, name: object, known: Iterable[str]) -> ValueError:
     """The error for a name that is not among the known ones, with the nearest one as a guess."""
     known = sorted(known)
-    close = [spelling for spelling in known if spelling.lower() == str(name).lower()] or difflib.get_close_matches(str(name), known, n=1)
+    close = [
+        spelling for spelling in known if spelling.lower() == str(name).lower()
+    ] or difflib.get_close_matches(str(name), known, n=1)
     guess = f"; did you mean {close[0]!r}?" if close else ""
     return ValueError(f"unknown {what} {name!r}{guess} (known: {', '.join(known)})")
 
 
 def whole_number(value: Any, what: str, low: int, high: int | None = None) -> int:
     """`value` as a Python int in [low, high]; ValueError for anything else, bools and floats included."""
-    expected = f"a whole number {f'from {low} to {high}' if high is not None else f'of at least {low}'}"
+    expected = (
+        f"a whole number {f'from {low} to {high}' if high is not None else f'of at least {low}'}"
+    )
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         raise ValueError(f"{what} must be {expected}, got the bool {value!r}")
     try:
         number = operator.index(value)
     except TypeError:
-        raise ValueError(f"{what} must be {expected}, got {value!r} of type {type(value).__name__}") from None
+        raise ValueError(
+            f"{what} must be {expected}, got {value!r} of type {type(value).__name__}"
+        ) from None
     if number < low or (high is not None and number > high):
         raise ValueError(f"{what} must be {expected}, got {number}")
     return number

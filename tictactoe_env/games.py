@@ -34,9 +34,20 @@ from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.notation import SIDES, cell_text, game_text, parse_cell, replay
 from tictactoe_env.rules import Boards, Rules
 
-KINDS = ("human", "agent", "run", "unknown")  # a person; a player known by its name, such as minimax; a saved run; nobody wrote it down
+KINDS = (
+    "human",
+    "agent",
+    "run",
+    "unknown",
+)  # a person; a player known by its name, such as minimax; a saved run; nobody wrote it down
 RESULTS = (*SIDES, "draw")
-ENDINGS = ("line", "full", "early", "illegal", "resigned")  # early: nobody could win any more, with the option `early_draw`
+ENDINGS = (
+    "line",
+    "full",
+    "early",
+    "illegal",
+    "resigned",
+)  # early: nobody could win any more, with the option `early_draw`
 ORIGINS = ("human", "battle", "web", "training", "file")  # file: a line of text that says no more
 LISTED = tuple(origin for origin in ORIGINS if origin != "training")
 SQUARE = Rules()
@@ -68,25 +79,46 @@ class Player:
             raise unknown_name("kind of player", self.kind, KINDS)
         for what, low, high in (("name", 1, MAX_NAME), ("source", 0, MAX_SOURCE)):
             text = getattr(self, what)
-            if not (isinstance(text, str) and low <= len(text) <= high and text.isprintable() and text == text.strip()):
-                raise ValueError(f"the {what} of a player must be {low} to {high} printable characters, no blank at either end, got {text!r:.120}")
+            if not (
+                isinstance(text, str)
+                and low <= len(text) <= high
+                and text.isprintable()
+                and text == text.strip()
+            ):
+                raise ValueError(
+                    f"the {what} of a player must be {low} to {high} printable characters, no blank at either end, got {text!r:.120}"
+                )
 
     def __str__(self) -> str:
         """kind:name or kind:name:source, with blanks and `%#:` written as %20 and so on."""
         parts = (self.kind, self.name, self.source)
-        return ":".join(re.sub(r"[%#:\s]", lambda found: quote(found[0]), part) for part in parts if part)
+        return ":".join(
+            re.sub(r"[%#:\s]", lambda found: quote(found[0]), part) for part in parts if part
+        )
 
     @classmethod
     def parse(cls, text: str) -> Player:
         """The player that `str` writes so."""
         parts = text.split(":")
         if not 2 <= len(parts) <= 3:
-            raise ValueError(f'a player is written as kind:name or kind:name:source, such as "human:Ann", got {text!r}')
+            raise ValueError(
+                f'a player is written as kind:name or kind:name:source, such as "human:Ann", got {text!r}'
+            )
         return cls(*(unquote(part, errors="strict") for part in parts))
 
 
 UNKNOWN = Player("unknown", "unknown")
-FIELDS = ("x", "o", "board", "result", "ended", "side", "seed", "origin", "time")  # of a game that is written down, beside its moves
+FIELDS = (
+    "x",
+    "o",
+    "board",
+    "result",
+    "ended",
+    "side",
+    "seed",
+    "origin",
+    "time",
+)  # of a game that is written down, beside its moves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,24 +154,42 @@ class Game:
             ("rules", Rules, "Rules()"),
         ):
             if not isinstance(getattr(self, name), kind):
-                raise ValueError(f"{name} of a game must be a {kind.__name__} such as {example}, got {getattr(self, name)!r}")
-        for name, known in (("origin", ORIGINS), ("ended", ("", *ENDINGS)), ("result", ("", *RESULTS)), ("side", (None, *SIDES))):
+                raise ValueError(
+                    f"{name} of a game must be a {kind.__name__} such as {example}, got {getattr(self, name)!r}"
+                )
+        for name, known in (
+            ("origin", ORIGINS),
+            ("ended", ("", *ENDINGS)),
+            ("result", ("", *RESULTS)),
+            ("side", (None, *SIDES)),
+        ):
             if getattr(self, name) not in known:
                 raise unknown_name(f"{name} of a game", getattr(self, name), filter(None, known))
         for name, low in (("seed", 0), ("id", 1)):
             if getattr(self, name) is not None:
                 change(name, whole_number(getattr(self, name), f"{name} of a game", low, LARGEST))
         change("time", _utc(self.time))
-        change("moves", tuple(whole_number(cell, "a cell", 0, self.rules.cells - 1) for cell in self.moves))
+        change(
+            "moves",
+            tuple(whole_number(cell, "a cell", 0, self.rules.cells - 1) for cell in self.moves),
+        )
         ended, result = self._ending()
         for name, found in (("ended", ended), ("result", result)):
             if getattr(self, name) not in ("", found):
-                raise ValueError(f"by the moves {self.text!r} {name} is {found!r}, got {getattr(self, name)!r}: correct it, or leave it out")
+                raise ValueError(
+                    f"by the moves {self.text!r} {name} is {found!r}, got {getattr(self, name)!r}: correct it, or leave it out"
+                )
             change(name, found)
 
     def _ending(self) -> tuple[str, str]:
         """How it ended and the result, by the moves where they say it."""
-        bits, shortest, marks, plies, ended = self.rules.cell_bits, 2 * self.rules.k - 1, [0, 0], len(self.moves), ""
+        bits, shortest, marks, plies, ended = (
+            self.rules.cell_bits,
+            2 * self.rules.k - 1,
+            [0, 0],
+            len(self.moves),
+            "",
+        )
         for ply, cell in enumerate(self.moves):
             mover = ply % 2
             if ended or (marks[0] | marks[1]) & bits[cell]:
@@ -173,9 +223,22 @@ class Game:
     def line(self) -> str:
         """The game as a line of text: its moves, and behind them what else is known, as name=value. The id is the store's own."""
         board = {"board": f"{self.rules.rows}x{self.rules.cols}", "k": self.rules.k}
-        about = {"x": self.x, "o": self.o, **board, "result": self.result, "ended": self.ended, "side": self.side, "seed": self.seed}
+        about = {
+            "x": self.x,
+            "o": self.o,
+            **board,
+            "result": self.result,
+            "ended": self.ended,
+            "side": self.side,
+            "seed": self.seed,
+        }
         about |= {"origin": self.origin, "time": self.time}
-        return " ".join([*self.text.split(), *(f"{name}={value}" for name, value in about.items() if value is not None)])
+        return " ".join(
+            [
+                *self.text.split(),
+                *(f"{name}={value}" for name, value in about.items() if value is not None),
+            ]
+        )
 
     @classmethod
     def parse(cls, line: str, rules: Rules = SQUARE) -> Game:
@@ -189,15 +252,28 @@ class Game:
                 raise unknown_name("field of a game", name, (*FIELDS, "k"))
             about[name] = value
         rows, _, cols = about.pop("board", f"{rules.rows}x{rules.cols}").partition("x")
-        rules = _rules(_number(rows, "rows"), _number(cols, "cols"), _number(about.pop("k", str(rules.k)), "k"))
+        rules = _rules(
+            _number(rows, "rows"), _number(cols, "cols"), _number(about.pop("k", str(rules.k)), "k")
+        )
         about |= {side: Player.parse(about[side]) for side in ("x", "o") if side in about}
         about |= {"seed": _number(about["seed"], "seed")} if "seed" in about else {}
-        return cls(moves=_cells(" ".join(word for word in words if "=" not in word), rules), rules=rules, **{"origin": "file", **about})
+        return cls(
+            moves=_cells(" ".join(word for word in words if "=" not in word), rules),
+            rules=rules,
+            **{"origin": "file", **about},
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The game as JSON values: players as kind, name and source, `board` as rows, cols and k, `moves` as text."""
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "rules"}
-        return values | {"x": asdict(self.x), "o": asdict(self.o), "board": asdict(self.rules), "moves": self.text}
+        values = {
+            field.name: getattr(self, field.name) for field in fields(self) if field.name != "rules"
+        }
+        return values | {
+            "x": asdict(self.x),
+            "o": asdict(self.o),
+            "board": asdict(self.rules),
+            "moves": self.text,
+        }
 
     @classmethod
     def from_json(cls, content: Any) -> Game:
@@ -211,7 +287,9 @@ class Game:
             values |= {side: Player(**values[side]) for side in ("x", "o") if side in values}
             return cls(**values | {"rules": rules, "moves": _cells(values["moves"], rules)})
         except (TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"a game is an object of {', '.join((*FIELDS, 'moves', 'id'))}, got {content!r:.200} ({error!r})") from None
+            raise ValueError(
+                f"a game is an object of {', '.join((*FIELDS, 'moves', 'id'))}, got {content!r:.200} ({error!r})"
+            ) from None
 
 
 _rules = lru_cache(maxsize=256, typed=True)(Rules)  # they keep what they compute
@@ -225,7 +303,9 @@ def _names(rules: Rules) -> dict[str, int]:
 def _cells(text: str, rules: Rules) -> tuple[int, ...]:
     """The cells of "b2 a1 c3", whether or not these are legal moves."""
     if not isinstance(text, str):
-        raise ValueError(f'the moves of a game are written as text such as "b2 a1 c3", got {text!r:.200}')
+        raise ValueError(
+            f'the moves of a game are written as text such as "b2 a1 c3", got {text!r:.200}'
+        )
     known = _names(rules)
     return tuple(known[name] if name in known else parse_cell(name, rules) for name in text.split())
 
@@ -240,12 +320,18 @@ def _number(text: str, what: str) -> int:
 def _utc(text: str) -> str:
     """A time with its zone as UTC to the second, such as 2026-05-09T07:35:25Z; now for no text."""
     try:
-        when = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text)) if text != "" else datetime.now(timezone.utc)
+        when = (
+            datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text))
+            if text != ""
+            else datetime.now(timezone.utc)
+        )
         if when.tzinfo is None:
             raise ValueError("it names no zone")
         return when.astimezone(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"the time of a game must be ISO text with a zone, such as 2026-05-09T07:35:25Z, got {text!r:.80} ({error})") from None
+        raise ValueError(
+            f"the time of a game must be ISO text with a zone, such as 2026-05-09T07:35:25Z, got {text!r:.80} ({error})"
+        ) from None
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -263,7 +349,11 @@ def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -
 
 def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[Game]:
     """The games of a file, oldest first: a store, known by its first bytes, or text (`rules`: the board of lines that name none)."""
-    if Path(path).is_file() and Path(path).stat().st_size > 0 and _application(Path(path)) is not None:
+    if (
+        Path(path).is_file()
+        and Path(path).stat().st_size > 0
+        and _application(Path(path)) is not None
+    ):
         with Store(path, read_only=True) as store:
             yield from store
         return
@@ -271,7 +361,9 @@ def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[
         with open(path, encoding="utf-8-sig") as lines:
             yield from parse_lines(lines, rules, str(path))
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} holds no games: expected a store, or text with one game a line, got bytes that are neither ({error})") from None
+        raise ValueError(
+            f"{path} holds no games: expected a store, or text with one game a line, got bytes that are neither ({error})"
+        ) from None
 
 
 # --- the store -------------------------------------------------------------------------------------------------------
@@ -342,7 +434,8 @@ class Store:
             last = connection.execute("SELECT ifnull(max(id), 0) FROM games").fetchone()[0]
             ids = range(last + 1, last + 1 + len(rows))
             connection.executemany(
-                f"INSERT INTO games ({COLUMNS}) VALUES ({places})", ((id, *row, _checksum(row)) for id, row in zip(ids, rows, strict=True))
+                f"INSERT INTO games ({COLUMNS}) VALUES ({places})",
+                ((id, *row, _checksum(row)) for id, row in zip(ids, rows, strict=True)),
             )
         return ids
 
@@ -374,7 +467,11 @@ class Store:
         found = self._rows(f"SELECT {COLUMNS} FROM games WHERE id = ?", (min(id, LARGEST),))
         if not found:
             count, low, high = self._rows("SELECT count(*), min(id), max(id) FROM games")[0]
-            has = f"{count:,} {'game' if count == 1 else 'games'}, {low} to {high}" if count else "no game yet"
+            has = (
+                f"{count:,} {'game' if count == 1 else 'games'}, {low} to {high}"
+                if count
+                else "no game yet"
+            )
             raise UnknownGameError(f"unknown game {id}: {self.path} holds {has}")
         return self._game(found[0])
 
@@ -399,7 +496,12 @@ class Store:
         return [self._game(row) for row in self._rows(statement, values)]
 
     def count(
-        self, *, origin: str | Collection[str] = LISTED, player: str | None = None, result: str | None = None, rules: Rules | None = None
+        self,
+        *,
+        origin: str | Collection[str] = LISTED,
+        player: str | None = None,
+        result: str | None = None,
+        rules: Rules | None = None,
     ) -> int:
         """How many games `list` has to show."""
         ids, values = self._ids(origin, player, result, rules)
@@ -408,7 +510,9 @@ class Store:
     def __iter__(self) -> Iterator[Game]:
         """Every game, those of training too, the oldest first."""
         last = 0
-        while rows := self._rows(f"SELECT {COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {CHUNK}", (last,)):
+        while rows := self._rows(
+            f"SELECT {COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {CHUNK}", (last,)
+        ):
             yield from map(self._game, rows)
             last = rows[-1][0]
 
@@ -418,7 +522,11 @@ class Store:
 
     def export_json(self) -> str:
         """Every game as one JSON list, the oldest first."""
-        return "[" + ",\n".join(json.dumps(game.as_json(), ensure_ascii=False) for game in self) + "]\n"
+        return (
+            "["
+            + ",\n".join(json.dumps(game.as_json(), ensure_ascii=False) for game in self)
+            + "]\n"
+        )
 
     def check(self) -> int:
         """Look at every page and play every game through; how many games there are. StoreError says what is damaged."""
@@ -434,33 +542,55 @@ class Store:
         try:
             if not self.path.exists():
                 if self.read_only:
-                    raise StoreError(f"there is no store at {self.path}: give the path of one, or play a game to make it")
+                    raise StoreError(
+                        f"there is no store at {self.path}: give the path of one, or play a game to make it"
+                    )
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 return
             if not self.path.is_file():
                 kind = "folder" if self.path.is_dir() else "device"
-                raise StoreError(f"{self.path} is a {kind}: expected a file, such as {self.path / 'games.db'}")
+                raise StoreError(
+                    f"{self.path} is a {kind}: expected a file, such as {self.path / 'games.db'}"
+                )
             is_empty = self.path.stat().st_size == 0
         except OSError as error:
             raise StoreError(f"{self.path} {NOT_OPENED} ({error})") from None
         application = _application(self.path)
-        if application == APPLICATION or (is_empty and not self.read_only):  # empty: begun just now, by another process or by `touch`
+        if application == APPLICATION or (
+            is_empty and not self.read_only
+        ):  # empty: begun just now, by another process or by `touch`
             return
-        got = "an empty file" if is_empty else "another kind of file" if application is None else "the SQLite file of another program"
-        raise StoreError(f"{self.path} is no store of games: expected an SQLite file made by one, got {got}; nothing was changed, give another path")
+        got = (
+            "an empty file"
+            if is_empty
+            else "another kind of file"
+            if application is None
+            else "the SQLite file of another program"
+        )
+        raise StoreError(
+            f"{self.path} is no store of games: expected an SQLite file made by one, got {got}; nothing was changed, give another path"
+        )
 
     def _connect(self) -> sqlite3.Connection:
         mode = "ro" if self.read_only else "rwc"
-        if self.read_only and not os.path.exists(f"{self.path}-wal") and not os.access(self.path.parent, os.W_OK):
+        if (
+            self.read_only
+            and not os.path.exists(f"{self.path}-wal")
+            and not os.access(self.path.parent, os.W_OK)
+        ):
             mode += "&immutable=1"  # nobody can write beside it, not even the file by which readers and writers agree
         url = f"{self.path.absolute().as_uri()}?mode={mode}"
-        return sqlite3.connect(url, timeout=self.timeout, isolation_level=None, check_same_thread=False, uri=True)
+        return sqlite3.connect(
+            url, timeout=self.timeout, isolation_level=None, check_same_thread=False, uri=True
+        )
 
     def _prepare(self) -> None:
         """Bring a new or older file to this version; StoreError for one of a newer version."""
         version, latest = self._version(), len(MIGRATIONS)
         if version > latest:
-            raise StoreError(f"{self.path} was written by a newer program (version {version}, this one knows {latest}): update tictactoe-env")
+            raise StoreError(
+                f"{self.path} was written by a newer program (version {version}, this one knows {latest}): update tictactoe-env"
+            )
         if self.read_only:
             if version < latest:
                 raise StoreError(
@@ -470,7 +600,9 @@ class Store:
         self._rows("PRAGMA synchronous = FULL")
         if version < latest:
             with self._writing() as connection:
-                for statement in itertools.chain(*MIGRATIONS[self._version() :]):  # asked again: another process may have been faster
+                for statement in itertools.chain(
+                    *MIGRATIONS[self._version() :]
+                ):  # asked again: another process may have been faster
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {latest}")
@@ -502,7 +634,9 @@ class Store:
     def _explained(self) -> Iterator[None]:
         """One thread at a time, and StoreError for what goes wrong in SQLite."""
         if os.getpid() != self._process:
-            raise StoreError(f"{self.path} was opened by another process: open it again after a fork")
+            raise StoreError(
+                f"{self.path} was opened by another process: open it again after a fork"
+            )
         with self._lock:
             try:
                 yield
@@ -512,7 +646,12 @@ class Store:
     # --- rows ----------------------------------------------------------------------------------------------------------
 
     def _ids(
-        self, origin: str | Collection[str], player: str | None, result: str | None, rules: Rules | None, before: int = LARGEST
+        self,
+        origin: str | Collection[str],
+        player: str | None,
+        result: str | None,
+        rules: Rules | None,
+        before: int = LARGEST,
     ) -> tuple[str, dict[str, Any]]:
         """The statement that gives the ids of the games asked for, and its values."""
         origins = {origin} if isinstance(origin, str) else set(origin)
@@ -520,15 +659,26 @@ class Store:
             raise unknown_name("origin of a game", name, ORIGINS)
         if result not in (None, *RESULTS):
             raise unknown_name("result of a game", result, RESULTS)
-        values: dict[str, Any] = {"before": before, "player": player, "result": result, **({} if rules is None else asdict(rules))}
+        values: dict[str, Any] = {
+            "before": before,
+            "player": player,
+            "result": result,
+            **({} if rules is None else asdict(rules)),
+        }
         where = ["id < :before"]
         if origins == set(LISTED):
             where.append("origin <> 'training'")  # as the indexes say it
         elif origins != set(ORIGINS):
             where.append(f"origin IN ({', '.join(repr(name) for name in sorted(origins))})")
-        where += [f"{name} = :{name}" for name in ("result", "rows", "cols", "k") if values.get(name) is not None]
+        where += [
+            f"{name} = :{name}"
+            for name in ("result", "rows", "cols", "k")
+            if values.get(name) is not None
+        ]
         names = ([],) if player is None else (["x_name = :player"], ["o_name = :player"])
-        return " UNION ".join(f"SELECT id FROM games WHERE {' AND '.join(where + name)}" for name in names), values
+        return " UNION ".join(
+            f"SELECT id FROM games WHERE {' AND '.join(where + name)}" for name in names
+        ), values
 
     def _game(self, row: tuple[Any, ...]) -> Game:
         """The game of a row; StoreError if it is not what was written."""
@@ -538,7 +688,17 @@ class Store:
         try:
             x, o, rules = Player(*players[:3]), Player(*players[3:]), _rules(rows, cols, k)
             return Game(
-                x=x, o=o, moves=_cells(moves, rules), origin=origin, rules=rules, result=result, ended=ended, side=side, seed=seed, time=when, id=id
+                x=x,
+                o=o,
+                moves=_cells(moves, rules),
+                origin=origin,
+                rules=rules,
+                result=result,
+                ended=ended,
+                side=side,
+                seed=seed,
+                time=when,
+                id=id,
             )
         except ValueError as error:
             raise _damaged(self.path, f"game {id}: {error}") from None
@@ -546,10 +706,19 @@ class Store:
 
 NOT_OPENED = "cannot be opened: a store needs a file and a folder that may be read and written"
 REASONS = (
-    ("locked", "is locked: another program has been writing for too long; let it finish, and try again"),
-    ("readonly", "cannot be written: it was opened for reading only, or the file or its folder is write-protected"),
+    (
+        "locked",
+        "is locked: another program has been writing for too long; let it finish, and try again",
+    ),
+    (
+        "readonly",
+        "cannot be written: it was opened for reading only, or the file or its folder is write-protected",
+    ),
     ("unable to open", NOT_OPENED),
-    ("disk I/O", "cannot be read or written, the disk reports an error: see whether it is full or failing"),
+    (
+        "disk I/O",
+        "cannot be read or written, the disk reports an error: see whether it is full or failing",
+    ),
     ("full", "cannot grow, the disk is full: make room, and try again; nothing was changed"),
     ("closed database", "is closed: open the store again"),
 )
@@ -558,7 +727,10 @@ REASONS = (
 
 def _explain(path: Path, error: sqlite3.Error) -> StoreError:
     """The error for what SQLite says: one of REASONS, or damage."""
-    return next((StoreError(f"{path} {reason}") for words, reason in REASONS if words in str(error)), _damaged(path, error))
+    return next(
+        (StoreError(f"{path} {reason}") for words, reason in REASONS if words in str(error)),
+        _damaged(path, error),
+    )
 
 
 def _damaged(path: Path, what: object) -> StoreError:
@@ -579,14 +751,26 @@ def _application(path: Path) -> int | None:
     except sqlite3.OperationalError as error:
         raise _explain(path, error) from error
     except sqlite3.DatabaseError as error:
-        return None if "not a database" in str(error) else APPLICATION  # damaged, or being written: the store will see
+        return (
+            None if "not a database" in str(error) else APPLICATION
+        )  # damaged, or being written: the store will see
 
 
 def _values(game: Game) -> tuple[Any, ...]:
     """The row of a game, without id and checksum."""
     players = (game.x.kind, game.x.name, game.x.source, game.o.kind, game.o.name, game.o.source)
     board = (game.rules.rows, game.rules.cols, game.rules.k)
-    return (game.time, *players, game.side, *board, game.seed, game.text, game.result, game.ended, game.origin)
+    return (
+        game.time,
+        *players,
+        game.side,
+        *board,
+        game.seed,
+        game.text,
+        game.result,
+        game.ended,
+        game.origin,
+    )
 
 
 def _checksum(values: Sequence[Any]) -> int:

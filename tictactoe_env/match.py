@@ -67,7 +67,9 @@ def exact(policy_x: Policy, policy_o: Policy, rules: Rules | None = None) -> Res
         legal = children >= 0
         illegal[ply % 2] += float(flow[~legal].sum())
         first, last = positions.ply_starts[ply + 1], positions.ply_starts[ply + 2]
-        reach[first:last] = np.bincount(children[legal] - first, weights=flow[legal], minlength=last - first)
+        reach[first:last] = np.bincount(
+            children[legal] - first, weights=flow[legal], minlength=last - first
+        )
     x_lines, o_lines = (float(reach[positions.outcome_x == mark].sum()) for mark in (1, -1))
     drawn = float(reach[positions.is_over & (positions.outcome_x == 0)].sum())
     return Result(x_lines + illegal[1], drawn, o_lines + illegal[0], illegal[0], illegal[1])
@@ -75,7 +77,11 @@ def exact(policy_x: Policy, policy_o: Policy, rules: Rules | None = None) -> Res
 
 def exact_as(side: str, policy: Policy, opponent: Policy, rules: Rules | None = None) -> Result:
     """The exact result for `policy`, playing `side`, against `opponent`."""
-    return exact(policy, opponent, rules) if _seat(side) > 0 else exact(opponent, policy, rules).other_side
+    return (
+        exact(policy, opponent, rules)
+        if _seat(side) > 0
+        else exact(opponent, policy, rules).other_side
+    )
 
 
 @dataclass(frozen=True)
@@ -126,7 +132,9 @@ def _worst_case_of(side: str, table: NDArray[np.float64], positions: Positions) 
     return WorstCase(side, float(value[0]), float(loss[0]), can_lose, line)
 
 
-def _shortest_line(side: str, table: NDArray[np.float64], positions: Positions, plies_to_loss: NDArray[np.float64]) -> tuple[int, ...]:
+def _shortest_line(
+    side: str, table: NDArray[np.float64], positions: Positions, plies_to_loss: NDArray[np.float64]
+) -> tuple[int, ...]:
     """Follow the shortest way to a loss from the empty board; the lowest cell among equals."""
     line, row = [], 0
     while plies_to_loss[row] > 0:
@@ -217,7 +225,13 @@ def _limit(side: str, rules: Rules) -> Result | None:
     return Result(float(win[0]), float(1 - win[0]), 0.0)
 
 
-def move_values(side: str, policy: Policy, opponent: Policy, rules: Rules | None = None, board: Boards | None = None) -> NDArray[np.float64]:
+def move_values(
+    side: str,
+    policy: Policy,
+    opponent: Policy,
+    rules: Rules | None = None,
+    board: Boards | None = None,
+) -> NDArray[np.float64]:
     """Exact expected result (win - loss) of `side` after each move on `board`, the two policies playing on: (cells,), NaN on taken cells.
 
     board: (cells,), unfinished, the empty one by default; the moves are those of whoever has the turn. With side "X"
@@ -248,7 +262,9 @@ class SampledResult:
     intervals: dict[str, tuple[float, float]]
 
 
-def sampled(policy_x: Policy, policy_o: Policy, rules: Rules, games: int = 1000, seed: int = 0) -> SampledResult:
+def sampled(
+    policy_x: Policy, policy_o: Policy, rules: Rules, games: int = 1000, seed: int = 0
+) -> SampledResult:
     """Play `games` games and count, for X, on a board of any size; the same seed gives the same games."""
     games = whole_number(games, "games", 1)
     rng = np.random.default_rng(seed)
@@ -269,10 +285,16 @@ def sampled(policy_x: Policy, policy_o: Policy, rules: Rules, games: int = 1000,
         going = going[~won]
         if len(going) == 0:
             break
-    counts = {name: int((outcome == mark).sum()) for name, mark in (("win", 1), ("draw", 0), ("loss", -1))}
+    counts = {
+        name: int((outcome == mark).sum()) for name, mark in (("win", 1), ("draw", 0), ("loss", -1))
+    }
     rates = {name: count / games for name, count in counts.items()}
-    result = Result(rates["win"], rates["draw"], rates["loss"], illegal[0] / games, illegal[1] / games)
-    return SampledResult(result, games, {name: wilson_interval(count, games) for name, count in counts.items()})
+    result = Result(
+        rates["win"], rates["draw"], rates["loss"], illegal[0] / games, illegal[1] / games
+    )
+    return SampledResult(
+        result, games, {name: wilson_interval(count, games) for name, count in counts.items()}
+    )
 
 
 def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tuple[float, float]:
@@ -290,9 +312,13 @@ def random_result(side: str, policy: Policy, rules: Rules | None = None) -> Resu
 
 def board_of(rules: Rules | None, *policies: Any) -> Rules:
     """The board that the policies say they play on, or `rules`, or 3x3; ValueError if these differ."""
-    known = {policy.rules for policy in policies if isinstance(getattr(policy, "rules", None), Rules)} | ({rules} if rules else set())
+    known = {
+        policy.rules for policy in policies if isinstance(getattr(policy, "rules", None), Rules)
+    } | ({rules} if rules else set())
     if len(known) > 1:
-        raise ValueError(f"these policies play on different boards: {', '.join(sorted(map(str, known)))}")
+        raise ValueError(
+            f"these policies play on different boards: {', '.join(sorted(map(str, known)))}"
+        )
     return known.pop() if known else Rules()
 
 

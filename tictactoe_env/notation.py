@@ -27,7 +27,9 @@ SIDES = ("X", "O")
 def board_text(board: Boards, rules: Rules) -> str:
     """The text of one board (cells,), such as "X.O/.X./..O"."""
     letters = [MARKS[mark] for mark in np.asarray(board).tolist()]
-    return "/".join("".join(letters[row * rules.cols : (row + 1) * rules.cols]) for row in range(rules.rows))
+    return "/".join(
+        "".join(letters[row * rules.cols : (row + 1) * rules.cols]) for row in range(rules.rows)
+    )
 
 
 def parse_board(text: str, rules: Rules) -> Boards:
@@ -37,22 +39,36 @@ def parse_board(text: str, rules: Rules) -> Boards:
     are equal in number or X is one ahead, and at most the side that moved last has a line.
     """
     if not isinstance(text, str):
-        raise ValueError(f'a board must be text such as "X.O/.X./...", got {text!r} of type {type(text).__name__}')
+        raise ValueError(
+            f'a board must be text such as "X.O/.X./...", got {text!r} of type {type(text).__name__}'
+        )
     rows = text.split("/")
     if len(rows) != rules.rows or any(len(row) != rules.cols for row in rows):
-        raise ValueError(f'a board of {rules.rows}x{rules.cols} must be {rules.rows} rows of {rules.cols} cells joined by "/", got {text!r}')
+        raise ValueError(
+            f'a board of {rules.rows}x{rules.cols} must be {rules.rows} rows of {rules.cols} cells joined by "/", got {text!r}'
+        )
     strange = set("".join(rows)) - set("XO.")
     if strange:
-        raise ValueError(f'a board must hold only "X", "O" and ".", got {sorted(strange)} in {text!r}')
+        raise ValueError(
+            f'a board must hold only "X", "O" and ".", got {sorted(strange)} in {text!r}'
+        )
     board = np.array([{"X": 1, "O": -1, ".": 0}[letter] for letter in "".join(rows)], dtype=np.int8)
     xs, os = text.count("X"), text.count("O")
     if xs - os not in (0, 1):
-        raise ValueError(f"X moves first, so a board has as many X as O or one more; got {xs} X and {os} O in {text!r}")
-    x_won, o_won = (rules.has_line(int(bits)) for bits in rules.to_bits(board))  # integers: NumPy 1 has no `&` of a uint64 and an int
+        raise ValueError(
+            f"X moves first, so a board has as many X as O or one more; got {xs} X and {os} O in {text!r}"
+        )
+    x_won, o_won = (
+        rules.has_line(int(bits)) for bits in rules.to_bits(board)
+    )  # integers: NumPy 1 has no `&` of a uint64 and an int
     if x_won and o_won:
-        raise ValueError(f"both sides have {rules.k} in a row in {text!r}; the game ends at the first line")
+        raise ValueError(
+            f"both sides have {rules.k} in a row in {text!r}; the game ends at the first line"
+        )
     if (x_won and xs == os) or (o_won and xs > os):
-        raise ValueError(f"the game ends at the first line, so nobody can have moved after it; got {text!r}")
+        raise ValueError(
+            f"the game ends at the first line, so nobody can have moved after it; got {text!r}"
+        )
     return board
 
 
@@ -69,7 +85,11 @@ def cell_text(cell: int, rules: Rules) -> str:
 
 def parse_cell(text: str, rules: Rules) -> int:
     """The number of the cell with this name; ValueError if it is no cell of the board."""
-    match = re.fullmatch(r"([a-z]{1,2})([1-9][0-9]?)", text.strip().lower()) if isinstance(text, str) else None
+    match = (
+        re.fullmatch(r"([a-z]{1,2})([1-9][0-9]?)", text.strip().lower())
+        if isinstance(text, str)
+        else None
+    )
     if match:
         col = 0
         for letter in match[1]:
@@ -77,7 +97,9 @@ def parse_cell(text: str, rules: Rules) -> int:
         if col <= rules.cols and int(match[2]) <= rules.rows:
             return (int(match[2]) - 1) * rules.cols + col - 1
     last = cell_text(rules.cells - 1, rules)
-    raise ValueError(f'a cell of {rules.rows}x{rules.cols} is a column letter and a row number, "a1" to "{last}", got {text!r}')
+    raise ValueError(
+        f'a cell of {rules.rows}x{rules.cols} is a column letter and a row number, "a1" to "{last}", got {text!r}'
+    )
 
 
 def game_text(cells: Sequence[int], rules: Rules) -> str:
@@ -91,7 +113,9 @@ def parse_game(text: str, rules: Rules) -> list[int]:
     Raises ValueError for a name that is no cell, IllegalMoveError for a taken cell or a move after the end.
     """
     if not isinstance(text, str):
-        raise ValueError(f'a game must be text such as "b2 a1 c3", got {text!r} of type {type(text).__name__}')
+        raise ValueError(
+            f'a game must be text such as "b2 a1 c3", got {text!r} of type {type(text).__name__}'
+        )
     cells = [parse_cell(name, rules) for name in text.split()]
     replay(cells, rules)
     return cells
@@ -114,9 +138,13 @@ def check_move(board: Boards, cell: int, rules: Rules) -> None:
     """Raises IllegalMoveError, naming the board, who moves and what is legal, if `cell` is taken or the game is over."""
     text, side = board_text(board, rules), "X" if to_move(board) > 0 else "O"
     bits = rules.to_bits(board)
-    winner = next((name for name, marks in zip(SIDES, bits, strict=True) if rules.has_line(int(marks))), None)
+    winner = next(
+        (name for name, marks in zip(SIDES, bits, strict=True) if rules.has_line(int(marks))), None
+    )
     if winner or not (board == 0).any():
-        raise IllegalMoveError(f'the game is over on "{text}" ({f"{winner} has won" if winner else "a draw"}); start a new one')
+        raise IllegalMoveError(
+            f'the game is over on "{text}" ({f"{winner} has won" if winner else "a draw"}); start a new one'
+        )
     if board[cell] != 0:
         legal = " ".join(str(free) for free in np.flatnonzero(board == 0))
         raise IllegalMoveError(f'cell {cell} is taken in "{text}" ({side} to move, legal: {legal})')

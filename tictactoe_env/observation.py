@@ -13,7 +13,9 @@ from tictactoe_env.rules import Boards, Rules, to_move
 OBSERVATIONS = ("planes", "grid")
 
 
-def observe(boards: Boards, rules: Rules, kind: str = "planes", seats: Any = None) -> NDArray[np.int8]:
+def observe(
+    boards: Boards, rules: Rules, kind: str = "planes", seats: Any = None
+) -> NDArray[np.int8]:
     """Observations of boards (B, cells) from the seats (B,) of X (+1) and O (-1); by default from the mover's.
 
     "planes": (B, 2, rows, cols) int8, 1 where the seat's own marks and where the other's marks are.
@@ -22,5 +24,7 @@ def observe(boards: Boards, rules: Rules, kind: str = "planes", seats: Any = Non
     if kind not in OBSERVATIONS:
         raise unknown_name("observation", kind, OBSERVATIONS)
     seats = to_move(boards) if seats is None else seats
-    grid = (boards * np.asarray(seats, dtype=np.int8).reshape(-1, 1)).reshape(-1, rules.rows, rules.cols)
+    grid = (boards * np.asarray(seats, dtype=np.int8).reshape(-1, 1)).reshape(
+        -1, rules.rows, rules.cols
+    )
     return grid if kind == "grid" else np.stack([grid > 0, grid < 0], axis=1).astype(np.int8)

@@ -78,13 +78,19 @@ def make_opponent(spec: Any, rules: Rules) -> Policy:
         try:
             slip = float(match[2] or 0)
         except ValueError:
-            raise ValueError(f"the slip of an opponent must be a probability such as minimax-slip=0.1, got {name!r}") from None
+            raise ValueError(
+                f"the slip of an opponent must be a probability such as minimax-slip=0.1, got {name!r}"
+            ) from None
         return MinimaxPolicy(rules, match[1] or "random", slip)
     if isinstance(spec, os.PathLike) or os.sep in name or os.path.exists(name):
         if not os.path.exists(name):
-            raise ValueError(f"there is no saved run or certificate at {name!r}, and it is no name of an opponent ({', '.join(NAMES)})")
+            raise ValueError(
+                f"there is no saved run or certificate at {name!r}, and it is no name of an opponent ({', '.join(NAMES)})"
+            )
         if name.endswith(".zip"):
-            raise ValueError(f"{name!r} may execute code when it is read: load it with its own class and give the model as the opponent")
+            raise ValueError(
+                f"{name!r} may execute code when it is read: load it with its own class and give the model as the opponent"
+            )
         try:
             return load_policy(name, rules)
         except FileNotFoundError as error:
@@ -99,8 +105,13 @@ def make_pool(spec: Any, rules: Rules) -> Pool:
     if not isinstance(spec, Sequence) or isinstance(spec, str):
         return Pool((make_opponent(spec, rules),), (1.0,))
     pairs = list(spec)
-    if not pairs or not all(isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2 for pair in pairs):
-        raise ValueError(f'a pool of opponents must be a list of [opponent, weight], such as [["random", 0.5], ["minimax", 0.5]], got {spec!r}')
+    if not pairs or not all(
+        isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
+        for pair in pairs
+    ):
+        raise ValueError(
+            f'a pool of opponents must be a list of [opponent, weight], such as [["random", 0.5], ["minimax", 0.5]], got {spec!r}'
+        )
     weights = checked_weights([weight for _, weight in pairs])
     return Pool(tuple(make_opponent(opponent, rules) for opponent, _ in pairs), tuple(weights))
 
@@ -113,7 +124,15 @@ def parse_pool(text: str) -> list[tuple[str, float]]:
         try:
             pairs.append((name, float(weight)) if colon else (part.strip(), 1.0))
         except ValueError:
-            raise ValueError(f"opponents must be written as name:weight,name:weight, got {part!r} in {text!r}") from None
+            raise ValueError(
+                f"opponents must be written as name:weight,name:weight, got {part!r} in {text!r}"
+            ) from None
     if not all(name for name, _ in pairs):
         raise ValueError(f"opponents must be written as name:weight,name:weight, got {text!r}")
-    return list(zip([name for name, _ in pairs], checked_weights([weight for _, weight in pairs]), strict=True))
+    return list(
+        zip(
+            [name for name, _ in pairs],
+            checked_weights([weight for _, weight in pairs]),
+            strict=True,
+        )
+    )

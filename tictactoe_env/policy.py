@@ -78,10 +78,17 @@ class PredictPolicy:
 
     def __init__(self, model: Any, rules: Rules):
         self.model, self.rules = model, rules
-        shape = getattr(getattr(model, "observation_space", None), "shape", (2, rules.rows, rules.cols))
-        shapes = {name: (2, rules.rows, rules.cols) if name == "planes" else (rules.rows, rules.cols) for name in OBSERVATIONS}
+        shape = getattr(
+            getattr(model, "observation_space", None), "shape", (2, rules.rows, rules.cols)
+        )
+        shapes = {
+            name: (2, rules.rows, rules.cols) if name == "planes" else (rules.rows, rules.cols)
+            for name in OBSERVATIONS
+        }
         if shape not in shapes.values():
-            raise ValueError(f"the model's observations have the shape {shape}, a board of {rules.rows}x{rules.cols} gives {shapes}")
+            raise ValueError(
+                f"the model's observations have the shape {shape}, a board of {rules.rows}x{rules.cols} gives {shapes}"
+            )
         self.observation = next(name for name in OBSERVATIONS if shapes[name] == shape)
         self._takes_masks = "action_masks" in inspect.signature(model.predict).parameters
 
@@ -89,10 +96,16 @@ class PredictPolicy:
         """1 on the predicted cell: (B, cells). ValueError if the model predicts no cell."""
         boards = np.asarray(boards, dtype=np.int8)
         masks = {"action_masks": boards == 0} if self._takes_masks else {}
-        actions = np.asarray(self.model.predict(observe(boards, self.rules, self.observation), deterministic=True, **masks)[0]).reshape(len(boards))
+        actions = np.asarray(
+            self.model.predict(
+                observe(boards, self.rules, self.observation), deterministic=True, **masks
+            )[0]
+        ).reshape(len(boards))
         astray = actions[~np.isin(actions, np.arange(self.rules.cells))]
         if len(astray):
-            raise ValueError(f"the model must predict cells, whole numbers from 0 to {self.rules.cells - 1}, got {astray[0]}")
+            raise ValueError(
+                f"the model must predict cells, whole numbers from 0 to {self.rules.cells - 1}, got {astray[0]}"
+            )
         return one_hot(actions.astype(np.intp), self.rules.cells)
 
 
@@ -107,7 +120,9 @@ class Masked:
         free = np.asarray(boards) == 0
         kept = np.where(free, self.policy.probs(boards), 0.0)
         total = kept.sum(axis=1, keepdims=True)
-        return np.where(total > 0, kept / np.where(total > 0, total, 1), free / free.sum(axis=1, keepdims=True))
+        return np.where(
+            total > 0, kept / np.where(total > 0, total, 1), free / free.sum(axis=1, keepdims=True)
+        )
 
 
 class Mixture:
@@ -119,7 +134,13 @@ class Mixture:
 
     def probs(self, boards: Boards) -> Probs:
         """The weighted mean of the policies' probabilities: (B, cells)."""
-        return np.sum([weight * policy.probs(boards) for weight, policy in zip(self.weights, self.policies, strict=True)], axis=0)
+        return np.sum(
+            [
+                weight * policy.probs(boards)
+                for weight, policy in zip(self.weights, self.policies, strict=True)
+            ],
+            axis=0,
+        )
 
 
 class Greedy:
@@ -177,7 +198,10 @@ def tabulate(policy: Policy, rules: Rules) -> TabularPolicy:
     if isinstance(policy, TabularPolicy):
         return policy
     positions = positions_of(rules)
-    parts = [policy.probs(positions.rules.to_boards(*positions.bits(part))) for part in _parts(positions.unfinished)]
+    parts = [
+        policy.probs(positions.rules.to_boards(*positions.bits(part)))
+        for part in _parts(positions.unfinished)
+    ]
     return TabularPolicy(rules, parts[0] if len(parts) == 1 else np.concatenate(parts))
 
 
@@ -212,19 +236,30 @@ def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:
     off = np.abs(sums - 1)
     if (off > SUM_TOLERANCE).any():
         worst = int(off.argmax())
-        raise ValueError(f"probabilities must sum to 1 in each row, row {worst} sums to {sums[worst, 0]}")
+        raise ValueError(
+            f"probabilities must sum to 1 in each row, row {worst} sums to {sums[worst, 0]}"
+        )
     np.divide(array, sums, out=array, where=off > SUM_ROUNDING)
     return array
 
 
 def checked_weights(weights: Sequence[float]) -> list[float]:
     """Weights scaled to sum to 1; ValueError if they are not finite, negative, or all zero."""
-    plain: list[Any] = [weight.item() if isinstance(weight, np.generic) else weight for weight in weights]
+    plain: list[Any] = [
+        weight.item() if isinstance(weight, np.generic) else weight for weight in weights
+    ]
     numbers = [
-        float(weight) if isinstance(weight, (int, float)) and not isinstance(weight, bool) and 0 <= weight < MAX_WEIGHT else -1.0 for weight in plain
+        float(weight)
+        if isinstance(weight, (int, float))
+        and not isinstance(weight, bool)
+        and 0 <= weight < MAX_WEIGHT
+        else -1.0
+        for weight in plain
     ]
     if not numbers or min(numbers) < 0 or sum(numbers) <= 0:
-        raise ValueError(f"weights must be finite, not negative and not all zero, got {list(weights)}")
+        raise ValueError(
+            f"weights must be finite, not negative and not all zero, got {list(weights)}"
+        )
     return [number / sum(numbers) for number in numbers]
 
 

@@ -16,7 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from tictactoe_env.rules import Boards, Rules
 
 MAX_CELLS = 16  # of a board that is enumerated; 3^16 table entries are 172 MB
-CHUNK = 1 << 20  # positions handled at a time where a whole (N, cells) array would not fit the cache
+CHUNK = (
+    1 << 20
+)  # positions handled at a time where a whole (N, cells) array would not fit the cache
 
 
 def can_enumerate(rules: Rules) -> bool:
@@ -46,7 +48,10 @@ class Positions:
         self.rules = rules
         self.powers = 3 ** np.arange(rules.cells, dtype=np.int64)
         self._half = rules.cells // 2
-        self._low_bits, self._high_bits = (_ternary_to_bits(bits) for bits in (rules.cell_bits[: self._half], rules.cell_bits[self._half :]))
+        self._low_bits, self._high_bits = (
+            _ternary_to_bits(bits)
+            for bits in (rules.cell_bits[: self._half], rules.cell_bits[self._half :])
+        )
         self._enumerate()
 
     def _enumerate(self) -> None:
@@ -112,16 +117,27 @@ class Positions:
         """Row numbers (B,) of boards (B, cells); ValueError names a board that play cannot reach."""
         boards = np.asarray(boards)
         if boards.ndim != 2 or boards.shape[1] != self.rules.cells:
-            raise ValueError(f"boards must have the shape (B, {self.rules.cells}), got {boards.shape}")
+            raise ValueError(
+                f"boards must have the shape (B, {self.rules.cells}), got {boards.shape}"
+            )
         found = np.empty(len(boards), dtype=np.intp)
         for start in range(0, len(boards), CHUNK):
             part = boards[start : start + CHUNK]
-            if len(part) and not (part.dtype.kind in "if" and part.min() >= -1 and part.max() <= 1 and (part == part.astype(np.int8)).all()):
+            if len(part) and not (
+                part.dtype.kind in "if"
+                and part.min() >= -1
+                and part.max() <= 1
+                and (part == part.astype(np.int8)).all()
+            ):
                 raise ValueError("boards must hold only +1 (X), -1 (O) and 0 (free)")
-            found[start : start + CHUNK] = self._row_of_code[np.where(part < 0, 2, part).astype(np.int64) @ self.powers]
+            found[start : start + CHUNK] = self._row_of_code[
+                np.where(part < 0, 2, part).astype(np.int64) @ self.powers
+            ]
         if (found < 0).any():
             bad = boards[int(np.argmin(found))].tolist()
-            raise ValueError(f"play on {self.rules} cannot reach the board {bad}: check the numbers of X and O, and that only one side has a line")
+            raise ValueError(
+                f"play on {self.rules} cannot reach the board {bad}: check the numbers of X and O, and that only one side has a line"
+            )
         return found
 
     def child(self, rows: NDArray[np.intp], cell: int) -> NDArray[np.int32]:
@@ -129,7 +145,9 @@ class Positions:
         codes = self.codes[rows]
         free = (codes // self.powers[cell]) % 3 == 0
         after = codes + np.where(self.x_to_move[rows], 1, 2) * self.powers[cell]
-        return np.where(free & ~self.is_over[rows], self._row_of_code[np.where(free, after, 0)], np.int32(-1))
+        return np.where(
+            free & ~self.is_over[rows], self._row_of_code[np.where(free, after, 0)], np.int32(-1)
+        )
 
     @cached_property
     def children(self) -> NDArray[np.int32]:
@@ -152,7 +170,9 @@ class Positions:
         codes, which = self.codes.copy(), np.zeros(len(self), dtype=np.int8)
         for start in range(0, len(self), CHUNK):
             part = slice(start, min(start + CHUNK, len(self)))
-            digits = self.rules.to_boards(*self._bits(self.codes[part])) % 3  # -1 becomes 2, as in the codes
+            digits = (
+                self.rules.to_boards(*self._bits(self.codes[part])) % 3
+            )  # -1 becomes 2, as in the codes
             for s, permutation in enumerate(self.symmetries[1:], 1):
                 turned = digits[:, permutation].astype(np.int64) @ self.powers
                 which[part][turned < codes[part]] = s

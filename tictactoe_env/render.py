@@ -31,7 +31,14 @@ Coverage = NDArray[np.float32]  # (height, width), the share of each pixel that 
 Segment = tuple[float, float, float, float]  # x0, y0, x1, y1
 
 
-def ansi(board: Boards, rules: Rules, *, last: int | None = None, values: Any = None, colour: bool = False) -> str:
+def ansi(
+    board: Boards,
+    rules: Rules,
+    *,
+    last: int | None = None,
+    values: Any = None,
+    colour: bool = False,
+) -> str:
     """The board as text with coordinates: the last move in brackets, a star on each cell of a complete line.
 
         a   b   c
@@ -51,15 +58,29 @@ def ansi(board: Boards, rules: Rules, *, last: int | None = None, values: Any = 
         texts.append(f"[{text}]" if cell == last else text if text.startswith("-") else f" {text}")
     width = max(4, max(map(len, texts)) + (values is not None))
     margin = len(str(rules.rows))
-    lines = [" " * margin + "  " + "".join(f" {_column(col, rules)}".ljust(width) for col in range(rules.cols))]
+    lines = [
+        " " * margin
+        + "  "
+        + "".join(f" {_column(col, rules)}".ljust(width) for col in range(rules.cols))
+    ]
     for row in range(rules.rows):
         cells = range(row * rules.cols, (row + 1) * rules.cols)
-        padded = (_coloured(texts[cell], MARKS[board[cell]], colour) + " " * (width - len(texts[cell])) for cell in cells)
+        padded = (
+            _coloured(texts[cell], MARKS[board[cell]], colour) + " " * (width - len(texts[cell]))
+            for cell in cells
+        )
         lines.append(f"{row + 1:>{margin}}  " + "".join(padded))
     return "\n".join(line.rstrip() for line in lines)
 
 
-def rgb_array(board: Boards, rules: Rules, *, last: int | None = None, values: Any = None, cell_pixels: int = 96) -> NDArray[np.uint8]:
+def rgb_array(
+    board: Boards,
+    rules: Rules,
+    *,
+    last: int | None = None,
+    values: Any = None,
+    cell_pixels: int = 96,
+) -> NDArray[np.uint8]:
     """The board as a picture, fresh uint8 (height, width, 3): `cell_pixels` a cell and 3/8 of that as margin on each side.
 
     The last move's cell is tinted and each complete line is struck through. With `values`, (cells,) floats or NaN for none,
@@ -75,13 +96,22 @@ def rgb_array(board: Boards, rules: Rules, *, last: int | None = None, values: A
     return np.rint(picture).astype(np.uint8)
 
 
-def svg(board: Boards, rules: Rules, *, last: int | None = None, values: Any = None, cell_pixels: int = 96) -> str:
+def svg(
+    board: Boards,
+    rules: Rules,
+    *,
+    last: int | None = None,
+    values: Any = None,
+    cell_pixels: int = 96,
+) -> str:
     """The picture of `rgb_array` as a standalone SVG document, the board's text as its title; the same errors.
 
     Each cell is a `rect`, each mark one element of class "X" or "O", each complete line one of class "line".
     """
     shapes, width, height = _picture(board, rules, last, values, cell_pixels)
-    title = board_text(board, rules) + ("" if last is None else f", last move {cell_text(last, rules)}")
+    title = board_text(board, rules) + (
+        "" if last is None else f", last move {cell_text(last, rules)}"
+    )
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
@@ -107,21 +137,35 @@ class _Shape(NamedTuple):
     end: tuple[float, float] = (0.0, 0.0)
 
 
-def _picture(board: Boards, rules: Rules, last: int | None, values: Any, size: int) -> tuple[Iterator[_Shape], int, int]:
+def _picture(
+    board: Boards, rules: Rules, last: int | None, values: Any, size: int
+) -> tuple[Iterator[_Shape], int, int]:
     """The shapes of the picture, from the back to the front, with its width and height."""
     size = whole_number(size, "cell_pixels", 16)
     board, last, values = _checked(board, rules, last, values)
     margin = size * 3 // 8
-    return _shapes(board, rules, last, values, size, margin), 2 * margin + rules.cols * size, 2 * margin + rules.rows * size
+    return (
+        _shapes(board, rules, last, values, size, margin),
+        2 * margin + rules.cols * size,
+        2 * margin + rules.rows * size,
+    )
 
 
-def _shapes(board: Boards, rules: Rules, last: int | None, values: Any, size: int, margin: int) -> Iterator[_Shape]:
+def _shapes(
+    board: Boards, rules: Rules, last: int | None, values: Any, size: int, margin: int
+) -> Iterator[_Shape]:
     half = size / 2
     for col in range(rules.cols):
-        yield _Shape("text", LABEL, margin + col * size + half, margin / 2, size / 48, _column(col, rules))
+        yield _Shape(
+            "text", LABEL, margin + col * size + half, margin / 2, size / 48, _column(col, rules)
+        )
     for row in range(rules.rows):
         yield _Shape("text", LABEL, margin / 2, margin + row * size + half, size / 48, str(row + 1))
-    corners = [(margin + col * size, margin + row * size) for row in range(rules.rows) for col in range(rules.cols)]
+    corners = [
+        (margin + col * size, margin + row * size)
+        for row in range(rules.rows)
+        for col in range(rules.cols)
+    ]
     for cell, (x, y) in enumerate(corners):
         value = float("nan") if values is None or board[cell] else values[cell]
         yield _Shape("tile", LAST if cell == last else _shade(value), x, y, size)
@@ -130,12 +174,26 @@ def _shapes(board: Boards, rules: Rules, last: int | None, values: Any, size: in
             yield _Shape(mark, COLOURS[mark], x, y, size)
         elif not np.isnan(value):
             number = _number(value)
-            yield _Shape("text", INK, x + half, y + half, min(size / 36, 0.8 * size / _text_units(number)), number)
+            yield _Shape(
+                "text",
+                INK,
+                x + half,
+                y + half,
+                min(size / 36, 0.8 * size / _text_units(number)),
+                number,
+            )
     for line in rules.lines:
         if abs(board[list(line)].sum()) == rules.k:
             (x0, y0), (x1, y1) = corners[line[0]], corners[line[-1]]
             over_x, over_y = 0.36 * size * np.sign(x1 - x0), 0.36 * size * np.sign(y1 - y0)
-            yield _Shape("line", INK, x0 + half - over_x, y0 + half - over_y, size, end=(x1 + half + over_x, y1 + half + over_y))
+            yield _Shape(
+                "line",
+                INK,
+                x0 + half - over_x,
+                y0 + half - over_y,
+                size,
+                end=(x1 + half + over_x, y1 + half + over_y),
+            )
 
 
 def _shade(value: float) -> str:
@@ -143,7 +201,9 @@ def _shade(value: float) -> str:
     if np.isnan(value):
         return TILE
     share = 0.6 * min(1.0, abs(value)) ** 0.5
-    mixed = np.rint((1 - share) * _rgb(TILE) + share * _rgb(POSITIVE if value > 0 else NEGATIVE)).astype(int)
+    mixed = np.rint(
+        (1 - share) * _rgb(TILE) + share * _rgb(POSITIVE if value > 0 else NEGATIVE)
+    ).astype(int)
     return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 
@@ -160,16 +220,22 @@ def _coloured(text: str, mark: str, colour: bool) -> str:
     return f"{ANSI_COLOURS[mark]}{text}{ANSI_RESET}" if colour else text
 
 
-def _checked(board: Any, rules: Rules, last: Any, values: Any) -> tuple[Boards, int | None, NDArray[np.float64] | None]:
+def _checked(
+    board: Any, rules: Rules, last: Any, values: Any
+) -> tuple[Boards, int | None, NDArray[np.float64] | None]:
     board = np.asarray(board)
     if board.shape != (rules.cells,) or not np.isin(board, (-1, 0, 1)).all():
-        raise ValueError(f"a board of {rules} must be {rules.cells} numbers, 1 (X), -1 (O) or 0 (free), got {board.tolist()} of shape {board.shape}")
+        raise ValueError(
+            f"a board of {rules} must be {rules.cells} numbers, 1 (X), -1 (O) or 0 (free), got {board.tolist()} of shape {board.shape}"
+        )
     if last is not None:
         last = whole_number(last, "the last move", 0, rules.cells - 1)
     if values is not None:
         values = np.asarray(values, dtype=np.float64)
         if values.shape != (rules.cells,) or np.isinf(values).any():
-            raise ValueError(f"values on {rules} must be {rules.cells} finite numbers (NaN: none), got {values.tolist()} of shape {values.shape}")
+            raise ValueError(
+                f"values on {rules} must be {rules.cells} finite numbers (NaN: none), got {values.tolist()} of shape {values.shape}"
+            )
     return board.astype(np.int8), last, values
 
 
@@ -211,7 +277,11 @@ def _coverage(shape: _Shape) -> tuple[Coverage, int, int]:
         pad = round(0.05 * size) + 1
         left, top = int(min(x, x1)) - pad, int(min(y, y1)) - pad
         width, height = int(abs(x1 - x)) + 2 * pad + 1, int(abs(y1 - y)) + 2 * pad + 1
-        return _strokes([(x - left, y - top, x1 - left, y1 - top)], width, height, 0.05 * size), left, top
+        return (
+            _strokes([(x - left, y - top, x1 - left, y1 - top)], width, height, 0.05 * size),
+            left,
+            top,
+        )
     return _stamp(kind, int(size)), int(x), int(y)
 
 
@@ -275,7 +345,12 @@ def _text(text: str, unit: float) -> Coverage:
     left, segments = 1.0, []
     for letter in text:
         for stroke in GLYPHS[letter].split():
-            points = [((left + int(x)) * unit, (3 + int(y)) * unit) for x, y in zip(stroke[::2], stroke[1::2], strict=True)]
+            points = [
+                ((left + int(x)) * unit, (3 + int(y)) * unit)
+                for x, y in zip(stroke[::2], stroke[1::2], strict=True)
+            ]
             segments += [start + end for start, end in pairwise(points)]
         left += _glyph_units(letter) + 2
-    return _strokes(segments, round((_text_units(text) + 2) * unit), round(12 * unit), max(1.0, 0.9 * unit))
+    return _strokes(
+        segments, round((_text_units(text) + 2) * unit), round(12 * unit), max(1.0, 0.9 * unit)
+    )

@@ -44,8 +44,13 @@ class RowTables:
         size = len(positions)
         self.rules, self.size, self.playing = rules, size, 2 * size
         over = positions.is_over | (positions.is_dead if early_draw else False)
-        standing = [np.where(over, np.choose(seat * positions.outcome_x + 1, [LOSS, DRAW, WIN]), ONGOING) for seat in (1, -1)]
-        self.result = np.concatenate([*standing, np.full(2 * size, ILLEGAL), np.full(2 * size, OPPONENT_ILLEGAL)]).astype(np.int8)
+        standing = [
+            np.where(over, np.choose(seat * positions.outcome_x + 1, [LOSS, DRAW, WIN]), ONGOING)
+            for seat in (1, -1)
+        ]
+        self.result = np.concatenate(
+            [*standing, np.full(2 * size, ILLEGAL), np.full(2 * size, OPPONENT_ILLEGAL)]
+        ).astype(np.int8)
         self.boards = np.tile(positions.boards, (6, 1))
         self.seats = np.tile(np.repeat(np.array([1, -1], dtype=np.int8), size), 3)
         self.observations = observe(self.boards, rules, observation, self.seats)
@@ -54,15 +59,21 @@ class RowTables:
         rows, seats = np.tile(np.arange(size), 2), np.repeat([0, 1], size)
         children = positions.children[rows]
         states = np.arange(2 * size)
-        self.children = np.where(children >= 0, children + (seats * size)[:, None], (states + 2 * size)[:, None])
-        self.opponent_moves = (self.result[: 2 * size] == ONGOING) & (positions.x_to_move[rows] != (seats == 0))
+        self.children = np.where(
+            children >= 0, children + (seats * size)[:, None], (states + 2 * size)[:, None]
+        )
+        self.opponent_moves = (self.result[: 2 * size] == ONGOING) & (
+            positions.x_to_move[rows] != (seats == 0)
+        )
 
     def replies(self, policy: Policy) -> tuple[NDArray[np.float64], States]:
         """Probability of each reply, and the state it leads to: (2 P, cells) each; rows where nobody replies are zero."""
         probs = np.tile(tabulate(policy, self.rules).by_row(), (2, 1))
         probs[~self.opponent_moves] = 0
         states = np.arange(2 * self.size)[:, None]
-        return probs, np.where(self.legal[: 2 * self.size] > 0, self.children, states + 4 * self.size)
+        return probs, np.where(
+            self.legal[: 2 * self.size] > 0, self.children, states + 4 * self.size
+        )
 
 
 class RowGames:
@@ -70,7 +81,11 @@ class RowGames:
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         self.tables = tables = row_tables(rules, early_draw, observation)
-        self.rules, self.cells, self._arguments = rules, rules.cells, (rules, early_draw, observation)
+        self.rules, self.cells, self._arguments = (
+            rules,
+            rules.cells,
+            (rules, early_draw, observation),
+        )
         self._children = tables.children.ravel()
 
     def __reduce__(self) -> Any:
@@ -82,13 +97,17 @@ class RowGames:
 
     def play(self, states: States, cells: NDArray[np.intp]) -> States:
         """States after the learner's moves; a taken cell forfeits. A game that is over leads to a state of no meaning."""
-        return self._children.take(states * self.cells + cells, mode="clip")  # forfeited states are beyond the end
+        return self._children.take(
+            states * self.cells + cells, mode="clip"
+        )  # forfeited states are beyond the end
 
     def prepare(self, policies: list[Policy]) -> RowReplies:
         """The opponents in the form that `reply` takes."""
         return RowReplies(self.tables, policies)
 
-    def reply(self, states: States, replies: RowReplies, which: NDArray[np.intp], rng: np.random.Generator) -> States:
+    def reply(
+        self, states: States, replies: RowReplies, which: NDArray[np.intp], rng: np.random.Generator
+    ) -> States:
         """States after the opponents' moves, opponent `which` (B,) in each game, where it is an opponent's turn."""
         return replies.draw(states, which, rng.random(len(states)))
 
@@ -98,7 +117,9 @@ class RowGames:
 
     def opponent_moves(self, states: States) -> NDArray[np.bool_]:
         """(B,) bool: the game goes on and it is the opponent's turn."""
-        return (states < self.tables.playing) & self.tables.opponent_moves.take(states % self.tables.playing)
+        return (states < self.tables.playing) & self.tables.opponent_moves.take(
+            states % self.tables.playing
+        )
 
     def observe(self, states: States) -> NDArray[np.int8]:
         """Fresh observations from the learner's seat, int8."""
@@ -124,16 +145,28 @@ class RowReplies:
     """
 
     def __init__(self, tables: RowTables, policies: list[Policy]):
-        self._cells, self._states, self._several = tables.rules.cells, 6 * tables.size, len(policies) > 1
+        self._cells, self._states, self._several = (
+            tables.rules.cells,
+            6 * tables.size,
+            len(policies) > 1,
+        )
         parts = [_alias_table(tables, policy) for policy in policies]
         # Nobody replies to a forfeited game either: such a state leads to itself.
         forfeited = np.repeat(np.arange(tables.playing, self._states)[:, None], self._cells, axis=1)
-        self._width = np.concatenate([width for part in parts for width in (part[0], np.ones(len(forfeited)))])
-        self._target = np.concatenate([target for part in parts for target in (part[1], forfeited)]).ravel()
+        self._width = np.concatenate(
+            [width for part in parts for width in (part[0], np.ones(len(forfeited)))]
+        )
+        self._target = np.concatenate(
+            [target for part in parts for target in (part[1], forfeited)]
+        ).ravel()
         self._uniform = all(bool((part[2] >= 1).all()) for part in parts)
         if not self._uniform:
-            self._accept = np.concatenate([accept for part in parts for accept in (part[2], np.ones(forfeited.shape))]).ravel()
-            self._alias = np.concatenate([alias for part in parts for alias in (part[3], forfeited)]).ravel()
+            self._accept = np.concatenate(
+                [accept for part in parts for accept in (part[2], np.ones(forfeited.shape))]
+            ).ravel()
+            self._alias = np.concatenate(
+                [alias for part in parts for alias in (part[3], forfeited)]
+            ).ravel()
 
     def draw(self, states: States, which: NDArray[np.intp], uniform: NDArray[np.float64]) -> States:
         """The states after the replies, from one number in [0, 1) each."""
@@ -148,15 +181,23 @@ class RowReplies:
         return np.where(scaled - column < self._accept.take(index), drawn, self._alias.take(index))
 
 
-def _alias_table(tables: RowTables, policy: Policy) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _alias_table(
+    tables: RowTables, policy: Policy
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Width (2 P,), and target, acceptance and alias (2 P, cells) of one opponent; a state with no reply leads to itself."""
     probs, next_states = tables.replies(policy)
     cells = tables.rules.cells
     moving = np.flatnonzero(tables.opponent_moves)
     probs, next_states = probs[moving], next_states[moving]
     order = np.argsort(probs <= 0, axis=1, kind="stable")  # cells of positive probability first
-    probs, next_states = np.take_along_axis(probs, order, axis=1), np.take_along_axis(next_states, order, axis=1)
-    width, target = np.ones(tables.playing), np.repeat(np.arange(tables.playing)[:, None], cells, axis=1)
+    probs, next_states = (
+        np.take_along_axis(probs, order, axis=1),
+        np.take_along_axis(next_states, order, axis=1),
+    )
+    width, target = (
+        np.ones(tables.playing),
+        np.repeat(np.arange(tables.playing)[:, None], cells, axis=1),
+    )
     width[moving], target[moving] = (probs > 0).sum(axis=1), next_states
     accept, alias = np.ones(target.shape), target.copy()
     scaled = probs * width[moving, None]
@@ -180,8 +221,14 @@ class RowGame:
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         self.tables = tables = row_tables(rules, early_draw, observation)
-        self.rules, self._cells, self._arguments = rules, rules.cells, (rules, early_draw, observation)
-        self._children, self._result, self._observations, self._legal = _lists(rules, early_draw, observation)
+        self.rules, self._cells, self._arguments = (
+            rules,
+            rules.cells,
+            (rules, early_draw, observation),
+        )
+        self._children, self._result, self._observations, self._legal = _lists(
+            rules, early_draw, observation
+        )
         self._playing, self._size = tables.playing, tables.size
 
     def __reduce__(self) -> Any:
@@ -191,7 +238,9 @@ class RowGame:
         """The state of an unfinished board (cells,), the learner having the mark `seat`."""
         return int(positions_of(self.rules).rows(board[None])[0]) + (0 if seat > 0 else self._size)
 
-    def advance(self, state: int, cell: int, replies: RowReply, uniforms: Uniforms) -> tuple[int, int]:
+    def advance(
+        self, state: int, cell: int, replies: RowReply, uniforms: Uniforms
+    ) -> tuple[int, int]:
         """The state after the learner's move and the opponent's reply, and how the game stands; a taken cell forfeits."""
         state = self._children[state * self._cells + cell]
         result = self._result[state]
@@ -211,7 +260,11 @@ class RowGame:
             scaled = uniforms.draw() * replies.width[state]
         column = int(scaled)
         index = state * self._cells + column
-        state = replies.target[index] if replies.uniform or scaled - column < replies.accept[index] else replies.alias[index]
+        state = (
+            replies.target[index]
+            if replies.uniform or scaled - column < replies.accept[index]
+            else replies.alias[index]
+        )
         return state, self._result[state]
 
     def opponent_moves(self, state: int) -> bool:
@@ -231,7 +284,12 @@ class RowGame:
 def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[Any, ...]:
     """Children, results, observations and masks in the forms that answer one question fastest."""
     tables = row_tables(rules, early_draw, observation)
-    return array("i", tables.children.astype(np.intc).tobytes()), tables.result.tobytes(), tables.observations, tables.legal
+    return (
+        array("i", tables.children.astype(np.intc).tobytes()),
+        tables.result.tobytes(),
+        tables.observations,
+        tables.legal,
+    )
 
 
 class RowReply:
@@ -243,4 +301,7 @@ class RowReply:
         self.target = array("i", target.astype(np.intc).tobytes())
         self.uniform = bool((accept >= 1).all())
         if not self.uniform:
-            self.accept, self.alias = array("d", accept.tobytes()), array("i", alias.astype(np.intc).tobytes())
+            self.accept, self.alias = (
+                array("d", accept.tobytes()),
+                array("i", alias.astype(np.intc).tobytes()),
+            )

@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
 
-MAX_BITS = 64  # of a bitboard, padding column included: 7x8 is the largest board that is nearly square
+MAX_BITS = (
+    64  # of a bitboard, padding column included: 7x8 is the largest board that is nearly square
+)
 
 Bits = Any  # one bitboard as an int, or a batch as uint64 (B,)
 Boards = NDArray[np.int8]
@@ -57,7 +59,9 @@ class Rules:
                 f"use a smaller one (the condition is rows * (cols + 1) <= {MAX_BITS}, for example 7x8)"
             )
         if self.k > max(self.rows, self.cols):
-            raise ValueError(f"k must be at most max(rows, cols) = {max(self.rows, self.cols)}, got {self.k}")
+            raise ValueError(
+                f"k must be at most max(rows, cols) = {max(self.rows, self.cols)}, got {self.k}"
+            )
 
     def __str__(self) -> str:
         return f"{self.rows}x{self.cols}, {self.k} in a row"
@@ -70,7 +74,11 @@ class Rules:
     @cached_property
     def cell_bits(self) -> tuple[int, ...]:
         """The bit of each cell, as an integer with that one bit set."""
-        return tuple(1 << (row * (self.cols + 1) + col) for row in range(self.rows) for col in range(self.cols))
+        return tuple(
+            1 << (row * (self.cols + 1) + col)
+            for row in range(self.rows)
+            for col in range(self.cols)
+        )
 
     @cached_property
     def full(self) -> int:
@@ -80,7 +88,12 @@ class Rules:
     @cached_property
     def _directions(self) -> tuple[int, ...]:
         fits_row, fits_col = self.k <= self.cols, self.k <= self.rows
-        steps = ((1, fits_row), (self.cols + 1, fits_col), (self.cols, fits_row and fits_col), (self.cols + 2, fits_row and fits_col))
+        steps = (
+            (1, fits_row),
+            (self.cols + 1, fits_col),
+            (self.cols, fits_row and fits_col),
+            (self.cols + 2, fits_row and fits_col),
+        )
         return tuple(step for step, fits in steps if fits)
 
     @cached_property
@@ -92,7 +105,12 @@ class Rules:
                 for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
                     last_row, last_col = row + down * (self.k - 1), col + right * (self.k - 1)
                     if last_row < self.rows and 0 <= last_col < self.cols:
-                        found.add(tuple((row + i * down) * self.cols + col + i * right for i in range(self.k)))
+                        found.add(
+                            tuple(
+                                (row + i * down) * self.cols + col + i * right
+                                for i in range(self.k)
+                            )
+                        )
         return tuple(sorted(found))
 
     # --- the verbs, on integers and on uint64 arrays ---------------------------------------------------------
@@ -114,14 +132,21 @@ class Rules:
     def is_dead(self, x: Bits, o: Bits) -> Any:
         """Whether every line holds marks of both, so that nobody can win any more: bool, or (B,) bool."""
         open_to_x, open_to_o = self.has_line(o ^ self.full), self.has_line(x ^ self.full)
-        return ~(open_to_x | open_to_o) if isinstance(open_to_x, np.ndarray) else not (open_to_x or open_to_o)
+        return (
+            ~(open_to_x | open_to_o)
+            if isinstance(open_to_x, np.ndarray)
+            else not (open_to_x or open_to_o)
+        )
 
     # --- between bitboards and boards ------------------------------------------------------------------------
 
     def to_bits(self, boards: Boards) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """X's and O's bitboards, (B,) uint64 each, of boards (B, cells) int8."""
         bits = np.array(self.cell_bits, dtype=np.uint64)
-        x, o = (np.where(boards == mark, bits, np.uint64(0)).sum(axis=-1, dtype=np.uint64) for mark in (1, -1))
+        x, o = (
+            np.where(boards == mark, bits, np.uint64(0)).sum(axis=-1, dtype=np.uint64)
+            for mark in (1, -1)
+        )
         return x, o
 
     def to_boards(self, x: NDArray[np.uint64], o: NDArray[np.uint64]) -> Boards:
@@ -131,13 +156,20 @@ class Rules:
     def to_cells(self, marks: NDArray[np.uint64]) -> Boards:
         """1 on the cells that are set, else 0: (B, cells) int8 of bitboards (B,) uint64."""
         as_bytes = np.ascontiguousarray(marks, dtype="<u8")[..., None].view(np.uint8)
-        bits = np.unpackbits(as_bytes, axis=-1, count=self.rows * (self.cols + 1), bitorder="little")
+        bits = np.unpackbits(
+            as_bytes, axis=-1, count=self.rows * (self.cols + 1), bitorder="little"
+        )
         grid = bits.reshape(*marks.shape, self.rows, self.cols + 1)[..., : self.cols]
         return grid.reshape(*marks.shape, self.cells).view(np.int8)
 
     def winning_cells(self, board: Boards) -> tuple[int, ...]:
         """The cells of all complete lines on one board (cells,), in order; empty if nobody has won."""
-        won = {cell for line in self.lines if abs(int(board[list(line)].sum())) == self.k for cell in line}
+        won = {
+            cell
+            for line in self.lines
+            if abs(int(board[list(line)].sum())) == self.k
+            for cell in line
+        }
         return tuple(sorted(won))
 
 

@@ -40,7 +40,9 @@ class Solution:
 
     def move_values(self, rows: NDArray[np.intp]) -> NDArray[np.int8]:
         """The mover's result after each move, perfect play following: (B, cells) int8, -2 where there is no such move."""
-        children = np.stack([self.positions.child(rows, cell) for cell in range(self.positions.rules.cells)], axis=1)
+        children = np.stack(
+            [self.positions.child(rows, cell) for cell in range(self.positions.rules.cells)], axis=1
+        )
         return np.where(children >= 0, -self.value[children], np.int8(-2))
 
     def optimal(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:

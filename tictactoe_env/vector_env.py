@@ -12,7 +12,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from tictactoe_env.config import RENDER_MODES, RESET_OPTIONS, Config, checked_seed, last_move, seat_of
+from tictactoe_env.config import (
+    RENDER_MODES,
+    RESET_OPTIONS,
+    Config,
+    checked_seed,
+    last_move,
+    seat_of,
+)
 from tictactoe_env.env import observation_space
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.notation import check_move
@@ -46,9 +53,13 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     Arrays with one row a game: `action_mask` int8 `(num_envs, cells)`, `side`; where a game ended (in SAME_STEP inside
     `final_info`) also `outcome` and `illegal_move`. Beside each key `k` stands `_k`, bool `(num_envs,)`: the rows that count.
     `final_obs` is one array `(num_envs, ...)`, its other rows zero.
-    """  # noqa: E501 (the table of modes)
+    """
 
-    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2, "autoreset_mode": AutoresetMode.SAME_STEP}
+    metadata = {
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 2,
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
 
     def __init__(
         self,
@@ -68,7 +79,19 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     ):
         self.num_envs = whole_number(num_envs, "num_envs", 1)
-        self.config = config = Config(side, rows, cols, k, illegal, rewards, observation, opening, start, early_draw, render_mode)
+        self.config = config = Config(
+            side,
+            rows,
+            cols,
+            k,
+            illegal,
+            rewards,
+            observation,
+            opening,
+            start,
+            early_draw,
+            render_mode,
+        )
         self.rules, self.render_mode = config.rules, render_mode
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
@@ -95,7 +118,9 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
 
     # --- reset -----------------------------------------------------------------------------------------------
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[np.int8], dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.int8], dict[str, Any]]:
         """Start all games, or those of `options["reset_mask"]`. ValueError, changing nothing, for bad seeds or options.
 
         The options `side`, `opponent` and `board` count for the games that this call starts, as in the single environment. A
@@ -112,7 +137,10 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         if mask.all() and seed is not None:
             self._begun[:] = 0
         if self._states is None:
-            self._states = self._games.start(np.zeros((self.num_envs, self.rules.cells), dtype=np.int8), np.ones(self.num_envs, dtype=np.int8))
+            self._states = self._games.start(
+                np.zeros((self.num_envs, self.rules.cells), dtype=np.int8),
+                np.ones(self.num_envs, dtype=np.int8),
+            )
             self._before = self._states.copy()
         self._begin(np.flatnonzero(mask), given, option_pool or self._pool, first)
         return self._games.observe(self._states), self._info()
@@ -121,24 +149,40 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         """Make the opponents of a reset option ready behind the pool, drop those that no game uses any more; the number of the first new one."""
         pool_size, going = len(self._pool.policies), self._which[~mask]
         used = np.unique(going[going >= pool_size])
-        extra = (*(self._extra[number - pool_size] for number in used), *(option_pool.policies if option_pool else ()))
+        extra = (
+            *(self._extra[number - pool_size] for number in used),
+            *(option_pool.policies if option_pool else ()),
+        )
         if option_pool is not None or len(extra) != len(self._extra):
             self._replies = self._games.prepare([*self._pool.policies, *extra])
             renumbered = np.searchsorted(used, self._which) + pool_size
-            self._which = np.where(~mask & (self._which >= pool_size), renumbered, np.minimum(self._which, pool_size - 1))
+            self._which = np.where(
+                ~mask & (self._which >= pool_size),
+                renumbered,
+                np.minimum(self._which, pool_size - 1),
+            )
             self._extra = extra
         return pool_size + len(used) if option_pool else 0
 
     def _reset_mask(self, mask: Any) -> NDArray[np.bool_]:
         if mask is None:
             return np.ones(self.num_envs, dtype=bool)
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
-            raise ValueError(f"reset_mask must be a bool array of the shape ({self.num_envs},) with at least one True, got {mask!r}")
+        if (
+            not isinstance(mask, np.ndarray)
+            or mask.dtype != np.bool_
+            or mask.shape != (self.num_envs,)
+            or not mask.any()
+        ):
+            raise ValueError(
+                f"reset_mask must be a bool array of the shape ({self.num_envs},) with at least one True, got {mask!r}"
+            )
         if self._states is None and not mask.all():
             raise ValueError("the first reset must start all games: leave reset_mask out")
         return mask.copy()
 
-    def _begin(self, games: NDArray[np.intp], given: Mapping[str, Any], pool: Pool, first_opponent: int = 0) -> None:
+    def _begin(
+        self, games: NDArray[np.intp], given: Mapping[str, Any], pool: Pool, first_opponent: int = 0
+    ) -> None:
         """Start the games with these numbers, and let the opponent move where it is first."""
         rng, count = self.np_random, len(games)
         drawn = np.zeros(count, dtype=bool)
@@ -153,13 +197,21 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         settled = self._games.reply(states, self._replies, which, rng)
         if (self._games.result(settled) != ONGOING).any():
             self._states = None
-            raise ValueError("the opponent's first move ended a game: give the learner the other side, or another board or opening")
+            raise ValueError(
+                "the opponent's first move ended a game: give the learner the other side, or another board or opening"
+            )
         self._states[games], self._which[games], self._over[games] = settled, which, False
         self._begun[games] += 1
         if self.render_mode is not None:
             self._before[games] = states
 
-    def _start_states(self, seats: NDArray[np.int8], drawn: NDArray[np.bool_], given: Mapping[str, Any], rng: np.random.Generator) -> Any:
+    def _start_states(
+        self,
+        seats: NDArray[np.int8],
+        drawn: NDArray[np.bool_],
+        given: Mapping[str, Any],
+        rng: np.random.Generator,
+    ) -> Any:
         if "board" in given:
             return self._games.start(np.repeat(given["board"][None], len(seats), axis=0), seats)
         boards, seats = self.config.draw_starts(seats, drawn, rng)
@@ -167,7 +219,11 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
 
     # --- step ------------------------------------------------------------------------------------------------
 
-    def step(self, actions: Any) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+    def step(
+        self, actions: Any
+    ) -> tuple[
+        NDArray[np.int8], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
+    ]:
         """Mark a cell in each game, and let the opponents answer. actions: whole numbers (num_envs,)."""
         self._check_open()
         if self._states is None:
@@ -176,7 +232,9 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         mode, games, before = self.autoreset_mode, self._games, self._states
         waiting = np.flatnonzero(self._over)  # none in SAME_STEP
         if len(waiting) and mode is AutoresetMode.DISABLED:
-            raise ResetNeeded(f'the games {waiting.tolist()} are over: reset(options={{"reset_mask": ...}}) starts their next ones')
+            raise ResetNeeded(
+                f'the games {waiting.tolist()} are over: reset(options={{"reset_mask": ...}}) starts their next ones'
+            )
         after = games.play(before, cells)
         if self.config.illegal == "raise":
             self._refuse_illegal(before, after, cells)
@@ -202,7 +260,9 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
             infos.update(self._outcomes(result, ended))
         return observations, rewards, ended, truncated, infos
 
-    def _same_step(self, observations: Any, rewards: Any, ended: Any, truncated: Any, result: Any) -> Any:
+    def _same_step(
+        self, observations: Any, rewards: Any, ended: Any, truncated: Any, result: Any
+    ) -> Any:
         """Start the next game of each that ended, and keep its last observation and info."""
         over = np.flatnonzero(ended)
         if len(over) == 0:
@@ -214,16 +274,31 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         self._begin(over, {}, self._pool)
         observations[over] = self._games.observe(self._states[over])
         infos = self._info()
-        infos.update(final_obs=final_obs, _final_obs=ended.copy(), final_info=final_info, _final_info=ended.copy())
+        infos.update(
+            final_obs=final_obs,
+            _final_obs=ended.copy(),
+            final_info=final_info,
+            _final_info=ended.copy(),
+        )
         return observations, rewards, ended, truncated, infos
 
     def _info(self, rows: NDArray[np.bool_] | None = None) -> dict[str, Any]:
         rows = np.ones(self.num_envs, dtype=bool) if rows is None else rows
         sides = _SIDES.take(self._games.seats(self._states) + 1)
-        return {"action_mask": self._games.legal(self._states), "_action_mask": rows.copy(), "side": sides, "_side": rows.copy()}
+        return {
+            "action_mask": self._games.legal(self._states),
+            "_action_mask": rows.copy(),
+            "side": sides,
+            "_side": rows.copy(),
+        }
 
     def _outcomes(self, result: NDArray[np.int8], ended: NDArray[np.bool_]) -> dict[str, Any]:
-        return {"outcome": _OUTCOMES.take(result), "_outcome": ended.copy(), "illegal_move": result >= ILLEGAL, "_illegal_move": ended.copy()}
+        return {
+            "outcome": _OUTCOMES.take(result),
+            "_outcome": ended.copy(),
+            "illegal_move": result >= ILLEGAL,
+            "_illegal_move": ended.copy(),
+        }
 
     def _cells(self, actions: Any) -> NDArray[np.intp]:
         cells = np.asarray(actions)
@@ -234,7 +309,9 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
             )
         if cells.min() < 0 or cells.max() >= self.rules.cells:
             game = int(np.flatnonzero((cells < 0) | (cells >= self.rules.cells))[0])
-            raise ValueError(f"actions must be whole numbers from 0 to {self.rules.cells - 1}, got {cells[game]} for game {game}")
+            raise ValueError(
+                f"actions must be whole numbers from 0 to {self.rules.cells - 1}, got {cells[game]} for game {game}"
+            )
         return cells.astype(np.intp, copy=False)
 
     def _refuse_illegal(self, before: Any, after: Any, cells: NDArray[np.intp]) -> None:
@@ -266,20 +343,31 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     def render(self) -> tuple[Any, ...] | None:
         """One picture a game: text ("ansi") or uint8 (height, width, 3) ("rgb_array")."""
         if self.render_mode is None:
-            gym.logger.warn('render() does nothing without a render mode: give render_mode="ansi" or "rgb_array"')
+            gym.logger.warn(
+                'render() does nothing without a render mode: give render_mode="ansi" or "rgb_array"'
+            )
             return None
         from tictactoe_env import render  # only those who look at the boards pay for it
 
         draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
         games, states = self._games, self._started()
         rows = zip(games.boards(self._before), self.boards, games.seats(states), strict=True)
-        return tuple(draw(board, self.rules, last=last_move(before, board, int(seat))) for before, board, seat in rows)
+        return tuple(
+            draw(board, self.rules, last=last_move(before, board, int(seat)))
+            for before, board, seat in rows
+        )
 
 
 def _autoreset_mode(mode: Any) -> AutoresetMode:
     if isinstance(mode, AutoresetMode):
         return mode
-    names = {spelling.lower(): known for known in AutoresetMode for spelling in (known.name, known.value)}
+    names = {
+        spelling.lower(): known for known in AutoresetMode for spelling in (known.name, known.value)
+    }
     if not isinstance(mode, str) or mode.lower() not in names:
-        raise unknown_name("autoreset mode", mode.upper() if isinstance(mode, str) else mode, [known.name for known in AutoresetMode])
+        raise unknown_name(
+            "autoreset mode",
+            mode.upper() if isinstance(mode, str) else mode,
+            [known.name for known in AutoresetMode],
+        )
     return names[mode.lower()]

@@ -12,7 +12,7 @@ import anyio
 import numpy as np
 from anyio import CapacityLimiter
 
-from agents.gallery import Entry, Gallery
+from players.gallery import Entry, Gallery
 from tictactoe_env.analysis import Thoughts, thoughts
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, sample, tabulate
@@ -76,7 +76,11 @@ class Seat:
         """What it thinks of an unfinished board; where that is a second's work, its whole table is made for it, once."""
         with self._lock:
             if self.mind is None:
-                self.mind = tabulate(self.policy, self.rules) if self.rules.cells <= TABLE_CELLS else self.policy
+                self.mind = (
+                    tabulate(self.policy, self.rules)
+                    if self.rules.cells <= TABLE_CELLS
+                    else self.policy
+                )
             return thoughts(self.mind, board, self.rules)
 
     def thinks_at_once(self) -> bool:

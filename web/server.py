@@ -43,8 +43,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agents.cli import Parser
-from agents.gallery import FOLDERS, Entry, Gallery
+from players.gallery import FOLDERS, Entry, Gallery
 from tictactoe_env.analysis import Verdict, Worth, truth, turning_point, verdicts
 from tictactoe_env.certificate import MAX_CELLS as MAX_PROVEN
 from tictactoe_env.errors import unknown_name, whole_number
@@ -52,11 +51,16 @@ from tictactoe_env.games import LISTED, Game, Player, Store, StoreError, Unknown
 from tictactoe_env.notation import SIDES, board_text, cell_text, replay
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.rules import Boards, Rules
+from training.command_line import Parser
 from web.players import TABLE_CELLS, BusyError, Players, Threads, solved
 
 STATIC = Path(__file__).with_name("static")
 HOST, PORT = "127.0.0.1", 8000
-HOSTS = ("127.0.0.1", "localhost", "[::1]")  # names by which a browser may ask; another name is another site's trick
+HOSTS = (
+    "127.0.0.1",
+    "localhost",
+    "[::1]",
+)  # names by which a browser may ask; another name is another site's trick
 BOARDS = (Rules(), Rules(3, 4, 3), Rules(4, 4, 4), Rules(5, 5, 4), Rules(6, 6, 4), Rules(7, 7, 5))
 MAX_BODY = 8_192  # bytes of a request
 MAX_LISTED = 100  # games in one answer
@@ -95,26 +99,41 @@ class Server:
 # --- what is asked -----------------------------------------------------------------------------------------------------
 
 
-async def body_of(request: Request, required: Collection[str], optional: Collection[str] = ()) -> dict[str, Any]:
+async def body_of(
+    request: Request, required: Collection[str], optional: Collection[str] = ()
+) -> dict[str, Any]:
     """The JSON object that was sent, with these fields and no others."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Refusal(415, f"send application/json, got {request.headers.get('content-type', 'no content type')[:80]!r}")
+    if (
+        request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        != "application/json"
+    ):
+        raise Refusal(
+            415,
+            f"send application/json, got {request.headers.get('content-type', 'no content type')[:80]!r}",
+        )
     data = b""
     async for chunk in request.stream():
         data += chunk
         if len(data) > MAX_BODY:
             raise Refusal(413, f"a request may have {MAX_BODY:,} bytes")
     try:
-        content = json.loads(data.decode(), object_pairs_hook=_without_repeats, parse_constant=_no_number)
+        content = json.loads(
+            data.decode(), object_pairs_hook=_without_repeats, parse_constant=_no_number
+        )
     except (ValueError, RecursionError) as error:
-        raise Refusal(400, f"this is not JSON: {type(error).__name__}: {str(error)[:120]}") from None
+        raise Refusal(
+            400, f"this is not JSON: {type(error).__name__}: {str(error)[:120]}"
+        ) from None
     if not isinstance(content, dict):
         raise Refusal(400, f"send an object with {', '.join(required)}, got {content!r:.120}")
     for name in content:
         if name not in (*required, *optional):
             raise unknown_name("field", name[:80], (*required, *optional))
     if missing := [name for name in required if name not in content]:
-        raise Refusal(400, f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing: send {', '.join(required)}")
+        raise Refusal(
+            400,
+            f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing: send {', '.join(required)}",
+        )
     return content
 
 
@@ -137,11 +156,15 @@ def _rules(rows: int, cols: int, k: int) -> Rules:
 def rules_of(board: Any) -> Rules:
     """The board of a request: at most 12 cells, or one of BOARDS."""
     if not isinstance(board, dict) or set(board) != {"rows", "cols", "k"}:
-        raise ValueError(f'a board is written as {{"rows": 3, "cols": 3, "k": 3}}, got {board!r:.120}')
+        raise ValueError(
+            f'a board is written as {{"rows": 3, "cols": 3, "k": 3}}, got {board!r:.120}'
+        )
     rules = _rules(*(whole_number(board[name], name, 1, 64) for name in ("rows", "cols", "k")))
     if rules.cells > MAX_PROVEN and rules not in BOARDS:
         known = "; ".join(str(board) for board in BOARDS if board.cells > MAX_PROVEN)
-        raise ValueError(f"the boards of this page have at most {MAX_PROVEN} cells, or are {known}; got {rules}")
+        raise ValueError(
+            f"the boards of this page have at most {MAX_PROVEN} cells, or are {known}; got {rules}"
+        )
     return rules
 
 
@@ -178,14 +201,18 @@ def standing_of(content: Mapping[str, Any]) -> Standing:
         raise ValueError(f"moves is a list of cells, such as [4, 0, 8], got {moves!r:.120}")
     if len(moves) > rules.cells:
         raise ValueError(f"{len(moves)} moves are too many: {rules} has {rules.cells} cells")
-    cells = tuple(whole_number(cell, f"move {ply}", 0, rules.cells - 1) for ply, cell in enumerate(moves, 1))
+    cells = tuple(
+        whole_number(cell, f"move {ply}", 0, rules.cells - 1) for ply, cell in enumerate(moves, 1)
+    )
     bits, marks, board = rules.cell_bits, [0, 0], np.zeros(rules.cells, dtype=np.int8)
     for ply, cell in enumerate(cells):
         if (marks[0] | marks[1]) & bits[cell] or rules.has_line(marks[1 - ply % 2]):
             replay(cells[: ply + 1], rules)  # says what is wrong with the move
         marks[ply % 2] |= bits[cell]
         board[cell] = 1 - 2 * (ply % 2)
-    return Standing(rules, cells, board, rules.winning_cells(board) if any(map(rules.has_line, marks)) else ())
+    return Standing(
+        rules, cells, board, rules.winning_cells(board) if any(map(rules.has_line, marks)) else ()
+    )
 
 
 def entry_of(server: Server, id: Any) -> Entry:
@@ -210,7 +237,11 @@ def number_of(text: str, what: str, low: int, high: int) -> int:
 
 def reply(content: Any, status: int = 200) -> Response:
     """A JSON answer."""
-    return Response(json.dumps(content, separators=(",", ":"), allow_nan=False), status, media_type="application/json")
+    return Response(
+        json.dumps(content, separators=(",", ":"), allow_nan=False),
+        status,
+        media_type="application/json",
+    )
 
 
 def board_json(rules: Rules) -> dict[str, int]:
@@ -221,30 +252,58 @@ def board_json(rules: Rules) -> dict[str, int]:
 def entry_json(entry: Entry) -> dict[str, Any]:
     """An agent, without what is proven of it. It plays on `board`, or on any of at most `max_cells` cells."""
     board = None if entry.rules is None else board_json(entry.rules)
-    about = {"id": entry.id, "name": entry.name, "kind": entry.kind, "agent": entry.agent, "about": entry.about}
-    return {**about, "unbeatable": entry.unbeatable, "broken": entry.broken, "boards": entry.boards, "board": board, "max_cells": entry.max_cells}
+    about = {
+        "id": entry.id,
+        "name": entry.name,
+        "kind": entry.kind,
+        "agent": entry.agent,
+        "about": entry.about,
+    }
+    return {
+        **about,
+        "unbeatable": entry.unbeatable,
+        "broken": entry.broken,
+        "boards": entry.boards,
+        "board": board,
+        "max_cells": entry.max_cells,
+    }
 
 
 def game_json(game: Game) -> dict[str, Any]:
     """A game: as the store exports it, and its moves as `cells`."""
-    return {**game.as_json(), "cells": list(game.moves), "line": list(game.rules.winning_cells(game.boards[-1])) if game.ended == "line" else []}
+    return {
+        **game.as_json(),
+        "cells": list(game.moves),
+        "line": list(game.rules.winning_cells(game.boards[-1])) if game.ended == "line" else [],
+    }
 
 
 def worth_json(worth: Worth | None) -> dict[str, Any] | None:
     """What a move or position is worth to the side to move."""
-    return None if worth is None else {"value": worth.value, "plies": worth.plies, "text": worth.text}
+    return (
+        None if worth is None else {"value": worth.value, "plies": worth.plies, "text": worth.text}
+    )
 
 
 async def seat_of(server: Server, entry: Entry, rules: Rules) -> Any:
     """The player of an agent, made in a thread if it is new."""
-    return server.players.ready(entry, rules) or await server.slow.run(server.players.make, entry, rules)
+    return server.players.ready(entry, rules) or await server.slow.run(
+        server.players.make, entry, rules
+    )
 
 
 async def agents(request: Request, server: Server) -> Response:
     """Who can be chosen, and the boards: those of the page and those of the runs."""
     entries = await server.files.run(server.gallery.entries)
-    found = dict.fromkeys([*BOARDS, *(entry.rules for entry in entries if entry.rules and not entry.broken)])
-    return reply({"agents": [entry_json(entry) for entry in entries], "boards": [board_json(rules) for rules in found if rules is not None]})
+    found = dict.fromkeys(
+        [*BOARDS, *(entry.rules for entry in entries if entry.rules and not entry.broken)]
+    )
+    return reply(
+        {
+            "agents": [entry_json(entry) for entry in entries],
+            "boards": [board_json(rules) for rules in found if rules is not None],
+        }
+    )
 
 
 async def agent(request: Request, server: Server) -> Response:
@@ -253,22 +312,49 @@ async def agent(request: Request, server: Server) -> Response:
     try:
         content = await server.slow.run(server.gallery.certificate, entry.id)
     except ValueError as error:
-        return reply({**entry_json(entry_of(server, entry.id)), "certificate": None, "reason": str(error)[:500]})
-    return reply({**entry_json(entry), "certificate": {name: value for name, value in content.items() if name != "moves"}, "reason": ""})
+        return reply(
+            {
+                **entry_json(entry_of(server, entry.id)),
+                "certificate": None,
+                "reason": str(error)[:500],
+            }
+        )
+    return reply(
+        {
+            **entry_json(entry),
+            "certificate": {name: value for name, value in content.items() if name != "moves"},
+            "reason": "",
+        }
+    )
 
 
 async def move(request: Request, server: Server) -> Response:
     """The move of an agent. With a seed the same game gets the same move."""
     content = await body_of(request, ("board", "moves", "agent"), ("seed",))
     now, entry = standing_of(content), entry_of(server, content["agent"])
-    seed = None if content.get("seed") is None else (whole_number(content["seed"], "seed", 0, 2**53), len(now.moves))
+    seed = (
+        None
+        if content.get("seed") is None
+        else (whole_number(content["seed"], "seed", 0, 2**53), len(now.moves))
+    )
     if now.ended:
-        raise ValueError(f"the game is over on {board_text(now.board, now.rules)!r}: there is no move to make")
+        raise ValueError(
+            f"the game is over on {board_text(now.board, now.rules)!r}: there is no move to make"
+        )
     seat = await seat_of(server, entry, now.rules)
-    cell = seat.move(now.board, seed) if seat.is_quick else await server.slow.run(seat.move, now.board, seed)
+    cell = (
+        seat.move(now.board, seed)
+        if seat.is_quick
+        else await server.slow.run(seat.move, now.board, seed)
+    )
     about = {"cell": cell, "name": cell_text(cell, now.rules)}
     if now.board[cell] != 0:
-        standing = {**now.as_json(), "turn": None, "ended": "illegal", "result": SIDES[(len(now.moves) + 1) % 2]}
+        standing = {
+            **now.as_json(),
+            "turn": None,
+            "ended": "illegal",
+            "result": SIDES[(len(now.moves) + 1) % 2],
+        }
         return reply({**about, "illegal": True, "standing": standing})
     board = now.board.copy()
     board[cell] = 1 - 2 * (len(now.moves) % 2)
@@ -294,8 +380,17 @@ async def analysis(request: Request, server: Server) -> Response:
 async def thoughts_of(server: Server, entry: Entry, now: Standing) -> dict[str, Any]:
     """What an agent thinks of each cell."""
     seat = await seat_of(server, entry, now.rules)
-    found = seat.thoughts(now.board) if seat.thinks_at_once() else await server.slow.run(seat.thoughts, now.board)
-    about = {"kind": found.kind, "meaning": found.meaning, "illegal": found.illegal, "new": seat.is_new(now.board)}
+    found = (
+        seat.thoughts(now.board)
+        if seat.thinks_at_once()
+        else await server.slow.run(seat.thoughts, now.board)
+    )
+    about = {
+        "kind": found.kind,
+        "meaning": found.meaning,
+        "illegal": found.illegal,
+        "new": seat.is_new(now.board),
+    }
     return {"probs": found.probs, "values": found.values, **about}
 
 
@@ -303,8 +398,16 @@ async def truth_of(server: Server, now: Standing) -> dict[str, Any]:
     """What is true of a position and of each move; on boards that nobody has solved the reason why not."""
     if not can_enumerate(now.rules):
         return {"position": None, "moves": None, "reason": f"{now.rules} is too large to be solved"}
-    found = truth(now.board, now.rules) if now.rules.cells <= TABLE_CELLS else await server.slow.run(solved, now.rules, truth, now.board, now.rules)
-    return {"position": worth_json(found.position), "moves": [worth_json(worth) for worth in found.moves], "reason": ""}
+    found = (
+        truth(now.board, now.rules)
+        if now.rules.cells <= TABLE_CELLS
+        else await server.slow.run(solved, now.rules, truth, now.board, now.rules)
+    )
+    return {
+        "position": worth_json(found.position),
+        "moves": [worth_json(worth) for worth in found.moves],
+        "reason": "",
+    }
 
 
 async def games(request: Request, server: Server) -> Response:
@@ -312,28 +415,53 @@ async def games(request: Request, server: Server) -> Response:
     asked = request.query_params
     for name in asked:
         if name not in ("limit", "before", "player", "result", "origin"):
-            raise unknown_name("parameter", name[:80], ("limit", "before", "player", "result", "origin"))
+            raise unknown_name(
+                "parameter", name[:80], ("limit", "before", "player", "result", "origin")
+            )
     limit = number_of(asked.get("limit", "20"), "limit", 1, MAX_LISTED)
     before = number_of(asked["before"], "before", 1, 2**63 - 1) if "before" in asked else None
-    filters: dict[str, Any] = {"origin": asked.get("origin", LISTED), "player": asked.get("player"), "result": asked.get("result")}
+    filters: dict[str, Any] = {
+        "origin": asked.get("origin", LISTED),
+        "player": asked.get("player"),
+        "result": asked.get("result"),
+    }
     found = await server.files.run(lambda: server.store.list(limit, before, **filters))
     count = await server.files.run(lambda: server.store.count(**filters))
-    return reply({"games": [game_json(game) for game in found], "count": count, "next": found[-1].id if len(found) == limit else None})
+    return reply(
+        {
+            "games": [game_json(game) for game in found],
+            "count": count,
+            "next": found[-1].id if len(found) == limit else None,
+        }
+    )
 
 
 def finished(content: Mapping[str, Any], **about: Any) -> Game:
     """The finished game of a request; everything in it is checked."""
     rules, moves = rules_of(content["board"]), content["moves"]
     if not isinstance(moves, list) or len(moves) > rules.cells + 1:
-        raise ValueError(f"moves is a list of at most {rules.cells + 1} cells, such as [4, 0, 8], got {moves!r:.120}")
-    known = {name: content[name] for name in ("ended", "result", "side", "seed") if content.get(name) is not None}
+        raise ValueError(
+            f"moves is a list of at most {rules.cells + 1} cells, such as [4, 0, 8], got {moves!r:.120}"
+        )
+    known = {
+        name: content[name]
+        for name in ("ended", "result", "side", "seed")
+        if content.get(name) is not None
+    }
     return Game(moves=tuple(moves), rules=rules, origin="web", **known, **about)
 
 
 async def add_game(request: Request, server: Server) -> Response:
     """Keep a finished game."""
-    content = await body_of(request, ("board", "moves", "x", "o"), ("ended", "result", "side", "seed"))
-    x, o = (Player(HUMAN, HUMAN) if content[side] == HUMAN else server.gallery.player(entry_of(server, content[side]).id) for side in ("x", "o"))
+    content = await body_of(
+        request, ("board", "moves", "x", "o"), ("ended", "result", "side", "seed")
+    )
+    x, o = (
+        Player(HUMAN, HUMAN)
+        if content[side] == HUMAN
+        else server.gallery.player(entry_of(server, content[side]).id)
+        for side in ("x", "o")
+    )
     id = await server.files.run(server.store.add, finished(content, x=x, o=o))
     return reply({"id": id, "address": f"/games/{id}"}, 201)
 
@@ -350,14 +478,31 @@ async def judge(request: Request, server: Server) -> Response:
     """What each move of a finished game was worth, and which one threw it away; None and the reason on boards that nobody has solved."""
     ended = finished(await body_of(request, ("board", "moves"), ("ended", "result")))
     if not can_enumerate(ended.rules):
-        return reply({"verdicts": None, "turning_point": None, "reason": f"{ended.rules} is too large to be solved"})
-    judged, sentence = await server.slow.run(solved, ended.rules, lambda: (verdicts(ended), turning_point(ended)))
-    return reply({"verdicts": [verdict_json(verdict) for verdict in judged], "turning_point": sentence, "reason": ""})
+        return reply(
+            {
+                "verdicts": None,
+                "turning_point": None,
+                "reason": f"{ended.rules} is too large to be solved",
+            }
+        )
+    judged, sentence = await server.slow.run(
+        solved, ended.rules, lambda: (verdicts(ended), turning_point(ended))
+    )
+    return reply(
+        {
+            "verdicts": [verdict_json(verdict) for verdict in judged],
+            "turning_point": sentence,
+            "reason": "",
+        }
+    )
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
     """The verdict on a move."""
-    facts = {name: getattr(verdict, name) for name in ("ply", "cell", "side", "optimal", "threw_away", "text")}
+    facts = {
+        name: getattr(verdict, name)
+        for name in ("ply", "cell", "side", "optimal", "threw_away", "text")
+    }
     return {**facts, "before": worth_json(verdict.before), "after": worth_json(verdict.after)}
 
 
@@ -399,10 +544,20 @@ async def refuse(request: Request, error: Exception) -> Response:
     """What no handler is there for. A person who mistypes an address gets the page, which says so."""
     assert isinstance(error, HTTPException)
     path = request.url.path
-    if error.status_code == 404 and request.method in ("GET", "HEAD") and not path.startswith(("/api/", "/static/")):
+    if (
+        error.status_code == 404
+        and request.method in ("GET", "HEAD")
+        and not path.startswith(("/api/", "/static/"))
+    ):
         return FileResponse(STATIC / "index.html", 404)
-    reason = f"{request.method} is not for {path[:120]}" if error.status_code == 405 else f"there is nothing at {path[:120]}"
-    return Response(json.dumps({"error": reason}), error.status_code, error.headers, "application/json")
+    reason = (
+        f"{request.method} is not for {path[:120]}"
+        if error.status_code == 405
+        else f"there is nothing at {path[:120]}"
+    )
+    return Response(
+        json.dumps({"error": reason}), error.status_code, error.headers, "application/json"
+    )
 
 
 class Guard:
@@ -422,7 +577,9 @@ class Guard:
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
+        host = next(
+            (value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), ""
+        )
         app: ASGIApp = self.app
         if re.sub(r":\d+$", "", host) not in HOSTS:
             app = reply({"error": f"this server is for {HOSTS[0]}, not for {host[:80]!r}"}, 421)
@@ -442,24 +599,36 @@ def application(store: Store, gallery: Gallery | None = None) -> Any:
         ("POST", "/api/games", add_game),
         ("GET", "/api/games/{id}", game),
         ("POST", "/api/verdicts", judge),
-        *(("GET", path, page) for path in ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")),
+        *(
+            ("GET", path, page)
+            for path in ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
+        ),
     )
-    routes = [Route(path, answering(handler, server), methods=[method]) for method, path, handler in paths]
-    every = Starlette(routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))], exception_handlers={HTTPException: refuse})
+    routes = [
+        Route(path, answering(handler, server), methods=[method]) for method, path, handler in paths
+    ]
+    every = Starlette(
+        routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
+        exception_handlers={HTTPException: refuse},
+    )
     return Guard(every)
 
 
 def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> None:
     """Serve until Ctrl-C. Raises StoreError if the store cannot be used, ValueError if the port is taken; 0 is any free one."""
     with Store(store) as opened:
-        listening = socket.socket(proto=socket.IPPROTO_TCP)  # asyncio turns off Nagle's algorithm only where TCP is named: 40 ms an answer
+        listening = socket.socket(
+            proto=socket.IPPROTO_TCP
+        )  # asyncio turns off Nagle's algorithm only where TCP is named: 40 ms an answer
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, port))
             listening.listen(128)
         except OSError as error:
             listening.close()
-            raise ValueError(f"port {port} cannot be used ({error.strerror}): give another one, such as --port {port + 1}") from None
+            raise ValueError(
+                f"port {port} cannot be used ({error.strerror}): give another one, such as --port {port + 1}"
+            ) from None
         settings = uvicorn.Config(
             application(opened, Gallery(tuple(folders))),
             log_level="warning",
@@ -470,8 +639,13 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
             limit_concurrency=256,
             timeout_graceful_shutdown=2,
         )
-        print(f"tic-tac-toe: http://{HOST}:{listening.getsockname()[1]}/   (games are kept in {store}; Ctrl-C ends)", flush=True)
-        sys.setswitchinterval(0.0005)  # seconds: quick answers wait no longer than that for threads that search
+        print(
+            f"tic-tac-toe: http://{HOST}:{listening.getsockname()[1]}/   (games are kept in {store}; Ctrl-C ends)",
+            flush=True,
+        )
+        sys.setswitchinterval(
+            0.0005
+        )  # seconds: quick answers wait no longer than that for threads that search
         with suppress(KeyboardInterrupt):
             uvicorn.Server(settings).run(sockets=[listening])
 
@@ -486,7 +660,13 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="FILE",
         help="where games are kept (default: games.db; by play.py --web: your folder for data)",
     )
-    parser.add_argument("--port", type=int, default=PORT, metavar="N", help=f"of 127.0.0.1 (default: {PORT}; 0 is any free one)")
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=PORT,
+        metavar="N",
+        help=f"of 127.0.0.1 (default: {PORT}; 0 is any free one)",
+    )
     given: argparse.Namespace = parser.parse_args(arguments)
     try:
         serve(given.store, whole_number(given.port, "port", 0, 65_535))

@@ -29,11 +29,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.orientations import Orientations, check_unfinished
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.policy import Probs
 from tictactoe_env.positions import MAX_CELLS
 from tictactoe_env.rules import Boards, Rules
+from training.orientations import Orientations, check_unfinished
 
 WIN = 1_000_000  # the score of a proven win; whatever is counted stays below
 CLOCK_NODES = 64  # positions between two looks at the clock
@@ -64,7 +64,12 @@ class Minimax:
             raise unknown_name("way to break ties", ties, TIES)
         if isinstance(seconds, bool) or not 0 <= seconds < math.inf:
             raise ValueError(f"seconds must be a finite number of at least 0, got {seconds!r}")
-        self.rules, self.ties, self.depth, self.seconds = rules, ties, whole_number(depth, "depth", 0), float(seconds)
+        self.rules, self.ties, self.depth, self.seconds = (
+            rules,
+            ties,
+            whole_number(depth, "depth", 0),
+            float(seconds),
+        )
         self.limited = bool(self.depth or self.seconds)
         if rules.cells > MAX_CELLS and not self.limited:
             raise ValueError(
@@ -102,9 +107,15 @@ class Search:
         self.key = self.orientations.key
         bits, images = rules.cell_bits, self.orientations.cells
         self.lines = [sum(bits[cell] for cell in line) for line in rules.lines]
-        moves = [Move(cell, bit, images[cell], tuple(line for line in self.lines if line & bit)) for cell, bit in enumerate(bits)]
+        moves = [
+            Move(cell, bit, images[cell], tuple(line for line in self.lines if line & bit))
+            for cell, bit in enumerate(bits)
+        ]
         self.moves = sorted(moves, key=lambda move: -len(move.lines))
-        self.weights = [0, *(4**marks for marks in range(rules.k))]  # of an open line with so many marks
+        self.weights = [
+            0,
+            *(4**marks for marks in range(rules.k)),
+        ]  # of an open line with so many marks
         self.table: dict[int, tuple[int, int]] = {}
         self.history = [0] * rules.cells
         self.nodes = 0
@@ -112,7 +123,16 @@ class Search:
 
     # --- the search ------------------------------------------------------------------------------------------------
 
-    def negamax(self, own: int, other: int, own_threats: int, other_threats: int, alpha: int, beta: int, depth: int) -> int:
+    def negamax(
+        self,
+        own: int,
+        other: int,
+        own_threats: int,
+        other_threats: int,
+        alpha: int,
+        beta: int,
+        depth: int,
+    ) -> int:
         """The score for the side with the marks `own`, to move: exact inside (alpha, beta), else a bound on the same side of it.
 
         own, other: marks in all orientations. own_threats, other_threats: cells that complete a line of theirs, taken ones included.
@@ -166,7 +186,9 @@ class Search:
             quiet.sort(key=lambda pair: -history[pair[0].cell])
         best, lower = -WIN, alpha
         for move, threats in quick + quiet:
-            score = -self.negamax(other, own | move.images, other_threats, threats, -beta, -lower, depth - 1)
+            score = -self.negamax(
+                other, own | move.images, other_threats, threats, -beta, -lower, depth - 1
+            )
             if score > best:
                 best = score
                 if best > lower:
@@ -201,7 +223,12 @@ class Search:
     def scores(self, board: Boards) -> dict[int, int]:
         """The score of each move on a board (cells,), searched to the end: exact for the best moves, below theirs for the others."""
         own, other = self.sides(board)
-        return self.root(own, other, [move for move in self.moves if not (own | other) & move.bit], self.rules.cells)
+        return self.root(
+            own,
+            other,
+            [move for move in self.moves if not (own | other) & move.bit],
+            self.rules.cells,
+        )
 
     def deepen(self, board: Boards, depth: int, seconds: float) -> list[int]:
         """The best cells of the deepest search within the limits, at least one move deep; `seconds` is 0 where only `depth` counts.
@@ -210,12 +237,18 @@ class Search:
         """
         own, other = self.sides(board)
         moves = [move for move in self.moves if not (own | other) & move.bit]
-        for threats in (self.threats(own), self.threats(other)):  # win, else do not let the other side win
+        for threats in (
+            self.threats(own),
+            self.threats(other),
+        ):  # win, else do not let the other side win
             moves = [move for move in moves if move.bit & threats] or moves
             if moves[0].bit & threats:
                 break
         proven, self.table, self.history = self.table, {}, [0] * self.rules.cells
-        cells, self.deadline = [move.cell for move in moves], time.perf_counter() + (seconds or math.inf)
+        cells, self.deadline = (
+            [move.cell for move in moves],
+            time.perf_counter() + (seconds or math.inf),
+        )
         try:
             for ahead in range(1, min(depth, int((board == 0).sum())) + 1):
                 self.table = {}  # bounds of another depth are no bounds
@@ -240,7 +273,15 @@ class Search:
             if own_threats & move.bit:
                 score = WIN
             else:
-                score = -self.negamax(other, own | move.images, other_threats, self.threats(own | move.bit), -WIN, 1 - best, depth - 1)
+                score = -self.negamax(
+                    other,
+                    own | move.images,
+                    other_threats,
+                    self.threats(own | move.bit),
+                    -WIN,
+                    1 - best,
+                    depth - 1,
+                )
             scores[move.cell] = score
             best = max(best, score)
         return scores

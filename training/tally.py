@@ -30,4 +30,8 @@ class Tally:
 
     def notes(self) -> dict[str, float]:
         """What a report shows of it."""
-        return {"games": self.games, f"wins of the last {WINDOW}": self.last, "best window": self.best}
+        return {
+            "games": self.games,
+            f"wins of the last {WINDOW}": self.last,
+            "best window": self.best,
+        }

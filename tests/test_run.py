@@ -6,24 +6,29 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from players import fixed_table
 from rich.console import Console
+from sample_players import fixed_table
 from small_runs import best_player
 
-from agents import runs
-from agents.files import DamagedFileError, read_json, write_json
-from agents.runs import COLUMNS, Run, describe, percent
-from agents.training import judge
-from agents.values import ValuedTable
 from tictactoe_env.certificate import figures, read, table_of, verify
 from tictactoe_env.match import Result
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from training import run as runs
+from training.evaluation import judge
+from training.files import DamagedFileError, read_json, write_json
+from training.run import COLUMNS, Run, describe, percent
+from training.values import ValuedTable
 
 RULES = Rules(2, 4, 3)
-WEAK, RANDOM, PERFECT, BEST = fixed_table(RULES), tabulate(RandomPolicy(), RULES), tabulate(MinimaxPolicy(RULES), RULES), best_player(RULES)
+WEAK, RANDOM, PERFECT, BEST = (
+    fixed_table(RULES),
+    tabulate(RandomPolicy(), RULES),
+    tabulate(MinimaxPolicy(RULES), RULES),
+    best_player(RULES),
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,9 @@ class Saves:
 
 
 def new_run(folder, until="steps", steps=400, console=None):
-    run = Run(folder, "somebody", Config(steps=steps), until, console or Console(file=io.StringIO()))
+    run = Run(
+        folder, "somebody", Config(steps=steps), until, console or Console(file=io.StringIO())
+    )
     run.start()
     return run
 
@@ -72,13 +79,19 @@ def metrics(folder):
 def test_a_run_writes_its_configuration_at_the_start(tmp_path):
     new_run(tmp_path / "run")
     content = read_json(tmp_path / "run" / "config.json")
-    assert (content["agent"], content["config"]) == ("somebody", {"seed": 3, "steps": 400, "hidden": [8, 8]})
+    assert (content["agent"], content["config"]) == (
+        "somebody",
+        {"seed": 3, "steps": 400, "hidden": [8, 8]},
+    )
     assert "numpy" in content["versions"]
 
 
 def test_a_folder_that_holds_something_is_refused_and_nothing_in_it_is_touched(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(ValueError, match=f"{tmp_path} is not an empty folder: give another --out, or go on with --resume {tmp_path}"):
+    with pytest.raises(
+        ValueError,
+        match=f"{tmp_path} is not an empty folder: give another --out, or go on with --resume {tmp_path}",
+    ):
         new_run(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     with pytest.raises(ValueError, match=r"mine\.txt is not an empty folder"):
@@ -99,7 +112,9 @@ def test_the_metrics_are_the_exact_figures_of_every_judgement(tmp_path):
     for row, policy in zip(rows, (WEAK, RANDOM, PERFECT, BEST), strict=True):
         stated = figures(policy)
         for side in ("x", "o"):
-            assert {name: float(row[f"{side}_{name}"]) for name in stated[f"as_{side}"]["vs_random"]} == stated[f"as_{side}"]["vs_random"]
+            assert {
+                name: float(row[f"{side}_{name}"]) for name in stated[f"as_{side}"]["vs_random"]
+            } == stated[f"as_{side}"]["vs_random"]
             assert row[f"unbeatable_{side}"] == str(int(stated[f"as_{side}"]["unbeatable"]))
         assert row["optimal_x"] == row["optimal_o"] == str(int(stated["optimal"]))
 
@@ -127,7 +142,9 @@ def test_the_certificate_holds_everything_about_the_run_and_is_verified(tmp_path
     assert (content["agent"], content["seed"], content["config"]["steps"]) == ("somebody", 3, 400)
     assert content["board"] == {"rows": 2, "cols": 4, "k": 3}
     training = content["training"]
-    assert [training[name]["steps"] for name in ("first_unbeatable", "best_at", "first_optimal")] == [200, 300, 300]
+    assert [
+        training[name]["steps"] for name in ("first_unbeatable", "best_at", "first_optimal")
+    ] == [200, 300, 300]
     assert training["best_at"]["seconds"] == float(metrics(tmp_path)[2]["seconds"])
     assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
 
@@ -137,8 +154,13 @@ def test_tensorboard_finds_the_figures_of_every_judgement(tmp_path):
 
     reported(new_run(tmp_path), [RANDOM, PERFECT])
     events = EventAccumulator(str(tmp_path)).Reload()
-    assert {name.removeprefix("exact/") for name in events.Tags()["scalars"]} == set(COLUMNS) - {"steps"}
-    assert [(event.step, event.value) for event in events.Scalars("exact/unbeatable_x")] == [(100, 0.0), (200, 1.0)]
+    assert {name.removeprefix("exact/") for name in events.Tags()["scalars"]} == set(COLUMNS) - {
+        "steps"
+    }
+    assert [(event.step, event.value) for event in events.Scalars("exact/unbeatable_x")] == [
+        (100, 0.0),
+        (200, 1.0),
+    ]
 
 
 def test_nothing_judged_is_no_certificate(tmp_path):
@@ -151,10 +173,16 @@ def test_nothing_judged_is_no_certificate(tmp_path):
 
 
 def test_a_run_stops_at_its_goal_and_saves_everything_there(tmp_path):
-    for until, expected in (("steps", [False] * 3), ("unbeatable", [False, True, True]), ("optimal", [False, False, True])):
+    for until, expected in (
+        ("steps", [False] * 3),
+        ("unbeatable", [False, True, True]),
+        ("optimal", [False, False, True]),
+    ):
         run, save = new_run(tmp_path / until, until, steps=9999), Saves()
         assert reported(run, [RANDOM, PERFECT, BEST], save) == expected
-        assert [steps for steps, _, everything in save.asked if everything] == [100 * (number + 1) for number, stop in enumerate(expected) if stop]
+        assert [steps for steps, _, everything in save.asked if everything] == [
+            100 * (number + 1) for number, stop in enumerate(expected) if stop
+        ]
 
 
 def test_an_interrupt_stops_at_the_next_judgement_where_everything_is_saved(tmp_path):
@@ -212,10 +240,15 @@ def test_a_run_goes_on_with_its_rows_its_seconds_and_its_best(tmp_path):
     run, save = resumed(tmp_path), Saves()
     run.keep_best(PERFECT)
     reported(run, [WEAK, RANDOM], save, first=500)
-    assert [asked for asked in save.asked if not asked[2]] == [], "nothing was better than what there was"
+    assert [asked for asked in save.asked if not asked[2]] == [], (
+        "nothing was better than what there was"
+    )
     content = run.finish()
     assert content["training"]["best_at"] == {"steps": 200, "seconds": float(earlier[1]["seconds"])}
-    assert content["training"]["first_unbeatable"] == {"steps": 200, "seconds": float(earlier[1]["seconds"])}
+    assert content["training"]["first_unbeatable"] == {
+        "steps": 200,
+        "seconds": float(earlier[1]["seconds"]),
+    }
     assert [int(row["steps"]) for row in metrics(tmp_path)] == [100, 200, 300, 400, 500, 600]
     assert metrics(tmp_path)[:4] == earlier
     assert float(metrics(tmp_path)[4]["seconds"]) >= float(earlier[3]["seconds"])
@@ -246,11 +279,17 @@ def test_a_crash_between_the_renamings_of_a_checkpoint_is_mended(tmp_path):
 
 def test_a_run_without_a_checkpoint_or_with_nothing_left_to_train_says_so(tmp_path):
     new_run(tmp_path)
-    with pytest.raises(FileNotFoundError, match="has no checkpoint to go on from: train anew with another --out"):
+    with pytest.raises(
+        FileNotFoundError, match="has no checkpoint to go on from: train anew with another --out"
+    ):
         resumed(tmp_path)
-    reported(Run(tmp_path, "somebody", Config(), "steps", Console(file=io.StringIO())), [RANDOM] * 4)
+    reported(
+        Run(tmp_path, "somebody", Config(), "steps", Console(file=io.StringIO())), [RANDOM] * 4
+    )
     for steps in (400, 399, 1):
-        with pytest.raises(ValueError, match="has trained 400 steps already: give --steps more than that"):
+        with pytest.raises(
+            ValueError, match="has trained 400 steps already: give --steps more than that"
+        ):
             resumed(tmp_path, steps)
     assert read_json(tmp_path / "config.json")["config"]["steps"] == 400
 
@@ -283,7 +322,10 @@ def test_results_are_described_in_per_cent_with_what_is_proven():
     assert describe(judge(PERFECT)).count("unbeatable") == 2
     assert "at both limits" not in describe(judge(PERFECT))
     assert describe(judge(BEST)).endswith("at both limits")
-    assert describe(judge(tabulate(RandomPolicy(), Rules()))) == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
+    assert (
+        describe(judge(tabulate(RandomPolicy(), Rules())))
+        == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
+    )
 
 
 def test_progress_is_plain_lines_where_the_output_is_no_terminal(tmp_path):
@@ -298,8 +340,16 @@ def test_progress_is_plain_lines_where_the_output_is_no_terminal(tmp_path):
 def test_a_line_stays_at_every_tenth(tmp_path, terminal):
     console = Console(file=io.StringIO(), width=300, force_terminal=terminal)
     reported(new_run(tmp_path, console=console, steps=2_000), [RANDOM] * 20)
-    lines = [line for line in console.file.getvalue().splitlines() if " s   " in line and "against random" in line and "━" not in line]
-    steps = [int(line.split(" steps")[0].split()[-1].replace(",", "")) for line in lines if " steps " in line]
+    lines = [
+        line
+        for line in console.file.getvalue().splitlines()
+        if " s   " in line and "against random" in line and "━" not in line
+    ]
+    steps = [
+        int(line.split(" steps")[0].split()[-1].replace(",", ""))
+        for line in lines
+        if " steps " in line
+    ]
     assert set(range(200, 2_001, 200)) <= set(steps)
 
 
@@ -310,14 +360,19 @@ def test_what_a_trainer_notes_is_shown_and_written_beside_the_exact_figures(tmp_
         run(100, RANDOM, Saves(), {"illegal_everywhere": 0.25, "games": 70})
         run(400, RANDOM, Saves(), {"illegal_everywhere": 0.125, "games": 123_456})
     assert "illegal everywhere 0.25   games 70" in console.file.getvalue()
-    assert [(row["illegal_everywhere"], row["games"]) for row in metrics(tmp_path)] == [("0.25", "70.0"), ("0.125", "123456.0")]
+    assert [(row["illegal_everywhere"], row["games"]) for row in metrics(tmp_path)] == [
+        ("0.25", "70.0"),
+        ("0.125", "123456.0"),
+    ]
     again = Run(tmp_path, "somebody", Config(steps=500), "steps", Console(file=io.StringIO()))
     again.resume()
     assert again.rows == run.rows
 
 
 def test_a_player_by_values_shows_what_its_first_moves_are_worth(tmp_path):
-    values = np.where(positions_of(RULES).boards[positions_of(RULES).unfinished] == 0, 0.25, -np.inf)
+    values = np.where(
+        positions_of(RULES).boards[positions_of(RULES).unfinished] == 0, 0.25, -np.inf
+    )
     values[0, 5], values[0, 4] = 0.75, -np.inf  # a move that it may not make
     console = Console(file=io.StringIO(), width=300)
     reported(new_run(tmp_path, console=console), [ValuedTable(RULES, values)])
@@ -334,7 +389,10 @@ class OneSided(Config):
 def test_where_one_side_is_trained_only_that_side_counts(tmp_path):
     """BEST as X with the moves of a weak O is worse, as O, than a player whose X is weak and whose O never loses."""
     is_x = positions_of(RULES).x_to_move[positions_of(RULES).unfinished][:, None]
-    good_x, good_o = (TabularPolicy(RULES, np.where(is_x == which, BEST.table, WEAK.table)) for which in (True, False))
+    good_x, good_o = (
+        TabularPolicy(RULES, np.where(is_x == which, BEST.table, WEAK.table))
+        for which in (True, False)
+    )
     run = Run(tmp_path, "somebody", OneSided(), "unbeatable", Console(file=io.StringIO()))
     run.start()
     assert reported(run, [good_x, good_o]) == [False, True]
@@ -346,7 +404,11 @@ def test_the_name_of_a_preset_is_kept_in_configuration_and_certificate(tmp_path)
     run = Run(tmp_path, "somebody", Config(), "steps", Console(file=io.StringIO()), "weakling")
     run.start()
     reported(run, [RANDOM])
-    assert (run.name, read_json(tmp_path / "config.json")["preset"], run.finish()["training"]["preset"]) == (
+    assert (
+        run.name,
+        read_json(tmp_path / "config.json")["preset"],
+        run.finish()["training"]["preset"],
+    ) == (
         "somebody-weakling",
         "weakling",
         "weakling",

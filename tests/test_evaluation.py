@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
-from players import FixedPlayer, Stubborn, random_probs
+from sample_players import FixedPlayer, Stubborn, random_probs
 from small_runs import best_player
 
-from agents.training import Figures, judge, silent
 from tictactoe_env.certificate import figures
 from tictactoe_env.match import Result
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
+from training.evaluation import Figures, judge, silent
 
 RECTANGLE = Rules(2, 4, 3)
 X_WINS = Rules(2, 3, 2)  # O cannot avoid to lose, so there is no limit for it
@@ -33,16 +33,27 @@ def test_a_judgement_says_what_the_certificate_says(name, rules):
     judged, certified = judge(table), figures(table)
     for side, found in (("x", judged.x), ("o", judged.o)):
         stated = certified[f"as_{side}"]["vs_random"]
-        assert (found.win, found.draw, found.loss, found.illegal) == tuple(stated[rate] for rate in ("win", "draw", "loss", "illegal"))
-    assert (judged.unbeatable_x, judged.unbeatable_o) == (certified["as_x"]["unbeatable"], certified["as_o"]["unbeatable"])
+        assert (found.win, found.draw, found.loss, found.illegal) == tuple(
+            stated[rate] for rate in ("win", "draw", "loss", "illegal")
+        )
+    assert (judged.unbeatable_x, judged.unbeatable_o) == (
+        certified["as_x"]["unbeatable"],
+        certified["as_o"]["unbeatable"],
+    )
     assert judged.unbeatable == certified["unbeatable"]
     assert judged.optimal == certified["optimal"]
 
 
 def test_the_best_player_reaches_both_limits_and_minimax_does_not():
-    best, minimax = (judge(tabulate(player, Rules())) for player in (best_player(Rules()), MinimaxPolicy(Rules())))
+    best, minimax = (
+        judge(tabulate(player, Rules()))
+        for player in (best_player(Rules()), MinimaxPolicy(Rules()))
+    )
     assert best.optimal
-    assert (best.x.win, best.o.win) == (pytest.approx(191 / 192, abs=1e-15), pytest.approx(866 / 945, abs=1e-15))
+    assert (best.x.win, best.o.win) == (
+        pytest.approx(191 / 192, abs=1e-15),
+        pytest.approx(866 / 945, abs=1e-15),
+    )
     assert minimax.unbeatable
     assert not minimax.optimal
 
@@ -69,16 +80,38 @@ def test_goals_are_reached_by_what_is_proven_and_steps_never_are():
     unbeatable = Figures(result(0.9, 0), result(0.8, 0), True, True, False, False)
     optimal = Figures(result(0.9, 0), result(0.8, 0), True, True, True, True)
     half = Figures(result(0.9, 0), result(0.8, 0), True, False, False, False)
-    reached = {goal: [figures.reached(goal) for figures in (half, unbeatable, optimal)] for goal in ("steps", "unbeatable", "optimal")}
-    assert reached == {"steps": [False, False, False], "unbeatable": [False, True, True], "optimal": [False, False, True]}
+    reached = {
+        goal: [figures.reached(goal) for figures in (half, unbeatable, optimal)]
+        for goal in ("steps", "unbeatable", "optimal")
+    }
+    assert reached == {
+        "steps": [False, False, False],
+        "unbeatable": [False, True, True],
+        "optimal": [False, False, True],
+    }
 
 
 def test_a_silent_report_stops_at_its_goal_only_and_saves_nothing():
-    random, minimax, best = (tabulate(player, Rules()) for player in (RandomPolicy(), MinimaxPolicy(Rules()), best_player(Rules())))
+    random, minimax, best = (
+        tabulate(player, Rules())
+        for player in (RandomPolicy(), MinimaxPolicy(Rules()), best_player(Rules()))
+    )
 
     def save(folder, everything=True):
         raise AssertionError("a silent report saves nothing")
 
-    assert [silent()(1, player, save) for player in (random, minimax, best)] == [False, False, False]
-    assert [silent("unbeatable")(1, player, save) for player in (random, minimax, best)] == [False, True, True]
-    assert [silent("optimal")(1, player, save) for player in (random, minimax, best)] == [False, False, True]
+    assert [silent()(1, player, save) for player in (random, minimax, best)] == [
+        False,
+        False,
+        False,
+    ]
+    assert [silent("unbeatable")(1, player, save) for player in (random, minimax, best)] == [
+        False,
+        True,
+        True,
+    ]
+    assert [silent("optimal")(1, player, save) for player in (random, minimax, best)] == [
+        False,
+        False,
+        True,
+    ]

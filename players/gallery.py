@@ -18,8 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from agents.named import make_player
-from tictactoe_env.certificate import FILE, MAX_CELLS, CertificateError, certify, check_digest, read, table_of, verify
+from players.named import make_player
+from tictactoe_env.certificate import (
+    FILE,
+    MAX_CELLS,
+    CertificateError,
+    certify,
+    check_digest,
+    read,
+    table_of,
+    verify,
+)
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.games import MAX_NAME, Player
 from tictactoe_env.policy import Policy, TabularPolicy, tabulate
@@ -35,10 +44,16 @@ BUILT_IN = {
     "minimax-first": ("plays perfectly, and always takes the first of equal moves", MAX_SOLVED),
     "minimax-slip=0.1": ("plays perfectly, but every tenth move is any move", MAX_SOLVED),
     "search": ("alpha-beta search to the end of every game", MAX_SOLVED),
-    "search-depth=1": ("wins and blocks where it can, but looks no further: falls for a fork", MAX_BITS),
+    "search-depth=1": (
+        "wins and blocks where it can, but looks no further: falls for a fork",
+        MAX_BITS,
+    ),
     "search-depth=2": ("alpha-beta search that looks two moves ahead", MAX_BITS),
     "search-depth=4": ("alpha-beta search that looks four moves ahead", MAX_BITS),
-    "mcts-playouts=50": ("Monte-Carlo tree search, 50 playouts a move: plays well, and errs", MAX_BITS),
+    "mcts-playouts=50": (
+        "Monte-Carlo tree search, 50 playouts a move: plays well, and errs",
+        MAX_BITS,
+    ),
     "mcts-playouts=1000": ("Monte-Carlo tree search, 1,000 playouts a move", MAX_BITS),
 }
 """Players that need no training: a sentence, and the most cells of a board they play on."""
@@ -74,12 +89,20 @@ class Entry:
 
     def plays(self, rules: Rules) -> bool:
         """Whether it plays on this board."""
-        return not self.broken and (rules == self.rules if self.rules else rules.cells <= self.max_cells)
+        return not self.broken and (
+            rules == self.rules if self.rules else rules.cells <= self.max_cells
+        )
 
     @property
     def boards(self) -> str:
         """The boards it plays on, in words."""
-        return str(self.rules) if self.rules else "any board" if self.max_cells >= MAX_BITS else f"boards of up to {self.max_cells} cells"
+        return (
+            str(self.rules)
+            if self.rules
+            else "any board"
+            if self.max_cells >= MAX_BITS
+            else f"boards of up to {self.max_cells} cells"
+        )
 
 
 class Gallery:
@@ -92,15 +115,24 @@ class Gallery:
     def __init__(self, folders: Sequence[str | os.PathLike[str]] = FOLDERS):
         self.folders = [Path(folder) for folder in folders]
         if len({folder.name for folder in self.folders}) < len(self.folders):
-            raise ValueError(f"the folders of a gallery must have different names, got {', '.join(map(str, self.folders))}")
+            raise ValueError(
+                f"the folders of a gallery must have different names, got {', '.join(map(str, self.folders))}"
+            )
         self._lock = threading.RLock()
         self._known: dict[Path, tuple[tuple[int, int], Entry]] = {}
         self._entries: dict[str, Entry] = {}
 
     def entries(self) -> list[Entry]:
         """Everybody: those built in, then the certificates by id, the broken ones too."""
-        built_in = [Entry(id, "agent", about, max_cells, agent=id) for id, (about, max_cells) in BUILT_IN.items()]
-        found = [self._entry_of(folder, path) for folder in self.folders for path in _certificates(folder)]
+        built_in = [
+            Entry(id, "agent", about, max_cells, agent=id)
+            for id, (about, max_cells) in BUILT_IN.items()
+        ]
+        found = [
+            self._entry_of(folder, path)
+            for folder in self.folders
+            for path in _certificates(folder)
+        ]
         every = built_in + sorted(found, key=lambda entry: entry.id)
         self._entries = {entry.id: entry for entry in every}
         return every
@@ -119,7 +151,9 @@ class Gallery:
         if entry.broken:
             raise CertificateError(f"{id} is broken: {entry.about}")
         if not entry.plays(rules):
-            raise ValueError(f"{id} plays on {entry.boards}, not on {rules}: choose another player or board")
+            raise ValueError(
+                f"{id} plays on {entry.boards}, not on {rules}: choose another player or board"
+            )
         return make_player(id, rules) if entry.path is None else self._table(entry)
 
     def mind(self, id: str, policy: Policy) -> Policy:
@@ -128,7 +162,9 @@ class Gallery:
         return (
             policy
             if entry.path is None or not isinstance(policy, TabularPolicy)
-            else mind_of(entry.path.parent if entry.path.name == FILE else entry.path, entry.agent, policy)
+            else mind_of(
+                entry.path.parent if entry.path.name == FILE else entry.path, entry.agent, policy
+            )
         )
 
     def player(self, id: str) -> Player:
@@ -168,7 +204,10 @@ class Gallery:
                     return self._known[path][1]
             entry = _checked_entry(id, path)
         except (ValueError, OSError) as error:
-            stamp, entry = (0, 0) if isinstance(error, OSError) else stamp, _broken_entry(id, path, error)
+            stamp, entry = (
+                (0, 0) if isinstance(error, OSError) else stamp,
+                _broken_entry(id, path, error),
+            )
         with self._lock:
             self._known[path] = (stamp, entry)
         return entry
@@ -201,7 +240,9 @@ def mind_of(folder: Path, agent: Any, table: TabularPolicy) -> TabularPolicy:
         return table
     mind: TabularPolicy = importlib.import_module(f"agents.{agent}").load(folder)
     if not np.array_equal(mind.table, table.table):
-        raise ValueError(f"{folder / MODEL} moves otherwise than the certificate beside it: train the run again")
+        raise ValueError(
+            f"{folder / MODEL} moves otherwise than the certificate beside it: train the run again"
+        )
     return mind
 
 
@@ -210,8 +251,18 @@ def _certificates(folder: Path) -> Iterator[Path]:
     found = 0
     for place, folders, files in os.walk(folder):
         depth = len(Path(place).relative_to(folder).parts)
-        names = [FILE] if FILE in files else sorted(name for name in files if name.endswith(".json")) if depth == 0 else []
-        folders[:] = [] if FILE in files or depth >= MAX_DEPTH else sorted(name for name in folders if not name.startswith("."))
+        names = (
+            [FILE]
+            if FILE in files
+            else sorted(name for name in files if name.endswith(".json"))
+            if depth == 0
+            else []
+        )
+        folders[:] = (
+            []
+            if FILE in files or depth >= MAX_DEPTH
+            else sorted(name for name in folders if not name.startswith("."))
+        )
         for name in names:
             found += 1
             if found > MAX_FOUND:
@@ -225,16 +276,34 @@ def _checked_entry(id: str, path: Path) -> Entry:
         raise ValueError(f"its path must be at most {MAX_NAME} printable characters")
     content = read(path)
     board, agent = content.get("board"), content.get("agent")
-    if not isinstance(board, Mapping) or set(board) != {"rows", "cols", "k"} or not isinstance(agent, str):
+    if (
+        not isinstance(board, Mapping)
+        or set(board) != {"rows", "cols", "k"}
+        or not isinstance(agent, str)
+    ):
         raise CertificateError(f"{path} names no agent and no board")
     rules = Rules(**board)
     check_digest(content)
     seed = "" if content.get("seed") is None else f", seed {str(content['seed'])[:20]}"
     training = content.get("training")
-    preset = f"-{str(training['preset'])[:40]}" if isinstance(training, Mapping) and "preset" in training else ""
+    preset = (
+        f"-{str(training['preset'])[:40]}"
+        if isinstance(training, Mapping) and "preset" in training
+        else ""
+    )
     about = f"{agent[:MAX_NAME]}{preset}{seed}, {_strength(content)}"
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Entry(id, "run", about, rules.cells, rules, path, digest, agent[:MAX_NAME], content.get("unbeatable") is True)
+    return Entry(
+        id,
+        "run",
+        about,
+        rules.cells,
+        rules,
+        path,
+        digest,
+        agent[:MAX_NAME],
+        content.get("unbeatable") is True,
+    )
 
 
 def _strength(content: Mapping[str, Any]) -> str:
@@ -251,5 +320,7 @@ def _broken_entry(id: str, path: Path, error: Exception) -> Entry:
 def _certified(id: str, rules: Rules) -> dict[str, Any]:
     """The certificate of a player that is built in."""
     if rules.cells > MAX_CELLS:
-        raise ValueError(f"nothing is proven on {rules}: a certificate is for boards of at most {MAX_CELLS} cells (3x4)")
+        raise ValueError(
+            f"nothing is proven on {rules}: a certificate is for boards of at most {MAX_CELLS} cells (3x4)"
+        )
     return certify(tabulate(make_player(id, rules), rules), id, rules)

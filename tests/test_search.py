@@ -1,11 +1,11 @@
-"""agents/minimax.py: it agrees with the solver wherever there is one, and plays sensibly where there is none."""
+"""agents/search.py: it agrees with the solver wherever there is one, and plays sensibly where there is none."""
 
 import time
 
 import numpy as np
 import pytest
 
-from agents.minimax import WIN, Minimax, Search
+from agents.search import WIN, Minimax, Search
 from tictactoe_env import match
 from tictactoe_env.notation import parse_board, parse_cell
 from tictactoe_env.policy import RandomPolicy, tabulate
@@ -47,18 +47,30 @@ def test_it_agrees_with_the_solver_in_every_position(rules):
     positions, player = positions_of(rules), Minimax(rules)
     boards, solution = positions.boards[positions.unfinished], solve(rules)
     assert ((player.probs(boards) > 0) == solution.optimal(positions.unfinished)).all()
-    assert [player.value(board) for board in boards] == solution.value[positions.unfinished].tolist()
+    assert [player.value(board) for board in boards] == solution.value[
+        positions.unfinished
+    ].tolist()
 
 
 def test_the_order_in_which_positions_are_asked_changes_nothing():
     positions = positions_of(Rules())
     boards = positions.boards[positions.unfinished]
     shuffled = np.random.default_rng(0).permutation(len(boards))
-    assert (Minimax(Rules()).probs(boards)[shuffled] == Minimax(Rules()).probs(boards[shuffled])).all()
+    assert (
+        Minimax(Rules()).probs(boards)[shuffled] == Minimax(Rules()).probs(boards[shuffled])
+    ).all()
 
 
 @pytest.mark.parametrize(
-    ("rules", "value"), [(Rules(3, 4, 3), 1), (Rules(4, 3, 3), 1), (Rules(3, 5, 3), 1), (Rules(3, 4, 4), 0), (Rules(4, 4, 4), 0)], ids=str
+    ("rules", "value"),
+    [
+        (Rules(3, 4, 3), 1),
+        (Rules(4, 3, 3), 1),
+        (Rules(3, 5, 3), 1),
+        (Rules(3, 4, 4), 0),
+        (Rules(4, 4, 4), 0),
+    ],
+    ids=str,
 )
 def test_it_proves_what_an_empty_board_is_worth(rules, value):
     assert Minimax(rules).value(np.zeros(rules.cells, dtype=np.int8)) == value
@@ -88,7 +100,10 @@ def test_boards_that_are_images_of_each_other_have_the_same_key():
         search, rng = Search(rules), np.random.default_rng(0)
         for _ in range(50):
             board = rng.integers(-1, 2, rules.cells)
-            assert len({search.key(*search.sides(image)) for image in board[symmetries_of(rules)]}) == 1
+            assert (
+                len({search.key(*search.sides(image)) for image in board[symmetries_of(rules)]})
+                == 1
+            )
 
 
 def test_positions_that_differ_by_more_than_symmetry_have_different_keys():
@@ -118,7 +133,10 @@ def test_how_far_it_must_look_to_be_unbeatable_on_3x3(depth, unbeatable):
 
 def test_looking_to_the_end_it_plays_optimal_moves_in_every_position():
     positions, player = positions_of(Rules()), Minimax(Rules(), depth=9)
-    assert ((player.probs(positions.boards[positions.unfinished]) > 0) <= solve(Rules()).optimal(positions.unfinished)).all()
+    assert (
+        (player.probs(positions.boards[positions.unfinished]) > 0)
+        <= solve(Rules()).optimal(positions.unfinished)
+    ).all()
 
 
 @pytest.mark.parametrize("rules", [Rules(3, 4, 3), Rules(2, 5, 3), Rules(3, 4, 4)], ids=str)
@@ -128,7 +146,14 @@ def test_a_win_or_a_loss_that_is_seen_within_a_limit_is_one(rules):
         own, other = search.sides(positions.boards[row])
         for depth in range(1, 6):
             search.table = {}
-            best = max(search.root(own, other, [move for move in search.moves if not (own | other) & move.bit], depth).values())
+            best = max(
+                search.root(
+                    own,
+                    other,
+                    [move for move in search.moves if not (own | other) & move.bit],
+                    depth,
+                ).values()
+            )
             if abs(best) == WIN:
                 assert best // WIN == solve(rules).value[row]
                 claims += 1
@@ -140,7 +165,11 @@ def test_within_limits_it_wins_at_once_where_it_can_and_else_does_not_let_the_ot
     positions, player = positions_of(Rules()), Minimax(Rules(), depth=depth)
     boards = positions.boards[positions.unfinished]
     mover = 1 - 2 * boards.sum(axis=1)
-    chosen, wins, blocks = player.probs(boards) > 0, np.zeros(boards.shape, dtype=bool), np.zeros(boards.shape, dtype=bool)
+    chosen, wins, blocks = (
+        player.probs(boards) > 0,
+        np.zeros(boards.shape, dtype=bool),
+        np.zeros(boards.shape, dtype=bool),
+    )
     for line in Rules().lines:
         for cell in line:
             others = boards[:, [other for other in line if other != cell]].sum(axis=1) * mover
@@ -215,7 +244,9 @@ def test_bad_options_are_refused(options, words):
 
 
 def test_a_large_board_needs_a_limit():
-    with pytest.raises(ValueError, match=r"5x5, 4 in a row is too large to search to the end .* search-seconds=1"):
+    with pytest.raises(
+        ValueError, match=r"5x5, 4 in a row is too large to search to the end .* search-seconds=1"
+    ):
         Minimax(LARGE)
 
 

@@ -17,19 +17,37 @@ class Orientations:
     def __init__(self, rules: Rules):
         bits, turned = rules.cell_bits, symmetries_of(rules).tolist()
         self.size = max(bits).bit_length()
-        self.field, self.shifts = (1 << 2 * self.size) - 1, [2 * self.size * number for number in range(len(turned))]
-        self.cells = [sum(bits[images[cell]] << shift for images, shift in zip(turned, self.shifts, strict=True)) for cell in range(rules.cells)]
+        self.field, self.shifts = (
+            (1 << 2 * self.size) - 1,
+            [2 * self.size * number for number in range(len(turned))],
+        )
+        self.cells = [
+            sum(
+                bits[images[cell]] << shift
+                for images, shift in zip(turned, self.shifts, strict=True)
+            )
+            for cell in range(rules.cells)
+        ]
 
     def marks(self, board: Boards, mark: int) -> int:
         """Where one side's marks (+1 or -1) are on a board (cells,)."""
-        return sum(cell for cell, found in zip(self.cells, board.tolist(), strict=True) if found == mark)
+        return sum(
+            cell for cell, found in zip(self.cells, board.tolist(), strict=True) if found == mark
+        )
 
     def keys_after(self, board: Boards) -> dict[int, int]:
         """The key of the position (X's marks, O's marks) after each legal move on a board (cells,): {cell: key}."""
         x, o = (self.marks(board, mark) for mark in (1, -1))
         x_moves = int(board.sum()) == 0
-        free = [(cell, images) for cell, (images, mark) in enumerate(zip(self.cells, board.tolist(), strict=True)) if not mark]
-        return {cell: self.key(x | images, o) if x_moves else self.key(x, o | images) for cell, images in free}
+        free = [
+            (cell, images)
+            for cell, (images, mark) in enumerate(zip(self.cells, board.tolist(), strict=True))
+            if not mark
+        ]
+        return {
+            cell: self.key(x | images, o) if x_moves else self.key(x, o | images)
+            for cell, images in free
+        }
 
     def key(self, own: int, other: int) -> int:
         """A number that two positions share if and only if they are images of each other."""

@@ -1,6 +1,6 @@
 """Between this project and Stable-Baselines3: the vector environment as a `VecEnv`, and symmetric boards.
 
-from agents.sb3 import TicTacToeVecEnv
+from training.sb3 import TicTacToeVecEnv
 from sb3_contrib import MaskablePPO
 
 model = MaskablePPO("MlpPolicy", TicTacToeVecEnv(256, opponent="minimax")).learn(100_000)
@@ -39,14 +39,22 @@ class ExploringGames(TicTacToeVectorEnv):
         self.exploring = probability(exploring, "the share of exploring starts")
         super().__init__(num_envs, **arguments)
         if self.config.opening or self.config.start != "empty":
-            raise ValueError("exploring starts go with neither an opening nor start: leave these out")
+            raise ValueError(
+                "exploring starts go with neither an opening nor start: leave these out"
+            )
         positions = positions_of(self.rules)
         rows = positions.unfinished
         self._rows = rows[~positions.is_dead[rows]] if self.config.early_draw else rows
         first = np.unique(positions.ply[self._rows], return_index=True)[1]
         self._first = np.append(first, len(self._rows))  # of the boards with no mark, with one, ...
 
-    def _start_states(self, seats: NDArray[np.int8], drawn: NDArray[np.bool_], given: Mapping[str, Any], rng: np.random.Generator) -> Any:
+    def _start_states(
+        self,
+        seats: NDArray[np.int8],
+        drawn: NDArray[np.bool_],
+        given: Mapping[str, Any],
+        rng: np.random.Generator,
+    ) -> Any:
         if "board" in given:
             return super()._start_states(seats, drawn, given, rng)
         positions, explored = positions_of(self.rules), rng.random(len(seats)) < self.exploring
@@ -65,11 +73,19 @@ class TicTacToeVecEnv(VecEnv):
     """
 
     def __init__(self, num_envs: int, exploring_starts: float = 0.0, **arguments: Any):
-        self.games = ExploringGames(num_envs, exploring_starts, **arguments) if exploring_starts else TicTacToeVectorEnv(num_envs, **arguments)
+        self.games = (
+            ExploringGames(num_envs, exploring_starts, **arguments)
+            if exploring_starts
+            else TicTacToeVectorEnv(num_envs, **arguments)
+        )
         if self.games.autoreset_mode is not AutoresetMode.SAME_STEP:
-            raise ValueError("Stable-Baselines3 starts a finished game anew within the same step: leave autoreset_mode out")
+            raise ValueError(
+                "Stable-Baselines3 starts a finished game anew within the same step: leave autoreset_mode out"
+            )
         self.render_mode = self.games.render_mode
-        super().__init__(num_envs, self.games.single_observation_space, self.games.single_action_space)
+        super().__init__(
+            num_envs, self.games.single_observation_space, self.games.single_action_space
+        )
         self._actions: NDArray[np.intp] = np.zeros(num_envs, dtype=np.intp)
 
     def set_opponent(self, opponent: Any) -> None:
@@ -78,8 +94,12 @@ class TicTacToeVecEnv(VecEnv):
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
         """Options of the next reset, alike for all games; ValueError for a list of others."""
-        if isinstance(options, (list, tuple)) and (len(options) != self.num_envs or any(one != options[0] for one in options)):
-            raise ValueError(f"all {self.num_envs} games start with the same options: give one dict, or as many equal ones, got {options!r}")
+        if isinstance(options, (list, tuple)) and (
+            len(options) != self.num_envs or any(one != options[0] for one in options)
+        ):
+            raise ValueError(
+                f"all {self.num_envs} games start with the same options: give one dict, or as many equal ones, got {options!r}"
+            )
         super().set_options(options)
 
     def reset(self) -> NDArray[np.int8]:
@@ -96,12 +116,18 @@ class TicTacToeVecEnv(VecEnv):
         """Keep the actions for `step_wait`."""
         self._actions = actions
 
-    def step_wait(self) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+    def step_wait(
+        self,
+    ) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """One step of every game: observations, rewards float32, dones, infos."""
         observations, rewards, dones, _, info = self.games.step(self._actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if "final_obs" in info:
-            final, outcomes, illegal = info["final_obs"], info["final_info"]["outcome"], info["final_info"]["illegal_move"]
+            final, outcomes, illegal = (
+                info["final_obs"],
+                info["final_info"]["outcome"],
+                info["final_info"]["illegal_move"],
+            )
             for game in np.flatnonzero(dones).tolist():
                 infos[game] = {
                     "terminal_observation": final[game],
@@ -115,7 +141,12 @@ class TicTacToeVecEnv(VecEnv):
         """The games as they stand, for `go_on`: arrays with one row a game, and the state of their generator as JSON values."""
         games = self.games
         seats = games._games.seats(games._started())
-        arrays = {"boards": games.boards, "seats": seats, "which": games._which.astype(np.int64), "begun": games._begun.astype(np.int64)}
+        arrays = {
+            "boards": games.boards,
+            "seats": seats,
+            "which": games._which.astype(np.int64),
+            "begun": games._begun.astype(np.int64),
+        }
         return arrays, dict(games.np_random.bit_generator.state)
 
     def go_on(self, arrays: dict[str, NDArray[Any]], generator: dict[str, Any]) -> NDArray[np.int8]:
@@ -123,7 +154,10 @@ class TicTacToeVecEnv(VecEnv):
         games = self.games
         games.reset(seed=0)
         games._states = games._games.start(arrays["boards"], arrays["seats"])
-        games._which, games._begun = arrays["which"].astype(np.intp), arrays["begun"].astype(np.intp)
+        games._which, games._begun = (
+            arrays["which"].astype(np.intp),
+            arrays["begun"].astype(np.intp),
+        )
         games.np_random.bit_generator.state = generator
         return games._games.observe(games._states)
 
@@ -137,7 +171,11 @@ class TicTacToeVecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """The same attribute for each game; AttributeError if there is none."""
-        value = getattr(self, attr_name) if attr_name in ("render_mode", "action_masks") else getattr(self.games, attr_name)
+        value = (
+            getattr(self, attr_name)
+            if attr_name in ("render_mode", "action_masks")
+            else getattr(self.games, attr_name)
+        )
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
@@ -149,7 +187,11 @@ class TicTacToeVecEnv(VecEnv):
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
         """`action_masks` for all games as one array (num_envs, cells); other methods are called once for all."""
         if method_name == "action_masks":
-            return self.action_masks()[list(self._get_indices(indices))] if indices is not None else self.action_masks()
+            return (
+                self.action_masks()[list(self._get_indices(indices))]
+                if indices is not None
+                else self.action_masks()
+            )
         result = getattr(self.games, method_name)(*args, **kwargs)
         return [result for _ in self._get_indices(indices)]
 
@@ -160,7 +202,10 @@ class TicTacToeVecEnv(VecEnv):
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
         """One RGB picture a game; None each, with a warning, unless the render mode is "rgb_array"."""
         if self.render_mode != "rgb_array":
-            warnings.warn(f'there are pictures with render_mode="rgb_array" only, this is {self.render_mode!r}', stacklevel=2)
+            warnings.warn(
+                f'there are pictures with render_mode="rgb_array" only, this is {self.render_mode!r}',
+                stacklevel=2,
+            )
             return [None] * self.num_envs
         return list(self.games.render() or [])
 
@@ -183,12 +228,20 @@ class Turn(torch.nn.Module):
         # weights[plane, cell, s]: what a mark adds to the code of the image under symmetry s
         powers = 3.0 ** np.argsort(permutations, axis=1)
         weights = np.concatenate([powers.T, 2 * powers.T])
-        self.register_buffer("weights", torch.tensor(weights, dtype=torch.float32 if rules.cells <= 14 else torch.float64), persistent=False)
+        self.register_buffer(
+            "weights",
+            torch.tensor(weights, dtype=torch.float32 if rules.cells <= 14 else torch.float64),
+            persistent=False,
+        )
         self.register_buffer("cells_of", torch.tensor(permutations), persistent=False)
         back = np.argsort(permutations, axis=1)
         # speakers[set of symmetries, cell]: the lowest of the turned cells that one of these symmetries brings back to `cell`
         sets = np.arange(1 << len(back))[:, None] >> np.arange(len(back)) & 1 > 0
-        self.register_buffer("speakers", torch.tensor(np.where(sets[:, :, None], back, rules.cells).min(axis=1)), persistent=False)
+        self.register_buffer(
+            "speakers",
+            torch.tensor(np.where(sets[:, :, None], back, rules.cells).min(axis=1)),
+            persistent=False,
+        )
         self.register_buffer("bits", 2.0 ** torch.arange(len(back)), persistent=False)
 
     def forward(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -207,10 +260,18 @@ class Turn(torch.nn.Module):
         """
         codes = planes.flatten(1).to(self.weights.dtype) @ self.weights
         lowest = codes.amin(dim=1, keepdim=True)
-        turning = codes == lowest  # the symmetries that turn the board into its representative: one, or several
+        turning = (
+            codes == lowest
+        )  # the symmetries that turn the board into its representative: one, or several
         found, which = torch.unique(lowest.squeeze(1), return_inverse=True)
-        one_of_each = which.new_empty(len(found)).scatter_(0, which, torch.arange(len(which), device=which.device))
-        return self(planes[one_of_each])[0], which, self.speakers[(turning.float() @ self.bits).long()]
+        one_of_each = which.new_empty(len(found)).scatter_(
+            0, which, torch.arange(len(which), device=which.device)
+        )
+        return (
+            self(planes[one_of_each])[0],
+            which,
+            self.speakers[(turning.float() @ self.bits).long()],
+        )
 
 
 class MoveBuffer(ReplayBuffer):

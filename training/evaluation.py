@@ -49,7 +49,11 @@ class Figures:
 
     def reached(self, until: str, side: str = "both") -> bool:
         """Whether a goal of UNTIL is reached by a side, or by both; "steps" never is."""
-        reached = {"steps": (False, False), "unbeatable": (self.unbeatable_x, self.unbeatable_o), "optimal": (self.optimal_x, self.optimal_o)}[until]
+        reached = {
+            "steps": (False, False),
+            "unbeatable": (self.unbeatable_x, self.unbeatable_o),
+            "optimal": (self.optimal_x, self.optimal_o),
+        }[until]
         return all(one for name, one in zip("XO", reached, strict=True) if side in ("both", name))
 
     def rank(self, side: str = "both") -> tuple[float, float]:
@@ -76,7 +80,13 @@ def judge(policy: TabularPolicy) -> Figures:
 class Report(Protocol):
     """Called by a trainer; True means stop."""
 
-    def __call__(self, steps: int, policy: TabularPolicy, save: Save, notes: Mapping[str, float] | None = None) -> bool:
+    def __call__(
+        self,
+        steps: int,
+        policy: TabularPolicy,
+        save: Save,
+        notes: Mapping[str, float] | None = None,
+    ) -> bool:
         """Judge `policy` after `steps` environment steps; `save` writes the trainer's state when it is asked to.
 
         notes: further numbers to show and to write beside the exact figures, with the same names at every call of a training.
@@ -87,7 +97,9 @@ class Report(Protocol):
 def silent(until: str = "steps") -> Report:
     """A report that prints and writes nothing, and stops at a goal of UNTIL."""
 
-    def report(steps: int, policy: TabularPolicy, save: Save, notes: Mapping[str, float] | None = None) -> bool:
+    def report(
+        steps: int, policy: TabularPolicy, save: Save, notes: Mapping[str, float] | None = None
+    ) -> bool:
         return until != "steps" and judge(policy).reached(until)
 
     return report

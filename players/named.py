@@ -15,8 +15,16 @@ from tictactoe_env.policy import Policy
 from tictactoe_env.rules import Rules
 
 PLAYERS = {
-    "search": ("minimax", "Minimax", "alpha-beta search of any board, to the end or within limits: search-depth=4, search-seconds=0.5"),
-    "mcts": ("mcts", "Live", "Monte-Carlo tree search from each position: mcts-playouts=1000, mcts-milliseconds=100, mcts-draws=1, mcts-value=RUN"),
+    "search": (
+        "search",
+        "Minimax",
+        "alpha-beta search of any board, to the end or within limits: search-depth=4, search-seconds=0.5",
+    ),
+    "mcts": (
+        "mcts",
+        "Live",
+        "Monte-Carlo tree search from each position: mcts-playouts=1000, mcts-milliseconds=100, mcts-draws=1, mcts-value=RUN",
+    ),
 }
 """What needs no training: the page in agents/, the class on it, and a sentence."""
 
@@ -32,14 +40,18 @@ def make_player(spec: str, rules: Rules) -> Policy:
         player = getattr(importlib.import_module(f"agents.{page}"), kind)
         return player(rules, **dict(_option(name, option, player) for option in options))
     if not (os.sep in spec or Path(spec).exists() or name.startswith(NAMES)):
-        raise unknown_name("agent", spec, (*NAMES, "minimax-slip=0.1", *PLAYERS, "the path of a saved run"))
+        raise unknown_name(
+            "agent", spec, (*NAMES, "minimax-slip=0.1", *PLAYERS, "the path of a saved run")
+        )
     return make_opponent(spec, rules)
 
 
 def _option(name: str, text: str, player: Any) -> tuple[str, Any]:
     """The keyword and its value of "depth=4"; an option has the type of its default."""
     known = {
-        key: parameter.default for key, parameter in inspect.signature(player).parameters.items() if parameter.default is not inspect.Parameter.empty
+        key: parameter.default
+        for key, parameter in inspect.signature(player).parameters.items()
+        if parameter.default is not inspect.Parameter.empty
     }
     key, _, value = text.partition("=")
     if key not in known:
@@ -48,4 +60,6 @@ def _option(name: str, text: str, player: Any) -> tuple[str, Any]:
     try:
         return key, kind(value)
     except ValueError:
-        raise ValueError(f"{key} of {name} must be of the type {kind.__name__}, such as {name}-{key}={known[key]}, got {value!r}") from None
+        raise ValueError(
+            f"{key} of {name} must be of the type {kind.__name__}, such as {name}-{key}={known[key]}, got {value!r}"
+        ) from None

@@ -107,11 +107,19 @@ def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -
     write_file(path, lambda file: file.write(text.getvalue().encode()))
 
 
-def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any] | None = None) -> None:
+def write_tensors(
+    path: Path, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any] | None = None
+) -> None:
     """Write tensors as safetensors, and beside them `<name>.json` with their sha256 and `about`."""
     from safetensors.torch import save as tensor_bytes
 
-    _write_with_json(path, tensor_bytes({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}), about)
+    _write_with_json(
+        path,
+        tensor_bytes(
+            {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        ),
+        about,
+    )
 
 
 def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
@@ -121,9 +129,15 @@ def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     return _read_with_json(path, load_tensors)
 
 
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any] | None = None) -> None:
+def write_arrays(
+    path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any] | None = None
+) -> None:
     """Write NumPy arrays as `write_tensors` writes tensors, without torch; either reads what the other wrote."""
-    _write_with_json(path, array_bytes({name: np.ascontiguousarray(array) for name, array in arrays.items()}), about)
+    _write_with_json(
+        path,
+        array_bytes({name: np.ascontiguousarray(array) for name, array in arrays.items()}),
+        about,
+    )
 
 
 def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -131,13 +145,26 @@ def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     return _read_with_json(path, load_arrays)
 
 
-def checked_array(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...], path: Path, kind: type | None = None) -> NDArray[Any]:
+def checked_array(
+    arrays: Mapping[str, NDArray[Any]],
+    name: str,
+    shape: tuple[int, ...],
+    path: Path,
+    kind: type | None = None,
+) -> NDArray[Any]:
     """A copy of the array of this name; DamagedFileError unless it is there, has this shape and dtype (None: any) and is finite."""
     array = arrays.get(name)
-    if array is None or array.shape != shape or (kind is not None and array.dtype != kind) or not np.isfinite(array).all():
+    if (
+        array is None
+        or array.shape != shape
+        or (kind is not None and array.dtype != kind)
+        or not np.isfinite(array).all()
+    ):
         found = "nothing" if array is None else f"{array.dtype} of the shape {array.shape}"
         expected = f"finite {kind.__name__ if kind else 'numbers'} of the shape {shape}"
-        raise DamagedFileError(f"{path} does not fit its configuration: {name} must be {expected}, got {found}")
+        raise DamagedFileError(
+            f"{path} does not fit its configuration: {name} must be {expected}, got {found}"
+        )
     return array.copy()
 
 
@@ -146,19 +173,26 @@ def load_weights(network: torch.nn.Module, tensors: Mapping[str, torch.Tensor], 
     try:
         network.load_state_dict(tensors)
     except RuntimeError as error:
-        raise DamagedFileError(f"{path} does not fit the network of its configuration: {error}") from None
+        raise DamagedFileError(
+            f"{path} does not fit the network of its configuration: {error}"
+        ) from None
 
 
 def _write_with_json(path: Path, data: bytes, about: Mapping[str, Any] | None) -> None:
     """The JSON is written first and keeps what it said `before`, so that between the two the old data still have theirs."""
-    beside, content = path.with_suffix(".json"), {**(about or {}), "sha256": hashlib.sha256(data).hexdigest()}
+    beside, content = (
+        path.with_suffix(".json"),
+        {**(about or {}), "sha256": hashlib.sha256(data).hexdigest()},
+    )
     with suppress(FileNotFoundError, DamagedFileError):
         content["before"] = _data_and_json(path)[1]
     write_json(beside, content)
     write_file(path, lambda file: file.write(data))
 
 
-def _read_with_json(path: Path, load: Callable[[bytes], dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read_with_json(
+    path: Path, load: Callable[[bytes], dict[str, Any]]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     data, about = _data_and_json(path)
     try:
         return load(data), about
@@ -171,9 +205,18 @@ def _data_and_json(path: Path) -> tuple[bytes, dict[str, Any]]:
     data, content = _read(path), read_json(path.with_suffix(".json"))
     content = content if isinstance(content, dict) else {}
     before, digest = content.pop("before", None), hashlib.sha256(data).hexdigest()
-    about = next((about for about in (content, before) if isinstance(about, dict) and about.get("sha256") == digest), None)
+    about = next(
+        (
+            about
+            for about in (content, before)
+            if isinstance(about, dict) and about.get("sha256") == digest
+        ),
+        None,
+    )
     if about is None:
-        raise DamagedFileError(f"{path} is damaged: its sha256 is not the one in {path.with_suffix('.json').name}; train again or use another copy")
+        raise DamagedFileError(
+            f"{path} is damaged: its sha256 is not the one in {path.with_suffix('.json').name}; train again or use another copy"
+        )
     return data, about
 
 

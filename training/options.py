@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from agents.files import DamagedFileError
 from tictactoe_env.errors import whole_number
 from tictactoe_env.rules import Rules
+from training.files import DamagedFileError
 
 
 def option(default: Any, sentence: str) -> Any:
@@ -64,9 +64,14 @@ def read_config(kind: type[Config], about: Mapping[str, Any], agent: str, folder
         raise DamagedFileError(f"{folder} holds no run of {agent}, but of {about.get('agent')!r}")
     unknown = set(saved) - {known.name for known in fields(kind)}
     if unknown:
-        raise DamagedFileError(f"{folder} was written by another version: {', '.join(sorted(unknown))} are unknown to this one")
+        raise DamagedFileError(
+            f"{folder} was written by another version: {', '.join(sorted(unknown))} are unknown to this one"
+        )
     try:
-        options: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()}
+        options: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in saved.items()
+        }
         return kind(**options)
     except (TypeError, ValueError) as error:
         raise DamagedFileError(f"the configuration in {folder} is damaged: {error}") from None
@@ -75,6 +80,10 @@ def read_config(kind: type[Config], about: Mapping[str, Any], agent: str, folder
 def check_unchanged(config: BoardConfig, saved: BoardConfig, folder: Path) -> None:
     """Raises ValueError if a training would go on with another configuration; only `steps` may differ."""
     before = asdict(saved)
-    changed = [name for name, value in asdict(config).items() if value != before[name] and name != "steps"]
+    changed = [
+        name for name, value in asdict(config).items() if value != before[name] and name != "steps"
+    ]
     if changed:
-        raise ValueError(f"{folder} was trained with another {', '.join(changed)}: go on with the same configuration, only steps may differ")
+        raise ValueError(
+            f"{folder} was trained with another {', '.join(changed)}: go on with the same configuration, only steps may differ"
+        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agents.show import say
+from terminal.report import say
 from tictactoe_env.notation import SIDES, game_text
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, sample, tabulate
 from tictactoe_env.render import ansi
@@ -50,12 +50,17 @@ def print_game(cells: Sequence[int], rules: Rules, console: Console) -> None:
     """A game of `play`, board by board, several boards in a row of the screen, and how it ended."""
     winner, illegal = winner_of(cells, rules)
     legal = cells[:-1] if illegal else cells
-    pictures = [ansi(_board(legal[:ply], rules), rules, last=legal[ply - 1]).splitlines() for ply in range(1, len(legal) + 1)]
+    pictures = [
+        ansi(_board(legal[:ply], rules), rules, last=legal[ply - 1]).splitlines()
+        for ply in range(1, len(legal) + 1)
+    ]
     width = max(len(line) for picture in pictures for line in picture) + 4
     shown = max(1, console.width // width)
     for first in range(0, len(pictures), shown):
         for lines in zip(*pictures[first : first + shown], strict=True):
-            console.print("".join(line.ljust(width) for line in lines).rstrip(), highlight=False, markup=False)
+            console.print(
+                "".join(line.ljust(width) for line in lines).rstrip(), highlight=False, markup=False
+            )
         console.print()
     if illegal:
         console.print(f"{SIDES[winner > 0]} loses by an illegal move")
@@ -63,14 +68,26 @@ def print_game(cells: Sequence[int], rules: Rules, console: Console) -> None:
         console.print("a draw" if winner == 0 else f"{SIDES[winner < 0]} wins")
 
 
-def example_game(policy_x: Policy, policy_o: Policy, names: tuple[str, str], rules: Rules, console: Console, seed: int = 0) -> None:
+def example_game(
+    policy_x: Policy,
+    policy_o: Policy,
+    names: tuple[str, str],
+    rules: Rules,
+    console: Console,
+    seed: int = 0,
+) -> None:
     """One game, printed."""
     cells = play(policy_x, policy_o, rules, seed)
-    say(f"\nan example game, {names[0]} as X against {names[1]} as O: {game_text(cells, rules)}", console)
+    say(
+        f"\nan example game, {names[0]} as X against {names[1]} as O: {game_text(cells, rules)}",
+        console,
+    )
     print_game(cells, rules, console)
 
 
-def example_of(policy: TabularPolicy, side: str, name: str, console: Console, seed: int = 0) -> None:
+def example_of(
+    policy: TabularPolicy, side: str, name: str, console: Console, seed: int = 0
+) -> None:
     """One game of a player against random play, as O if that is the side it was trained for, else as X."""
     uniform = tabulate(RandomPolicy(), policy.rules)
     if side == "O":
@@ -79,7 +96,14 @@ def example_of(policy: TabularPolicy, side: str, name: str, console: Console, se
         example_game(policy, uniform, (name, "random"), policy.rules, console, seed)
 
 
-def battle(players: tuple[Policy, Policy], names: tuple[str, str], rules: Rules, games: int, seed: int, console: Console) -> dict[str, Any]:
+def battle(
+    players: tuple[Policy, Policy],
+    names: tuple[str, str],
+    rules: Rules,
+    games: int,
+    seed: int,
+    console: Console,
+) -> dict[str, Any]:
     """Play games by turns as X and as O, print every one, and count: {"games": [...], "won": {name: n}, "drawn": n, "different": n}.
 
     Game i is drawn with the seed `seed + i`.
@@ -91,11 +115,27 @@ def battle(players: tuple[Policy, Policy], names: tuple[str, str], rules: Rules,
         cells = play(players[x], players[1 - x], rules, seed + number)
         winner, illegal = winner_of(cells, rules)
         text = game_text(cells, rules)
-        say(f"\ngame {number + 1} of {games}, {names[x]} as X against {names[1 - x]} as O: {text}", console, "bold")
+        say(
+            f"\ngame {number + 1} of {games}, {names[x]} as X against {names[1 - x]} as O: {text}",
+            console,
+            "bold",
+        )
         print_game(cells, rules, console)
         if winner:
             won[names[x if winner > 0 else 1 - x]] += 1
-        played.append({"x": names[x], "o": names[1 - x], "moves": text, "winner": {1: "X", 0: None, -1: "O"}[winner], "illegal_move": illegal})
+        played.append(
+            {
+                "x": names[x],
+                "o": names[1 - x],
+                "moves": text,
+                "winner": {1: "X", 0: None, -1: "O"}[winner],
+                "illegal_move": illegal,
+            }
+        )
     drawn, different = games - won.total(), len({(game["x"], game["moves"]) for game in played})
-    say(f"\n{names[0]} won {won[names[0]]}, {names[1]} won {won[names[1]]}, drawn {drawn}; {different} of {games} games differ", console, "bold")
+    say(
+        f"\n{names[0]} won {won[names[0]]}, {names[1]} won {won[names[1]]}, drawn {drawn}; {different} of {games} games differ",
+        console,
+        "bold",
+    )
     return {"games": played, "won": dict(won), "drawn": drawn, "different": different}

@@ -20,7 +20,9 @@ class Parser(argparse.ArgumentParser):
         if rest:
             options = [option for action in self._actions for option in action.option_strings]
             self.error(
-                str(unknown_name("option", rest[0].partition("=")[0], options)) if rest[0].startswith("-") else f"unexpected argument {rest[0]!r}"
+                str(unknown_name("option", rest[0].partition("=")[0], options))
+                if rest[0].startswith("-")
+                else f"unexpected argument {rest[0]!r}"
             )
         return known
 

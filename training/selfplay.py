@@ -28,7 +28,9 @@ class SelfPlay:
     def __init__(self, opponents: str, rules: Rules, size: int = 8, seed: int = 0):
         pairs = parse_pool(opponents)
         self.self_weight = sum(weight for name, weight in pairs if name == SELF)
-        self.fixed = [(make_opponent(name, rules), weight) for name, weight in pairs if name != SELF]
+        self.fixed = [
+            (make_opponent(name, rules), weight) for name, weight in pairs if name != SELF
+        ]
         self.rules, self.size = rules, size
         self.snapshots: list[TabularPolicy] = []
         self.rng = np.random.default_rng(seed)
@@ -57,13 +59,21 @@ class Opponents:
 
     def __init__(self, pool: Pool, positions: Positions, turns: str = "drawn"):
         self.pool, self.turns = pool, turns
-        self.sums = np.stack([tabulate(policy, positions.rules).by_row().cumsum(axis=1) for policy in pool.policies])
+        self.sums = np.stack(
+            [tabulate(policy, positions.rules).by_row().cumsum(axis=1) for policy in pool.policies]
+        )
 
     def choose(self, games: NDArray[np.intp], rng: np.random.Generator) -> Any:
         """The opponent of each game (B,), an index into the pool."""
-        return games % len(self.pool.policies) if self.turns == "cycled" else self.pool.draw(rng, len(games))
+        return (
+            games % len(self.pool.policies)
+            if self.turns == "cycled"
+            else self.pool.draw(rng, len(games))
+        )
 
-    def move(self, which: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+    def move(
+        self, which: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator
+    ) -> NDArray[np.intp]:
         """The cells (B,) that the opponents move to."""
         sums = self.sums[which, rows]
         return (sums <= (rng.random(len(rows)) * sums[:, -1])[:, None]).sum(axis=1)

@@ -37,7 +37,9 @@ class Stubborn:
 
     def probs(self, boards):
         free = np.asarray(boards) == 0
-        return 0.5 * free / free.sum(axis=1, keepdims=True) + 0.5 * one_hot(np.zeros(len(free), dtype=int), free.shape[1])
+        return 0.5 * free / free.sum(axis=1, keepdims=True) + 0.5 * one_hot(
+            np.zeros(len(free), dtype=int), free.shape[1]
+        )
 
 
 def fixed_table(rules, seed=0):
