@@ -1,50 +1,27 @@
-"""Monte-Carlo tree search: which move is good is counted over games that try the promising moves more often.
+"""Monte-Carlo tree search grown offline: one graph of positions from the empty board, asked for its best moves.
 
-UCT (Kocsis and Szepesvari 2006, https://doi.org/10.1007/11871842_29): a playout walks down the tree, always to the move
-with the largest `mean success + exploration * sqrt(ln(visits of the position) / visits of the move)`, adds the first
-position that is new, values it, and counts its result in every position on the way. Differences:
-
-- Positions are shared by all sequences of moves that reach them and by all orientations of the board, so the tree is a
-  graph (UCT1 of Childs, Brodeur and Kocsis 2008, https://doi.org/10.1109/CIG.2008.5035667): 765 positions on 3x3.
-- A new position is valued by a game of random moves from there, or by what a saved player makes of it when it plays
-  both sides (`value`).
-- A draw counts as `draws` successes for either side: half by default. With 1 it is as good as a win, as in the system
-  this agent comes from: then it is content with draws, and believes that its opponent is.
-
-Offline, one graph is grown from the empty board (`train`), and is asked for the move with the largest mean: its visits
-would count other ways to the same position too. Live, a fresh one is grown from each position that is asked for, and
-the most visited move is played; its random numbers follow from the seed and the position, so an answer does not depend
-on what was asked before or with it. (It does depend on the machine where `milliseconds` are counted.)
+The search itself is `tictactoe_env/mcts.py`. Here its playouts start from the empty board, and the graph that they grow
+plays the move with the largest mean success: visits of a position would count other ways to it too.
 """
 
 from __future__ import annotations
 
 import math
 import random
-import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tictactoe_env.certificate import load_policy
-from tictactoe_env.errors import unknown_name, whole_number
-from tictactoe_env.policy import Probs, TabularPolicy
+from tictactoe_env.mcts import ROLLOUTS, Graph, Node, Offline, check_search, value_named
+from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Boards, Rules
 from training.evaluation import Report
 from training.files import DamagedFileError, read_arrays, write_arrays
 from training.options import BoardConfig, Preset, check_unchanged, option, read_config
-from training.orientations import Orientations, check_unfinished
 
-ROLLOUTS = "rollouts"
 MAX_CELLS = 12  # of a board that is searched offline by `train`: 3x4 is judged in a second, 4x4 would take minutes and gigabytes
-Value = Callable[
-    [Boards], NDArray[np.float64]
-]  # chances (B, 3) of X's win, a draw, O's win on boards (B, cells)
 
 
 @dataclass(frozen=True)
@@ -85,280 +62,6 @@ PRESETS = {
         weak=True,
     )
 }
-
-
-def check_search(exploration: Any, draws: Any) -> None:
-    """Raises ValueError for numbers that the search cannot use."""
-    if (
-        isinstance(exploration, bool)
-        or not isinstance(exploration, (int, float))
-        or not 0 <= exploration < math.inf
-    ):
-        raise ValueError(f"exploration must be a finite number of at least 0, got {exploration!r}")
-    if isinstance(draws, bool) or not isinstance(draws, (int, float)) or not 0 <= draws <= 1:
-        raise ValueError(f"draws must be a number from 0 to 1, got {draws!r}")
-
-
-# --- the graph -----------------------------------------------------------------------------------------------------
-
-
-class Node:
-    """A position with what was counted in it. x, o: marks in all orientations. `total`: successes of the side that moved here."""
-
-    __slots__ = ("children", "o", "result", "total", "visits", "x")
-
-    def __init__(self, x: int, o: int, result: int | None):
-        self.x, self.o = x, o
-        self.result = result  # for X, +1, 0 or -1; None where the game goes on
-        self.children: list[Node] | None = (
-            None  # the positions after each move, images of each other once
-        )
-        self.visits, self.total = 0, 0.0
-
-    @property
-    def mean(self) -> float:
-        """Successes a visit, -1 without one."""
-        return self.total / self.visits if self.visits else -1.0
-
-
-class Graph:
-    """Positions that share what was counted in them, and the playouts that count."""
-
-    def __init__(
-        self,
-        rules: Rules,
-        rng: random.Random,
-        exploration: float,
-        draws: float,
-        value: Value | None = None,
-    ):
-        check_search(exploration, draws)
-        self.rules, self.rng, self.exploration, self.draws, self.value = (
-            rules,
-            rng,
-            exploration,
-            draws,
-            value,
-        )
-        self.nodes: dict[int, Node] = {}
-        self.orientations = Orientations(rules)
-        self.moves = list(zip(rules.cell_bits, self.orientations.cells, strict=True))
-        lines = [sum(rules.cell_bits[cell] for cell in line) for line in rules.lines]
-        self.lines_of = {
-            bit: tuple(line for line in lines if line & bit) for bit in rules.cell_bits
-        }
-
-    def node(self, x: int, o: int, last: int = 0) -> Node:
-        """The position with these marks, new or known; `last` is the bit of the last move, which alone can have completed a line."""
-        key = self.orientations.key(x, o)
-        node = self.nodes.get(key)
-        if node is None:
-            full = self.rules.full
-            mark, marks = (1, x & full) if x & last else (-1, o & full)
-            won = any(line & marks == line for line in self.lines_of.get(last, ()))
-            node = self.nodes[key] = Node(
-                x, o, mark if won else 0 if (x | o) & full == full else None
-            )
-        return node
-
-    def root(self, board: Boards) -> Node:
-        """The position of an unfinished board (cells,)."""
-        return self.node(self.orientations.marks(board, 1), self.orientations.marks(board, -1))
-
-    def children(self, node: Node) -> list[Node]:
-        """The positions after each move, images of each other once, in the order of the cells."""
-        x, o, taken = node.x, node.o, node.x | node.o
-        x_moves = (taken & self.rules.full).bit_count() % 2 == 0
-        free = [(bit, images) for bit, images in self.moves if not taken & bit]
-        found = [
-            self.node(x | images, o, bit) if x_moves else self.node(x, o | images, bit)
-            for bit, images in free
-        ]
-        return list({id(child): child for child in found}.values())
-
-    def playout(self, root: Node) -> None:
-        """Walk from `root` to a new position or to the end, value it, and count the result in all positions on the way."""
-        path, node, rng = [root], root, self.rng
-        while node.result is None:
-            if node.children is None:
-                node.children = self.children(node)
-            fresh = [child for child in node.children if not child.visits]
-            if fresh:
-                path.append(fresh[int(rng.random() * len(fresh))])
-                break
-            width = self.exploration * math.sqrt(math.log(max(node.visits, 1)))
-            node = max(
-                node.children,
-                key=lambda child: child.total / child.visits + width / math.sqrt(child.visits),
-            )
-            path.append(node)
-        success_x, success_o = self.successes(path[-1])
-        x_moved = ((root.x | root.o) & self.rules.full).bit_count() % 2 == 1
-        for node in path:
-            node.visits += 1
-            node.total += success_x if x_moved else success_o
-            x_moved = not x_moved
-
-    def successes(self, node: Node) -> tuple[float, float]:
-        """What a playout that ends here counts for X and for O, each from 0 to 1."""
-        if self.value is not None and node.result is None:
-            x, o = (
-                np.array([marks & self.rules.full], dtype=np.uint64) for marks in (node.x, node.o)
-            )
-            win, draw, loss = self.value(self.rules.to_boards(x, o))[0].tolist()
-            return win + self.draws * draw, loss + self.draws * draw
-        result = self.rollout(node) if node.result is None else node.result
-        return (self.draws, self.draws) if result == 0 else (float(result > 0), float(result < 0))
-
-    def rollout(self, node: Node) -> int:
-        """The result for X of a game of random moves from here."""
-        marks, rng = [node.x & self.rules.full, node.o & self.rules.full], self.rng
-        free = [bit for bit in self.lines_of if not (marks[0] | marks[1]) & bit]
-        side = (self.rules.cells - len(free)) % 2
-        while free:
-            drawn = int(rng.random() * len(free))
-            bit, free[drawn] = free[drawn], free[-1]
-            free.pop()
-            marks[side] |= bit
-            for line in self.lines_of[bit]:
-                if line & marks[side] == line:
-                    return 1 - 2 * side
-            side = 1 - side
-        return 0
-
-
-# --- the policies --------------------------------------------------------------------------------------------------
-
-
-class Offline:
-    """The moves with the largest mean success in a graph that was grown before; any legal move where it holds none of them."""
-
-    def __init__(self, graph: Graph):
-        self.graph, self.rules = graph, graph.rules
-
-    def probs(self, boards: Boards) -> Probs:
-        """The best moves of boards (B, cells), equally likely: (B, cells). ValueError for a finished board. The graph is left as it is."""
-        boards = check_unfinished(boards, self.rules)
-        nodes, unknown, probs = (
-            self.graph.nodes,
-            Node(0, 0, None),
-            np.zeros((len(boards), self.rules.cells)),
-        )
-        for row, board in zip(probs, boards, strict=True):
-            means = {
-                cell: nodes.get(key, unknown).mean
-                for cell, key in self.graph.orientations.keys_after(board).items()
-            }
-            best = [cell for cell, mean in means.items() if mean == max(means.values())]
-            row[best] = 1 / len(best)
-        return probs
-
-
-class Live:
-    """The moves that a search from the position itself visits most. Raises ValueError for numbers that make no sense.
-
-    playouts: for each move. milliseconds: for each move, instead of playouts; 0 to count playouts. exploration, draws,
-    value: see `Config`; `value` may also be a function. seed: of the random numbers, together with the position.
-    """
-
-    def __init__(
-        self,
-        rules: Rules,
-        playouts: int = 1_000,
-        milliseconds: float = 0.0,
-        exploration: float = math.sqrt(2),
-        draws: float = 0.5,
-        value: str | Value = ROLLOUTS,
-        seed: int = 0,
-    ):
-        if isinstance(milliseconds, bool) or not 0 <= milliseconds < math.inf:
-            raise ValueError(
-                f"milliseconds must be a finite number of at least 0, got {milliseconds!r}"
-            )
-        check_search(exploration, draws)
-        self.rules, self.playouts, self.milliseconds = (
-            rules,
-            whole_number(playouts, "playouts", 1),
-            milliseconds,
-        )
-        self.exploration, self.draws, self.value = exploration, draws, value_named(value, rules)
-        self.seed, self.orientations = whole_number(seed, "seed", 0), Orientations(rules)
-        self._answers: dict[int, set[int]] = {}
-
-    def probs(self, boards: Boards) -> Probs:
-        """The most visited moves of boards (B, cells), equally likely: (B, cells). ValueError for a finished board."""
-        boards = check_unfinished(boards, self.rules)
-        probs = np.zeros((len(boards), self.rules.cells))
-        for row, board in zip(probs, boards, strict=True):
-            key = self.orientations.key(*(self.orientations.marks(board, mark) for mark in (1, -1)))
-            if key not in self._answers:
-                self._answers[key] = self.search(key)
-            best = [
-                cell
-                for cell, after in self.orientations.keys_after(board).items()
-                if after in self._answers[key]
-            ]
-            row[best] = 1 / len(best)
-        return probs
-
-    def search(self, key: int) -> set[int]:
-        """The keys of the most visited positions after the one with this key. It is searched in one orientation, whichever was asked for."""
-        graph = Graph(
-            self.rules,
-            random.Random(f"{self.seed} {key}"),
-            self.exploration,
-            self.draws,
-            self.value,
-        )
-        x, o = (
-            np.array([marks], dtype=np.uint64)
-            for marks in (key >> self.orientations.size, key & (1 << self.orientations.size) - 1)
-        )
-        root = graph.root(self.rules.to_boards(x, o)[0])
-        if self.milliseconds:
-            deadline = time.perf_counter() + self.milliseconds / 1000
-            graph.playout(root)
-            while time.perf_counter() < deadline:
-                graph.playout(root)
-        else:
-            for _ in range(self.playouts):
-                graph.playout(root)
-        most = max(child.visits for child in root.children or ())
-        return {
-            graph.orientations.key(child.x, child.o)
-            for child in root.children or ()
-            if child.visits == most
-        }
-
-
-# --- learned values ------------------------------------------------------------------------------------------------
-
-
-def value_named(value: str | Value, rules: Rules) -> Value | None:
-    """None for rollouts, a function as it is, and for the path of a run what its player makes of a board."""
-    if not isinstance(value, str):
-        return value
-    if value == ROLLOUTS:
-        return None
-    if not Path(value).exists():
-        raise unknown_name("value", value, (ROLLOUTS, "the path of a saved run"))
-    return value_of(load_policy(value, rules))
-
-
-def value_of(player: TabularPolicy) -> Value:
-    """The exact chances (B, 3) of X's win, a draw and O's win where a player plays both sides; its illegal moves lose."""
-    rules, positions = player.rules, positions_of(player.rules)
-    chances = np.stack(
-        [positions.outcome_x == result for result in (1, 0, -1)], axis=1
-    ) * positions.is_over[:, None].astype(np.float64)
-    probs = player.by_row()
-    for ply in range(rules.cells - 1, -1, -1):
-        rows = np.arange(positions.ply_starts[ply], positions.ply_starts[ply + 1])
-        rows = rows[~positions.is_over[rows]]
-        after = chances[positions.children[rows]]
-        after[positions.children[rows] < 0] = (0, 0, 1) if ply % 2 == 0 else (1, 0, 0)
-        chances[rows] = (probs[rows][:, :, None] * after).sum(axis=1)
-    return lambda boards: chances[positions.rows(boards)]
 
 
 # --- training ------------------------------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from agents.mcts import Config, Live, train
+from agents.mcts import Config, train
 from tictactoe_env.match import limits
+from tictactoe_env.mcts import Live
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 from training.evaluation import Figures, judge

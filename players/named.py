@@ -37,7 +37,7 @@ def make_player(spec: str, rules: Rules) -> Policy:
     name, *options = re.split(r"-(?=[a-z_]+=)", spec)
     if name in PLAYERS:
         page, kind, _ = PLAYERS[name]
-        player = getattr(importlib.import_module(f"agents.{page}"), kind)
+        player = getattr(importlib.import_module(f"tictactoe_env.{page}"), kind)
         return player(rules, **dict(_option(name, option, player) for option in options))
     if not (os.sep in spec or Path(spec).exists() or name.startswith(NAMES)):
         raise unknown_name(

@@ -21,6 +21,8 @@ LAYERS = (
     ("match",),
     ("certificate", "analysis"),
     ("opponents",),
+    ("orientations",),
+    ("search", "mcts"),
     ("row_engine", "bit_engine", "render"),
     ("config",),
     ("env",),
@@ -184,8 +186,8 @@ def test_a_break_of_each_rule_is_seen():
     assert foreign_imports("def draw():\n    import pygame\n    import json") == {"pygame"}
     assert foreign_imports("import training.sb3") == {"training"}
     assert sideways_imports(
-        "dqn", "from agents.search import Config\nfrom training.sb3 import TicTacToeVecEnv"
-    ) == {"search"}
+        "dqn", "from agents.trie import Config\nfrom training.sb3 import TicTacToeVecEnv"
+    ) == {"trie"}
     assert sideways_imports("sb3", "from agents import dqn, training") == {"dqn"}
     assert script_imports("from train import main") == {"train"}
     assert script_imports("from training.evaluation import train") == set()

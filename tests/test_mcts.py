@@ -8,9 +8,10 @@ import pytest
 
 import train
 from agents import mcts
-from agents.mcts import Config, Graph, Live, Offline
+from agents.mcts import Config
 from tictactoe_env import match
 from tictactoe_env.certificate import certify, perfect_table, write
+from tictactoe_env.mcts import Graph, Live, Offline, value_of
 from tictactoe_env.notation import parse_board, parse_cell
 from tictactoe_env.policy import RandomPolicy, tabulate
 from tictactoe_env.positions import positions_of
@@ -124,13 +125,13 @@ def test_rollouts_have_the_results_of_random_games():
 
 def test_a_players_value_is_the_exact_result_of_the_player_against_itself(boards):
     empty = np.zeros((1, 9), dtype=np.int8)
-    assert mcts.value_of(tabulate(RandomPolicy(), RULES))(empty)[0] == pytest.approx(
+    assert value_of(tabulate(RandomPolicy(), RULES))(empty)[0] == pytest.approx(
         [737 / 1260, 8 / 63, 121 / 420]
     )
-    assert mcts.value_of(perfect_table(RULES))(empty)[0] == pytest.approx([0, 1, 0])
-    chances = mcts.value_of(tabulate(RandomPolicy(), RULES))(boards)
+    assert value_of(perfect_table(RULES))(empty)[0] == pytest.approx([0, 1, 0])
+    chances = value_of(tabulate(RandomPolicy(), RULES))(boards)
     assert np.allclose(chances.sum(axis=1), 1)
-    assert mcts.value_of(perfect_table(RULES))(parse_board("XX./OO./...", RULES)[None])[
+    assert value_of(perfect_table(RULES))(parse_board("XX./OO./...", RULES)[None])[
         0
     ] == pytest.approx([1, 0, 0])
 

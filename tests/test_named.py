@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from agents.search import Minimax
 from evaluate import main
 from players.named import PLAYERS, make_player
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.rules import Rules
+from tictactoe_env.search import Minimax
 
 
 def test_a_name_stands_for_a_player_with_its_options():

@@ -1,16 +1,16 @@
-"""agents/search.py: it agrees with the solver wherever there is one, and plays sensibly where there is none."""
+"""tictactoe_env/search.py: it agrees with the solver wherever there is one, and plays sensibly where there is none."""
 
 import time
 
 import numpy as np
 import pytest
 
-from agents.search import WIN, Minimax, Search
 from tictactoe_env import match
 from tictactoe_env.notation import parse_board, parse_cell
 from tictactoe_env.policy import RandomPolicy, tabulate
 from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules
+from tictactoe_env.search import WIN, Minimax, Search
 from tictactoe_env.solver import solve
 
 LARGE = Rules(5, 5, 4)

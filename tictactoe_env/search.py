@@ -30,10 +30,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.orientations import Orientations, check_unfinished
 from tictactoe_env.policy import Probs
 from tictactoe_env.positions import MAX_CELLS
 from tictactoe_env.rules import Boards, Rules
-from training.orientations import Orientations, check_unfinished
 
 WIN = 1_000_000  # the score of a proven win; whatever is counted stays below
 CLOCK_NODES = 64  # positions between two looks at the clock
