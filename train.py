@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib
 import shlex
 import sys
 import time
@@ -14,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import agents
 from agents import TRAINABLE
 from tictactoe_env.certificate import check_board
 from tictactoe_env.errors import unknown_name
@@ -149,7 +149,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         saved = {} if given.resume is None else saved_config(given.resume)
         agent = _agent(agent, given, saved)
-        page = importlib.import_module(f"agents.{agent}")
+        page: Any = agents.page(agent)
         add_config_options(parser, page.Config)
         presets: dict[str, Preset] = getattr(page, "PRESETS", {})
         parser.epilog = presets_text(agent, presets)
@@ -169,7 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
             presets[preset].options if preset and not saved else {},
         )
         check_board(config.rules)
-        return train(page, agent, config, given, preset)
+        return train(page, config, given, preset)
     except (ValueError, OSError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
@@ -263,37 +263,33 @@ def _config(
         raise ValueError(f"{given.resume / 'config.json'} is damaged: {error}") from None
 
 
-def train(page: Any, agent: str, config: Any, given: argparse.Namespace, preset: str | None) -> int:
+def train(page: Any, config: Any, given: argparse.Namespace, preset: str | None) -> int:
     """Train, write the run, and print its certificate."""
     from rich.console import Console
 
     from terminal import battle, report
+    from training import checkpoint
+    from training.learner import drive
     from training.run import Run
 
     console = Console()
-    name = f"{agent}-{preset}" if preset else agent
-    run = Run(
-        given.resume or given.out or new_folder(name, config.seed),
-        agent,
-        config,
-        given.until,
-        console,
-        preset,
-    )
+    learner = page.begin(config)
+    name = f"{page.AGENT}-{preset}" if preset else page.AGENT
+    folder = given.resume or given.out or new_folder(name, config.seed)
+    run = Run(folder, page, config, given.until, console, preset)
     if given.resume:
-        run.resume()
-        run.keep_best(page.load(run.folder))
+        run.resume(learner)
     else:
         run.start()
     with run, warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: report.say(
             f"warning: {message}", console, "yellow"
         )
-        page.train(config, run, resume=run.checkpoint if given.resume else None, logs=run.folder)
+        drive(learner, config, run.evaluate)
     report.certificate(run.finish(), console)
     battle.example_of(run.best_player, run.side, run.name, console)
     if given.export_sb3:
-        page.export_sb3(run.folder, given.export_sb3)
+        page.export_sb3(*checkpoint.load_model(page, folder), given.export_sb3)
         report.say(f"Stable-Baselines3's own file: {given.export_sb3}", console)
     report.say(
         f"saved: {run.folder}   look: {shlex.join(['python', 'evaluate.py', str(run.folder)])}",

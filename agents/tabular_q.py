@@ -23,25 +23,35 @@ its table never loses and seldom wins: `--preset tictac` is its training, but fo
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from tictactoe_env.errors import probability, unknown_name, whole_number
-from tictactoe_env.policy import TabularPolicy, one_hot
-from tictactoe_env.positions import positions_of
-from training.evaluation import Report
-from training.files import checked_array, read_arrays, write_arrays
-from training.options import BoardConfig, Preset, check_unchanged, option, read_config
+from tictactoe_env.errors import unknown_name
+from tictactoe_env.positions import Positions, positions_of
+from training.checkpoint import take
+from training.learner import Arrays, Learner, State, crossed
+from training.options import (
+    BoardConfig,
+    Count,
+    Finite,
+    PositiveShare,
+    Preset,
+    Share,
+    option,
+)
 from training.selfplay import Opponents, SelfPlay
 from training.values import ValuedTable
 
 AGENT = "tabular_q"
-REWARDS = {"win-loss": (1.0, 0.0, -1.0), "not-losing": (1.0, 1.0, 0.0), "winning": (1.0, 0.0, 0.0)}
-TURNS = ("drawn", "cycled")
-MAX_CELLS = 15  # of a board: 3x5 has 2.3 million positions; the 9.7 million of 4x4 would take many gigabytes
+REWARDS = {
+    "win-loss": (1.0, 0.0, -1.0),
+    "not-losing": (1.0, 1.0, 0.0),
+    "winning": (1.0, 0.0, 0.0),
+}
 TENTHS = 10  # of `anneal_steps`: exploration falls in as many steps
 
 Floats = NDArray[np.float64]
@@ -50,94 +60,65 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
-    """Everything that decides what is learned. Schedules do not depend on `steps`, so that a longer run begins as a shorter one."""
+    """Everything that decides what is learned.
 
-    steps: int = option(
+    Schedules do not depend on `steps`, so that a longer run begins as a shorter one.
+    """
+
+    steps: Count = option(
         20_000_000,
-        "Moves of the learner after which training ends, at least 1; the round under way is completed.",
+        "Moves of the learner after which training ends; the round under way is completed.",
     )
     opponents: str = option(
         "minimax-slip=0.6",
-        'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.',
+        'Opponents, as name:weight,...; "self" stands for frozen snapshots of the learner.',
     )
-    turns: str = option(
+    turns: Literal["drawn", "cycled"] = option(
         "drawn",
-        "How the opponent of a game is found: drawn by the weights, or cycled: one after the other, whatever the weights.",
+        "How the opponent of a game is chosen: drawn by the weights, or cycled, one after the other.",
     )
     rewards: str = option(
         "win-loss",
-        "What a win, a draw and a loss give: win-loss (1,0,-1), not-losing (1,1,0), winning (1,0,0), or three numbers.",
+        "Rewards of a win, a draw and a loss: win-loss (1,0,-1), not-losing (1,1,0), winning (1,0,0), "
+        "or three numbers.",
     )
     symmetry: bool = option(
-        True,
-        "Whether positions that are turned or mirrored images of each other share their value.",
+        True, "Whether positions that are equal under symmetry share their value."
     )
-    tables: int = option(
-        2,
-        "Tables, at least 1; with two or more each learns by the values of the others (double Q-learning).",
+    tables: Count = option(
+        2, "Tables; with two or more each learns from the values of the others (double Q-learning)."
     )
-    games: int = option(1_024, "Games in a round, at least 2.")
-    learning_rate: float = option(
-        1.0,
-        "How far the first game that meets a position moves its value towards its target, above 0 and at most 1.",
+    games: Annotated[int, Field(ge=2)] = option(1_024, "Games in a round.")
+    learning_rate: PositiveShare = option(
+        1.0, "How far the first game that meets a position moves its value towards its target."
     )
-    rate_power: float = option(
+    rate_power: Share = option(
         0.85,
-        "The step size falls with the games that met a position to this power, from 0 (not at all) to 1 (plain means).",
+        "The step size falls with the games that met a position to this power: 0 is constant, "
+        "1 gives plain means.",
     )
-    discount: float = option(1.0, "What a reward is worth one move earlier, from 0 to 1.")
-    initial: float = option(
-        0.0, "Value of a position before anything is known of it, a finite number."
+    discount: Share = option(1.0, "Factor on a reward for each move of the learner before it.")
+    initial: Finite = option(0.0, "Value of a position that no game has met.")
+    epsilon: Share = option(0.7, "Probability of a random legal move at the start.")
+    epsilon_drop: Share = option(
+        0.1, "How much this probability falls at each tenth of `anneal_steps`."
     )
-    epsilon: float = option(0.7, "Probability of a random legal move at the start, from 0 to 1.")
-    epsilon_drop: float = option(
-        0.1, "How much this probability falls at each tenth of `anneal_steps`, from 0 to 1."
+    epsilon_end: Share = option(
+        0.3, "Probability of a random legal move below which it does not fall."
     )
-    epsilon_end: float = option(
-        0.3, "Probability of a random legal move below which it does not fall, from 0 to 1."
+    anneal_steps: Count = option(500_000, "Moves of the learner in which exploration falls.")
+    judge_every: Count = option(20_000, "Moves of the learner between two exact evaluations.")
+    snapshot_every: Count = option(
+        50_000, "Moves of the learner between two snapshots; only where self is an opponent."
     )
-    anneal_steps: int = option(
-        500_000, "Moves of the learner in which exploration falls, at least 1."
-    )
-    judge_every: int = option(
-        20_000, "Moves of the learner between two exact judgements, at least 1."
-    )
-    snapshot_every: int = option(
-        50_000,
-        "Moves of the learner between two frozen copies, at least 1; only where self is an opponent.",
-    )
-    snapshots: int = option(8, "Frozen copies that are kept as opponents, at least 1.")
-    snapshot_epsilon: float = option(
-        0.3,
-        "Probability, from 0 to 1, that a frozen copy makes a random legal move, as the learner itself does.",
+    snapshots: Count = option(8, "Snapshots that are kept as opponents.")
+    snapshot_epsilon: Share = option(
+        0.3, "Probability that a snapshot makes a random legal move, as the learner does."
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole_number(self.games, "games", 2)
-        for name in ("tables", "anneal_steps", "snapshot_every", "snapshots"):
-            whole_number(getattr(self, name), name, 1)
-        for name in (
-            "rate_power",
-            "discount",
-            "epsilon",
-            "epsilon_drop",
-            "epsilon_end",
-            "snapshot_epsilon",
-        ):
-            probability(getattr(self, name), name)
-        if probability(self.learning_rate, "learning_rate") == 0:
-            raise ValueError(f"learning_rate must be above 0, got {self.learning_rate!r}")
-        if not np.isfinite(self.initial):
-            raise ValueError(f"initial must be a finite number, got {self.initial!r}")
-        if self.rules.cells > MAX_CELLS:
-            raise ValueError(
-                f"the table takes boards of at most {MAX_CELLS} cells, {self.rules} has {self.rules.cells}: use a smaller board"
-            )
-        if self.turns not in TURNS:
-            raise unknown_name("turns", self.turns, TURNS)
+    def check(self) -> None:
+        """Raises ValueError for rewards that are none."""
         parse_rewards(self.rewards)
-        _ = SelfPlay(self.opponents, self.rules)
 
 
 PRESETS = {
@@ -184,11 +165,37 @@ def parse_rewards(text: str) -> tuple[float, float, float]:
 # --- the table -------------------------------------------------------------------------------------------------------
 
 
-class Learner:
-    """The tables, the games that met each position, and all else that a training goes on from.
+def places_of(positions: Positions, symmetry: bool) -> Rows:
+    """Where the value of each move is in a table: (N, cells), the column N for moves that do not exist."""
+    children = positions.children
+    shared = positions.canonical if symmetry else np.arange(len(positions))
+    return np.where(children >= 0, shared[children], len(positions))
 
-    values: (tables, N + 1) of positions after a move, in the eyes of the side that made it; the last column, -inf, is that
-    of moves that do not exist. games: (tables, N) that each value was learned from.
+
+def player(config: Config, model: Arrays) -> ValuedTable:
+    """The player of a saved model: the mean of its tables."""
+    positions = positions_of(config.rules)
+    values = take(model, "values", (config.tables, len(positions)), np.float64)
+    return table_of(config, positions, values)
+
+
+def table_of(config: Config, positions: Positions, values: Floats) -> ValuedTable:
+    """What the mean of tables (tables, N) plays."""
+    mean = np.append(values.mean(axis=0), -np.inf)
+    places = places_of(positions, config.symmetry)[positions.unfinished]
+    return ValuedTable(config.rules, mean[places])
+
+
+def begin(config: Config) -> TabularQ:
+    """A learner that has made no step."""
+    return TabularQ(config)
+
+
+class TabularQ(Learner):
+    """The tables, and the games that met each position.
+
+    values: (tables, N + 1) of positions after a move, from the view of the side that made it; the last column, -inf, stands
+    for moves that do not exist. games: (tables, N) that each value was learned from.
     """
 
     def __init__(self, config: Config):
@@ -196,20 +203,19 @@ class Learner:
         self.values = np.full((config.tables, len(self.positions) + 1), config.initial)
         self.values[:, -1] = -np.inf
         self.games = np.zeros((config.tables, len(self.positions)))
-        self.after = self._after()
-        self.pool = SelfPlay(config.opponents, config.rules, config.snapshots, config.seed)
-        self.rng = np.random.default_rng(config.seed)
-        self.steps = self.played = self.snapshot_at = 0
-        self.judge_at = config.judge_every
-        self.rewards = np.array(parse_rewards(config.rewards))
-
-    def _after(self) -> Rows:
-        """Where the value of each move is in the table: (N, cells)."""
-        children = self.positions.children
-        shared = (
-            self.positions.canonical if self.config.symmetry else np.arange(len(self.positions))
+        self.after = places_of(self.positions, config.symmetry)
+        self.pool = SelfPlay(
+            config.opponents, config.rules, config.snapshots, config.seed, config.snapshot_epsilon
         )
-        return np.where(children >= 0, shared[children], len(self.positions))
+        self.rng = np.random.default_rng(config.seed)
+        self.played = 0
+        self.rewards = np.array(parse_rewards(config.rewards))
+        self._take_snapshot()
+
+    def _take_snapshot(self) -> None:
+        if self.pool.has_self:
+            self.pool.add(self.policy())
+        self.opponents = Opponents(self.pool.pool(), self.positions, self.config.turns)
 
     @property
     def epsilon(self) -> float:
@@ -218,17 +224,48 @@ class Learner:
         tenth = TENTHS * self.steps // config.anneal_steps
         return max(config.epsilon_end, config.epsilon - tenth * config.epsilon_drop)
 
-    def table(self) -> ValuedTable:
+    # --- what the house asks for ---------------------------------------------------------------------------------------
+
+    def advance(self, most: int) -> None:
+        """Play rounds until `most` further moves are made."""
+        goal = self.steps + most
+        while self.steps < goal:
+            before = self.steps
+            self.round()
+            if self.pool.has_self and crossed(before, self.steps, self.config.snapshot_every):
+                self._take_snapshot()
+
+    def policy(self) -> ValuedTable:
         """What the mean of the tables plays."""
-        return ValuedTable(
-            self.config.rules, self.values.mean(axis=0)[self.after[self.positions.unfinished]]
-        )
+        return table_of(self.config, self.positions, self.values[:, :-1])
+
+    def notes(self) -> dict[str, float]:
+        """Games played, and the probability of a random move."""
+        return {"games": self.played, "epsilon": self.epsilon}
+
+    def model(self) -> Arrays:
+        """The tables."""
+        return {"values": self.values[:, :-1]}
+
+    def state(self) -> State:
+        """The games that met each position, the snapshots, and the generators."""
+        pool = self.pool.state()
+        return {"games": self.games, "played": self.played, "rng": self.rng, "pool": pool}
+
+    def restore(self, model: Arrays, state: State) -> None:
+        """Continue from a saved training."""
+        shape = self.games.shape
+        self.values[:, :-1] = take(model, "values", shape, np.float64)
+        self.games = take({"games": state["games"]}, "games", shape, np.float64)
+        self.played, self.rng = state["played"], state["rng"]
+        self.pool.restore(state["pool"])
+        self.opponents = Opponents(self.pool.pool(), self.positions, self.config.turns)
 
     # --- a round -------------------------------------------------------------------------------------------------------
 
-    def round(self, opponents: Opponents) -> None:
+    def round(self) -> None:
         """Play `games` games to their ends and learn from them."""
-        config, positions = self.config, self.positions
+        config, positions, opponents = self.config, self.positions, self.opponents
         games = np.arange(config.games)
         is_x = games % 2 == 0
         which = opponents.choose(self.played // 2 + games // 2, self.rng)
@@ -313,112 +350,3 @@ def pick(which: NDArray[np.bool_], rng: np.random.Generator) -> Rows:
     """One of the cells that are True in each row (B, cells), each as likely: (B,)."""
     sums = which.cumsum(axis=1)
     return (sums <= np.floor(rng.random(len(which)) * sums[:, -1])[:, None]).sum(axis=1)
-
-
-# --- training --------------------------------------------------------------------------------------------------------
-
-
-def train(
-    config: Config, report: Report, resume: Path | None = None, logs: Path | None = None
-) -> ValuedTable:
-    """Train, or go on from the folder `resume`; the table of the last judgement. `logs` is not used: nothing but the exact figures is logged."""
-    learner = Learner(config)
-    if resume is not None:
-        restore(resume, learner)
-    opponents = Opponents(learner.pool.pool(), learner.positions, config.turns)
-    while True:
-        if learner.pool.self_weight > 0 and learner.steps >= learner.snapshot_at:
-            learner.snapshot_at += config.snapshot_every
-            learner.pool.add(exploring(learner.table(), config.snapshot_epsilon))
-            opponents = Opponents(learner.pool.pool(), learner.positions, config.turns)
-        learner.round(opponents)
-        ended = learner.steps >= config.steps
-        if ended or learner.steps >= learner.judge_at:
-            learner.judge_at += config.judge_every * (learner.steps >= learner.judge_at)
-            table = learner.table()
-            notes = {"games": learner.played, "epsilon": learner.epsilon}
-            if (
-                report(
-                    learner.steps,
-                    table,
-                    lambda folder, everything=True: save(folder, learner, everything),
-                    notes,
-                )
-                or ended
-            ):
-                return table
-
-
-def exploring(player: TabularPolicy, epsilon: float) -> TabularPolicy:
-    """A frozen copy that explores as the learner does."""
-    free = positions_of(player.rules).boards[positions_of(player.rules).unfinished] == 0
-    return TabularPolicy(
-        player.rules,
-        (1 - epsilon) * player.table + epsilon * free / free.sum(axis=1, keepdims=True),
-    )
-
-
-# --- files -----------------------------------------------------------------------------------------------------------
-
-
-def save(folder: Path, learner: Learner, everything: bool = True) -> None:
-    """Write the tables (model.safetensors) and, if `everything`, what else is needed to go on (state.safetensors)."""
-    about = {
-        "agent": AGENT,
-        "config": asdict(learner.config),
-        "steps": learner.steps,
-        "games": learner.played,
-    }
-    write_arrays(folder / "model.safetensors", {"values": learner.values[:, :-1]}, about)
-    if not everything:
-        return
-    snapshots = {
-        f"snapshot/{i}": copy.table.argmax(axis=1).astype(np.uint8)
-        for i, copy in enumerate(learner.pool.snapshots)
-    }
-    generators = {
-        "games": learner.rng.bit_generator.state,
-        "pool": learner.pool.rng.bit_generator.state,
-    }
-    next_at = {"judge_at": learner.judge_at, "snapshot_at": learner.snapshot_at}
-    write_arrays(
-        folder / "state.safetensors",
-        {"games": learner.games, **snapshots},
-        {**about, **next_at, "generators": generators},
-    )
-
-
-def restore(folder: Path, learner: Learner) -> None:
-    """Put a saved training back, bit for bit; ValueError if its files do not fit together or with the configuration."""
-    config = learner.config
-    model, _ = read_arrays(folder / "model.safetensors")
-    state, about = read_arrays(folder / "state.safetensors")
-    check_unchanged(config, read_config(Config, about, AGENT, folder), folder)
-    learner.values[:, :-1] = checked_array(
-        model, "values", learner.games.shape, folder / "model.safetensors", np.float64
-    )
-    learner.games[:] = checked_array(
-        state, "games", learner.games.shape, folder / "state.safetensors", np.float64
-    )
-    learner.steps, learner.played = about["steps"], about["games"]
-    learner.judge_at, learner.snapshot_at = about["judge_at"], about["snapshot_at"]
-    copies = [
-        one_hot(state[f"snapshot/{i}"].astype(np.intp), config.rules.cells)
-        for i in range(len(state) - 1)
-    ]
-    learner.pool.snapshots = [
-        exploring(TabularPolicy(config.rules, copy), config.snapshot_epsilon) for copy in copies
-    ]
-    learner.rng.bit_generator.state, learner.pool.rng.bit_generator.state = (
-        about["generators"]["games"],
-        about["generators"]["pool"],
-    )
-
-
-def load(folder: Path) -> ValuedTable:
-    """The player of a saved run: its moves, and the values by which it chooses them. DamagedFileError for anything else."""
-    path = folder / "model.safetensors"
-    arrays, about = read_arrays(path)
-    learner = Learner(read_config(Config, about, AGENT, folder))
-    learner.values[:, :-1] = checked_array(arrays, "values", learner.games.shape, path, np.float64)
-    return learner.table()

@@ -1,40 +1,123 @@
-"""The configuration of an agent: what every agent's has, a sentence for each option, presets, and how it is read back."""
+"""The options of an agent: the default, the sentence and the bound of each stand once, as data.
+
+    @dataclass(frozen=True)
+    class Config(BoardConfig):
+        epsilon: Share = option(0.2, "Probability of a random legal move.")
+
+The bound is part of the type (`Share` is a float from 0 to 1) and pydantic checks it. `--help`, the errors and the tests
+read it from there. What concerns several options at once is checked in `Config.check`.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import typing
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
-from tictactoe_env.errors import whole_number
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from tictactoe_env.certificate import check_board
+from tictactoe_env.errors import unknown_name
 from tictactoe_env.rules import Rules
 from training.files import DamagedFileError
 
+Natural = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
+ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
+Layers = tuple[Count, ...]
+Shares = Annotated[tuple[Share, ...], Field(min_length=1)]
+
+
+class OptionError(ValueError):
+    """An option with a value that it cannot have."""
+
 
 def option(default: Any, sentence: str) -> Any:
-    """A field of a configuration with the sentence that explains it on the command line."""
+    """A field of a configuration, with the sentence that explains it in `--help`."""
     return field(default=default, metadata={"help": sentence})
 
 
 @dataclass(frozen=True)
+class Option:
+    """One option of a configuration class.
+
+    kind: the type, with its bound (`Annotated[int, Field(ge=1)]`). bound: the bound in words, "" if there is none.
+    """
+
+    name: str
+    kind: Any
+    default: Any
+    sentence: str
+
+    @property
+    def bound(self) -> str:
+        """The bound in words, such as "at least 1"; "" if there is none."""
+        return bound_of(self.kind)
+
+    @property
+    def expected(self) -> str:
+        """What is expected, in words, such as "a whole number of at least 1"."""
+        return expected_of(self.kind)
+
+    def checked(self, value: Any) -> Any:
+        """The value in the option's type. Raises OptionError for a value of another type or out of bounds."""
+        try:
+            return _adapter(self.kind).validate_python(value)
+        except ValidationError:
+            raise self.error(value) from None
+
+    def parsed(self, text: str) -> Any:
+        """The value that was typed on a command line. Raises OptionError if it is not one."""
+        plain, _ = _split(self.kind)
+        value: Any = text
+        if get_origin(plain) is tuple:
+            value = [part.strip() for part in text.split(",") if part.strip()]
+        try:
+            return _adapter(self.kind, strict=False).validate_python(value)
+        except ValidationError:
+            raise self.error(text) from None
+
+    def error(self, value: Any) -> OptionError:
+        """The error for a value that the option cannot have."""
+        plain, _ = _split(self.kind)
+        if get_origin(plain) is Literal:
+            return OptionError(str(unknown_name(self.name, value, get_args(plain))))
+        return OptionError(f"{self.name} must be {self.expected}, got {value!r}")
+
+
+@dataclass(frozen=True)
 class BoardConfig:
-    """What every agent's configuration has. An agent's own class follows, and gives `steps` and others its own default and sentence."""
+    """The options that every agent has. An agent's class adds its own, and may change the defaults and sentences of these.
+
+    Raises OptionError for a value out of bounds, ValueError for options that do not go together.
+    """
 
     STEP: ClassVar[str] = "moves"  # what a step is, in the plural
-    FEWEST_STEPS: ClassVar[int] = 1
 
-    seed: int = option(0, "Seed of everything that is random, a whole number of at least 0.")
-    steps: int = option(1_000_000, "Environment steps after which training ends, at least 1.")
-    judge_every: int = option(10_000, "Environment steps between two exact judgements, at least 1.")
-    rows: int = option(3, "Rows of the board, at least 1.")
-    cols: int = option(3, "Columns of the board, at least 1.")
-    k: int = option(3, "Marks in a line that win, at least 1.")
+    seed: Natural = option(0, "Seed of everything that is random.")
+    steps: Count = option(1_000_000, "Environment steps after which training ends.")
+    judge_every: Count = option(10_000, "Environment steps between two exact evaluations.")
+    rows: Count = option(3, "Rows of the board.")
+    cols: Count = option(3, "Columns of the board.")
+    k: Count = option(3, "Marks in a line that win.")
 
     def __post_init__(self) -> None:
-        for name, least in (("seed", 0), ("steps", self.FEWEST_STEPS), ("judge_every", 1)):
-            whole_number(getattr(self, name), name, least)
-        _ = self.rules
+        for known in options_of(type(self)):
+            object.__setattr__(self, known.name, known.checked(getattr(self, known.name)))
+        check_board(self.rules)
+        self.check()
+
+    def check(self) -> None:
+        """Raises ValueError for options that do not go together. Reads no file."""
 
     @property
     def rules(self) -> Rules:
@@ -54,36 +137,109 @@ class Preset:
     weak: bool = False
 
 
+@cache
+def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
+    """The options of a configuration class, in their order."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    fields = dataclasses.fields(kind)
+    return tuple(Option(f.name, hints[f.name], f.default, f.metadata["help"]) for f in fields)
+
+
 Config = TypeVar("Config", bound=BoardConfig)
 
 
-def read_config(kind: type[Config], about: Mapping[str, Any], agent: str, folder: Path) -> Config:
-    """The configuration that was written beside a saved model; DamagedFileError if it is another agent's, or none."""
-    saved = about.get("config")
-    if about.get("agent") != agent or not isinstance(saved, dict):
-        raise DamagedFileError(f"{folder} holds no run of {agent}, but of {about.get('agent')!r}")
-    unknown = set(saved) - {known.name for known in fields(kind)}
+def read_config(kind: type[Config], saved: Any, source: Path) -> Config:
+    """The configuration that was written into a file of a run. Raises DamagedFileError if it is not one of this class."""
+    if not isinstance(saved, dict):
+        raise DamagedFileError(
+            f"{source} holds no configuration: expected an object, got {saved!r:.80}"
+        )
+    known = {entry.name for entry in options_of(kind)}
+    unknown = sorted(set(saved) - known)
     if unknown:
         raise DamagedFileError(
-            f"{folder} was written by another version: {', '.join(sorted(unknown))} are unknown to this one"
+            f"{source} was written by another version: {', '.join(unknown)} are unknown to this one"
         )
+    lists = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()
+    }
     try:
-        options: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in saved.items()
-        }
-        return kind(**options)
+        return kind(**lists)
     except (TypeError, ValueError) as error:
-        raise DamagedFileError(f"the configuration in {folder} is damaged: {error}") from None
+        raise DamagedFileError(f"the configuration in {source} is damaged: {error}") from None
 
 
 def check_unchanged(config: BoardConfig, saved: BoardConfig, folder: Path) -> None:
     """Raises ValueError if a training would go on with another configuration; only `steps` may differ."""
-    before = asdict(saved)
+    before = dataclasses.asdict(saved)
     changed = [
-        name for name, value in asdict(config).items() if value != before[name] and name != "steps"
+        name
+        for name, value in dataclasses.asdict(config).items()
+        if value != before[name] and name != "steps"
     ]
     if changed:
         raise ValueError(
-            f"{folder} was trained with another {', '.join(changed)}: go on with the same configuration, only steps may differ"
+            f"{folder} was trained with another {', '.join(changed)}: go on with the same configuration, "
+            "only steps may differ"
         )
+
+
+# --- bounds in words -------------------------------------------------------------------------------------------------
+
+NOUNS = {int: "a whole number", float: "a finite number", bool: "true or false", str: "text"}
+
+
+def bound_of(kind: Any) -> str:
+    """The bound of a type in words: "at least 1", "from 0 to 1", "above 0", "relu, tanh or silu", or ""."""
+    plain, limits = _split(kind)
+    if get_origin(plain) is Literal:
+        *names, last = map(str, get_args(plain))
+        return f"{', '.join(names)} or {last}" if names else last
+    if get_origin(plain) is tuple:
+        inner = bound_of(get_args(plain)[0])
+        return f"each {inner}" if inner else ""
+    low, above = limits.get("ge"), limits.get("gt")
+    high, below = limits.get("le"), limits.get("lt")
+    if low is not None and (high is not None or below is not None):
+        return (
+            f"from {low:g} to {high:g}" if high is not None else f"from {low:g} to below {below:g}"
+        )
+    parts = [f"at least {low:g}"] if low is not None else []
+    parts += [f"above {above:g}"] if above is not None else []
+    parts += [f"at most {high:g}"] if high is not None else []
+    parts += [f"below {below:g}"] if below is not None else []
+    return " and ".join(parts)
+
+
+def expected_of(kind: Any) -> str:
+    """What a type accepts, in words: "a whole number of at least 1"."""
+    plain, limits = _split(kind)
+    bound = bound_of(kind)
+    if get_origin(plain) is tuple:
+        inner, *others = get_args(plain)
+        several = f"{len(others) + 1} values" if others and others != [...] else "values"
+        if "min_length" in limits:
+            several = f"{limits['min_length']} or more values"
+        return f"{several} separated by commas, each {expected_of(inner)}"
+    if get_origin(plain) is Literal:
+        return f"one of {', '.join(map(str, get_args(plain)))}"
+    noun = "a number" if plain is float and bound.startswith("from") else NOUNS[plain]
+    return f"{noun} {'of ' * bound.startswith('at least')}{bound}".strip()
+
+
+def _split(kind: Any) -> tuple[Any, dict[str, Any]]:
+    """The plain type and its limits: (int, {"ge": 1})."""
+    if get_origin(kind) is not Annotated:
+        return kind, {}
+    plain, *notes = get_args(kind)
+    limits: dict[str, Any] = {}
+    for note in notes:
+        for limit in getattr(note, "metadata", [note]):
+            names = ("ge", "gt", "le", "lt", "min_length")
+            limits |= {name: getattr(limit, name) for name in names if hasattr(limit, name)}
+    return plain, limits
+
+
+@cache
+def _adapter(kind: Any, strict: bool = True) -> TypeAdapter[Any]:
+    return TypeAdapter(kind, config=ConfigDict(strict=strict))

@@ -9,6 +9,7 @@ from typing import Any
 from tictactoe_env.match import best_achievable
 from tictactoe_env.rules import Rules
 from training.files import write_file
+from training.learner import Chart
 
 COLOURS = {
     "win": "#0072b2",
@@ -89,23 +90,20 @@ def heat_map(results: Mapping[str, Mapping[str, Mapping[str, float]]], path: Pat
     write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))
 
 
-def lines(
-    path: Path,
-    title: str,
-    labels: tuple[str, str],
-    xs: Sequence[float],
-    curves: Sequence[tuple[str, str, Sequence[float]]],
-) -> None:
-    """Curves over the same numbers `xs`: (name, matplotlib's format such as "C0-", numbers)."""
+def chart(content: Chart, path: Path) -> None:
+    """The curves of a chart."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    for name, style, ys in curves:
-        axes.plot(xs, ys, style, label=name)
-    axes.set(xlabel=labels[0], ylabel=labels[1], title=title)
+    for name, style, ys in content.curves:
+        axes.plot(content.xs, ys, style, label=name)
+    axes.set(xlabel=content.x_label, ylabel=content.y_label, title=content.title)
+    if content.percent:
+        axes.set_yscale("symlog", linthresh=0.1)
+        axes.set_ylim(0, 100)
     axes.legend(fontsize=8)
     axes.grid(alpha=0.3)
     write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))

@@ -1,4 +1,4 @@
-"""The opponents of a learner: a weighted pool in which `self` stands for frozen copies of the learner.
+"""The opponents of a learner: a weighted pool in which `self` stands for frozen snapshots of the learner.
 
 "random:0.5,minimax:0.25,self:0.25" gives half of the games to random play, a quarter to perfect play and a quarter to
 the snapshots, which share it equally. While there is no snapshot yet, random play takes their place.
@@ -12,68 +12,107 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.opponents import Pool, make_opponent, parse_pool
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
-from tictactoe_env.positions import Positions
+from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, one_hot, tabulate
+from tictactoe_env.positions import Positions, positions_of
 from tictactoe_env.rules import Rules
 
 SELF = "self"
 
 
 class SelfPlay:
-    """A pool whose `self` share is spread over at most `size` snapshots: the newest, and older ones.
+    """A pool in which at most `size` snapshots share the weight of `self`: the newest, and older ones.
 
-    A new snapshot takes the place of the oldest half of the time and of a random one otherwise, so that the ages spread out.
+    A new snapshot replaces the oldest with probability 1/2 and a random one otherwise, so that their ages spread out.
+    epsilon: probability that a snapshot makes a random legal move when it plays, as the learner does while it explores.
+    Raises ValueError for an unknown opponent.
     """
 
-    def __init__(self, opponents: str, rules: Rules, size: int = 8, seed: int = 0):
+    def __init__(
+        self, opponents: str, rules: Rules, size: int = 8, seed: int = 0, epsilon: float = 0.0
+    ):
         pairs = parse_pool(opponents)
         self.self_weight = sum(weight for name, weight in pairs if name == SELF)
         self.fixed = [
             (make_opponent(name, rules), weight) for name, weight in pairs if name != SELF
         ]
-        self.rules, self.size = rules, size
+        self.rules, self.size, self.epsilon = rules, size, epsilon
         self.snapshots: list[TabularPolicy] = []
         self.rng = np.random.default_rng(seed)
 
+    @property
+    def has_self(self) -> bool:
+        """Whether snapshots of the learner are played at all."""
+        return self.self_weight > 0
+
     def add(self, snapshot: TabularPolicy) -> None:
-        """Keep a frozen copy of the learner."""
+        """Keep a snapshot of the learner."""
         if len(self.snapshots) >= self.size:
-            place = 0 if self.rng.random() < 0.5 else int(self.rng.integers(len(self.snapshots)))
+            replaces_oldest = self.rng.random() < 0.5
+            place = 0 if replaces_oldest else int(self.rng.integers(len(self.snapshots)))
             del self.snapshots[place]
         self.snapshots.append(snapshot)
 
     def pool(self) -> Pool:
         """The opponents to draw from now on."""
         pairs: list[tuple[Policy, float]] = list(self.fixed)
-        if self.self_weight > 0:
-            copies: list[Policy] = [*self.snapshots] or [RandomPolicy()]
+        if self.has_self:
+            copies: list[Policy] = [exploring(copy, self.epsilon) for copy in self.snapshots]
+            copies = copies or [RandomPolicy()]
             pairs += [(copy, self.self_weight / len(copies)) for copy in copies]
-        return Pool(tuple(policy for policy, _ in pairs), tuple(weight for _, weight in pairs))
+        policies, weights = zip(*pairs, strict=True)
+        return Pool(policies, weights)
+
+    def state(self) -> dict[str, Any]:
+        """What is needed to continue: the snapshots and the generator."""
+        return {"snapshots": [_compact(copy) for copy in self.snapshots], "rng": self.rng}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from `state`. Raises ValueError for tables that do not fit the board."""
+        self.snapshots = [_expanded(array, self.rules) for array in state["snapshots"]]
+        self.rng = state["rng"]
+
+
+def exploring(player: TabularPolicy, epsilon: float) -> TabularPolicy:
+    """A player that makes a random legal move with probability `epsilon`."""
+    if epsilon == 0:
+        return player
+    positions = positions_of(player.rules)
+    free = positions.boards[positions.unfinished] == 0
+    uniform = free / free.sum(axis=1, keepdims=True)
+    return TabularPolicy(player.rules, (1 - epsilon) * player.table + epsilon * uniform)
+
+
+def _compact(player: TabularPolicy) -> NDArray[Any]:
+    """The cells (U,) uint8 of a deterministic player, the probabilities (U, cells) of another."""
+    is_sure = bool((player.table.max(axis=1) == 1).all())
+    return player.table.argmax(axis=1).astype(np.uint8) if is_sure else player.table
+
+
+def _expanded(array: NDArray[Any], rules: Rules) -> TabularPolicy:
+    probs = one_hot(array.astype(np.intp), rules.cells) if array.ndim == 1 else array
+    return TabularPolicy(rules, probs)
 
 
 class Opponents:
     """A pool as tables: who plays a game, and the moves of many games at a time.
 
-    turns: "drawn", by the weights, or "cycled", one after the other.
+    turns: how opponents are chosen: "drawn" by their weights, or "cycled", one after the other.
     """
 
     def __init__(self, pool: Pool, positions: Positions, turns: str = "drawn"):
         self.pool, self.turns = pool, turns
-        self.sums = np.stack(
-            [tabulate(policy, positions.rules).by_row().cumsum(axis=1) for policy in pool.policies]
-        )
+        tables = [tabulate(policy, positions.rules).by_row() for policy in pool.policies]
+        self.sums = np.stack([table.cumsum(axis=1) for table in tables])
 
     def choose(self, games: NDArray[np.intp], rng: np.random.Generator) -> Any:
         """The opponent of each game (B,), an index into the pool."""
-        return (
-            games % len(self.pool.policies)
-            if self.turns == "cycled"
-            else self.pool.draw(rng, len(games))
-        )
+        if self.turns == "cycled":
+            return games % len(self.pool.policies)
+        return self.pool.draw(rng, len(games))
 
     def move(
         self, which: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator
     ) -> NDArray[np.intp]:
-        """The cells (B,) that the opponents move to."""
+        """The cells (B,) that the opponents `which` (B,) mark in the positions `rows` (B,)."""
         sums = self.sums[which, rows]
         return (sums <= (rng.random(len(rows)) * sums[:, -1])[:, None]).sum(axis=1)

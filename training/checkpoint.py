@@ -1,0 +1,142 @@
+"""Saving, resuming and loading: the same files for every agent.
+
+    model.safetensors    what plays: the arrays of `Learner.model`
+    model.json           beside it: agent, configuration, steps, and the sha256 of the arrays
+    state.safetensors    what else is needed to continue: the arrays of `Learner.state`
+    state.json           beside it: the same three, the rest of the state, and the sha256
+
+Nothing that is read is executed. A player is made from its model and configuration alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.policy import TabularPolicy
+from training.files import DamagedFileError, read_arrays, write_arrays
+from training.learner import Arrays, Learner, Page
+from training.options import BoardConfig, check_unchanged, read_config
+
+MODEL, STATE = "model.safetensors", "state.safetensors"
+ARRAY, GENERATOR = (
+    "$array",
+    "$generator",
+)  # what stands in JSON for an array (its name) and a generator (its state)
+DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError)
+
+
+def save_model(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
+    """Write what plays now."""
+    write_arrays(folder / MODEL, learner.model(), _about(agent, config, learner))
+
+
+def save(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
+    """Write all that is needed to continue."""
+    save_model(folder, agent, config, learner)
+    arrays: Arrays = {}
+    tree = _pack(learner.state(), "state", arrays)
+    write_arrays(folder / STATE, arrays, {**_about(agent, config, learner), "state": tree})
+
+
+def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
+    """Continue a saved training with a new learner.
+
+    Raises DamagedFileError if the files are damaged or do not belong together, ValueError for another configuration.
+    """
+    model, of_model = read_arrays(folder / MODEL)
+    arrays, about = read_arrays(folder / STATE)
+    check_unchanged(config, _config(type(config), agent, about, folder / STATE), folder)
+    if of_model.get("steps") != about.get("steps") or not isinstance(about.get("steps"), int):
+        raise DamagedFileError(
+            f"{folder / MODEL} and {STATE} are not of the same moment: train again or use another copy"
+        )
+    with _explained(f"{folder / STATE} is not a saved training of {agent} with this configuration"):
+        learner.steps = about["steps"]
+        learner.restore(model, _unpack(about["state"], arrays))
+
+
+def load(page: Page, folder: Path) -> TabularPolicy:
+    """The player of a saved model. Raises DamagedFileError if the files are damaged or of another agent."""
+    config, model = load_model(page, folder)
+    with _explained(f"{folder / MODEL} does not fit its configuration"):
+        return page.player(config, model)
+
+
+def load_model(page: Page, folder: Path) -> tuple[BoardConfig, Arrays]:
+    """The configuration and the arrays of a saved model. Raises DamagedFileError."""
+    model, about = read_arrays(folder / MODEL)
+    return _config(page.Config, page.AGENT, about, folder / MODEL), model
+
+
+def take(arrays: Arrays, name: str, shape: tuple[int, ...], kind: Any = None) -> NDArray[Any]:
+    """A copy of the array of this name. Raises ValueError unless it is finite and has this shape and dtype (None: any)."""
+    array = arrays.get(name)
+    is_right = array is not None and array.shape == shape and (kind is None or array.dtype == kind)
+    if array is None or not is_right or not np.isfinite(array).all():
+        found = "nothing" if array is None else f"{array.dtype} of the shape {array.shape}"
+        expected = f"finite {np.dtype(kind).name if kind else 'numbers'} of the shape {shape}"
+        raise ValueError(f"{name} must be {expected}, got {found}")
+    return array.copy()
+
+
+def _about(agent: str, config: BoardConfig, learner: Learner) -> dict[str, Any]:
+    return {"agent": agent, "config": asdict(config), "steps": learner.steps}
+
+
+Config = TypeVar("Config", bound=BoardConfig)
+
+
+def _config(kind: type[Config], agent: str, about: dict[str, Any], path: Path) -> Config:
+    if about.get("agent") != agent:
+        raise DamagedFileError(f"{path} is of {about.get('agent')!r}: expected a model of {agent}")
+    return read_config(kind, about.get("config"), path)
+
+
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    try:
+        yield
+    except DamagedFileError:
+        raise
+    except DAMAGE as error:
+        reason = error if isinstance(error, ValueError) else repr(error)
+        raise DamagedFileError(f"{what}: {reason}") from None
+
+
+# --- a state as arrays and JSON --------------------------------------------------------------------------------------
+
+
+def _pack(value: Any, name: str, arrays: Arrays) -> Any:
+    """The JSON of a state; its arrays are added to `arrays`, named by the way that leads to them."""
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+        return {ARRAY: name}
+    if isinstance(value, np.random.Generator):
+        return {GENERATOR: value.bit_generator.state}
+    if isinstance(value, dict):
+        return {key: _pack(item, f"{name}/{key}", arrays) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_pack(item, f"{name}/{number}", arrays) for number, item in enumerate(value)]
+    return value
+
+
+def _unpack(tree: Any, arrays: Arrays) -> Any:
+    """The state of this JSON and these arrays."""
+    if isinstance(tree, list):
+        return [_unpack(item, arrays) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
+    if set(tree) == {ARRAY}:
+        return arrays[tree[ARRAY]]
+    if set(tree) == {GENERATOR}:
+        generator = np.random.default_rng()
+        generator.bit_generator.state = tree[GENERATOR]
+        return generator
+    return {key: _unpack(item, arrays) for key, item in tree.items()}

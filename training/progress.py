@@ -1,0 +1,120 @@
+"""What is shown of a training while it lasts: a live line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from tictactoe_env.match import Result
+from tictactoe_env.policy import TabularPolicy
+from tictactoe_env.render import ansi
+from training.evaluation import Figures
+from training.values import ValuedTable
+
+PLAIN_SECONDS = 2  # between two lines where the output is no terminal
+
+
+class Display:
+    """Shows every evaluation on a terminal, one every two seconds elsewhere; a line stays at every tenth of the steps.
+
+    total: the steps at which training ends. done: those that were made before.
+    """
+
+    def __init__(self, name: str, total: int, done: int, console: Console):
+        self.console, self.total = console, total
+        self._tenth, self._last_line = tenth_of(done, total), 0.0
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:,}/{task.total:,} steps"),
+            TimeElapsedColumn(),
+        )
+        self._bar = Progress(*columns, console=console)
+        self._task = self._bar.add_task(name, total=total, completed=done)
+        self._live: Live | None = None
+        if console.is_terminal:
+            self._live = Live(Group(self._bar, Text("")), console=console, refresh_per_second=8)
+            self._live.start()
+
+    def stop(self) -> None:
+        """Leave the terminal as it is."""
+        if self._live:
+            self._live.stop()
+
+    def show(
+        self,
+        steps: int,
+        seconds: float,
+        results: Figures,
+        policy: TabularPolicy,
+        notes: Mapping[str, float],
+        is_last: bool,
+    ) -> None:
+        """Show an evaluation. After a closed pipe (`| head`) nothing is shown any more, and the training goes on."""
+        try:
+            self._show(steps, seconds, line_of(steps, seconds, results, notes), policy, is_last)
+        except SystemExit:  # rich raises it on a closed pipe
+            self.console.quiet = True
+
+    def _show(
+        self, steps: int, seconds: float, line: str, policy: TabularPolicy, is_last: bool
+    ) -> None:
+        tenth, now = tenth_of(steps, self.total), time.monotonic()
+        is_tenth, self._tenth = tenth > self._tenth, tenth
+        values = values_of_the_empty_board(policy)
+        if self._live:
+            self._bar.update(self._task, completed=steps)
+            self._live.update(Group(self._bar, Text(line), Text(values)))
+        is_time = not self._live and (now - self._last_line > PLAIN_SECONDS or is_last)
+        if is_tenth or is_time:
+            self._last_line = now
+            text = f"{steps:>10,} steps {seconds:6.1f} s   {line}"
+            text += f"\n{values}" if is_tenth and values else ""
+            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def tenth_of(steps: int, total: int) -> int:
+    """How many tenths of a training are over."""
+    return 10 * steps // max(total, 1)
+
+
+def line_of(steps: int, seconds: float, results: Figures, notes: Mapping[str, float]) -> str:
+    """An evaluation in one line."""
+    speed = steps / seconds if seconds > 0 else 0.0
+    line = f"{speed:,.0f} steps/s   against random, exact:  {describe(results)}"
+    return line + "".join(f"   {name.replace('_', ' ')} {_number(n)}" for name, n in notes.items())
+
+
+def describe(results: Figures) -> str:
+    """Wins, draws and losses of both sides in per cent, and what is proven."""
+    sides = (("X", results.x, results.unbeatable_x), ("O", results.o, results.unbeatable_o))
+    text = "   ".join(
+        f"{side} {percent(result)}{' unbeatable' if safe else ''}" for side, result, safe in sides
+    )
+    return text + ("   best achievable" if results.optimal else "")
+
+
+def percent(result: Result) -> str:
+    """Win, draw and loss in per cent, such as "98.96/1.04/0.00"."""
+    return "/".join(f"{100 * rate:.2f}" for rate in (result.win, result.draw, result.loss))
+
+
+def values_of_the_empty_board(policy: TabularPolicy) -> str:
+    """The values that a player gives the first moves, drawn on the board; "" for players without values."""
+    if not isinstance(policy, ValuedTable):
+        return ""
+    first = policy.values[0]  # the empty board is the first unfinished position
+    board = np.zeros(policy.rules.cells, dtype=np.int8)
+    drawn = ansi(board, policy.rules, values=np.where(np.isfinite(first), first, np.nan))
+    return f"the agent's Q values of the empty board\n{drawn}"
+
+
+def _number(value: float) -> str:
+    """A count in full, anything else with four digits."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
