@@ -1,4 +1,4 @@
-"""Holds the picture of the house in the design: who may import whom, read from the sources."""
+"""Holds the picture of the house in CONTRIBUTING.md: who may import whom, read from the sources."""
 
 import ast
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = "tictactoe_env"
 
-# From the bottom up; a file imports from lower layers only, never from its own.
+# The package from the bottom up; a file imports from lower layers only, never from its own.
 LAYERS = (
     ("errors",),
     ("rules",),
@@ -20,9 +20,9 @@ LAYERS = (
     ("policy",),
     ("match",),
     ("certificate", "analysis"),
-    ("opponents",),
     ("orientations",),
     ("search", "mcts"),
+    ("opponents",),
     ("row_engine", "bit_engine", "render"),
     ("config",),
     ("env",),
@@ -31,18 +31,54 @@ LAYERS = (
 )
 LAYER_OF = {name: layer for layer, names in enumerate(LAYERS) for name in names}
 ALLOWED = {"numpy", "gymnasium", PACKAGE} | sys.stdlib_module_names
+
+# The folders, and what each may import of the others. "agents" is its one door, agents/__init__.py.
+HOUSE = {
+    PACKAGE: set(),
+    "training": {PACKAGE},
+    "agents": {PACKAGE, "training"},
+    "players": {PACKAGE, "training", "agents"},
+    "terminal": {PACKAGE, "training", "agents", "players"},
+    "web": {PACKAGE, "training", "agents", "players"},
+    "benchmarks": {PACKAGE, "training", "agents", "players", "terminal", "web"},
+}
 SCRIPTS = {"train", "evaluate", "play"}
+DOORS = {PACKAGE + "/__init__.py", "agents/__init__.py"}  # import by a name that is computed
+PAGES_OF_BENCHMARKS = {"benchmarks/playouts.py"}  # measures the insides of one page
+
+# Private names of Stable-Baselines3 and sb3-contrib that subclasses have to override or set.
+PRIVATE_NAMES_OF_SB3 = {
+    "_get_constructor_parameters",
+    "_update_features_extractor",
+    "_predict",
+    "_last_obs",
+    "_last_episode_starts",
+    "_n_calls",
+    "_n_updates",
+    "_current_progress_remaining",
+    "_update_current_progress_remaining",
+    "_update_learning_rate",
+    "_get_samples",
+    "_seeds",
+    "_options",
+    "_reset_seeds",
+    "_reset_options",
+}
+OTHER_PRIVATE_NAMES = {
+    "_asdict",
+    "_replace",
+    "_fields",
+    "_np_random",
+}  # named tuples; gymnasium.Env
 
 SOURCES = sorted((ROOT / PACKAGE).rglob("*.py"))
-AGENTS = sorted((ROOT / "agents").rglob("*.py"))
-# Tests may call the command lines that they test.
-FACES = ("terminal", "web")  # of play.py
-PROGRAMS = [
-    *SOURCES,
-    *AGENTS,
-    *(path for folder in (*FACES, "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))),
-    *sorted(ROOT.glob("*.py")),
-]
+FILES = {
+    str(path.relative_to(ROOT)): path.read_text()
+    for path in [
+        *(path for folder in HOUSE for path in sorted((ROOT / folder).rglob("*.py"))),
+        *(ROOT / f"{name}.py" for name in sorted(SCRIPTS)),
+    ]
+}
 
 
 def imports_of(source: str, package: str) -> set[str]:
@@ -54,58 +90,72 @@ def imports_of(source: str, package: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(filter(None, (package, node.module))) if node.level else node.module
             # "from package import name" means the module package.name, or a name inside the package.
-            found |= (
-                {f"{base}.{alias.name}" for alias in node.names}
-                if base in (PACKAGE, "agents")
-                else {base}
-            )
-        elif (
-            isinstance(node, ast.Call)
-            and node.args
-            and isinstance(node.args[0], ast.Constant)
-            and isinstance(node.args[0].value, str)
-        ):
-            called = (
-                node.func.attr
-                if isinstance(node.func, ast.Attribute)
-                else getattr(node.func, "id", "")
-            )
-            if called in ("import_module", "__import__"):
-                found.add(node.args[0].value)
+            inside = base in (*HOUSE,) and base != "agents"
+            named = {f"{base}.{alias.name}" for alias in node.names}
+            if base == "agents":  # its functions are the door, its modules are pages
+                named = {name for name in named if (ROOT / f"{name.replace('.', '/')}.py").exists()}
+                found |= named or {base}
+            else:
+                found |= named if inside else {base}
+        elif isinstance(node, ast.Call) and imported_by(node):
+            found.add(imported_by(node))
     return found
+
+
+def imported_by(call: ast.Call) -> str:
+    """What a call of import_module or __import__ imports: the name, "*" if it is computed, "" for another call."""
+    called = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if called.lstrip("_") not in ("import_module", "import__") or not call.args:
+        return ""
+    name = call.args[0]
+    is_text = isinstance(name, ast.Constant) and isinstance(name.value, str)
+    return name.value if is_text else "*"
 
 
 def upward_imports(name: str, source: str) -> set[str]:
     """The modules of the package that a file of it imports though they are not below it."""
-    inner = {
-        module.split(".")[1] if "." in module else "__init__"
-        for module in imports_of(source, PACKAGE)
-        if module.split(".")[0] == PACKAGE
-    }
-    return {module for module in inner if LAYER_OF[module] >= LAYER_OF[name]}
+    own = {module for module in imports_of(source, PACKAGE) if module.split(".")[0] == PACKAGE}
+    inner = {module.split(".")[1] if "." in module else "__init__" for module in own}
+    return {module for module in inner if LAYER_OF.get(module, 99) >= LAYER_OF[name]}
 
 
 def foreign_imports(source: str) -> set[str]:
     """The packages that a file of the package imports though it may not."""
-    return {module.split(".")[0] for module in imports_of(source, PACKAGE)} - ALLOWED
+    return {module.split(".")[0] for module in imports_of(source, PACKAGE)} - ALLOWED - {"*"}
 
 
-def sideways_imports(name: str, source: str) -> set[str]:
-    """The agents that a file beside them imports though it may not; the machinery imports machinery only."""
-    found = {
-        module.split(".")[1]
-        for module in imports_of(source, "agents")
-        if module.startswith("agents.")
-    }
-    return found - {name}
+def wrong_imports(file: str, source: str) -> set[str]:
+    """The modules of other folders that a file imports though the house does not allow it."""
+    folder = file.split("/")[0] if "/" in file else ""
+    allowed = HOUSE.get(folder, set(HOUSE)) | {folder}
+    found = imports_of(source, folder)
+    wrong = {module for module in found if module.split(".")[0] in {*HOUSE, *SCRIPTS} - allowed}
+    pages = {module for module in found if module.startswith("agents.")}
+    if file not in PAGES_OF_BENCHMARKS:
+        wrong |= pages - {file.removesuffix(".py").replace("/", ".")}
+    return wrong | ({"*"} if "*" in found and file not in DOORS else set())
 
 
-def script_imports(source: str) -> set[str]:
-    """The command lines that a file imports."""
-    return {module.split(".")[0] for module in imports_of(source, "")} & SCRIPTS
+def foreign_privates(source: str) -> set[str]:
+    """The private names of other modules that a file uses: imported, or read off an object, and not its own."""
+    tree = ast.parse(source)
+    own, used = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            own.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            own.add(node.id)
+        elif isinstance(node, ast.ImportFrom):
+            used |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute):
+            is_self = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            is_set = isinstance(node.ctx, ast.Store)
+            (own if is_self and is_set else used).add(node.attr)
+    private = {name for name in used - own if name.startswith("_") and not name.endswith("__")}
+    return private - PRIVATE_NAMES_OF_SB3 - OTHER_PRIVATE_NAMES
 
 
-# --- the house ---------------------------------------------------------------------------------------------------
+# --- the house -------------------------------------------------------------------------------------
 
 
 def test_every_file_of_the_package_has_its_place():
@@ -113,48 +163,38 @@ def test_every_file_of_the_package_has_its_place():
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_imports_point_down(path):
+def test_imports_of_the_package_point_down_and_need_nothing_but_numpy_and_gymnasium(path):
     assert upward_imports(path.stem, path.read_text()) == set()
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_the_package_needs_numpy_and_gymnasium_and_nothing_else(path):
     assert foreign_imports(path.read_text()) == set()
 
 
-@pytest.mark.parametrize("path", AGENTS, ids=lambda path: path.stem)
-def test_agents_do_not_import_each_other(path):
-    assert sideways_imports(path.stem, path.read_text()) == set()
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_imports_only_what_the_house_allows(file):
+    assert wrong_imports(file, FILES[file]) == set()
 
 
-@pytest.mark.parametrize("path", AGENTS, ids=lambda path: path.stem)
-def test_agents_import_no_face(path):
-    assert {module.split(".")[0] for module in imports_of(path.read_text(), "agents")} & set(
-        FACES
-    ) == set()
-
-
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_nothing_imports_the_command_lines(path):
-    assert script_imports(path.read_text()) == set()
+@pytest.mark.parametrize("file", FILES)
+def test_no_file_uses_the_privates_of_another(file):
+    assert foreign_privates(FILES[file]) == set()
 
 
 def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
     program = (
         "import sys, tictactoe_env\n"
         "from tictactoe_env import match, positions, row_engine, solver\n"
-        "heavy = {'torch', 'stable_baselines3', 'sb3_contrib', 'pygame', 'matplotlib', 'agents', 'sqlite3', 'pytest'}\n"
-        "kept = [positions.positions_of, positions.symmetries_of, solver.solve, match.best_achievable, row_engine.row_tables]\n"
-        "print(sorted(heavy & {name.split('.')[0] for name in sys.modules}), [function.cache_info().currsize for function in kept])\n"
+        "heavy = {'torch', 'stable_baselines3', 'pygame', 'matplotlib', 'agents', 'sqlite3'}\n"
+        "kept = [positions.positions_of, positions.symmetries_of, solver.solve, match.best_achievable,"
+        " row_engine.row_tables]\n"
+        "print(sorted(heavy & {name.split('.')[0] for name in sys.modules}),"
+        " [function.cache_info().currsize for function in kept])\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == "[] [0, 0, 0, 0, 0]\n"
     assert done.stderr == ""
 
 
-# --- the reading of it -------------------------------------------------------------------------------------------
+# --- the reading of it -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -167,7 +207,11 @@ def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
         ("from tictactoe_env.rules import Rules", {"tictactoe_env.rules"}),
         ("from .rules import Rules", {"tictactoe_env.rules"}),
         ("from . import rules", {"tictactoe_env.rules"}),
+        ("from agents import page, load", {"agents"}),
+        ("from agents import dqn", {"agents.dqn"}),
         ("import importlib\nimportlib.import_module('torch.nn')", {"importlib", "torch.nn"}),
+        ("from importlib import import_module as f\nimport_module(name)", {"importlib", "*"}),
+        ("_import_module(f'agents.{name}')", {"*"}),
         ("if TYPE_CHECKING:\n    import torch", {"torch"}),
         ("'import torch'  # import torch", set()),
     ],
@@ -178,16 +222,33 @@ def test_imports_are_found_wherever_and_however_they_are_written(source, found):
 
 def test_a_break_of_each_rule_is_seen():
     assert upward_imports("rules", "from tictactoe_env.positions import Positions") == {"positions"}
-    assert upward_imports("observation", "from tictactoe_env.notation import board_text") == {
-        "notation"
-    }
+    assert upward_imports("observation", "from tictactoe_env.notation import x") == {"notation"}
     assert upward_imports("env", "import tictactoe_env") == {"__init__"}
     assert upward_imports("env", "from tictactoe_env.config import Config") == set()
     assert foreign_imports("def draw():\n    import pygame\n    import json") == {"pygame"}
-    assert foreign_imports("import training.sb3") == {"training"}
-    assert sideways_imports(
-        "dqn", "from agents.trie import Config\nfrom training.sb3 import TicTacToeVecEnv"
-    ) == {"trie"}
-    assert sideways_imports("sb3", "from agents import dqn, training") == {"dqn"}
-    assert script_imports("from train import main") == {"train"}
-    assert script_imports("from training.evaluation import train") == set()
+    assert wrong_imports("agents/dqn.py", "import agents.trie\nimport training.run") == {
+        "agents.trie"
+    }
+    assert wrong_imports("training/run.py", "import agents") == {"agents"}
+    assert wrong_imports("players/seat.py", "from agents import trie") == {"agents.trie"}
+    assert wrong_imports("players/seat.py", "from agents import load") == set()
+    assert wrong_imports("web/server.py", "import train, terminal.menu") == {
+        "train",
+        "terminal.menu",
+    }
+    assert wrong_imports("web/server.py", "import_module(name)") == {"*"}
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from training.files import _read", {"_read"}),
+        ("env._states", {"_states"}),
+        ("self._states", {"_states"}),
+        ("class A:\n    def f(self):\n        self._x = 1\n        return other._x", set()),
+        ("def _f(): pass\nmodule._f()", set()),
+        ("x._asdict(), y.__class__, model._n_calls", set()),
+    ],
+)
+def test_the_use_of_a_private_name_is_seen(source, found):
+    assert foreign_privates(source) == found
