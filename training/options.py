@@ -64,6 +64,11 @@ class Option:
         return bound_of(self.kind)
 
     @property
+    def metavar(self) -> str:
+        """What stands for a value in `--help`: INT, NUMBER, TEXT, "INT,INT" or "relu|tanh"."""
+        return metavar_of(self.kind)
+
+    @property
     def expected(self) -> str:
         """What is expected, in words, such as "a whole number of at least 1"."""
         return expected_of(self.kind)
@@ -73,10 +78,14 @@ class Option:
         try:
             return _adapter(self.kind).validate_python(value)
         except ValidationError:
-            raise self.error(value) from None
+            plain, _ = _split(self.kind)
+            if get_origin(plain) is Literal:
+                known = get_args(plain)
+                raise OptionError(str(unknown_name(self.name, value, known))) from None
+            raise OptionError(f"{self.name} must be {self.expected}, got {value!r}") from None
 
     def parsed(self, text: str) -> Any:
-        """The value that was typed on a command line. Raises OptionError if it is not one."""
+        """The value that was typed on a command line. Raises ValueError("expected ..., got ...")."""
         plain, _ = _split(self.kind)
         value: Any = text
         if get_origin(plain) is tuple:
@@ -84,14 +93,9 @@ class Option:
         try:
             return _adapter(self.kind, strict=False).validate_python(value)
         except ValidationError:
-            raise self.error(text) from None
-
-    def error(self, value: Any) -> OptionError:
-        """The error for a value that the option cannot have."""
-        plain, _ = _split(self.kind)
-        if get_origin(plain) is Literal:
-            return OptionError(str(unknown_name(self.name, value, get_args(plain))))
-        return OptionError(f"{self.name} must be {self.expected}, got {value!r}")
+            if get_origin(plain) is Literal:
+                raise unknown_name("value", text, get_args(plain)) from None
+            raise ValueError(f"expected {self.expected}, got {text!r}") from None
 
 
 @dataclass(frozen=True)
@@ -225,6 +229,16 @@ def expected_of(kind: Any) -> str:
         return f"one of {', '.join(map(str, get_args(plain)))}"
     noun = "a number" if plain is float and bound.startswith("from") else NOUNS[plain]
     return f"{noun} {'of ' * bound.startswith('at least')}{bound}".strip()
+
+
+def metavar_of(kind: Any) -> str:
+    """What stands for a value of a type in `--help`."""
+    plain, _ = _split(kind)
+    if get_origin(plain) is Literal:
+        return "|".join(map(str, get_args(plain)))
+    if get_origin(plain) is tuple:
+        return ",".join([metavar_of(get_args(plain)[0])] * 2)
+    return {int: "INT", float: "NUMBER"}.get(plain, "TEXT")
 
 
 def _split(kind: Any) -> tuple[Any, dict[str, Any]]:
