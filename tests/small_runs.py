@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+import agents
 import train
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
@@ -64,24 +64,12 @@ def trained(agent, folder, *options, steps=2 * JUDGE_EVERY):
     )
 
 
-def saving(folder):
-    """A report that saves everything into `folder` at each judgement and never stops."""
-
-    def report(steps, policy, save, notes=None):
-        save(folder)
-        return False
-
-    return report
-
-
 def small_config(agent, **changes):
-    """The configuration of a small run of two or more judgements."""
-    page, parser = importlib.import_module(f"agents.{agent}"), train.general_parser()
-    train.add_config_options(parser, page.Config)
-    steps = ("--steps", str(3 * JUDGE_EVERY))
-    return replace(
-        train._config(page.Config, parser.parse_args([*steps, *OPTIONS[agent]]), {}, {}), **changes
-    )
+    """The configuration of a small run of two or more evaluations."""
+    page = agents.page(agent)
+    steps = ["--steps", str(3 * JUDGE_EVERY)]
+    typed = train.command_line(page).parse([agent, *steps, *OPTIONS[agent]])
+    return replace(train.configuration(page, typed, {})[0], **changes)
 
 
 def python(*arguments, **keywords):
