@@ -20,6 +20,7 @@ LAYERS = (
     ("solver",),
     ("policy",),
     ("match",),
+    ("evaluation",),
     ("certificate", "analysis"),
     ("opponents",),
     ("orientations",),
