@@ -1,15 +1,17 @@
 import numpy as np
 import pytest
-from sample_players import FixedPlayer, Stubborn, random_probs
+from sample_players import CellPlayer, FixedPlayer, Stubborn, random_probs
 from small_runs import best_player
 
 from tictactoe_env.certificate import exact_results
-from tictactoe_env.match import Result
+from tictactoe_env.evaluation import Evaluation, evaluate, exploitability
+from tictactoe_env.match import Result, best_responses
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
-from training.evaluation import Figures, judge, silent
+from training.evaluation import silent
 
+RATES = ("win", "draw", "loss", "illegal")
 RECTANGLE = Rules(2, 4, 3)
 X_WINS = Rules(2, 3, 2)  # O cannot avoid to lose, so there is no limit for it
 PLAYERS = {
@@ -28,25 +30,22 @@ def result(win, loss):
 
 @pytest.mark.parametrize("rules", [Rules(), RECTANGLE, X_WINS], ids=str)
 @pytest.mark.parametrize("name", PLAYERS)
-def test_a_judgement_says_what_the_certificate_says(name, rules):
+def test_an_evaluation_says_what_the_certificate_says(name, rules):
     table = tabulate(PLAYERS[name](rules), rules)
-    judged, certified = judge(table), exact_results(table)
-    for side, found in (("x", judged.x), ("o", judged.o)):
-        stated = certified[f"as_{side}"]["vs_random"]
-        assert (found.win, found.draw, found.loss, found.illegal) == tuple(
-            stated[rate] for rate in ("win", "draw", "loss", "illegal")
-        )
-    assert (judged.unbeatable_x, judged.unbeatable_o) == (
-        certified["as_x"]["unbeatable"],
-        certified["as_o"]["unbeatable"],
-    )
-    assert judged.unbeatable == certified["unbeatable"]
-    assert judged.optimal == certified["optimal"]
+    found, certified = evaluate(table), exact_results(table)
+    for side in "xo":
+        stated, against_random = certified[f"as_{side}"], getattr(found, side)
+        assert {rate: getattr(against_random, rate) for rate in RATES} == stated["vs_random"]
+        assert getattr(found, f"unbeatable_{side}") == stated["unbeatable"]
+        assert getattr(found, f"optimal_{side}") == stated["optimal"]
+    assert found.best_responses == best_responses(table)
+    assert found.unbeatable == certified["unbeatable"]
+    assert found.optimal == certified["optimal"]
 
 
 def test_the_best_player_reaches_both_limits_and_minimax_does_not():
     best, minimax = (
-        judge(tabulate(player, Rules()))
+        evaluate(tabulate(player, Rules()))
         for player in (best_player(Rules()), MinimaxPolicy(Rules()))
     )
     assert best.optimal
@@ -59,27 +58,33 @@ def test_the_best_player_reaches_both_limits_and_minimax_does_not():
 
 
 def test_where_one_side_must_lose_nothing_is_unbeatable_or_optimal():
-    best = judge(tabulate(MinimaxPolicy(X_WINS), X_WINS))
+    best = evaluate(tabulate(MinimaxPolicy(X_WINS), X_WINS))
     assert best.unbeatable_x
     assert not best.unbeatable_o
     assert not best.unbeatable
     assert not best.optimal
 
 
+def test_perfect_play_cannot_be_exploited_and_illegal_moves_can_be_entirely():
+    assert exploitability(MinimaxPolicy(Rules())) == 0
+    assert exploitability(MinimaxPolicy(X_WINS, "first")) == 0  # though O loses
+    assert exploitability(CellPlayer(0), X_WINS) == 1
+
+
 def test_sides_that_cannot_be_beaten_count_more_than_wins():
-    none = Figures(result(1, 0), result(1, 0), False, False, False, False)
-    one = Figures(result(0.1, 0), result(0, 1), True, False, False, False)
-    other = Figures(result(0.2, 0.1), result(0, 0.9), False, True, False, False)
-    both = Figures(result(0, 0), result(0, 0), True, True, False, False)
-    more = Figures(result(0.2, 0), result(0, 0), True, True, True, True)
+    none = Evaluation(result(1, 0), result(1, 0), False, False, False, False)
+    one = Evaluation(result(0.1, 0), result(0, 1), True, False, False, False)
+    other = Evaluation(result(0.2, 0.1), result(0, 0.9), False, True, False, False)
+    both = Evaluation(result(0, 0), result(0, 0), True, True, False, False)
+    more = Evaluation(result(0.2, 0), result(0, 0), True, True, True, True)
     ranked = sorted([more, both, other, one, none], key=lambda figures: figures.rank())
     assert ranked == [none, one, other, both, more]
 
 
 def test_goals_are_reached_by_what_is_proven_and_steps_never_are():
-    unbeatable = Figures(result(0.9, 0), result(0.8, 0), True, True, False, False)
-    optimal = Figures(result(0.9, 0), result(0.8, 0), True, True, True, True)
-    half = Figures(result(0.9, 0), result(0.8, 0), True, False, False, False)
+    unbeatable = Evaluation(result(0.9, 0), result(0.8, 0), True, True, False, False)
+    optimal = Evaluation(result(0.9, 0), result(0.8, 0), True, True, True, True)
+    half = Evaluation(result(0.9, 0), result(0.8, 0), True, False, False, False)
     reached = {
         goal: [figures.reached(goal) for figures in (half, unbeatable, optimal)]
         for goal in ("steps", "unbeatable", "optimal")

@@ -14,11 +14,13 @@ PACKAGE = "tictactoe_env"
 LAYERS = (
     ("errors",),
     ("rules",),
+    ("standing",),
     ("notation", "observation"),
     ("positions", "games"),
     ("solver",),
     ("policy",),
     ("match",),
+    ("evaluation",),
     ("certificate", "analysis"),
     ("orientations",),
     ("search", "mcts"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from plain_game import Player, is_exactly, plain_game
 
+from tictactoe_env.evaluation import exploitability
 from tictactoe_env.match import (
     ROUNDING,
     Result,
@@ -345,6 +346,8 @@ def test_the_worst_case_is_the_best_response_of_plain_recursion(seed, kind, rule
     choice = choice_of(seed, rules, kind)
     found = best_responses(Player(choice), rules)
     assert list(found) == ["X", "O"]
+    gains = [-best_response(rules, side, choice)[0] for side in found]
+    assert Fraction(exploitability(Player(choice), rules)) == sum(gains) / 2
     for side, worst in found.items():
         value, loss, length = best_response(rules, side, choice)
         assert worst.side == side

@@ -15,6 +15,7 @@ from gymnasium.envs.registration import register as _register
 
 if TYPE_CHECKING:
     from tictactoe_env.env import TicTacToeEnv
+    from tictactoe_env.evaluation import Evaluation, evaluate, exploitability
     from tictactoe_env.games import Game, GameStore, Player
     from tictactoe_env.match import best_responses, exact_result, exact_result_as
     from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
@@ -55,10 +56,14 @@ _HOMES = {
     "exact_result": "match",
     "exact_result_as": "match",
     "best_responses": "match",
+    "Evaluation": "evaluation",
+    "evaluate": "evaluation",
+    "exploitability": "evaluation",
 }
 
 __all__ = [
     "ENV_IDS",
+    "Evaluation",
     "Game",
     "GameStore",
     "IllegalMoveError",
@@ -70,8 +75,10 @@ __all__ = [
     "TicTacToeEnv",
     "TicTacToeVectorEnv",
     "best_responses",
+    "evaluate",
     "exact_result",
     "exact_result_as",
+    "exploitability",
     "tabulate",
 ]
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tictactoe_env import match
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.notation import board_text, cell_text, game_text, parse_board, parse_cell
 from tictactoe_env.policy import Policy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
@@ -56,34 +57,27 @@ def exact_results(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
     rules = match.board_of(rules, policy)
     check_board(rules)
     table = tabulate(policy, rules)
-    worst, limits, minimax = (
-        match.best_responses(table),
-        match.best_achievable(rules),
-        perfect_table(rules),
-    )
+    found, best = evaluate(table), match.best_achievable(rules)
+    minimax, share = perfect_table(rules), match.optimal_share(table)
     sides: dict[str, Any] = {}
-    for side in ("X", "O"):
-        vs_random = match.result_vs_random(side, table)
-        limit = limits[side]
-        at_limit = limit is not None and vs_random.win >= limit.win - match.ROUNDING
-        line = worst[side].losing_line
-        sides[f"as_{side.lower()}"] = {
-            "unbeatable": not worst[side].can_lose,
-            "optimal": bool(not worst[side].can_lose and at_limit),
+    for side in ("x", "o"):
+        response, achievable = found.best_responses[side.upper()], best[side.upper()]
+        line = response.losing_line
+        sides[f"as_{side}"] = {
+            "unbeatable": getattr(found, f"unbeatable_{side}"),
+            "optimal": getattr(found, f"optimal_{side}"),
             "losing_line": None if line is None else game_text(line, rules).split(),
-            "worst_case_value": worst[side].value,
-            "worst_case_loss": worst[side].loss,
-            "vs_random": _rates(vs_random),
-            "vs_minimax": _rates(match.exact_result_as(side, table, minimax, rules)),
-            "limit_vs_random": None if limit is None else _rates(limit),
+            "worst_case_value": response.value,
+            "worst_case_loss": response.loss,
+            "vs_random": _rates(getattr(found, side)),
+            "vs_minimax": _rates(match.exact_result_as(side.upper(), table, minimax, rules)),
+            "limit_vs_random": None if achievable is None else _rates(achievable),
         }
-    agreement = match.optimal_share(table)
-    both = (sides["as_x"], sides["as_o"])
     return {
-        "unbeatable": all(side["unbeatable"] for side in both),
-        "optimal": all(side["optimal"] for side in both),
+        "unbeatable": found.unbeatable,
+        "optimal": found.optimal,
         **sides,
-        "optimal_moves": {"everywhere": agreement.everywhere, "reachable": agreement.reachable},
+        "optimal_moves": {"everywhere": share.everywhere, "reachable": share.reachable},
     }
 
 

@@ -31,8 +31,9 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from tictactoe_env.errors import unknown_name, whole_number
-from tictactoe_env.notation import SIDES, cell_text, game_text, parse_cell, replay
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.notation import cell_text, game_text, parse_cell, replay
+from tictactoe_env.rules import SIDES, Boards, Rules
+from tictactoe_env.standing import Standing, standing
 
 KINDS = (
     "human",
@@ -169,11 +170,11 @@ class Game:
             if getattr(self, name) is not None:
                 change(name, whole_number(getattr(self, name), f"{name} of a game", low, LARGEST))
         change("time", _utc(self.time))
-        change(
-            "moves",
-            tuple(whole_number(cell, "a cell", 0, self.rules.cells - 1) for cell in self.moves),
-        )
-        ended, result = self._ending()
+        moves = tuple(self.moves)
+        game = standing(moves, self.rules)
+        change("moves", moves)
+        ended, result = self._ending(game)
+        change("moves", (*game.moves, *map(int, moves[len(game.moves) :])))
         for name, found in (("ended", ended), ("result", result)):
             if getattr(self, name) not in ("", found):
                 raise ValueError(
@@ -181,32 +182,21 @@ class Game:
                 )
             change(name, found)
 
-    def _ending(self) -> tuple[str, str]:
+    def _ending(self, game: Standing) -> tuple[str, str]:
         """How it ended and the result, by the moves where they say it."""
-        bits, shortest, marks, plies, ended = (
-            self.rules.cell_bits,
-            2 * self.rules.k - 1,
-            [0, 0],
-            len(self.moves),
-            "",
-        )
-        for ply, cell in enumerate(self.moves):
-            mover = ply % 2
-            if ended or (marks[0] | marks[1]) & bits[cell]:
-                if not ended and self.ended == "illegal" and ply == plies - 1:
-                    return "illegal", SIDES[1 - mover]
-                replay(self.moves[: ply + 1], self.rules)  # says what is wrong with the move
-            marks[mover] |= bits[cell]
-            has_line = ply + 1 >= shortest and self.rules.has_line(marks[mover])
-            ended = "line" if has_line else "full" if ply + 1 == len(bits) else ""
-        if ended:
-            return ended, SIDES[(plies - 1) % 2] if ended == "line" else "draw"
-        if self.ended == "early" and self.rules.is_dead(*marks):
+        if game.illegal is not None:
+            is_last = game.illegal == len(self.moves) - 1
+            if game.ended == self.ended == "illegal" and is_last:
+                return "illegal", str(game.winner)
+            replay(self.moves, self.rules)  # raises: it names the illegal move
+        if game.ended:
+            return game.ended, game.winner or "draw"
+        if self.ended == "early" and self.rules.is_dead(game.x, game.o):
             return "early", "draw"
         if self.ended == "resigned" and self.result in SIDES:
             return "resigned", self.result
         raise ValueError(
-            f"a finished game is expected, this one goes on after {plies} moves ({self.text!r} on {self.rules}, ended {self.ended!r}, "
+            f"a finished game is expected, this one goes on after {len(self.moves)} moves ({self.text!r} on {self.rules}, ended {self.ended!r}, "
             f'result {self.result!r}): play it to its end, or say ended="resigned" and result="X" or "O"'
         )
 

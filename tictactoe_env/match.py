@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.notation import SIDES
-from tictactoe_env.policy import Policy, RandomPolicy, checked_probs, sample, tabulate
+from tictactoe_env.policy import (
+    Policy,
+    RandomPolicy,
+    TabularPolicy,
+    checked_probs,
+    sample,
+    tabulate,
+)
 from tictactoe_env.positions import Positions, positions_of
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.solver import solve
@@ -309,7 +316,12 @@ def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tup
 
 def result_vs_random(side: str, policy: Policy, rules: Rules | None = None) -> Result:
     """The exact result of `policy` as `side` against uniformly random play."""
-    return exact_result_as(side, policy, RandomPolicy(), rules)
+    return exact_result_as(side, policy, _random_table(board_of(rules, policy)))
+
+
+@lru_cache(maxsize=8)
+def _random_table(rules: Rules) -> TabularPolicy:
+    return tabulate(RandomPolicy(), rules)
 
 
 def board_of(rules: Rules | None, *policies: Any) -> Rules:

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tictactoe_env.errors import whole_number
+from tictactoe_env.rules import SIDES as SIDES
 from tictactoe_env.rules import Boards, IllegalMoveError, Rules, to_move
+from tictactoe_env.standing import standing
 
 MARKS = {1: "X", -1: "O", 0: "."}
-SIDES = ("X", "O")
 
 
 def board_text(board: Boards, rules: Rules) -> str:
@@ -124,27 +124,30 @@ def parse_game(text: str, rules: Rules) -> list[int]:
 def replay(cells: Sequence[int], rules: Rules) -> Boards:
     """The boards of a game, (moves + 1, cells) int8, the empty one first.
 
-    Raises ValueError for a number that is no cell, IllegalMoveError at the first illegal move.
+    Raises ValueError for a number that is no cell, IllegalMoveError for the first illegal move.
     """
+    game = standing(cells, rules)
+    if game.illegal is not None:
+        check_move(game.board, cells[game.illegal], rules)
     boards = np.zeros((len(cells) + 1, rules.cells), dtype=np.int8)
-    for ply, cell in enumerate(cells):
-        check_move(boards[ply], whole_number(cell, "a cell", 0, rules.cells - 1), rules)
-        boards[ply + 1] = boards[ply]
-        boards[ply + 1, cell] = 1 - 2 * (ply % 2)
+    for ply, cell in enumerate(game.moves):
+        boards[ply + 1 :, cell] = 1 - 2 * (ply % 2)
     return boards
 
 
 def check_move(board: Boards, cell: int, rules: Rules) -> None:
-    """Raises IllegalMoveError, naming the board, who moves and what is legal, if `cell` is taken or the game is over."""
-    text, side = board_text(board, rules), "X" if to_move(board) > 0 else "O"
-    bits = rules.to_bits(board)
-    winner = next(
-        (name for name, marks in zip(SIDES, bits, strict=True) if rules.has_line(int(marks))), None
-    )
-    if winner or not (board == 0).any():
-        raise IllegalMoveError(
-            f'the game is over on "{text}" ({f"{winner} has won" if winner else "a draw"}); start a new one'
-        )
-    if board[cell] != 0:
-        legal = " ".join(str(free) for free in np.flatnonzero(board == 0))
-        raise IllegalMoveError(f'cell {cell} is taken in "{text}" ({side} to move, legal: {legal})')
+    """Raises IllegalMoveError if `cell` is taken or the game is over.
+
+    The message names the board, the side to move and the legal cells.
+    """
+    marks = zip(SIDES, rules.to_bits(board), strict=True)
+    winner = next((side for side, bits in marks if rules.has_line(int(bits))), None)
+    if winner is None and board[cell] == 0:
+        return
+    text = board_text(board, rules)
+    if winner or board.all():
+        how = f"{winner} has won" if winner else "a draw"
+        raise IllegalMoveError(f'the game is over on "{text}" ({how}); start a new one')
+    side = SIDES[int(to_move(board) < 0)]
+    legal = " ".join(str(free) for free in np.flatnonzero(board == 0))
+    raise IllegalMoveError(f'cell {cell} is taken in "{text}" ({side} to move, legal: {legal})')
