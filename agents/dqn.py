@@ -602,7 +602,8 @@ def save(folder: Path, trainer: Trainer, everything: bool = True) -> None:
     if not everything:
         return
     buffer, steps = model.replay_buffer, model.num_timesteps
-    games, games_rng = model.env.under_way()
+    games = model.env.state_dict()
+    games_rng = games.pop("generator")
     rows = buffer.buffer_size if buffer.full else buffer.pos
     optimizer = model.policy.optimizer.state_dict()["state"]
     state: dict[str, NDArray[Any] | torch.Tensor] = {
@@ -693,9 +694,8 @@ def restore(folder: Path, trainer: Trainer) -> None:
     ]
     trainer.judge_at, trainer.snapshot_at = about["judge_at"], about["snapshot_at"]
     model.env.set_opponent(trainer.pool.pool())
-    model._last_obs = model.env.go_on(
-        {name: tensor.numpy() for name, tensor in part("games/").items()}, generators["games"]
-    )
+    games = {name: tensor.numpy() for name, tensor in part("games/").items()}
+    model._last_obs = model.env.load_state_dict({**games, "generator": generators["games"]})
     for name, rng in _generators(trainer).items():
         rng.bit_generator.state = generators[name]
 

@@ -393,7 +393,8 @@ def save(
         return
     env: Any = model.env
     buffer: Any = model.rollout_buffer
-    games, games_rng = env.under_way()
+    games = env.state_dict()
+    games_rng = games.pop("generator")
     moments = model.policy.optimizer.state_dict()["state"]
     state: dict[str, Any] = {
         **{
@@ -464,10 +465,8 @@ def restore(folder: Path, config: Config, model: MaskablePPO, schedule: Schedule
         schedule.pool.rng.bit_generator.state = about["generators"]["pool"]
         buffer.rng.bit_generator.state = about["generators"]["order"]
         env.set_opponent(schedule.pool.pool())
-        model._last_obs = env.go_on(
-            {name: tensor.numpy() for name, tensor in part("games/").items()},
-            about["generators"]["games"],
-        )
+        games = {name: tensor.numpy() for name, tensor in part("games/").items()}
+        model._last_obs = env.load_state_dict({**games, "generator": about["generators"]["games"]})
         model._last_episode_starts = state["episode_starts"].numpy()
         torch.set_rng_state(state["torch_generator"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:

@@ -10,7 +10,7 @@ import pytest
 from sample_players import CellPlayer, FixedPlayer, fixed_table
 
 from tictactoe_env import IllegalMoveError, RandomPolicy, Rules, TicTacToeEnv, TicTacToeVectorEnv
-from tictactoe_env.config import last_move
+from tictactoe_env.observation import last_move
 from tictactoe_env.positions import positions_of
 
 BOTH = pytest.mark.parametrize(
@@ -75,7 +75,7 @@ BAD_ARGUMENTS = [
     ({"opening": "a1 a2 b1 b2 c1 c2"}, "the game is over"),
     ({"opening": None}, "a game must be text"),
     ({"opening": ["b2"]}, "a game must be text"),
-    ({"opening": "b2", "start": "random"}, 'opening and start="random" exclude each other'),
+    ({"opening": "b2", "start": "random"}, 'opening and a start other than "empty" exclude each other'),
     ({"opening": "a1 b1 c1 a2 c2 b2 b3 c3 a3", "early_draw": False}, "finished game"),
     ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "finished game"),
     ({"start": "randon"}, "did you mean 'random'?"),

@@ -54,9 +54,11 @@ def plain_result(board, seat, rules, early_draw):
     return DRAW if (board != 0).all() or (early_draw and dead) else ONGOING
 
 
-def every_start(rules):
+def every_start(rules, early_draw=False):
     """Boards and seats of every unfinished position with either learner."""
-    boards = positions_of(rules).boards[positions_of(rules).unfinished]
+    positions = positions_of(rules)
+    ended = positions.is_over | (positions.is_dead if early_draw else False)
+    boards = positions.boards[~ended]
     return np.concatenate([boards, boards]), np.repeat(
         np.array([1, -1], dtype=np.int8), len(boards)
     )
@@ -77,7 +79,7 @@ def assert_same_view(rows, row_states, bits, bit_states):
 @pytest.mark.parametrize(("early_draw", "observation"), SETTINGS)
 def test_rows_and_bitboards_agree_on_every_position_move_and_reply(rules, early_draw, observation):
     rows, bits = RowGames(rules, early_draw, observation), BitGames(rules, early_draw, observation)
-    boards, seats = every_start(rules)
+    boards, seats = every_start(rules, early_draw)
     row_states, bit_states = rows.start(boards, seats), bits.start(boards, seats)
     assert_same_view(rows, row_states, bits, bit_states)
     going = rows.result(row_states) == ONGOING
@@ -102,7 +104,7 @@ def test_rows_and_bitboards_agree_on_every_position_move_and_reply(rules, early_
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 @pytest.mark.parametrize("early_draw", [False, True])
 def test_one_game_walks_as_many_games_do(rules, early_draw):
-    boards, seats = every_start(rules)
+    boards, seats = every_start(rules, early_draw)
     kept = np.random.default_rng(SEED).permutation(len(boards))[:700]
     boards, seats = boards[kept], seats[kept]
     rng = np.random.default_rng(SEED)

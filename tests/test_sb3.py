@@ -348,11 +348,10 @@ def test_games_under_way_go_on_bit_for_bit(arguments):
     rng = np.random.default_rng(0)
     for _ in range(7):
         observations, *_ = env.step(legal_actions(env, rng))
-    arrays, generator = env.under_way()
-    arrays = {name: array.copy() for name, array in arrays.items()}
+    state = env.state_dict()
     other = TicTacToeVecEnv(32, opponent="random", **arguments)
     other.set_opponent(pool)
-    assert np.array_equal(other.go_on(arrays, generator), observations)
+    assert np.array_equal(other.load_state_dict(state), observations)
     for _ in range(40):
         actions = legal_actions(env, rng)
         (seen, rewards, dones, infos), (again, *rest) = env.step(actions), other.step(actions)
@@ -365,12 +364,15 @@ def test_games_under_way_go_on_bit_for_bit(arguments):
 
 def test_what_is_under_way_is_arrays_and_json():
     env, _ = started(3)
-    arrays, generator = env.under_way()
-    assert {len(array) for array in arrays.values()} == {3}
+    state = env.state_dict()
+    generator = state.pop("generator")
+    assert {len(array) for array in state.values()} == {3}
     env.step(legal_actions(env, np.random.default_rng(0)))
     before = json.loads(json.dumps(generator))
     assert before == generator
-    assert env.under_way()[1] != before, "the generator has moved on, what was taken down has not"
+    assert env.state_dict()["generator"] != before, (
+        "the generator has moved on, what was taken down has not"
+    )
 
 
 # --- turning boards ----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import pickle
 from fractions import Fraction
@@ -413,6 +414,31 @@ def test_a_copy_plays_on_alike_and_leaves_the_original_alone(arguments, copied):
         expected = play_on(twin)
         assert np.array_equal(env.boards, before)
         assert play_on(env) == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("arguments", CHANCE, ids=CHANCE_NAMES)
+def test_saved_games_continue_bit_for_bit_in_another_environment(arguments, mode):
+    def make():
+        return TicTacToeVectorEnv(6, autoreset_mode=mode, **arguments)
+
+    env, rng, seen = make(), np.random.default_rng(5), set()
+    env.reset(seed=1)
+    for _ in range(12):
+        if mode == "DISABLED" and (over := env.state_dict()["results"] > 0).any():
+            env.reset(options={"reset_mask": over})
+        env.step(some_actions(env, rng, 0.2))
+        state = env.state_dict()
+        seen |= set(state["results"].tolist())
+        assert json.loads(json.dumps(state["generator"])) == state["generator"]
+        other = make()
+        observations, infos = other.load_state_dict(copy.deepcopy(state))
+        assert env.observation_space.contains(observations)
+        assert np.array_equal(infos["action_mask"], env.action_masks())
+        assert repr(other.state_dict()) == repr(state)
+        if mode != "DISABLED" or not state["results"].any():
+            assert play_on(other, 6) == play_on(copy.deepcopy(env), 6)
+    assert seen >= ({0} if mode == "SAME_STEP" else {0, 4})
 
 
 def arrays_in(value):

@@ -1,8 +1,8 @@
-"""Games walked on bitboards, for boards of any size; the same verbs as `row_engine`.
+"""Games on bitboards, for boards of any size; `engine` documents the methods.
 
-A state holds X's and O's bitboards, the learner's mark (+1 X, -1 O) and how the game stands: a tuple for one game, a
-record of an array for many.
-Opponents are asked for their probabilities at every move, one batch a step; on boards of up to 12 cells they are tabulated first.
+The state of a game holds X's and O's bitboards, the learner's mark (+1 X, -1 O) and, for many
+games, whose turn it is and how the game stands. On boards of up to 12 cells opponents are tabulated
+first; on larger ones they are asked for their probabilities at every move, one batch a step.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tictactoe_env.policy import (
     sample,
     tabulate,
 )
+from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import (
     DRAW,
     ILLEGAL,
@@ -29,60 +30,89 @@ from tictactoe_env.rules import (
     ONGOING,
     OPPONENT_ILLEGAL,
     WIN,
+    Bits,
     Boards,
     Rules,
     to_move,
 )
+from tictactoe_env.starts import draw_starts
 
-MAX_TABLE_CELLS = 12  # of a board on which an opponent is tabulated once: 3x4 has 79,563 rows; above, it is asked at every move
+# Cells of a board on which an opponent is tabulated: 3x4 has a table of 79,563 rows.
+MAX_TABLE_CELLS = 12
+# Results for the learner, by the number of `moved`: of the learner's moves, then of the opponent's.
+RESULTS = bytes(
+    (ONGOING, DRAW, WIN, WIN, *[ILLEGAL] * 4, ONGOING, DRAW, LOSS, LOSS, *[OPPONENT_ILLEGAL] * 4)
+)
+RESULT_TABLE = np.frombuffer(RESULTS, dtype=np.int8)
 STATE = np.dtype(
     [("x", np.uint64), ("o", np.uint64), ("seat", np.int8), ("mover", np.int8), ("result", np.int8)]
 )
 States = NDArray[Any]
 
 
+def moved(
+    rules: Rules, early_draw: bool, own: Bits, other: Bits, bit: Bits, by_opponent: Any
+) -> tuple[Bits, Any]:
+    """The mover's marks after a move onto `bit`, and the index of the result in RESULTS.
+
+    This is the law of a move, on ints for one game and on uint64 arrays (B,) for many. A taken cell
+    is an illegal move and adds no mark; a line wins, on a full board too.
+    """
+    taken = own | other
+    marks = own | (bit & ~taken)
+    drawn = rules.is_full(marks, other)
+    if early_draw:
+        drawn = drawn | rules.is_dead(marks, other)
+    illegal = (taken & bit) != 0
+    return marks, drawn + 2 * rules.has_line(marks) + 4 * illegal + 8 * by_opponent
+
+
 class BitGames:
-    """Many games at a time: states (B,) records of the dtype STATE."""
+    """Many games at a time: states (B,) are records of the dtype STATE."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         self.rules, self.early_draw, self.observation = rules, early_draw, observation
         self._bits = np.array(rules.cell_bits, dtype=np.uint64)
 
-    def start(self, boards: Boards, seats: NDArray[np.int8]) -> States:
-        """States (B,) of unfinished boards (B, cells), the learner having the marks `seats` (B,)."""
-        states = np.zeros(len(boards), dtype=STATE)
-        states["x"], states["o"] = self.rules.to_bits(boards)
-        states["seat"], states["mover"] = seats, to_move(boards)
-        if self.early_draw:
-            states["result"] = np.where(self.rules.is_dead(states["x"], states["o"]), DRAW, ONGOING)
+    def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = ONGOING) -> States:
+        """States (B,) of boards (B, cells), the learner having the marks `seats` (B,)."""
+        return self._states(*self.rules.to_bits(boards), seats, to_move(boards), results)
+
+    def draw_starts(self, seats: NDArray[np.int8], rng: np.random.Generator) -> States:
+        """States (B,) of random unfinished positions with the learner to move."""
+        rows, movers = draw_starts(self.rules, self.early_draw, seats, rng)
+        return self._states(*positions_of(self.rules).bits(rows), movers, movers, ONGOING)
+
+    def _states(self, x: Bits, o: Bits, seats: Any, movers: Any, results: Any) -> States:
+        states = np.empty(len(x), dtype=STATE)
+        states["x"], states["o"] = x, o
+        states["seat"], states["mover"], states["result"] = seats, movers, results
         return states
 
     def play(self, states: States, cells: NDArray[np.intp]) -> States:
-        """States after the moves of the sides to move; a taken cell forfeits, and a finished game stays as it is."""
+        """States (B,) after moves of the sides to move; finished games stay as they are."""
         x, o, mover = states["x"], states["o"], states["mover"]
-        bits = self._bits[cells]
-        legal = ((x | o) & bits) == 0
         x_moves = mover > 0
-        marks = np.where(x_moves, x, o) | bits
-        x, o = np.where(legal & x_moves, marks, x), np.where(legal & ~x_moves, marks, o)
-        by_learner = mover == states["seat"]
-        drawn = self.rules.is_full(x, o)
-        if self.early_draw:
-            drawn |= self.rules.is_dead(x, o)
-        result = np.where(
-            self.rules.has_line(marks),
-            np.where(by_learner, WIN, LOSS),
-            np.where(drawn, DRAW, ONGOING),
+        own = np.where(x_moves, x, o)
+        other = x ^ o ^ own
+        by_opponent = mover != states["seat"]
+        marks, number = moved(
+            self.rules, self.early_draw, own, other, self._bits[cells], by_opponent
         )
-        result = np.where(legal, result, np.where(by_learner, ILLEGAL, OPPONENT_ILLEGAL))
-        going = states["result"] == ONGOING
-        after = states.copy()
-        for name, values in (("x", x), ("o", o), ("mover", -mover), ("result", result)):
-            after[name] = np.where(going, values, states[name])
+        after = self._states(
+            np.where(x_moves, marks, other),
+            np.where(x_moves, other, marks),
+            states["seat"],
+            -mover,
+            RESULT_TABLE.take(number),
+        )
+        finished = states["result"] != ONGOING
+        if finished.any():
+            after[finished] = states[finished]
         return after
 
     def prepare(self, policies: list[Policy]) -> list[Policy]:
-        """The opponents in the form that `reply` takes."""
+        """The opponents, tabulated on boards of up to 12 cells."""
         return [_prepared(policy, self.rules) for policy in policies]
 
     def reply(
@@ -92,7 +122,7 @@ class BitGames:
         which: NDArray[np.intp],
         rng: np.random.Generator,
     ) -> States:
-        """States after the opponents' moves, opponent `which` (B,) in each game, where it is an opponent's turn."""
+        """States (B,) after the opponents' moves, where it is an opponent's turn."""
         states, moving = states.copy(), self.opponent_moves(states)
         for number, policy in enumerate(replies):
             games = np.flatnonzero(moving & (which == number))
@@ -105,37 +135,35 @@ class BitGames:
         return states
 
     def result(self, states: States) -> NDArray[np.int8]:
-        """How each game stands for the learner, ONGOING to OPPONENT_ILLEGAL of `rules`: (B,) int8."""
+        """Results (B,) int8."""
         return states["result"].copy()
 
     def opponent_moves(self, states: States) -> NDArray[np.bool_]:
-        """(B,) bool: the game goes on and it is the opponent's turn."""
+        """Whether a game is unfinished and it is the opponent's turn: (B,) bool."""
         return (states["result"] == ONGOING) & (states["mover"] != states["seat"])
 
     def observe(self, states: States) -> NDArray[np.int8]:
-        """Fresh observations from the learner's seat, int8."""
+        """Observations from the learner's seats, int8."""
         return observe(self.boards(states), self.rules, self.observation, states["seat"])
 
     def legal(self, states: States) -> NDArray[np.int8]:
-        """Fresh masks (B, cells) int8, 1 on free cells."""
+        """Masks (B, cells) int8, 1 on free cells."""
         return 1 - self.rules.to_cells(states["x"] | states["o"])
 
     def boards(self, states: States) -> Boards:
-        """(B, cells) int8."""
+        """Boards (B, cells) int8."""
         return self.rules.to_boards(states["x"], states["o"])
 
     def seats(self, states: States) -> NDArray[np.int8]:
-        """The learner's marks (B,) int8, +1 X, -1 O."""
+        """The learner's marks (B,) int8."""
         return states["seat"].copy()
 
 
 def _prepared(policy: Policy, rules: Rules) -> Policy:
     """`policy` as a table where the board has few enough positions for one."""
-    return (
-        policy
-        if isinstance(policy, RandomPolicy) or rules.cells > MAX_TABLE_CELLS
-        else tabulate(policy, rules)
-    )
+    if isinstance(policy, RandomPolicy) or rules.cells > MAX_TABLE_CELLS:
+        return policy
+    return tabulate(policy, rules)
 
 
 class State(NamedTuple):
@@ -158,69 +186,66 @@ class BitGame:
         x, o = self.rules.to_bits(board)
         return State(int(x), int(o), seat)
 
-    def advance(
-        self, state: State, cell: int, replies: Policy, uniforms: Uniforms
-    ) -> tuple[State, int]:
-        """The state after the learner's move and the opponent's reply, and how the game stands; a taken cell forfeits."""
-        state, result = self._placed(state, cell, state.seat)
-        return (state, result) if result != ONGOING else self.reply(state, replies, uniforms)
+    def draw_start(self, seat: int, rng: np.random.Generator) -> tuple[State, int]:
+        """The state of a random unfinished position with the learner to move, and its mark."""
+        rows, seats = draw_starts(self.rules, self.early_draw, np.array([seat], np.int8), rng)
+        x, o = positions_of(self.rules).bits(rows)
+        mark = int(seats[0])
+        return State(int(x[0]), int(o[0]), mark), mark
 
-    def _placed(self, state: State, cell: int, mark: int) -> tuple[State, int]:
+    def advance(
+        self, state: State, cell: int, reply: Policy, uniforms: Uniforms
+    ) -> tuple[State, int]:
+        """The state and result after the learner's move and the opponent's reply."""
+        state, result = self._play(state, self._bits[cell], False)
+        return (state, result) if result != ONGOING else self.reply(state, reply, uniforms)
+
+    def _play(self, state: State, bit: int, by_opponent: bool) -> tuple[State, int]:
         x, o, seat = state
-        bit, rules = self._bits[cell], self.rules
-        if (x | o) & bit:
-            return state, ILLEGAL if mark == seat else OPPONENT_ILLEGAL
-        marks = (x if mark > 0 else o) | bit
-        x, o = (marks, o) if mark > 0 else (x, marks)
-        if rules.has_line(marks):
-            return State(x, o, seat), WIN if mark == seat else LOSS
-        drawn = rules.is_full(x, o) or (self.early_draw and rules.is_dead(x, o))
-        return State(x, o, seat), DRAW if drawn else ONGOING
+        if (seat > 0) != by_opponent:
+            x, number = moved(self.rules, self.early_draw, x, o, bit, by_opponent)
+        else:
+            o, number = moved(self.rules, self.early_draw, o, x, bit, by_opponent)
+        return State(x, o, seat), RESULTS[number]
 
     def prepare(self, policy: Policy) -> Policy:
-        """The opponent in the form that `reply` takes."""
+        """The opponent, tabulated on boards of up to 12 cells."""
         return _prepared(policy, self.rules)
 
-    def reply(self, state: State, replies: Policy, uniforms: Uniforms) -> tuple[State, int]:
-        """The state after the opponent's move, drawn by a number in [0, 1), and how the game stands."""
+    def reply(self, state: State, reply: Policy, uniforms: Uniforms) -> tuple[State, int]:
+        """The state and result after the opponent's move, drawn with one number in [0, 1)."""
         uniform = uniforms.draw()
-        if isinstance(replies, RandomPolicy):  # ten times as fast as asking it
+        if isinstance(reply, RandomPolicy):  # ten times as fast as asking it
             taken = state.x | state.o
-            free = [cell for cell, bit in enumerate(self._bits) if not taken & bit]
-            return self._placed(state, free[int(uniform * len(free))], -state.seat)
-        ends = checked_probs(replies.probs(self.board(state)[None]), (1, self.rules.cells))[
-            0
-        ].cumsum()
-        return self._placed(
-            state, int(np.searchsorted(ends, uniform * ends[-1], side="right")), -state.seat
-        )
+            free = [bit for bit in self._bits if not taken & bit]
+            return self._play(state, free[int(uniform * len(free))], True)
+        probs = checked_probs(reply.probs(self.board(state)[None]), (1, self.rules.cells))[0]
+        ends = probs.cumsum()
+        cell = int(np.searchsorted(ends, uniform * ends[-1], side="right"))
+        return self._play(state, self._bits[cell], True)
 
     def opponent_moves(self, state: State) -> bool:
-        """Whether the game goes on, from an unfinished board, and it is the opponent's turn."""
+        """Whether it is the opponent's turn, in an unfinished game."""
         x_moves = bin(state.x | state.o).count("1") % 2 == 0
-        return x_moves != (state.seat > 0) and not (
-            self.early_draw and self.rules.is_dead(state.x, state.o)
-        )
+        return x_moves != (state.seat > 0)
 
     def view(self, state: State) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """A fresh observation from the learner's seat, and a fresh mask (cells,), 1 on free cells; int8."""
+        """A fresh observation from the learner's seat and a fresh mask (cells,); int8."""
+        rules, bits = self.rules, self._bits
         x, o, seat = state
-        own, other, bits = *((x, o) if seat > 0 else (o, x)), self._bits
+        own, other = (x, o) if seat > 0 else (o, x)
         if self.observation == "planes":
             marks = [own & bit != 0 for bit in bits] + [other & bit != 0 for bit in bits]
-            observation = np.array(marks, dtype=np.int8).reshape(
-                2, self.rules.rows, self.rules.cols
-            )
+            observation = np.array(marks, dtype=np.int8).reshape(2, rules.rows, rules.cols)
         else:
-            observation = (self.board(state) * np.int8(seat)).reshape(
-                self.rules.rows, self.rules.cols
-            )
+            grid = self.board(state) * np.int8(seat)
+            observation = grid.reshape(rules.rows, rules.cols)
         taken = x | o
         return observation, np.array([not taken & bit for bit in bits], dtype=np.int8)
 
     def board(self, state: State) -> Boards:
-        """(cells,) int8."""
+        """The board (cells,) int8."""
+        x, o = state.x, state.o
         return np.array(
-            [1 if state.x & bit else -1 if state.o & bit else 0 for bit in self._bits],
-            dtype=np.int8,
+            [1 if x & bit else -1 if o & bit else 0 for bit in self._bits], dtype=np.int8
         )

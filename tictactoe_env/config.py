@@ -1,25 +1,22 @@
-"""What an environment can be told, checked once and shared by the single and the vector environment."""
+"""The arguments of the environments, checked once for the single and the vector environment."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env import row_engine
-from tictactoe_env.bit_engine import BitGame, BitGames
-from tictactoe_env.errors import unknown_name
+from tictactoe_env.errors import one_of
 from tictactoe_env.notation import SIDES, board_text, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.opponents import Pool
-from tictactoe_env.positions import MAX_CELLS, can_enumerate, positions_of
-from tictactoe_env.row_engine import RowGame, RowGames
+from tictactoe_env.positions import MAX_CELLS, can_enumerate
 from tictactoe_env.rules import ILLEGAL, OUTCOMES, Boards, Rules, to_move
 
 SIDE_CHOICES = (*SIDES, "random", "alternate")
@@ -29,31 +26,21 @@ RENDER_MODES = ("ansi", "rgb_array")
 REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
 RESET_OPTIONS = ("side", "opponent", "board")
 
-
-def one_of(what: str, value: Any, choices: tuple[str, ...]) -> str:
-    """`value` if it is one of the choices; ValueError with the nearest one otherwise."""
-    if not isinstance(value, str) or value not in choices:
-        raise unknown_name(what, value, choices)
-    return value
+Seats = NDArray[np.int8]
+Start = Callable[[Seats, np.random.Generator], tuple[Boards, Seats]]
 
 
-def seat_of(side: str) -> int:
+def mark_of(side: str) -> int:
     """The mark of a side: +1 for "X", -1 for "O"."""
     return 1 if side == "X" else -1
 
 
-def checked_seed(seed: Any) -> int | None:
-    """`seed` as an int of at least 0, or None; ValueError otherwise."""
-    if seed is None or (
-        isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0
-    ):
-        return None if seed is None else int(seed)
-    raise ValueError(f"seed must be a whole number of at least 0 or None, got {seed!r}")
-
-
 @dataclass(frozen=True)
 class Config:
-    """The checked arguments of an environment, all but the opponent. The environment's docstring says what they mean."""
+    """All arguments of an environment but the opponent; the environment's docstring explains them.
+
+    Raises ValueError for arguments that are wrong, or that exclude each other.
+    """
 
     side: str
     rows: int
@@ -63,7 +50,7 @@ class Config:
     rewards: Mapping[str, float] | None
     observation: str
     opening: str
-    start: str
+    start: str | Start
     early_draw: bool
     render_mode: str | None
 
@@ -71,20 +58,25 @@ class Config:
         one_of("side", self.side, SIDE_CHOICES)
         one_of("treatment of illegal moves", self.illegal, ILLEGAL_CHOICES)
         one_of("observation", self.observation, OBSERVATIONS)
-        one_of("start", self.start, STARTS)
+        if not callable(self.start):
+            one_of("start", self.start, STARTS)
         if not isinstance(self.early_draw, bool):
             raise ValueError(f"early_draw must be True or False, got {self.early_draw!r}")
         if self.render_mode == "human":
             raise ValueError(
-                'render_mode "human" opens a window through gym.make(..., render_mode="human"), which needs the extra "render" (pygame-ce)'
+                'render_mode "human" opens a window through gym.make(..., render_mode="human"), '
+                'which needs the extra "render" (pygame-ce)'
             )
         if self.render_mode is not None:
             one_of("render mode", self.render_mode, RENDER_MODES)
-        if self.opening and self.start == "random":
-            raise ValueError('opening and start="random" exclude each other: give one of them')
+        if self.opening and self.start != "empty":
+            raise ValueError(
+                'opening and a start other than "empty" exclude each other: give one of them'
+            )
         if self.start == "random" and not can_enumerate(self.rules):
             raise ValueError(
-                f'start="random" is for boards of at most {MAX_CELLS} cells, whose positions can be listed; this one has {self.rules.cells}'
+                f'start="random" needs a board of at most {MAX_CELLS} cells, whose positions can '
+                f"be listed; this one has {self.rules.cells}"
             )
         _ = self.rules, self.reward_table, self.start_board
 
@@ -95,94 +87,109 @@ class Config:
 
     @cached_property
     def reward_table(self) -> NDArray[np.float64]:
-        """Reward of each standing, ONGOING to OPPONENT_ILLEGAL: (6,)."""
+        """Reward of each result, ONGOING to OPPONENT_ILLEGAL: (6,)."""
         given = {} if self.rewards is None else self.rewards
         if not isinstance(given, Mapping):
             raise ValueError(f"rewards must be a mapping such as {REWARDS}, got {given!r}")
         for name, value in given.items():
             one_of("reward", name, tuple(REWARDS))
-            if (
-                isinstance(value, (bool, np.bool_))
-                or not isinstance(value, Real)
-                or not abs(value) <= sys.float_info.max
-            ):
+            is_number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+            if not is_number or not abs(value) <= sys.float_info.max:
                 raise ValueError(f"the reward for {name!r} must be a finite number, got {value!r}")
         rewards = {**REWARDS, **given}
-        names = [
-            "illegal" if standing == ILLEGAL else outcome
-            for standing, outcome in enumerate(OUTCOMES)
-        ]
+        names = ["illegal" if i == ILLEGAL else outcome for i, outcome in enumerate(OUTCOMES)]
         return np.array([0.0, *(float(rewards[name]) for name in names[1:])])
+
+    # --- boards to start from ---------------------------------------------------------------------
 
     @cached_property
     def start_board(self) -> Boards:
-        """The board (cells,) after the forced opening; ValueError if the opening ends the game."""
+        """The board (cells,) after the opening; ValueError if the opening ends the game."""
         board = replay(parse_game(self.opening, self.rules), self.rules)[-1]
-        self._check_going(board, f"the opening {self.opening!r}")
-        return board
+        return self._unfinished(board, f"the opening {self.opening!r}")
 
     def given_board(self, text: Any) -> Boards:
-        """The board (cells,) of the reset option `board`; ValueError unless a game can go on from it."""
-        board = parse_board(text, self.rules)
-        self._check_going(board, f"the board {text!r}")
+        """The board (cells,) of the reset option `board`; ValueError if its game is finished."""
+        return self._unfinished(parse_board(text, self.rules), f"the board {text!r}")
+
+    def drawn_boards(self, seats: Seats, rng: np.random.Generator) -> tuple[Boards, Seats]:
+        """Boards (B, cells) and the learner's marks (B,) from the function `start`, checked."""
+        assert callable(self.start)
+        boards, seats = self.check_boards(*self.start(seats.copy(), rng), len(seats), "start")
+        ended = self.ended(boards)
+        if ended.any():
+            self._unfinished(boards[int(ended.argmax())], "the function start")
+        return boards, seats
+
+    def ended(self, boards: Boards) -> NDArray[np.bool_]:
+        """Whether the games on these boards (B, cells) are finished: (B,) bool."""
+        x, o = self.rules.to_bits(boards)
+        ended: NDArray[np.bool_] = (
+            self.rules.has_line(x) | self.rules.has_line(o) | self.rules.is_full(x, o)
+        )
+        return ended | self.rules.is_dead(x, o) if self.early_draw else ended
+
+    def _unfinished(self, board: Boards, what: str) -> Boards:
+        if self.ended(board[None])[0]:
+            raise ValueError(
+                f'{what} leaves a finished game, "{board_text(board, self.rules)}": '
+                "give one with a move to make"
+            )
         return board
 
-    def _check_going(self, board: Boards, what: str) -> None:
-        x, o = (int(bits) for bits in self.rules.to_bits(board))
-        if (
-            self.rules.has_line(x)
-            or self.rules.has_line(o)
-            or self.rules.is_full(x, o)
-            or (self.early_draw and self.rules.is_dead(x, o))
+    def check_boards(self, boards: Any, seats: Any, count: int, what: str) -> tuple[Boards, Seats]:
+        """`boards` (count, cells) and `seats` (count,) as fresh int8 arrays.
+
+        Raises ValueError, naming `what` they come from, unless seats are +1 or -1 and boards hold
+        +1, -1 and 0, with as many X as O or one more.
+        """
+        arrays = []
+        for name, value, shape, least in (
+            ("boards", boards, (count, self.rules.cells), 0),
+            ("seats", seats, (count,), 1),
         ):
+            array = np.asarray(value)
+            if array.shape != shape or array.dtype.kind not in "iu":
+                raise ValueError(
+                    f"{what}: {name} must be whole numbers of the shape {shape}, "
+                    f"got the shape {array.shape} and dtype {array.dtype}"
+                )
+            if array.size and not (np.abs(array).max() <= 1 and np.abs(array).min() >= least):
+                numbers = "+1 (X) and -1 (O)" if least else "+1 (X), -1 (O) and 0 (free)"
+                raise ValueError(f"{what}: {name} must hold only {numbers}")
+            arrays.append(array.astype(np.int8))
+        wrong = np.flatnonzero(~np.isin(arrays[0].sum(axis=1), (0, 1)))
+        if len(wrong):
             raise ValueError(
-                f'{what} leaves a finished game, "{board_text(board, self.rules)}": give one with a move to make'
+                f"{what}: a board must have as many X as O or one X more, "
+                f"got {arrays[0][wrong[0]].tolist()}"
             )
+        return arrays[0], arrays[1]
 
     def check_first_move(self, pool: Pool, given: Mapping[str, Any]) -> None:
-        """ValueError if an opponent of the pool may end the game before the learner's first move; `given`: checked reset options."""
+        """ValueError if an opponent of the pool may end the game before the learner's first move.
+
+        given: checked reset options. Boards of the function `start` are not known beforehand.
+        """
         board = given.get("board", self.start_board if self.start == "empty" else None)
         side = given.get("side", self.side)
-        if board is None or (side in SIDES and seat_of(side) == to_move(board)):
+        if board is None or (side in SIDES and mark_of(side) == to_move(board)):
             return
         cells, mover = np.arange(self.rules.cells), to_move(board)
         after = np.repeat(board[None], self.rules.cells, axis=0)
         after[cells, cells] = mover
-        x, o = self.rules.to_bits(after)
-        ends = self.rules.has_line(x if mover > 0 else o) | self.rules.is_full(x, o) | (board != 0)
-        if self.early_draw:
-            ends |= self.rules.is_dead(x, o)
-        players = [
-            policy for policy, weight in zip(pool.policies, pool.weights, strict=True) if weight > 0
-        ]
+        ends = self.ended(after) | (board != 0)
+        weighted = zip(pool.policies, pool.weights, strict=True)
+        players = [policy for policy, weight in weighted if weight > 0]
         if ends.any() and any((policy.probs(board[None])[0, ends] > 0).any() for policy in players):
             raise ValueError(
-                f'on "{board_text(board, self.rules)}" ({self.rules}) the opponent may end the game before the learner\'s first move: '
+                f'on "{board_text(board, self.rules)}" ({self.rules}) the opponent may end the '
+                "game before the learner's first move: "
                 f'give side="{"X" if mover > 0 else "O"}", or another board, opening or opponent'
             )
 
-    def draw_starts(
-        self, seats: NDArray[np.int8], drawn: NDArray[np.bool_], rng: np.random.Generator
-    ) -> tuple[Boards, NDArray[np.int8]]:
-        """Boards (B, cells) to start from and the learner's marks (B,).
-
-        With start="random" the board is uniform among those where the learner is to move; where the side was itself
-        `drawn` (B,) at random it is uniform among all, and the learner gets the side to move.
-        """
-        if self.start == "empty":
-            return np.repeat(self.start_board[None], len(seats), axis=0), seats
-        boards, x_count = random_starts(self.rules, self.early_draw)
-        first = np.where(~drawn & (seats < 0), x_count, 0)
-        last = np.where(~drawn & (seats > 0), x_count, len(boards))
-        if (first == last).any():
-            raise ValueError(
-                f'start="random" finds no unfinished position with O to move ({self.rules}): give the learner side="X"'
-            )
-        chosen = boards[rng.integers(first, last)]
-        return chosen, to_move(chosen)
-
     def options(self, options: Any, known: tuple[str, ...] = RESET_OPTIONS) -> dict[str, Any]:
-        """The reset options as a dict with the board parsed; ValueError for unknown names or bad values."""
+        """The reset options with the board parsed; ValueError for unknown names or bad values."""
         given = {} if options is None else options
         if not isinstance(given, Mapping):
             raise ValueError(
@@ -196,36 +203,3 @@ class Config:
         if "board" in checked:
             checked["board"] = self.given_board(checked["board"])
         return checked
-
-    def game(self) -> RowGame | BitGame:
-        """What walks one game: by row number on small boards, on bitboards otherwise."""
-        walked_by_rows = self.rules.cells <= row_engine.MAX_CELLS
-        return (RowGame if walked_by_rows else BitGame)(
-            self.rules, self.early_draw, self.observation
-        )
-
-    def games(self) -> RowGames | BitGames:
-        """What walks many games."""
-        walked_by_rows = self.rules.cells <= row_engine.MAX_CELLS
-        return (RowGames if walked_by_rows else BitGames)(
-            self.rules, self.early_draw, self.observation
-        )
-
-
-@lru_cache(maxsize=8)
-def random_starts(rules: Rules, early_draw: bool) -> tuple[Boards, int]:
-    """Every unfinished board (B, cells), X's turn first, and how many are X's; shared by all environments."""
-    positions = positions_of(rules)
-    going = ~positions.is_over & ~(
-        positions.is_dead if early_draw else np.zeros(len(positions), dtype=bool)
-    )
-    boards, x_moves = positions.boards[going], positions.x_to_move[going]
-    return boards[np.argsort(~x_moves, kind="stable")], int(x_moves.sum())
-
-
-def last_move(before: Boards, after: Boards, seat: int) -> int | None:
-    """The cell marked last between two boards (cells,): the opponent's reply if there is one, else the learner's."""
-    new = np.flatnonzero(before != after)
-    replies = new[after[new] == -seat]
-    chosen = replies if len(replies) else new
-    return int(chosen[-1]) if len(chosen) else None

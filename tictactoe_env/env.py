@@ -10,9 +10,11 @@ import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from numpy.typing import NDArray
 
-from tictactoe_env.config import RENDER_MODES, Config, checked_seed, last_move, seat_of
-from tictactoe_env.errors import whole_number
+from tictactoe_env.config import RENDER_MODES, Config, Start, mark_of
+from tictactoe_env.engine import GameEngine, State, game_engine
+from tictactoe_env.errors import checked_seed, whole_number
 from tictactoe_env.notation import SIDES, check_move
+from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.opponents import make_pool
 from tictactoe_env.policy import Uniforms
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOMES, Boards
@@ -102,7 +104,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         rewards: Mapping[str, float] | None = None,
         observation: str = "planes",
         opening: str = "",
-        start: str = "empty",
+        start: str | Start = "empty",
         early_draw: bool = False,
         render_mode: str | None = None,
     ):
@@ -120,22 +122,17 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
             render_mode,
         )
         self.rules, self.render_mode = config.rules, render_mode
-        self.observation_space = observation_space(config)
+        self.observation_space = observation_space(self.rules, observation)
         self.action_space = gym.spaces.Discrete(self.rules.cells)
-        self._game: Any = config.game()
+        self._game: GameEngine = game_engine(self.rules, early_draw, observation)
         self._last_cell = self.rules.cells - 1
         self._rewards = config.reward_table.tolist()
-        self._state: Any = None
-        self._before: Any = None  # the state before the last step, for render()
+        self._state: State = None
+        self._before: State = None  # the state before the last step, for render()
         self._uniforms = Uniforms(self.np_random)
         self._going = self._closed = False
         self._games_begun = 0
-        starts: dict[str, Any] = {
-            side: self._game.start(config.start_board, seat_of(side)) for side in SIDES
-        }
-        self._starts = {
-            side: (state, self._game.opponent_moves(state)) for side, state in starts.items()
-        }
+        self._starts = {side: self._start_from(config.start_board, mark_of(side)) for side in SIDES}
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Any) -> None:
@@ -185,24 +182,30 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         observation, mask = self._game.view(state)
         return observation, {"action_mask": mask, "side": self._side}
 
-    def _start(self, given: Mapping[str, Any]) -> tuple[Any, bool]:
-        """The state that a new game starts from, and whether the opponent is to move; sets the learner's side."""
+    def _start(self, given: Mapping[str, Any]) -> tuple[State, bool]:
+        """The state of a new game and whether the opponent moves first; sets the learner's side."""
         side = given.get("side", self.config.side)
         drawn = side == "random"
         if drawn:
             side = "X" if self._uniforms.draw() < 0.5 else "O"
         elif side == "alternate":
             side = "XO"[self._games_begun % 2]
-        if self.config.start == "empty" and "board" not in given:
-            self._side = side
-            return self._starts[side]
-        board, seat = given.get("board"), seat_of(side)
-        if board is None:
-            boards, seats = self.config.draw_starts(
-                np.array([seat], dtype=np.int8), np.array([drawn]), self.np_random
-            )
-            board, seat = boards[0], int(seats[0])
+        start, seat = self.config.start, mark_of(side)
+        if "board" in given:
+            state = self._start_from(given["board"], seat)
+        elif start == "empty":
+            state = self._starts[side]
+        elif start == "random":
+            random_state, seat = self._game.draw_start(0 if drawn else seat, self.np_random)
+            state = random_state, False
+        else:
+            boards, seats = self.config.drawn_boards(np.array([seat], np.int8), self.np_random)
+            seat = int(seats[0])
+            state = self._start_from(boards[0], seat)
         self._side = "X" if seat > 0 else "O"
+        return state
+
+    def _start_from(self, board: Boards, seat: int) -> tuple[State, bool]:
         state = self._game.start(board, seat)
         return state, self._game.opponent_moves(state)
 
@@ -270,16 +273,9 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         return draw(
             self.board,
             self.rules,
-            last=last_move(self._game.board(self._before), self.board, seat_of(self._side)),
+            last=last_move(self._game.board(self._before), self.board, mark_of(self._side)),
         )
 
     def close(self) -> None:
         """End the environment; a later reset or step raises ClosedEnvironmentError."""
         self._closed, self._going, self._state = True, False, None
-
-
-def observation_space(config: Config) -> Any:
-    """The space of one observation."""
-    if config.observation == "planes":
-        return gym.spaces.Box(0, 1, (2, config.rows, config.cols), np.int8)
-    return gym.spaces.Box(-1, 1, (config.rows, config.cols), np.int8)

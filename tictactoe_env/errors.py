@@ -1,10 +1,10 @@
-"""Checks of what a caller hands in: every refusal says what was expected, what came and what to do."""
+"""Checks of arguments; an error says what was expected, what came and what to do."""
 
 from __future__ import annotations
 
 import difflib
 import operator
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 
@@ -16,6 +16,25 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> ValueError:
     ] or difflib.get_close_matches(str(name), known, n=1)
     guess = f"; did you mean {close[0]!r}?" if close else ""
     return ValueError(f"unknown {what} {name!r}{guess} (known: {', '.join(known)})")
+
+
+def one_of(what: str, value: Any, choices: Collection[str]) -> str:
+    """`value` if it is one of the choices; ValueError with the nearest one otherwise."""
+    if not isinstance(value, str) or value not in choices:
+        raise unknown_name(what, value, choices)
+    return value
+
+
+def checked_seed(seed: Any) -> int | None:
+    """`seed` as an int of at least 0, or None; ValueError otherwise."""
+    if seed is None:
+        return None
+    try:
+        return whole_number(seed, "seed", 0)
+    except ValueError:
+        raise ValueError(
+            f"seed must be a whole number of at least 0 or None, got {seed!r}"
+        ) from None
 
 
 def whole_number(value: Any, what: str, low: int, high: int | None = None) -> int:

@@ -1,14 +1,14 @@
-"""Games walked by row number, for boards small enough that every position's successors fit in a table.
+"""Games by row number, for boards small enough that every position's successors fit in a table.
 
-A state is one integer: the position's row, in one of six copies of the table, which say who the learner is and
-whether somebody has forfeited the game by an illegal move:
+A state is one integer: the position's row in one of six copies of the table of all P positions.
+The copy says who the learner is, and whether a side has made an illegal move:
 
-    state = copy * P + row        copy 0, 1: the game goes on, the learner is X, O   (P positions)
-                                  copy 2, 3: the learner has forfeited
-                                  copy 4, 5: the opponent has forfeited
+    state = copy * P + row        copy 0, 1: no illegal move so far; the learner is X, O
+                                  copy 2, 3: the learner has moved illegally
+                                  copy 4, 5: the opponent has moved illegally
 
-So every question about a state, and every move, is one look-up, for one game in a list and for many in an array.
-`bit_engine` has the same verbs for boards of any size.
+So every question about a state, and every move, is one look-up: in a list for one game, in an array
+for many. `engine` documents the methods; `bit_engine` has the same ones for boards of any size.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from tictactoe_env.observation import observe
 from tictactoe_env.policy import Policy, Uniforms, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules
+from tictactoe_env.starts import draw_starts
 
-MAX_CELLS = 10  # of a board that is walked by rows: 2x5 has 15,983 positions; 3x4 with 111,973 would fill 100 MB of lists
-EVEN = 1e-12  # a column of the alias method this close to full is full
+# Cells of a board whose games go by row: 2x5 has 15,983 positions; 3x4 has 111,973, 100 MB of lists.
+MAX_CELLS = 10
+EVEN = 1e-12  # a column of the alias method this close to full counts as full
 States = NDArray[np.intp]
 
 
@@ -37,12 +39,13 @@ def row_tables(rules: Rules, early_draw: bool, observation: str) -> RowTables:
 
 
 class RowTables:
-    """What the two engines of this file look up; arrays over the 6 P states described above."""
+    """What the two engines of this file look up: arrays over the 6 P states described above."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         positions = positions_of(rules)
         size = len(positions)
-        self.rules, self.size, self.playing = rules, size, 2 * size
+        self.rules, self.early_draw, self.size = rules, early_draw, size
+        self.playing = 2 * size  # states in which nobody has moved illegally
         over = positions.is_over | (positions.is_dead if early_draw else False)
         standing = [
             np.where(over, np.choose(seat * positions.outcome_x + 1, [LOSS, DRAW, WIN]), ONGOING)
@@ -55,7 +58,7 @@ class RowTables:
         self.seats = np.tile(np.repeat(np.array([1, -1], dtype=np.int8), size), 3)
         self.observations = observe(self.boards, rules, observation, self.seats)
         self.legal = (self.boards == 0).astype(np.int8)
-        # A taken cell leads to the copy in which the learner has forfeited, two copies on.
+        # A taken cell leads to the copy for an illegal move of the learner, two copies on.
         rows, seats = np.tile(np.arange(size), 2), np.repeat([0, 1], size)
         children = positions.children[rows]
         states = np.arange(2 * size)
@@ -67,7 +70,10 @@ class RowTables:
         )
 
     def replies(self, policy: Policy) -> tuple[NDArray[np.float64], States]:
-        """Probability of each reply, and the state it leads to: (2 P, cells) each; rows where nobody replies are zero."""
+        """Probability of each reply, and the state it leads to: (2 P, cells) each.
+
+        Rows in which it is not the opponent's turn are zero.
+        """
         probs = np.tile(tabulate(policy, self.rules).by_row(), (2, 1))
         probs[~self.opponent_moves] = 0
         states = np.arange(2 * self.size)[:, None]
@@ -91,57 +97,64 @@ class RowGames:
     def __reduce__(self) -> Any:
         return (type(self), self._arguments)  # copies share the tables
 
-    def start(self, boards: Boards, seats: NDArray[np.int8]) -> States:
-        """States (B,) of unfinished boards (B, cells), the learner having the marks `seats` (B,)."""
-        return positions_of(self.rules).rows(boards) + np.where(seats > 0, 0, self.tables.size)
+    def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = ONGOING) -> States:
+        """States (B,) of boards (B, cells), the learner having the marks `seats` (B,)."""
+        results = np.asarray(results)
+        copies = (seats < 0) + 2 * (results == ILLEGAL) + 4 * (results == OPPONENT_ILLEGAL)
+        return positions_of(self.rules).rows(boards) + copies * self.tables.size
+
+    def draw_starts(self, seats: NDArray[np.int8], rng: np.random.Generator) -> States:
+        """States (B,) of random unfinished positions with the learner to move."""
+        rows, movers = draw_starts(self.rules, self.tables.early_draw, seats, rng)
+        return rows + (movers < 0) * self.tables.size
 
     def play(self, states: States, cells: NDArray[np.intp]) -> States:
-        """States after the learner's moves; a taken cell forfeits. A game that is over leads to a state of no meaning."""
-        return self._children.take(
-            states * self.cells + cells, mode="clip"
-        )  # forfeited states are beyond the end
+        """States (B,) after moves of the learner; the result is undefined for finished games."""
+        # Games that ended by an illegal move are beyond the table: "clip" maps them anywhere.
+        return self._children.take(states * self.cells + cells, mode="clip")
 
     def prepare(self, policies: list[Policy]) -> RowReplies:
-        """The opponents in the form that `reply` takes."""
+        """The opponents as alias tables."""
         return RowReplies(self.tables, policies)
 
     def reply(
         self, states: States, replies: RowReplies, which: NDArray[np.intp], rng: np.random.Generator
     ) -> States:
-        """States after the opponents' moves, opponent `which` (B,) in each game, where it is an opponent's turn."""
+        """States (B,) after the opponents' moves, where it is an opponent's turn."""
         return replies.draw(states, which, rng.random(len(states)))
 
     def result(self, states: States) -> NDArray[np.int8]:
-        """How each game stands for the learner, ONGOING to OPPONENT_ILLEGAL of `rules`: (B,) int8."""
+        """Results (B,) int8."""
         return self.tables.result.take(states)
 
     def opponent_moves(self, states: States) -> NDArray[np.bool_]:
-        """(B,) bool: the game goes on and it is the opponent's turn."""
+        """Whether a game is unfinished and it is the opponent's turn: (B,) bool."""
         return (states < self.tables.playing) & self.tables.opponent_moves.take(
             states % self.tables.playing
         )
 
     def observe(self, states: States) -> NDArray[np.int8]:
-        """Fresh observations from the learner's seat, int8."""
+        """Observations from the learner's seats, int8."""
         return self.tables.observations.take(states, axis=0)
 
     def legal(self, states: States) -> NDArray[np.int8]:
-        """Fresh masks (B, cells) int8, 1 on free cells."""
+        """Masks (B, cells) int8, 1 on free cells."""
         return self.tables.legal.take(states, axis=0)
 
     def boards(self, states: States) -> Boards:
-        """(B, cells) int8."""
+        """Boards (B, cells) int8."""
         return self.tables.boards.take(states, axis=0)
 
     def seats(self, states: States) -> NDArray[np.int8]:
-        """The learner's marks (B,) int8, +1 X, -1 O."""
+        """The learner's marks (B,) int8."""
         return self.tables.seats.take(states)
 
 
 class RowReplies:
-    """Draws the replies of several opponents in constant time, by the alias method (Walker 1977; Vose 1991).
+    """Draws the replies of several opponents in constant time.
 
-    Only cells of positive probability are kept, so where an opponent's moves are equally likely the alias step falls away.
+    The method is the alias method (Walker 1977; Vose 1991) on the cells of positive probability:
+    where all moves of an opponent are equally likely, the alias step is left out.
     """
 
     def __init__(self, tables: RowTables, policies: list[Policy]):
@@ -151,7 +164,7 @@ class RowReplies:
             len(policies) > 1,
         )
         parts = [_alias_table(tables, policy) for policy in policies]
-        # Nobody replies to a forfeited game either: such a state leads to itself.
+        # There is no reply after an illegal move: such a state leads to itself.
         forfeited = np.repeat(np.arange(tables.playing, self._states)[:, None], self._cells, axis=1)
         self._width = np.concatenate(
             [width for part in parts for width in (part[0], np.ones(len(forfeited)))]
@@ -184,7 +197,10 @@ class RowReplies:
 def _alias_table(
     tables: RowTables, policy: Policy
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Width (2 P,), and target, acceptance and alias (2 P, cells) of one opponent; a state with no reply leads to itself."""
+    """Width (2 P,), and target, acceptance and alias (2 P, cells) of one opponent.
+
+    A state without a reply leads to itself.
+    """
     probs, next_states = tables.replies(policy)
     cells = tables.rules.cells
     moving = np.flatnonzero(tables.opponent_moves)
@@ -236,53 +252,60 @@ class RowGame:
 
     def start(self, board: Boards, seat: int) -> int:
         """The state of an unfinished board (cells,), the learner having the mark `seat`."""
-        return int(positions_of(self.rules).rows(board[None])[0]) + (0 if seat > 0 else self._size)
+        return int(positions_of(self.rules).rows(board[None])[0]) + (seat < 0) * self._size
+
+    def draw_start(self, seat: int, rng: np.random.Generator) -> tuple[int, int]:
+        """The state of a random unfinished position with the learner to move, and its mark."""
+        seats = np.array([seat], dtype=np.int8)
+        rows, movers = draw_starts(self.rules, self.tables.early_draw, seats, rng)
+        mark = int(movers[0])
+        return int(rows[0]) + (mark < 0) * self._size, mark
 
     def advance(
-        self, state: int, cell: int, replies: RowReply, uniforms: Uniforms
+        self, state: int, cell: int, reply: RowReply, uniforms: Uniforms
     ) -> tuple[int, int]:
-        """The state after the learner's move and the opponent's reply, and how the game stands; a taken cell forfeits."""
+        """The state and result after the learner's move and the opponent's reply."""
         state = self._children[state * self._cells + cell]
         result = self._result[state]
         if result != ONGOING:
             return state, result
-        return self.reply(state, replies, uniforms)
+        return self.reply(state, reply, uniforms)
 
     def prepare(self, policy: Policy) -> RowReply:
-        """The opponent in the form that `reply` takes."""
+        """The opponent as an alias table."""
         return RowReply(self.tables, policy)
 
-    def reply(self, state: int, replies: RowReply, uniforms: Uniforms) -> tuple[int, int]:
-        """The state after the opponent's move, drawn by a number in [0, 1), and how the game stands."""
+    def reply(self, state: int, reply: RowReply, uniforms: Uniforms) -> tuple[int, int]:
+        """The state and result after the opponent's move, drawn with one number in [0, 1)."""
         try:
-            scaled = uniforms.pop() * replies.width[state]
+            scaled = uniforms.pop() * reply.width[state]
         except IndexError:
-            scaled = uniforms.draw() * replies.width[state]
+            scaled = uniforms.draw() * reply.width[state]
         column = int(scaled)
         index = state * self._cells + column
         state = (
-            replies.target[index]
-            if replies.uniform or scaled - column < replies.accept[index]
-            else replies.alias[index]
+            reply.target[index]
+            if reply.uniform or scaled - column < reply.accept[index]
+            else reply.alias[index]
         )
         return state, self._result[state]
 
     def opponent_moves(self, state: int) -> bool:
-        """Whether the game goes on and it is the opponent's turn."""
+        """Whether it is the opponent's turn, in an unfinished game."""
         return state < self._playing and bool(self.tables.opponent_moves[state])
 
     def view(self, state: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """A fresh observation from the learner's seat, and a fresh mask (cells,), 1 on free cells; int8."""
+        """A fresh observation from the learner's seat and a fresh mask (cells,); int8."""
         return self._observations[state].copy(), self._legal[state].copy()
 
     def board(self, state: int) -> Boards:
-        """(cells,) int8."""
+        """The board (cells,) int8."""
         return self.tables.boards[state].copy()
 
 
 @lru_cache(maxsize=8)
 def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[Any, ...]:
-    """Children, results, observations and masks in the forms that answer one question fastest."""
+    """Children, results, observations and masks in the forms with the fastest single look-up."""
     tables = row_tables(rules, early_draw, observation)
     return (
         array("i", tables.children.astype(np.intc).tobytes()),
@@ -293,7 +316,10 @@ def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[Any, ...]:
 
 
 class RowReply:
-    """The alias table of one opponent, as flat arrays of Python numbers: half a megabyte on 3x3 if its ties are even."""
+    """The alias table of one opponent as flat arrays of Python numbers.
+
+    It takes half a megabyte on 3x3 if all replies in a position are equally likely.
+    """
 
     def __init__(self, tables: RowTables, policy: Policy):
         width, target, accept, alias = _alias_table(tables, policy)

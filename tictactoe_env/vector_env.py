@@ -12,20 +12,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from tictactoe_env.config import (
-    RENDER_MODES,
-    RESET_OPTIONS,
-    Config,
-    checked_seed,
-    last_move,
-    seat_of,
-)
-from tictactoe_env.env import observation_space
-from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.config import RENDER_MODES, RESET_OPTIONS, Config, Start, mark_of
+from tictactoe_env.engine import BatchEngine, States, batch_engine
+from tictactoe_env.errors import checked_seed, unknown_name, whole_number
 from tictactoe_env.notation import check_move
+from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.opponents import Pool, make_pool
 from tictactoe_env.policy import Policy
-from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOMES, Boards
+from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OUTCOMES, WIN, Boards
 
 _OUTCOMES = np.array(OUTCOMES)
 _SIDES = np.array(["O", "", "X"])
@@ -73,7 +67,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         rewards: Mapping[str, float] | None = None,
         observation: str = "planes",
         opening: str = "",
-        start: str = "empty",
+        start: str | Start = "empty",
         early_draw: bool = False,
         render_mode: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
@@ -95,12 +89,13 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         self.rules, self.render_mode = config.rules, render_mode
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = observation_space(config)
+        self.single_observation_space = observation_space(self.rules, observation)
         self.single_action_space = gym.spaces.Discrete(self.rules.cells)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._games: Any = config.games()
-        self._states: Any = None
+        self._games: BatchEngine = batch_engine(self.rules, early_draw, observation)
+        self._starts = self._starts_from(config.start_board)
+        self._states: States = None
         self._which = np.zeros(self.num_envs, dtype=np.intp)
         self._over = np.zeros(self.num_envs, dtype=bool)
         self._begun = np.zeros(self.num_envs, dtype=np.intp)
@@ -137,10 +132,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         if mask.all() and seed is not None:
             self._begun[:] = 0
         if self._states is None:
-            self._states = self._games.start(
-                np.zeros((self.num_envs, self.rules.cells), dtype=np.int8),
-                np.ones(self.num_envs, dtype=np.int8),
-            )
+            self._states = self._starts[np.zeros(self.num_envs, dtype=np.intp)]
             self._before = self._states.copy()
         self._begin(np.flatnonzero(mask), given, option_pool or self._pool, first)
         return self._games.observe(self._states), self._info()
@@ -184,16 +176,15 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         self, games: NDArray[np.intp], given: Mapping[str, Any], pool: Pool, first_opponent: int = 0
     ) -> None:
         """Start the games with these numbers, and let the opponent move where it is first."""
-        rng, count = self.np_random, len(games)
-        drawn = np.zeros(count, dtype=bool)
-        if "side" in given or self.config.side in ("X", "O"):
-            seats = np.full(count, seat_of(given.get("side", self.config.side)), dtype=np.int8)
-        elif self.config.side == "alternate":
+        rng, count, side = self.np_random, len(games), given.get("side", self.config.side)
+        if side == "random":
+            seats = (1 - 2 * rng.integers(2, size=count)).astype(np.int8)
+        elif side == "alternate":
             seats = (1 - 2 * ((games + self._begun[games]) % 2)).astype(np.int8)
         else:
-            seats, drawn = (1 - 2 * rng.integers(2, size=count)).astype(np.int8), ~drawn
+            seats = np.full(count, mark_of(side), dtype=np.int8)
         which = pool.draw(rng, count) + first_opponent
-        states = self._start_states(seats, drawn, given, rng)
+        states = self._start_states(seats, given)
         settled = self._games.reply(states, self._replies, which, rng)
         if (self._games.result(settled) != ONGOING).any():
             self._states = None
@@ -205,17 +196,21 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         if self.render_mode is not None:
             self._before[games] = states
 
-    def _start_states(
-        self,
-        seats: NDArray[np.int8],
-        drawn: NDArray[np.bool_],
-        given: Mapping[str, Any],
-        rng: np.random.Generator,
-    ) -> Any:
+    def _start_states(self, seats: NDArray[np.int8], given: Mapping[str, Any]) -> States:
+        """The states (B,) of new games for learners with the marks `seats` (B,)."""
+        start, rng = self.config.start, self.np_random
         if "board" in given:
-            return self._games.start(np.repeat(given["board"][None], len(seats), axis=0), seats)
-        boards, seats = self.config.draw_starts(seats, drawn, rng)
-        return self._games.start(boards, seats)
+            return self._starts_from(given["board"])[(seats < 0).astype(np.intp)]
+        if start == "empty":
+            return self._starts[(seats < 0).astype(np.intp)]
+        if start == "random":
+            side_is_free = given.get("side", self.config.side) == "random"
+            return self._games.draw_starts(np.zeros_like(seats) if side_is_free else seats, rng)
+        return self._games.start(*self.config.drawn_boards(seats, rng))
+
+    def _starts_from(self, board: Boards) -> States:
+        """The states (2,) of this board (cells,) for a learner that plays X and one that plays O."""
+        return self._games.start(np.stack([board, board]), np.array([1, -1], dtype=np.int8))
 
     # --- step ------------------------------------------------------------------------------------------------
 
@@ -322,6 +317,80 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     def _check_open(self) -> None:
         if self.closed:
             raise ClosedEnvironmentError("the environment is closed: make a new one")
+
+    # --- state ------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is needed to continue these games bit for bit, for `load_state_dict`.
+
+        Fresh arrays with one row a game: `boards` int8 (num_envs, cells), `seats` int8 (the
+        learner's marks, +1 X, -1 O), `results` int8 (0 unfinished; else how the game ended, as
+        numbers of `rules`), `which` int64 (index of the opponent in the pool), `begun` int64 (games
+        begun so far). `generator`: the state of the random generator, as JSON values. Opponents are
+        not included. Raises ResetNeeded before the first reset.
+        """
+        states, games = self._started(), self._games
+        return {
+            "boards": games.boards(states),
+            "seats": games.seats(states),
+            "results": games.result(states),
+            "which": self._which.astype(np.int64),
+            "begun": self._begun.astype(np.int64),
+            "generator": dict(self.np_random.bit_generator.state),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> tuple[NDArray[np.int8], dict[str, Any]]:
+        """Continue the games of `state_dict`: their observations and info, as `reset` gives them.
+
+        This environment must have the same arguments, and the same opponents: call `set_opponent`
+        first if they were changed. Raises ValueError, changing nothing, if the state does not fit.
+        """
+        self._check_open()
+        expected = {"boards", "seats", "results", "which", "begun", "generator"}
+        if not isinstance(state, Mapping) or set(state) != expected:
+            raise ValueError(
+                f"a state must be a mapping with the keys {sorted(expected)}, got {state!r}"
+            )
+        boards, seats = self.config.check_boards(
+            state["boards"], state["seats"], self.num_envs, "the state"
+        )
+        opponents = len(self._pool.policies) + len(self._extra)
+        results, which, begun = (
+            self._checked_row(state, name, high)
+            for name, high in (("results", len(OUTCOMES)), ("which", opponents), ("begun", None))
+        )
+        if (self.config.ended(boards) != np.isin(results, (WIN, DRAW, LOSS))).any():
+            raise ValueError("the state's results do not fit its boards: use another copy")
+        bits = type(self.np_random.bit_generator)()
+        try:
+            bits.state = state["generator"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"the state's generator is none of this environment: {error}"
+            ) from None
+        self.np_random.bit_generator.state = state["generator"]
+        self._states = self._games.start(boards, seats, results)
+        self._before, self._over = self._states.copy(), results != ONGOING
+        self._which, self._begun = which, begun
+        return self._games.observe(self._states), self._info()
+
+    def _checked_row(
+        self, state: Mapping[str, Any], name: str, high: int | None
+    ) -> NDArray[np.intp]:
+        """A row of whole numbers from 0 to below `high`: (num_envs,) intp, fresh."""
+        row = np.asarray(state[name])
+        if row.shape != (self.num_envs,) or row.dtype.kind not in "iu":
+            raise ValueError(
+                f"the state's {name} must be whole numbers of the shape ({self.num_envs},), "
+                f"got the shape {row.shape} and dtype {row.dtype}"
+            )
+        if row.min() < 0 or (high is not None and row.max() >= high):
+            raise ValueError(
+                f"the state's {name} must be at least 0"
+                + (f" and below {high}" if high is not None else "")
+                + f", got {row.tolist()}"
+            )
+        return row.astype(np.intp)
 
     # --- views -----------------------------------------------------------------------------------------------
 

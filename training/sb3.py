@@ -24,60 +24,57 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from tictactoe_env.errors import probability
 from tictactoe_env.positions import positions_of, symmetries_of
-from tictactoe_env.rules import Rules, to_move
+from tictactoe_env.rules import Boards, Rules, to_move
 from tictactoe_env.vector_env import TicTacToeVectorEnv
 
 
-class ExploringGames(TicTacToeVectorEnv):
-    """Games of which the share `exploring` starts from a board drawn at random, the learner to move, and the rest from the empty one.
+class ExploringStarts:
+    """Start positions for `TicTacToeVectorEnv(start=...)`, drawn at random in the given share of the games.
 
-    The number of marks of a drawn board is uniform, and so are the boards with that number. (With start="random" all boards are
-    alike, so that most have five to seven marks, and openings are rare.)
+    share: of the games that start from a drawn board, with the learner to move; the others start
+    from the empty one. The number of marks of a drawn board is uniform, and so are the boards with
+    that number. (With start="random" all boards are equally likely, so that most have five to seven
+    marks, and openings are rare.)
     """
 
-    def __init__(self, num_envs: int, exploring: float, **arguments: Any):
-        self.exploring = probability(exploring, "the share of exploring starts")
-        super().__init__(num_envs, **arguments)
-        if self.config.opening or self.config.start != "empty":
-            raise ValueError(
-                "exploring starts go with neither an opening nor start: leave these out"
-            )
-        positions = positions_of(self.rules)
+    def __init__(self, share: float, rules: Rules, early_draw: bool = False):
+        self.share = probability(share, "the share of exploring starts")
+        self.rules = rules
+        positions = positions_of(rules)
         rows = positions.unfinished
-        self._rows = rows[~positions.is_dead[rows]] if self.config.early_draw else rows
+        self._rows = rows[~positions.is_dead[rows]] if early_draw else rows
         first = np.unique(positions.ply[self._rows], return_index=True)[1]
         self._first = np.append(first, len(self._rows))  # of the boards with no mark, with one, ...
 
-    def _start_states(
-        self,
-        seats: NDArray[np.int8],
-        drawn: NDArray[np.bool_],
-        given: Mapping[str, Any],
-        rng: np.random.Generator,
-    ) -> Any:
-        if "board" in given:
-            return super()._start_states(seats, drawn, given, rng)
-        positions, explored = positions_of(self.rules), rng.random(len(seats)) < self.exploring
-        ply = np.where(explored, rng.integers(len(self._first) - 1, size=len(seats)), 0)
+    def __call__(
+        self, seats: NDArray[np.int8], rng: np.random.Generator
+    ) -> tuple[Boards, NDArray[np.int8]]:
+        """Boards (B, cells) and the learner's marks (B,); `seats` (B,) are kept on empty boards."""
+        drawn = rng.random(len(seats)) < self.share
+        ply = np.where(drawn, rng.integers(len(self._first) - 1, size=len(seats)), 0)
         rows = self._rows[rng.integers(self._first[ply], self._first[ply + 1])]
-        boards = positions.boards[rows]
-        return self._games.start(boards, np.where(explored, to_move(boards), seats).astype(np.int8))
+        boards = positions_of(self.rules).boards[rows]
+        return boards, np.where(drawn, to_move(boards), seats).astype(np.int8)
 
 
 class TicTacToeVecEnv(VecEnv):
-    """`num_envs` games as one Stable-Baselines3 `VecEnv`; the arguments are those of `TicTacToeVectorEnv`.
+    """`num_envs` games as one Stable-Baselines3 `VecEnv`, with `TicTacToeVectorEnv`'s arguments.
 
-    exploring_starts: share of the games that start from a board drawn at random: see `ExploringGames`.
+    exploring_starts: share of the games that start from a random board: see `ExploringStarts`.
     MaskablePPO finds its masks through `env_method("action_masks")`, which answers with one array for all games.
     Games that end start again at once; their last observation is in `infos[i]["terminal_observation"]`.
     """
 
     def __init__(self, num_envs: int, exploring_starts: float = 0.0, **arguments: Any):
-        self.games = (
-            ExploringGames(num_envs, exploring_starts, **arguments)
-            if exploring_starts
-            else TicTacToeVectorEnv(num_envs, **arguments)
-        )
+        if exploring_starts:
+            if arguments.get("opening") or arguments.get("start", "empty") != "empty":
+                raise ValueError(
+                    "exploring starts go with neither an opening nor start: leave these out"
+                )
+            rules = Rules(*(arguments.get(name, 3) for name in ("rows", "cols", "k")))
+            early_draw = arguments.get("early_draw", False)
+            arguments["start"] = ExploringStarts(exploring_starts, rules, early_draw)
+        self.games = TicTacToeVectorEnv(num_envs, **arguments)
         if self.games.autoreset_mode is not AutoresetMode.SAME_STEP:
             raise ValueError(
                 "Stable-Baselines3 starts a finished game anew within the same step: leave autoreset_mode out"
@@ -137,29 +134,13 @@ class TicTacToeVecEnv(VecEnv):
                 }
         return observations, rewards.astype(np.float32), dones, infos
 
-    def under_way(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """The games as they stand, for `go_on`: arrays with one row a game, and the state of their generator as JSON values."""
-        games = self.games
-        seats = games._games.seats(games._started())
-        arrays = {
-            "boards": games.boards,
-            "seats": seats,
-            "which": games._which.astype(np.int64),
-            "begun": games._begun.astype(np.int64),
-        }
-        return arrays, dict(games.np_random.bit_generator.state)
+    def state_dict(self) -> dict[str, Any]:
+        """What is needed to continue the games: see `TicTacToeVectorEnv.state_dict`."""
+        return self.games.state_dict()
 
-    def go_on(self, arrays: dict[str, NDArray[Any]], generator: dict[str, Any]) -> NDArray[np.int8]:
-        """Continue games of `under_way` as if they had never stopped, against the same pool (`set_opponent` first): their observations."""
-        games = self.games
-        games.reset(seed=0)
-        games._states = games._games.start(arrays["boards"], arrays["seats"])
-        games._which, games._begun = (
-            arrays["which"].astype(np.intp),
-            arrays["begun"].astype(np.intp),
-        )
-        games.np_random.bit_generator.state = generator
-        return games._games.observe(games._states)
+    def load_state_dict(self, state: Mapping[str, Any]) -> NDArray[np.int8]:
+        """Continue the games of `state_dict`, against the same opponents: their observations."""
+        return self.games.load_state_dict(state)[0]
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Which cells are free: (num_envs, cells) bool."""

@@ -1,0 +1,141 @@
+"""What the environments ask of an engine, for one game and for many, and which engine walks a board.
+
+A state describes a game and who the learner is. Only the engine looks inside: `row_engine` uses row
+numbers of the table of all positions, `bit_engine` uses bitboards. The learner's mark is its seat:
++1 if it plays X, -1 if it plays O. A result is how a game stands for the learner, one of ONGOING,
+WIN, DRAW, LOSS, ILLEGAL (the learner's illegal move) and OPPONENT_ILLEGAL of `rules`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.bit_engine import BitGame, BitGames
+from tictactoe_env.policy import Policy, Uniforms
+from tictactoe_env.row_engine import MAX_CELLS, RowGame, RowGames
+from tictactoe_env.rules import Boards, Rules
+
+State = Any  # one game; immutable
+States = Any  # B games: an array (B,), which can be indexed, assigned to and copied
+Reply = Any  # an opponent in the form that the engine draws its moves from
+
+
+class GameEngine(Protocol):
+    """One game at a time."""
+
+    def start(self, board: Boards, seat: int) -> State:
+        """The state of an unfinished board (cells,) int8; `seat` is the learner's mark."""
+        ...
+
+    def draw_start(self, seat: int, rng: np.random.Generator) -> tuple[State, int]:
+        """The state of a random unfinished position with the learner to move, and its mark.
+
+        seat: +1 or -1 for the learner's mark, 0 to give the learner the side to move.
+        """
+        ...
+
+    def prepare(self, policy: Policy) -> Reply:
+        """The opponent in the form that `reply` takes."""
+        ...
+
+    def advance(
+        self, state: State, cell: int, reply: Reply, uniforms: Uniforms
+    ) -> tuple[State, int]:
+        """The state and result after the learner's move onto `cell` and the opponent's reply.
+
+        A taken cell ends the game by an illegal move. The state must be of an unfinished game.
+        """
+        ...
+
+    def reply(self, state: State, reply: Reply, uniforms: Uniforms) -> tuple[State, int]:
+        """The state and result after the opponent's move, drawn with one number in [0, 1)."""
+        ...
+
+    def opponent_moves(self, state: State) -> bool:
+        """Whether it is the opponent's turn, in an unfinished game."""
+        ...
+
+    def view(self, state: State) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """A fresh int8 observation from the learner's seat and a fresh mask (cells,) of free cells."""
+        ...
+
+    def board(self, state: State) -> Boards:
+        """A fresh board (cells,) int8: +1 X, -1 O, 0 free."""
+        ...
+
+
+class BatchEngine(Protocol):
+    """B games at a time."""
+
+    def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = 0) -> States:
+        """States (B,) of boards (B, cells) int8; `seats` (B,) int8 are the learner's marks.
+
+        results (B,): how these games stand, by default unfinished.
+        """
+        ...
+
+    def draw_starts(self, seats: NDArray[np.int8], rng: np.random.Generator) -> States:
+        """States (B,) of random unfinished positions with the learner to move.
+
+        seats (B,): +1 or -1 for the learner's mark, 0 to give the learner the side to move.
+        """
+        ...
+
+    def prepare(self, policies: list[Policy]) -> Reply:
+        """The opponents in the form that `reply` takes."""
+        ...
+
+    def play(self, states: States, cells: NDArray[np.intp]) -> States:
+        """States (B,) after moves onto `cells` (B,) by the sides to move.
+
+        A taken cell ends the game by an illegal move. Finished games get a state without meaning.
+        """
+        ...
+
+    def reply(
+        self, states: States, replies: Reply, which: NDArray[np.intp], rng: np.random.Generator
+    ) -> States:
+        """States (B,) after the opponents' moves, where it is an opponent's turn.
+
+        which (B,): the opponent of each game, an index into the policies given to `prepare`.
+        """
+        ...
+
+    def result(self, states: States) -> NDArray[np.int8]:
+        """Fresh results (B,) int8, the numbers ONGOING to OPPONENT_ILLEGAL."""
+        ...
+
+    def opponent_moves(self, states: States) -> NDArray[np.bool_]:
+        """Whether a game is unfinished and it is the opponent's turn: (B,) bool."""
+        ...
+
+    def observe(self, states: States) -> NDArray[np.int8]:
+        """Fresh observations from the learner's seats: (B, 2, rows, cols) or (B, rows, cols) int8."""
+        ...
+
+    def legal(self, states: States) -> NDArray[np.int8]:
+        """Fresh masks (B, cells) int8, 1 on free cells."""
+        ...
+
+    def boards(self, states: States) -> Boards:
+        """Fresh boards (B, cells) int8: +1 X, -1 O, 0 free."""
+        ...
+
+    def seats(self, states: States) -> NDArray[np.int8]:
+        """The learner's marks (B,) int8: +1 X, -1 O."""
+        ...
+
+
+def game_engine(rules: Rules, early_draw: bool, observation: str) -> GameEngine:
+    """The faster engine for one game: by rows on boards of up to 10 cells, else on bitboards."""
+    engine = RowGame if rules.cells <= MAX_CELLS else BitGame
+    return engine(rules, early_draw, observation)
+
+
+def batch_engine(rules: Rules, early_draw: bool, observation: str) -> BatchEngine:
+    """The faster engine for many games: by rows on boards of up to 10 cells, else on bitboards."""
+    engine = RowGames if rules.cells <= MAX_CELLS else BitGames
+    return engine(rules, early_draw, observation)
