@@ -15,8 +15,8 @@ from typing import Any
 import agents
 from agents import TRAINABLE
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.evaluation import UNTIL
 from training.command_line import CommandLine, Option, one_of
-from training.evaluation import UNTIL
 from training.options import BoardConfig, options_of, read_config
 
 GENERAL = [

@@ -13,8 +13,8 @@ import statistics
 import time
 from typing import Any
 
+from tictactoe_env.evaluation import Evaluation, evaluate
 from tictactoe_env.policy import TabularPolicy
-from training.evaluation import Figures, judge
 from training.sb3 import TicTacToeVecEnv
 
 NO_STEPS = 1 << 40  # no cap on steps: the seconds decide
@@ -32,7 +32,7 @@ class Stopwatch:
 
     def __call__(self, steps: int, policy: TabularPolicy, save: Any, notes: Any = None) -> bool:
         """Judge; True at the goal or at the limit."""
-        figures: Figures = judge(policy)
+        figures: Evaluation = evaluate(policy)
         self.seconds, self.steps = time.perf_counter() - self.began, steps
         for goal in GOALS:
             if figures.reached(goal):

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from agents.mcts import Config, train
+from tictactoe_env.evaluation import Evaluation, evaluate
 from tictactoe_env.match import best_achievable
 from tictactoe_env.mcts import Live
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
-from training.evaluation import Figures, judge
 
 OFFLINE = (
     100,
@@ -36,7 +36,7 @@ OFFLINE = (
     16_000,
 )
 LIVE = (10, 25, 50, 100, 200, 400, 700, 1_000)
-Points = dict[int, list[Figures]]  # playouts -> the figures of each seed
+Points = dict[int, list[Evaluation]]  # playouts -> the figures of each seed
 
 
 def offline(seeds: int, draws: float) -> Points:
@@ -45,7 +45,7 @@ def offline(seeds: int, draws: float) -> Points:
 
         def report(steps: int, table: TabularPolicy, save: Any) -> bool:
             if steps in points:
-                points[steps].append(judge(table))
+                points[steps].append(evaluate(table))
             return False
 
         train(Config(seed=seed, draws=draws, steps=OFFLINE[-1], judge_every=100), report)
@@ -56,14 +56,14 @@ def live(seeds: int, draws: float) -> Points:
     rules = Rules()
     return {
         playouts: [
-            judge(tabulate(Live(rules, playouts, draws=draws, seed=seed), rules))
+            evaluate(tabulate(Live(rules, playouts, draws=draws, seed=seed), rules))
             for seed in range(seeds)
         ]
         for playouts in LIVE
     }
 
 
-def rate(figures: Figures, name: str) -> float:
+def rate(figures: Evaluation, name: str) -> float:
     """A figure by its name, such as "x.win"."""
     side, _, result = name.partition(".")
     return float(getattr(getattr(figures, side), result))

@@ -11,10 +11,10 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from tictactoe_env.evaluation import Evaluation
 from tictactoe_env.match import Result
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.render import ansi
-from training.evaluation import Figures
 from training.values import ValuedTable
 
 PLAIN_SECONDS = 2  # between two lines where the output is no terminal
@@ -51,7 +51,7 @@ class Display:
         self,
         steps: int,
         seconds: float,
-        results: Figures,
+        results: Evaluation,
         policy: TabularPolicy,
         notes: Mapping[str, float],
         is_last: bool,
@@ -84,14 +84,14 @@ def tenth_of(steps: int, total: int) -> int:
     return 10 * steps // max(total, 1)
 
 
-def line_of(steps: int, seconds: float, results: Figures, notes: Mapping[str, float]) -> str:
+def line_of(steps: int, seconds: float, results: Evaluation, notes: Mapping[str, float]) -> str:
     """An evaluation in one line."""
     speed = steps / seconds if seconds > 0 else 0.0
     line = f"{speed:,.0f} steps/s   against random, exact:  {describe(results)}"
     return line + "".join(f"   {name.replace('_', ' ')} {_number(n)}" for name, n in notes.items())
 
 
-def describe(results: Figures) -> str:
+def describe(results: Evaluation) -> str:
     """Wins, draws and losses of both sides in per cent, and what is proven."""
     sides = (("X", results.x, results.unbeatable_x), ("O", results.o, results.unbeatable_o))
     text = "   ".join(

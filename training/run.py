@@ -27,10 +27,10 @@ from typing import Any
 from rich.console import Console
 
 from tictactoe_env.certificate import FILE, certify, versions, write
+from tictactoe_env.evaluation import Evaluation, evaluate
 from tictactoe_env.match import Result
 from tictactoe_env.policy import TabularPolicy
 from training import checkpoint
-from training.evaluation import Figures, judge
 from training.files import (
     DamagedFileError,
     read_json,
@@ -73,7 +73,7 @@ class Run:
         self.side: str = getattr(config, "side", "both")
         self.console = console or Console()
         self.rows: list[dict[str, Any]] = []
-        self.best: tuple[Figures, int, TabularPolicy] | None = None
+        self.best: tuple[Evaluation, int, TabularPolicy] | None = None
         self.is_interrupted = False
         self.first_reached: dict[str, tuple[int, float]] = {}
         self._earlier_seconds = 0.0
@@ -94,7 +94,7 @@ class Run:
         """The best of the policies that were evaluated. Raises ValueError if none was."""
         return self._best()[2]
 
-    def _best(self) -> tuple[Figures, int, TabularPolicy]:
+    def _best(self) -> tuple[Evaluation, int, TabularPolicy]:
         if self.best is None:
             raise ValueError("nothing was evaluated yet: train up to the first evaluation")
         return self.best
@@ -128,7 +128,7 @@ class Run:
         checkpoint.restore(self.checkpoint, self.page.AGENT, self.config, learner)
         policy = checkpoint.load(self.page, self.folder)
         best_at = int(read_json(self.folder / "model.json")["steps"])
-        self.best = (judge(policy), best_at, policy)
+        self.best = (evaluate(policy), best_at, policy)
         self._write_config()
 
     def _read_metrics(self) -> int:
@@ -195,7 +195,7 @@ class Run:
     def evaluate(self, learner: Learner) -> bool:
         """Evaluate exactly, keep, save and show; True if the goal is reached or the user asked to stop."""
         policy, steps, notes = learner.policy(), learner.steps, learner.notes()
-        results = judge(policy)
+        results = evaluate(policy)
         seconds = self._earlier_seconds + time.monotonic() - self._began
         as_read_back = {name: float(value) for name, value in notes.items()}
         self.rows.append({**_row(steps, seconds, results), **as_read_back})
@@ -209,7 +209,7 @@ class Run:
         self._display.show(steps, seconds, results, policy, notes, is_last)
         return stop
 
-    def _keep_if_best(self, results: Figures, learner: Learner, policy: TabularPolicy) -> None:
+    def _keep_if_best(self, results: Evaluation, learner: Learner, policy: TabularPolicy) -> None:
         if self.best is not None and results.rank(self.side) <= self.best[0].rank(self.side):
             return
         self.best = (results, learner.steps, policy)
@@ -217,7 +217,7 @@ class Run:
         if (self.folder / FILE).exists():  # of a run that continues: it has to fit the new model
             write(self._certificate(), self.folder / FILE)
 
-    def _note_first(self, results: Figures, steps: int, seconds: float) -> None:
+    def _note_first(self, results: Evaluation, steps: int, seconds: float) -> None:
         for goal in ("unbeatable", "optimal"):
             if results.reached(goal, self.side):
                 self.first_reached.setdefault(goal, (steps, seconds))
@@ -290,7 +290,7 @@ def _point(steps: int, seconds: float) -> dict[str, Any]:
     return {"steps": steps, "seconds": round(seconds, 3)}
 
 
-def _row(steps: int, seconds: float, results: Figures) -> dict[str, Any]:
+def _row(steps: int, seconds: float, results: Evaluation) -> dict[str, Any]:
     """A row of metrics.csv."""
     sides = {"x": results.x, "o": results.o}
     rates = {name: getattr(sides[name[0]], name[2:]) for name in RATES}
@@ -303,7 +303,7 @@ def _parsed(row: dict[str, str]) -> dict[str, Any]:
     return {name: int(value) if name in whole else float(value) for name, value in row.items()}
 
 
-def _results(row: dict[str, Any]) -> Figures:
+def _results(row: dict[str, Any]) -> Evaluation:
     names = ("win", "draw", "loss", "illegal")
     x, o = (Result(*(row[f"{side}_{name}"] for name in names)) for side in "xo")
-    return Figures(x, o, *(bool(row[name]) for name in PROVEN))
+    return Evaluation(x, o, *(bool(row[name]) for name in PROVEN))
