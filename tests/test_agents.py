@@ -276,10 +276,9 @@ def test_arrays_of_another_shape_are_refused(run, tmp_path):
             shutil.copytree(folder / "0", copy)
             wrong = {**arrays, array: arrays[array].ravel()[:1]}
             write_arrays(copy / name, wrong, {k: v for k, v in about.items() if k != "sha256"})
+            fresh = agents.page(agent).begin(config)
             with pytest.raises(DamagedFileError):
-                checkpoint.restore(copy, agent, config, agents.page(agent).begin(config))
-                if name.startswith("model"):
-                    agents.load(copy)
+                checkpoint.restore(copy, agent, config, fresh)
 
 
 def test_files_that_do_not_belong_together_are_refused(run, tmp_path):

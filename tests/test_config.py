@@ -75,7 +75,10 @@ BAD_ARGUMENTS = [
     ({"opening": "a1 a2 b1 b2 c1 c2"}, "the game is over"),
     ({"opening": None}, "a game must be text"),
     ({"opening": ["b2"]}, "a game must be text"),
-    ({"opening": "b2", "start": "random"}, 'opening and a start other than "empty" exclude each other'),
+    (
+        {"opening": "b2", "start": "random"},
+        'opening and a start other than "empty" exclude each other',
+    ),
     ({"opening": "a1 b1 c1 a2 c2 b2 b3 c3 a3", "early_draw": False}, "finished game"),
     ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "finished game"),
     ({"start": "randon"}, "did you mean 'random'?"),

@@ -9,7 +9,6 @@ from tictactoe_env.match import Result, best_responses
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
-from training.evaluation import silent
 
 RATES = ("win", "draw", "loss", "illegal")
 RECTANGLE = Rules(2, 4, 3)
@@ -94,29 +93,3 @@ def test_goals_are_reached_by_what_is_proven_and_steps_never_are():
         "unbeatable": [False, True, True],
         "optimal": [False, False, True],
     }
-
-
-def test_a_silent_report_stops_at_its_goal_only_and_saves_nothing():
-    random, minimax, best = (
-        tabulate(player, Rules())
-        for player in (RandomPolicy(), MinimaxPolicy(Rules()), best_player(Rules()))
-    )
-
-    def save(folder, everything=True):
-        raise AssertionError("a silent report saves nothing")
-
-    assert [silent()(1, player, save) for player in (random, minimax, best)] == [
-        False,
-        False,
-        False,
-    ]
-    assert [silent("unbeatable")(1, player, save) for player in (random, minimax, best)] == [
-        False,
-        True,
-        True,
-    ]
-    assert [silent("optimal")(1, player, save) for player in (random, minimax, best)] == [
-        False,
-        False,
-        True,
-    ]

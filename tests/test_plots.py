@@ -4,7 +4,8 @@ import matplotlib.figure
 import pytest
 
 from tictactoe_env.rules import Rules
-from training.plots import growth
+from training.learner import Chart
+from training.plots import chart, growth
 
 
 def rows(*wins, safe_from=None):
@@ -78,3 +79,17 @@ def test_a_side_that_has_no_limit_or_was_never_unbeatable_gets_no_line_for_it(tm
 def test_one_judgement_is_enough_for_a_plot(tmp_path):
     growth(rows(0.2), Rules(), tmp_path / "growth.png", "short")
     assert (tmp_path / "growth.png").stat().st_size > 5_000
+
+
+@pytest.mark.parametrize("percent", [False, True])
+def test_a_chart_draws_its_curves_over_the_same_numbers(tmp_path, drawn, percent):
+    curves = [("as X", "C0-", [1.0, 50.0]), ("as O", "C1.", [0.0, 3.0])]
+    content = Chart("illegal moves", "steps", "per cent", [10, 20], curves, percent)
+    chart(content, tmp_path / "chart.png")
+    assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
+    (axes,) = drawn[0].axes
+    assert lines(axes) == {"as X": [[10, 20], [1, 50]], "as O": [[10, 20], [0, 3]]}
+    assert (axes.get_title(), axes.get_xlabel(), axes.get_ylabel()) == (
+        *("illegal moves", "steps", "per cent"),
+    )
+    assert axes.get_yscale() == ("symlog" if percent else "linear")

@@ -136,3 +136,29 @@ def test_opponents_move_as_their_tables_say():
         cells = opponents.move(np.full(len(rows), which), rows, rng)
         expected = tabulate(player, SQUARE).by_row()[rows[0]]
         assert np.abs(np.bincount(cells, minlength=9) / len(rows) - expected).max() < 0.01
+
+
+def test_a_pool_continues_from_its_state():
+    whole, half = (SelfPlay("self:1", RULES, size=3, seed=1) for _ in range(2))
+    stochastic = tabulate(RandomPolicy(), RULES)
+    for snapshot in (*SNAPSHOTS[:3], stochastic):
+        whole.add(snapshot)
+        half.add(snapshot)
+    state = half.state()
+    assert {array.dtype for array in state["snapshots"]} <= {np.dtype(np.uint8), np.dtype(float)}
+    again = SelfPlay("self:1", RULES, size=3)
+    again.restore(state)
+    for snapshot in SNAPSHOTS[3:]:
+        whole.add(snapshot)
+        again.add(snapshot)
+    tables = [[copy.table.tolist() for copy in pool.snapshots] for pool in (whole, again)]
+    assert tables[0] == tables[1]
+
+
+def test_snapshots_may_explore():
+    opponents = SelfPlay("self:1", RULES, epsilon=0.3)
+    opponents.add(SNAPSHOTS[0])
+    (copy,) = opponents.pool().policies
+    uniform = tabulate(RandomPolicy(), RULES).table
+    assert copy.table == pytest.approx(0.7 * SNAPSHOTS[0].table + 0.3 * uniform)
+    assert opponents.snapshots == [SNAPSHOTS[0]]

@@ -1,7 +1,6 @@
+"""The command line of training, and whole runs from it: continued, interrupted, killed."""
+
 import csv
-import dataclasses
-import importlib
-import json
 import re
 import shutil
 import signal
@@ -16,44 +15,31 @@ from sb3_contrib import MaskablePPO
 from small_runs import JUDGE_EVERY, OPTIONS, ROOT, environment, python, trained
 
 import agents.dqn
-import agents.maskable_ppo
 import train
 from agents import TRAINABLE
 from tictactoe_env.certificate import read, table_of, verify
 from tictactoe_env.observation import observe
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
-from training.files import read_json, read_tensors
-from training.run import COLUMNS
+from training.files import read_arrays, read_json
 
-AGENTS = ("dqn", "maskable_ppo")
-PAGES = {"dqn": agents.dqn, "maskable_ppo": agents.maskable_ppo}
 STEPS = 2 * JUDGE_EVERY
+ROUNDS = "tabular_q"  # the quickest agent with all kinds of options
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """The folder of a finished small run of each agent, not to be changed."""
-    folders = {agent: tmp_path_factory.mktemp("runs") / f"{agent}-0" for agent in AGENTS}
-    assert [trained(agent, folder, steps=STEPS) for agent, folder in folders.items()] == [0, 0]
-    return folders
+    """The folder of a finished small run, not to be changed."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    assert trained(ROUNDS, folder, steps=STEPS) == 0
+    return folder
 
 
-@pytest.fixture
-def dqn(finished, tmp_path):
-    """A finished small run of DQN, to be changed."""
-    return shutil.copytree(finished["dqn"], tmp_path / "dqn-0")
-
-
-def refused(*arguments):
+def error_of(capsys, *arguments):
     """The error that a command line ends with, on one line and with exit code 2."""
     with pytest.raises(SystemExit) as ended:
         train.main([str(argument) for argument in arguments])
     assert ended.value.code == 2
-
-
-def error_of(capsys, *arguments):
-    refused(*arguments)
     printed = capsys.readouterr()
     assert printed.err.startswith("train.py: ")
     assert printed.err.count("\n") == 1
@@ -66,180 +52,91 @@ def metrics(folder):
         return list(csv.DictReader(file))
 
 
-def is_for_tensorboard(path):
-    return path.name.startswith("events.out.tfevents") or (
-        path.is_dir() and all(is_for_tensorboard(inner) for inner in path.iterdir())
-    )
-
-
 def without_seconds(rows):
     return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
 
 
-# --- help and errors ---------------------------------------------------------------------------------------------
+def files_of(folder):
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], []])
+# --- help and errors -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [["--help"], [], ["-h"]])
 def test_help_lists_all_agents_with_a_sentence_and_needs_no_torch(arguments):
     program = (
         "import sys, train\n"
         "try:\n    code = train.main(sys.argv[1:])\n"
         "except SystemExit as end:\n    code = end.code\n"
         "assert code == 0, code\n"
-        "heavy = {'torch', 'stable_baselines3', 'sb3_contrib', 'matplotlib', 'tensorboard', 'rich'} & {name.split('.')[0] for name in sys.modules}\n"
-        "assert not heavy, heavy\n"
+        "loaded = {name.split('.')[0] for name in sys.modules}\n"
+        "heavy = {'torch', 'stable_baselines3', 'sb3_contrib', 'matplotlib', 'tensorboard'}\n"
+        "assert not heavy & loaded, heavy & loaded\n"
     )
     done = python("-c", program, *arguments)
     assert (done.returncode, done.stderr) == (0, "")
+    shown = " ".join(done.stdout.split())
     for agent, sentence in TRAINABLE.items():
-        assert f"{agent} " in done.stdout
-        assert sentence in done.stdout
-    assert "AGENT --help" in done.stdout
-    assert {
-        path.stem for path in (ROOT / "agents").glob("*.py") if "class Config" in path.read_text()
-    } == set(TRAINABLE)
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_the_help_of_an_agent_explains_every_field_with_its_default(agent, capsys):
-    assert train.main([agent, "--help"]) == 0
-    shown = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
-    for field in dataclasses.fields(PAGES[agent].Config):
-        default = (
-            ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
-        )
-        assert f"--{field.name.replace('_', '-')}" in shown
-        assert f"{field.metadata['help']} (default: {default})".replace("- ", "-") in shown
-    assert all(option in shown for option in ("--until", "--out", "--resume", "--export-sb3"))
+        assert f"{agent} {sentence}" in shown
+    assert "AGENT --help" in shown
+    pages = {path.stem for path in (ROOT / "agents").glob("*.py")} - {"__init__"}
+    assert pages == set(TRAINABLE)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ("dqm", "unknown agent 'dqm'; did you mean 'dqn'? (known: dqn, "),
-        ("dqn --stpes 5", "unknown option '--stpes'; did you mean '--steps'?"),
-        ("dqn --step 5", "unknown option '--step'; did you mean '--steps'?"),
-        (
-            "dqn --rows 1 --cols 13 --k 3 --opponents random",
-            "too many positions for a certificate: at most 12 cells",
-        ),
-        ("dqn --learning-rate 5 --zzz=3", "unknown option '--zzz' (known: --activation, "),
-        ("dqn random", "unexpected argument 'random'"),
-        (
-            "--seed 3 dqn",
-            "name the agent first: train.py AGENT --seed 3 dqn (known: maskable_ppo, dqn, ",
-        ),
-        ("dqn --until unbeatible", "argument --until: invalid choice: 'unbeatible'"),
-        ("dqn --steps many", "argument --steps: invalid int value: 'many'"),
-        ("dqn --steps", "argument --steps: expected one argument"),
-        (
-            "dqn --hidden 3,x",
-            "argument --hidden: expected whole numbers separated by commas, such as 128,128, got '3,x'",
-        ),
-        ("dqn --steps 0", "steps must be a whole number of at least 1, got 0"),
-        ("maskable_ppo --seed -1", "seed must be a whole number of at least 0, got -1"),
-        (
-            "maskable_ppo --exploring-starts 1.5",
-            "exploring_starts must be a probability from 0 to 1, got 1.5",
-        ),
-        ("dqn --learning-rate nan", "learning_rate must be a number above 0, got nan"),
-        ("dqn --opponents minmax", "unknown opponent 'minmax'; did you mean 'minimax'?"),
-        ("dqn --opponents random:x", "opponents must be written as name:weight,name:weight"),
-        ("dqn --opponents runs/none", "no saved run or certificate at 'runs/none'"),
-        ("dqn --k 4", "k must be at most max(rows, cols) = 3, got 4"),
-        ("dqn --rows 5 --cols 5", "are too many to enumerate: at most 16 cells"),
-        ("maskable_ppo --activation rulu", "relu"),
+        ("tabular_q --stpes 5", "unknown option '--stpes'; did you mean '--steps'?"),
+        ("tabular_q --step 5", "unknown option '--step'; did you mean '--steps'?"),
+        ("tabular_q --rows 1 --cols 13 --k 3 --opponents random", "at most 12 cells"),
+        ("tabular_q --epsilon 1 --zzz=3", "unknown option '--zzz' (known: --anneal-steps, "),
+        ("tabular_q random", "unexpected argument 'random'"),
+        ("--seed 3 dqn", "name the agent first: train.py AGENT --seed 3 dqn (known: maskable"),
+        ("tabular_q --until unbeatible", "--until: unknown value 'unbeatible'; did you mean"),
+        ("tabular_q --steps many", "--steps: expected a whole number of at least 1, got 'many'"),
+        ("tabular_q --steps", "--steps needs a value: --steps INT"),
+        ("tictacnet --hidden 3,x", "--hidden: expected values separated by commas, each a whole"),
+        ("tabular_q --steps 0", "--steps: expected a whole number of at least 1, got '0'"),
+        ("tabular_q --seed -1", "--seed: expected a whole number of at least 0, got '-1'"),
+        ("tabular_q --epsilon 1.5", "--epsilon: expected a number from 0 to 1, got '1.5'"),
+        ("tabular_q --initial nan", "--initial: expected a finite number, got 'nan'"),
+        ("tabular_q --turns drwn", "--turns: unknown value 'drwn'; did you mean 'drawn'?"),
+        ("tabular_q --opponents minmax", "unknown opponent 'minmax'; did you mean 'minimax'?"),
+        ("tabular_q --opponents random:x", "opponents must be written as name:weight,name:weight"),
+        ("tabular_q --opponents runs/none", "no saved run or certificate at 'runs/none'"),
+        ("tabular_q --k 4", "k must be at most max(rows, cols) = 3, got 4"),
+        ("tabular_q --export-sb3 x.zip", "is not made with Stable-Baselines3, so there is nothing"),
         ("trie --preset topheb", "unknown preset of trie 'topheb'; did you mean 'tophep'?"),
         ("maskable_ppo --preset tictac", "maskable_ppo has no presets: leave --preset tictac out"),
+        ("trie --learn-from no-such-games.txt", "no-such-games.txt"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(arguments, said, capsys, tmp_path, monkeypatch):
+def test_what_is_wrong_is_said_in_one_line_and_nothing_is_written(
+    arguments, said, capsys, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     assert said in error_of(capsys, *arguments.split())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_agent_may_follow_the_options_that_all_have(capsys):
-    assert "steps must be a whole number" in error_of(
-        capsys, "--until", "optimal", "dqn", "--steps", "0"
-    )
+    said = error_of(capsys, "--until", "optimal", "tabular_q", "--steps", "0")
+    assert "--steps: expected a whole number" in said
 
 
 def test_an_interrupt_that_ends_at_once_leaves_no_traceback(tmp_path, capsys, monkeypatch):
-    def interrupted(*arguments, **keywords):
+    def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(agents.dqn, "train", interrupted)
-    with pytest.raises(SystemExit) as ended:
-        trained("dqn", tmp_path / "run")
-    assert ended.value.code == 130
-    assert (
-        capsys.readouterr().err
-        == "train.py: ended at once; --resume goes on from the last checkpoint\n"
-    )
+    monkeypatch.setattr("agents.tabular_q.TabularQ.advance", interrupted)
+    assert trained(ROUNDS, tmp_path / "run") == 130
+    said = "train.py: ended at once; --resume continues from the last checkpoint\n"
+    assert capsys.readouterr().err == said
 
 
-# --- what a run leaves -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_run_is_a_folder_of_files_that_agree_with_each_other(agent, finished):
-    folder = finished[agent]
-    names = sorted(path.name for path in folder.iterdir())
-    files = (
-        "certificate.json",
-        "checkpoint",
-        "config.json",
-        "growth.png",
-        "metrics.csv",
-        "model.json",
-        "model.safetensors",
-    )
-    assert [
-        name for name in names if name not in files and not is_for_tensorboard(folder / name)
-    ] == []
-    assert set(files) < set(names)
-    assert (folder / "growth.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    content, rows, config = read(folder), metrics(folder), read_json(folder / "config.json")
-    verify(content)
-    assert (content["agent"], content["seed"], config["agent"]) == (agent, 0, agent)
-    assert content["config"] == config["config"]
-    assert config["config"]["hidden"] == [32]
-    assert {field.name for field in dataclasses.fields(PAGES[agent].Config)} == set(
-        config["config"]
-    )
-    assert content["versions"]["torch"]
-    assert tuple(rows[0])[: len(COLUMNS)] == COLUMNS
-    steps = [int(row["steps"]) for row in rows]
-    assert steps == sorted(set(steps))
-    assert steps[-1] == content["training"]["steps"] >= STEPS
-    (best,) = (row for row in rows if int(row["steps"]) == content["training"]["best_at"]["steps"])
-    for side in ("x", "o"):
-        for rate, stated in content[f"as_{side}"]["vs_random"].items():
-            assert float(best[f"{side}_{rate}"]) == stated
-        assert best[f"unbeatable_{side}"] == str(int(content[f"as_{side}"]["unbeatable"]))
-    assert content["training"]["best_at"]["seconds"] == float(best["seconds"])
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_the_saved_network_makes_the_certified_moves(agent, finished):
-    assert np.array_equal(
-        PAGES[agent].load(finished[agent]).table, table_of(read(finished[agent])).table
-    )
-    assert (
-        read_json(finished[agent] / "model.json")["steps"]
-        == read(finished[agent])["training"]["best_at"]["steps"]
-    )
-
-
-def test_a_folder_that_is_not_empty_is_refused_and_nothing_in_it_is_touched(tmp_path, capsys):
-    (tmp_path / "mine.txt").write_text("mine")
-    said = error_of(capsys, "dqn", "--out", tmp_path)
-    assert (
-        f"{tmp_path} is not an empty folder: give another --out, or go on with --resume {tmp_path}"
-        in said
-    )
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("mine.txt", "mine")]
+# --- what a run leaves -----------------------------------------------------------------------------
 
 
 def test_runs_are_named_for_agent_and_seed_and_a_taken_name_gets_the_time(tmp_path, monkeypatch):
@@ -247,37 +144,31 @@ def test_runs_are_named_for_agent_and_seed_and_a_taken_name_gets_the_time(tmp_pa
     assert str(train.new_folder("dqn", 7)) == "runs/dqn-7"
     (tmp_path / "runs" / "dqn-7").mkdir(parents=True)
     assert re.fullmatch(r"runs/dqn-7-\d{8}-\d{6}", str(train.new_folder("dqn", 7)))
-    board = ("--rows", "2", "--cols", "3", "--k", "3")
-    assert train.main(["dqn", *OPTIONS["dqn"], *board, "--seed", "5", "--steps", "64"]) == 0
-    assert read(tmp_path / "runs" / "dqn-5")["board"] == {"rows": 2, "cols": 3, "k": 3}
+    board = ("--rows", "2", "--cols", "3", "--k", "3", "--steps", "64", "--seed", "5")
+    assert train.main([ROUNDS, *OPTIONS[ROUNDS], *board]) == 0
+    content = read(tmp_path / "runs" / "tabular_q-5")
+    assert content["board"] == {"rows": 2, "cols": 3, "k": 3}
+    assert content["config"] == read_json(tmp_path / "runs/tabular_q-5/config.json")["config"]
+    assert content["training"]["steps"] == int(metrics(tmp_path / "runs/tabular_q-5")[-1]["steps"])
 
 
-def test_a_goal_that_is_not_reached_is_said_and_is_exit_code_1(tmp_path, capsys):
-    assert trained("dqn", tmp_path / "a run", "--until", "unbeatable", steps=64) == 1
-    printed = capsys.readouterr().out
-    assert "unbeatable was not reached within 64 steps\n" in printed
-    assert (
-        f"go on: python train.py --resume '{tmp_path / 'a run'}' --steps 128 --until unbeatable\n"
-        in printed
-    )
-
-
-def test_the_command_to_go_on_asks_for_more_steps_than_were_made(tmp_path, capsys):
-    folder = tmp_path / "run"
-    assert trained("maskable_ppo", folder, steps=5) == 0
+def test_a_goal_that_is_not_reached_is_said_with_the_command_to_go_on(tmp_path, capsys):
+    folder = tmp_path / "a run"
+    assert trained(ROUNDS, folder, "--until", "unbeatable", steps=5) == 1
     made = read(folder)["training"]["steps"]
-    assert made > 10, "a rollout is not cut short"
-    (command,) = (
-        line for line in capsys.readouterr().out.splitlines() if line.startswith("go on: ")
-    )
-    assert command == f"go on: python train.py --resume {folder} --steps {2 * made}"
-    assert train.main(command.split()[4:]) == 0
+    assert made > 10, "a round is not cut short"
+    printed = capsys.readouterr().out
+    assert f"unbeatable was not reached within {made} steps\n" in printed
+    more = f"--steps {2 * made} --until unbeatable"
+    assert f"go on: python train.py --resume '{folder}' {more}\n" in printed
+    assert train.main(["--resume", str(folder), "--steps", str(2 * made)]) == 0
     assert read(folder)["training"]["steps"] >= 2 * made
 
 
 def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys):
     board = ("--rows", "2", "--cols", "3", "--k", "3", "--judge-every", "64")
-    assert trained("dqn", tmp_path / "run", "--until", "unbeatable", *board, steps=50_000) == 0
+    options = (*board, "--until", "unbeatable", "--opponents", "minimax-slip=0.6")
+    assert trained(ROUNDS, tmp_path / "run", *options, steps=50_000) == 0
     printed = capsys.readouterr().out
     assert "PROVEN: unbeatable as X and as O" in printed
     assert "go on" not in printed
@@ -285,157 +176,150 @@ def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys
     assert read(tmp_path / "run")["unbeatable"]
 
 
-# --- going on ----------------------------------------------------------------------------------------------------
+def test_a_preset_names_the_run_other_options_win_and_it_continues_with_it(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert train.main(["trie", "--preset", "tophep", "--steps", "300", "--side", "X"]) == 0
+    assert "example game, trie-tophep as X against random as O" in capsys.readouterr().out
+    run = tmp_path / "runs" / "trie-tophep-0"
+    saved = read_json(run / "config.json")
+    chosen = {name: saved["config"][name] for name in ("rule", "opponents", "side", "steps")}
+    assert chosen == {"rule": "one-tie", "opponents": "minimax", "side": "X", "steps": 300}
+    assert train.main(["--resume", str(run), "--steps", "400"]) == 0
+    assert saved["preset"] == read_json(run / "config.json")["preset"] == "tophep"
+    assert read(run)["training"]["preset"] == "tophep"
+    capsys.readouterr()
+    said = error_of(capsys, "--resume", run, "--steps", "500", "--preset", "tictac")
+    assert "continues with its own configuration: leave --preset out" in said
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_run_that_went_on_is_the_run_that_never_stopped(agent, finished, tmp_path, capsys):
-    folder = shutil.copytree(finished[agent], tmp_path / "stopped")
-    assert train.main(["--resume", str(folder), "--steps", str(2 * STEPS)]) == 0
+def test_a_run_is_an_opponent_for_the_next_one(finished, tmp_path):
+    opponents = f"{finished}:0.5,random:0.5"
+    assert trained(ROUNDS, tmp_path / "run", "--opponents", opponents, steps=64) == 0
+    config = read_json(tmp_path / "run" / "config.json")["config"]
+    assert config["opponents"] == opponents
+
+
+def test_a_training_goes_on_and_is_saved_where_nobody_reads_its_progress(tmp_path):
+    options = f"trie --steps 3000 --judge-every 100 --out {tmp_path / 'run'}"
+    command = f"{sys.executable} train.py {options} | head -n 1"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, cwd=ROOT, env=environment()
+    )
+    assert done.stdout.count("\n") == 1
+    assert read(tmp_path / "run")["training"]["steps"] == 3_000
+
+
+# --- continuing ------------------------------------------------------------------------------------
+
+
+def test_a_run_that_continued_is_the_run_that_never_stopped(tmp_path, capsys):
+    folder, whole = tmp_path / "stopped", tmp_path / "whole"
+    assert trained("mcts", folder, steps=400) == 0
+    capsys.readouterr()
+    repeated = ("--judge-every", "200", "--seed", "0")  # options may be repeated as they were
+    assert train.main(["--resume", str(folder), "--steps", "800", *repeated]) == 0
     assert f"saved: {folder}" in capsys.readouterr().out
-    assert trained(agent, tmp_path / "whole", steps=2 * STEPS) == 0
-    stopped, whole = read(folder), read(tmp_path / "whole")
-    assert stopped["moves"] == whole["moves"]
-    assert stopped["config"] == whole["config"] == read_json(folder / "config.json")["config"]
-    assert stopped["training"]["best_at"]["steps"] == whole["training"]["best_at"]["steps"]
-    assert without_seconds(metrics(folder)) == without_seconds(metrics(tmp_path / "whole"))
-    for file in ("model", "checkpoint/model", "checkpoint/state"):
-        assert (folder / f"{file}.safetensors").read_bytes() == (
-            tmp_path / "whole" / f"{file}.safetensors"
-        ).read_bytes()
+    assert trained("mcts", whole, steps=800) == 0
+    assert read(folder)["moves"] == read(whole)["moves"]
+    assert read(folder)["config"] == read(whole)["config"]
+    assert read(folder)["config"] == read_json(folder / "config.json")["config"]
+    best = [read(run)["training"]["best_at"]["steps"] for run in (folder, whole)]
+    assert best[0] == best[1]
+    assert without_seconds(metrics(folder)) == without_seconds(metrics(whole))
+    for name in ("model", "checkpoint/model", "checkpoint/state"):
+        path = f"{name}.safetensors"
+        assert (folder / path).read_bytes() == (whole / path).read_bytes()
 
 
-def test_only_steps_and_until_may_change_when_a_run_goes_on(finished, tmp_path, capsys):
-    folder = finished["dqn"]
-    before = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+def test_only_steps_and_until_may_change_when_a_run_continues(finished, tmp_path, capsys):
+    before, made = files_of(finished), int(metrics(finished)[-1]["steps"])
+    over = f"has trained {made:,} steps already: give --steps more than that"
     for arguments, said in (
-        (
-            ("--seed", "1"),
-            "was trained with another seed; only --steps and --until may change when a run goes on",
-        ),
-        (("--hidden", "8", "--no-symmetry"), "was trained with another symmetry, hidden; only"),
+        (("--seed", "1"), "was trained with another seed; only --steps and --until may change"),
+        (("--games", "8", "--no-symmetry"), "was trained with another symmetry, games; only"),
         (("--out", tmp_path / "new"), "itself: leave --out out"),
-        (("--steps", STEPS), f"has trained {STEPS:,} steps already: give --steps more than that"),
-        ((), f"has trained {STEPS:,} steps already: give --steps more than that"),
+        (("--steps", made), over),
+        ((), over),
     ):
-        assert said in error_of(capsys, "--resume", folder, *arguments)
-    assert f"{folder} is a run of dqn, not of maskable_ppo" in error_of(
-        capsys, "maskable_ppo", "--resume", folder
-    )
-    assert {
-        path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
-    } == before
-
-
-def test_options_may_be_repeated_as_they_were_when_a_run_goes_on(dqn):
-    assert (
-        train.main(
-            [
-                "dqn",
-                "--resume",
-                str(dqn),
-                "--hidden",
-                "32",
-                "--seed",
-                "0",
-                "--steps",
-                str(STEPS + JUDGE_EVERY),
-            ]
-        )
-        == 0
-    )
-    assert int(metrics(dqn)[-1]["steps"]) == STEPS + JUDGE_EVERY
-
-
-def test_a_folder_that_is_no_run_is_refused(tmp_path, capsys):
-    assert "is missing: is" in error_of(capsys, "--resume", tmp_path / "none")
-    for content in ("[]", "{}", '{"agent": "dqn"}', '{"agent": 3, "config": {}}'):
-        (tmp_path / "config.json").write_text(content)
-        assert "is not the configuration of a run: --resume needs the folder of a run" in error_of(
-            capsys, "--resume", tmp_path
-        )
-    (tmp_path / "config.json").write_text('{"agent": "os", "config": {}}')
-    assert "unknown agent 'os'" in error_of(capsys, "--resume", tmp_path)
-    (tmp_path / "config.json").write_text('{"agent": "dqn", "config": {"sead": 3}}')
-    assert "was written by another version: unknown configuration sead" in error_of(
-        capsys, "--resume", tmp_path
-    )
-    (tmp_path / "config.json").write_text('{"agent": "dqn", "config": {"steps": "many"}}')
-    assert "steps must be a whole number of at least 1, got 'many'" in error_of(
-        capsys, "--resume", tmp_path
-    )
-    (tmp_path / "config.json").write_text('{"agent": "dqn", "config": {"hidden": 3}}')
-    assert "config.json is damaged" in error_of(capsys, "--resume", tmp_path)
-    (tmp_path / "config.json").write_text('{"agent": "dqn", "config": {}}')
-    assert "has no checkpoint to go on from" in error_of(capsys, "--resume", tmp_path)
+        asked = set(said.split("another ")[-1].split(";")[0].split(", "))
+        found = error_of(capsys, "--resume", finished, *arguments)
+        assert said in found or asked == set(found.split("another ")[-1].split(";")[0].split(", "))
+    said = error_of(capsys, "maskable_ppo", "--resume", finished)
+    assert f"{finished} is a run of tabular_q, not of maskable_ppo" in said
+    assert files_of(finished) == before
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("content", "said"),
     [
-        "model.safetensors",
-        "model.json",
-        "checkpoint/model.safetensors",
-        "checkpoint/state.safetensors",
+        (None, "is missing: is"),
+        ("[]", "is not the configuration of a run: --resume needs the folder of a run"),
+        ('{"agent": "dqn"}', "is not the configuration of a run"),
+        ('{"agent": 3, "config": {}}', "is not the configuration of a run"),
+        ('{"agent": "os", "config": {}}', "unknown agent 'os'"),
+        ('{"agent": "trie", "config": {"sead": 3}}', "by another version: sead are unknown"),
+        ('{"agent": "trie", "config": {"steps": "many"}}', "steps must be a whole number of at le"),
+        ('{"agent": "tictacnet", "config": {"hidden": 3}}', "hidden must be values separated"),
+        ('{"agent": "trie", "config": {}}', "has no checkpoint to continue from"),
     ],
 )
-@pytest.mark.parametrize("agent", AGENTS)
-def test_damaged_files_are_named_when_a_run_should_go_on(agent, name, finished, tmp_path, capsys):
-    folder = shutil.copytree(finished[agent], tmp_path / "run")
-    data = (folder / name).read_bytes()
-    (folder / name).write_bytes(data[: len(data) // 2])
-    assert f"{folder / name} is damaged" in error_of(
-        capsys, "--resume", folder, "--steps", 2 * STEPS
-    )
-    (folder / name).unlink()
-    assert f"{folder / name} is missing" in error_of(
-        capsys, "--resume", folder, "--steps", 2 * STEPS
-    )
+def test_a_folder_that_is_no_run_is_refused(content, said, tmp_path, capsys):
+    if content is not None:
+        (tmp_path / "config.json").write_text(content)
+    assert said in error_of(capsys, "--resume", tmp_path)
 
 
-# --- being stopped -----------------------------------------------------------------------------------------------
+def test_damaged_files_are_named_when_a_run_should_continue(finished, tmp_path, capsys):
+    for name in ("model.safetensors", "model.json", "checkpoint/state.safetensors"):
+        folder = shutil.copytree(finished, tmp_path / name.replace("/", "-"))
+        data = (folder / name).read_bytes()
+        (folder / name).write_bytes(data[: len(data) // 2])
+        said = error_of(capsys, "--resume", folder, "--steps", 2 * STEPS)
+        assert f"{folder / name} is damaged" in said
+        (folder / name).unlink()
+        said = error_of(capsys, "--resume", folder, "--steps", 2 * STEPS)
+        assert f"{folder / name} is missing" in said
 
-# A run that writes a checkpoint at each judgement, as one does that goes on for long.
-OFTEN = "import sys, training.run, train\ntraining.run.CHECKPOINT_SECONDS = 0\nsys.exit(train.main(sys.argv[1:]))"
+
+# --- being stopped ---------------------------------------------------------------------------------
+
+# A run that writes a checkpoint at each evaluation, as one does that goes on for long.
+OFTEN = (
+    "import sys, training.run, train\n"
+    "training.run.CHECKPOINT_SECONDS = 0\n"
+    "sys.exit(train.main(sys.argv[1:]))"
+)
 
 
-def going(folder, agent, steps=10_000_000):
+def under_way(folder, agent):
     """A training in another process that has written its second checkpoint."""
-    command = [
-        sys.executable,
-        "-c",
-        OFTEN,
-        agent,
-        *OPTIONS[agent],
-        "--steps",
-        str(steps),
-        "--out",
-        str(folder),
-    ]
+    options = [agent, *OPTIONS[agent], "--steps", "10000000", "--out", str(folder)]
     process = subprocess.Popen(
-        command,
+        [sys.executable, "-c", OFTEN, *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         cwd=ROOT,
         env=environment(),
     )
-    progress, end = folder / "checkpoint" / "progress.json", time.monotonic() + 120
+    progress, end = folder / "checkpoint" / "progress.json", time.monotonic() + 300
     while time.monotonic() < end and process.poll() is None:
-        if progress.exists() and read_json(progress)["steps"] > JUDGE_EVERY:
+        if progress.exists() and len(metrics(folder)) > 1:
             return process
         time.sleep(0.01)
     process.kill()
-    raise AssertionError(f"no checkpoint within two minutes: {process.communicate()[0]}")
+    raise AssertionError(f"no checkpoint within five minutes: {process.communicate()[0]}")
 
 
 def test_ctrl_c_saves_everything_and_says_how_to_go_on(tmp_path):
     folder = tmp_path / "run"
-    process = going(folder, "maskable_ppo")
+    process = under_way(folder, "maskable_ppo")
     process.send_signal(signal.SIGINT)
-    printed = process.communicate(timeout=120)[0]
+    printed = process.communicate(timeout=300)[0]
     assert process.returncode == 0
-    assert "stopping at the next judgement, where the state is saved" in printed
+    assert "stopping at the next evaluation, where the state is saved" in printed
     assert f"go on: python train.py --resume {folder}\n" in printed
     assert "\x1b" not in printed, "a pipe gets no escape codes"
     assert "Traceback" not in printed
@@ -443,37 +327,36 @@ def test_ctrl_c_saves_everything_and_says_how_to_go_on(tmp_path):
     steps = int(metrics(folder)[-1]["steps"])
     assert read_json(folder / "checkpoint" / "progress.json") == {"steps": steps}
     assert train.main(["--resume", str(folder), "--steps", str(steps + JUDGE_EVERY)]) == 0
-    assert [int(row["steps"]) for row in metrics(folder)] == list(
-        range(JUDGE_EVERY, steps + 2 * JUDGE_EVERY, JUDGE_EVERY)
-    )
+    evaluated = [int(row["steps"]) for row in metrics(folder)]
+    assert evaluated == list(range(JUDGE_EVERY, steps + 2 * JUDGE_EVERY, JUDGE_EVERY))
 
 
 @pytest.mark.parametrize(
-    ("agent", "number"), [("dqn", signal.SIGKILL), ("maskable_ppo", signal.SIGTERM)]
+    ("agent", "number"), [("dqn", signal.SIGKILL), ("tabular_q", signal.SIGTERM)]
 )
-def test_a_run_that_is_killed_leaves_readable_files_and_goes_on_as_if_nothing_had_been(
+def test_a_run_that_is_killed_leaves_readable_files_and_continues_as_if_nothing_had_been(
     agent, number, tmp_path
 ):
     folder = tmp_path / "killed"
-    process = going(folder, agent)
+    process = under_way(folder, agent)
     process.send_signal(number)
-    process.communicate(timeout=120)
+    process.communicate(timeout=300)
     assert process.returncode == -number
     for path in folder.rglob("[!.]*.json"):
         read_json(path)
     for path in folder.rglob("[!.]*.safetensors"):
         if ".checkpoint" not in str(path):
-            read_tensors(path)
-    reached = int(metrics(folder)[-1]["steps"])
+            read_arrays(path)
     assert not (folder / "certificate.json").exists()
-    assert train.main(["--resume", str(folder), "--steps", str(reached + JUDGE_EVERY)]) == 0
-    assert trained(agent, tmp_path / "whole", steps=reached + JUDGE_EVERY) == 0
+    more = str(int(metrics(folder)[-1]["steps"]) + JUDGE_EVERY)
+    assert train.main(["--resume", str(folder), "--steps", more]) == 0
+    assert trained(agent, tmp_path / "whole", steps=int(more)) == 0
     assert without_seconds(metrics(folder)) == without_seconds(metrics(tmp_path / "whole"))
     assert read(folder)["moves"] == read(tmp_path / "whole")["moves"]
     verify(read(folder))
 
 
-# --- Stable-Baselines3's own file --------------------------------------------------------------------------------
+# --- Stable-Baselines3's own file ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -491,103 +374,9 @@ def test_the_exported_zip_is_loaded_by_stable_baselines3_and_plays_the_certified
     moves, _ = model.predict(observe(boards, Rules()), deterministic=True, **masks)
     certified = table_of(read(folder)).table.argmax(axis=1)
     other = np.flatnonzero(moves != certified)
-    assert len(other) == 0 or agent == "maskable_ppo", (
-        "DQN has one value for cells that are images of each other"
-    )
-    if len(other):  # images of each other on a symmetric board, between which the last bit decides
-        scores = (
-            model.policy.scores(torch.as_tensor(observe(boards[other], Rules())))[0]
-            .detach()
-            .numpy()
-        )
+    if len(other):  # equal cells of a symmetric board, between which the last bit decides
+        assert agent == "maskable_ppo", "DQN has one value for cells that are equal under symmetry"
+        observations = torch.as_tensor(observe(boards[other], Rules()))
+        scores = model.policy.log_probs_and_values(observations)[0].detach().numpy()
         rows = np.arange(len(other))
-        assert np.allclose(
-            scores[rows, moves[other]], scores[rows, certified[other]], rtol=0, atol=1e-6
-        )
-
-
-# --- by anything that takes a run --------------------------------------------------------------------------------
-
-
-def test_a_run_is_an_opponent_for_the_next_one(finished, tmp_path):
-    assert (
-        trained(
-            "dqn",
-            tmp_path / "run",
-            "--opponents",
-            f"{finished['maskable_ppo']}:0.5,random:0.5",
-            steps=64,
-        )
-        == 0
-    )
-    assert json.loads((tmp_path / "run" / "config.json").read_text())["config"][
-        "opponents"
-    ].startswith(str(finished["maskable_ppo"]))
-
-
-def test_a_training_goes_on_and_is_saved_where_nobody_reads_its_progress(tmp_path):
-    command = f"{sys.executable} train.py trie --steps 3000 --judge-every 100 --out {tmp_path / 'run'} | head -n 1"
-    done = subprocess.run(
-        command, shell=True, capture_output=True, text=True, cwd=ROOT, env=environment()
-    )
-    assert done.stdout.count("\n") == 1
-    assert read(tmp_path / "run")["training"]["steps"] == 3_000
-
-
-def test_a_training_that_fails_before_its_first_judgement_leaves_nothing_behind(tmp_path, capsys):
-    assert "no-such-games.txt" in error_of(
-        capsys,
-        "trie",
-        "--learn-from",
-        str(tmp_path / "no-such-games.txt"),
-        "--out",
-        str(tmp_path / "run"),
-    )
-    assert list(tmp_path.iterdir()) == []
-
-
-# --- presets -----------------------------------------------------------------------------------------------------------
-
-
-def presets():
-    """(agent, name) of all presets there are."""
-    pages = {agent: importlib.import_module(f"agents.{agent}") for agent in TRAINABLE}
-    return [(agent, name) for agent, page in pages.items() for name in getattr(page, "PRESETS", {})]
-
-
-@pytest.mark.parametrize(("agent", "name"), presets())
-def test_a_preset_is_a_configuration_and_the_help_lists_it_with_its_sentence(agent, name, capsys):
-    page = importlib.import_module(f"agents.{agent}")
-    preset = page.PRESETS[name]
-    assert page.Config(**preset.options) != page.Config()
-    assert re.fullmatch(r".+\.", preset.sentence)
-    assert train.main([agent, "--help"]) == 0
-    shown = capsys.readouterr().out.partition(f"presets of {agent}:")[2]
-    assert f"{name} {preset.sentence}" in " ".join(shown.split())
-    assert preset.weak == (f"{preset.sentence} (weak on purpose)" in " ".join(shown.split()))
-
-
-def test_a_preset_names_the_run_and_other_options_win(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert train.main(["trie", "--preset", "tophep", "--steps", "300", "--side", "X"]) == 0
-    saved = read_json(tmp_path / "runs" / "trie-tophep-0" / "config.json")
-    assert saved["preset"] == "tophep"
-    assert {name: saved["config"][name] for name in ("rule", "opponents", "side", "steps")} == {
-        **{"rule": "one-tie", "opponents": "minimax", "side": "X", "steps": 300}
-    }
-    assert "example game, trie-tophep as X against random as O" in capsys.readouterr().out
-
-
-def test_a_run_goes_on_with_its_preset(tmp_path, capsys):
-    run = tmp_path / "run"
-    assert train.main(["trie", "--preset", "tophep", "--steps", "300", "--out", str(run)]) == 0
-    assert train.main(["--resume", str(run), "--steps", "400"]) == 0
-    assert (
-        read_json(run / "config.json")["preset"]
-        == read(run / "certificate.json")["training"]["preset"]
-        == "tophep"
-    )
-    capsys.readouterr()
-    assert "goes on with its own configuration: leave --preset out" in error_of(
-        capsys, "--resume", str(run), "--steps", "500", "--preset", "tictac"
-    )
+        assert scores[rows, moves[other]] == pytest.approx(scores[rows, certified[other]], abs=1e-6)

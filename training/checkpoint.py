@@ -41,7 +41,7 @@ def save(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> Non
     """Write all that is needed to continue."""
     save_model(folder, agent, config, learner)
     arrays: Arrays = {}
-    tree = _pack(learner.state(), "state", arrays)
+    tree = pack(learner.state(), "state", arrays)
     write_arrays(folder / STATE, arrays, {**_about(agent, config, learner), "state": tree})
 
 
@@ -59,7 +59,7 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
         )
     with _explained(f"{folder / STATE} is not a saved training of {agent} with this configuration"):
         learner.steps = about["steps"]
-        learner.restore(model, _unpack(about["state"], arrays))
+        learner.restore(model, unpack(about["state"], arrays))
 
 
 def load(page: Page, folder: Path) -> TabularPolicy:
@@ -113,7 +113,7 @@ def _explained(what: str) -> Iterator[None]:
 # --- a state as arrays and JSON --------------------------------------------------------------------------------------
 
 
-def _pack(value: Any, name: str, arrays: Arrays) -> Any:
+def pack(value: Any, name: str, arrays: Arrays) -> Any:
     """The JSON of a state; its arrays are added to `arrays`, named by the way that leads to them."""
     if isinstance(value, np.ndarray):
         arrays[name] = value
@@ -121,16 +121,16 @@ def _pack(value: Any, name: str, arrays: Arrays) -> Any:
     if isinstance(value, np.random.Generator):
         return {GENERATOR: value.bit_generator.state}
     if isinstance(value, dict):
-        return {key: _pack(item, f"{name}/{key}", arrays) for key, item in value.items()}
+        return {key: pack(item, f"{name}/{key}", arrays) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_pack(item, f"{name}/{number}", arrays) for number, item in enumerate(value)]
+        return [pack(item, f"{name}/{number}", arrays) for number, item in enumerate(value)]
     return value
 
 
-def _unpack(tree: Any, arrays: Arrays) -> Any:
+def unpack(tree: Any, arrays: Arrays) -> Any:
     """The state of this JSON and these arrays."""
     if isinstance(tree, list):
-        return [_unpack(item, arrays) for item in tree]
+        return [unpack(item, arrays) for item in tree]
     if not isinstance(tree, dict):
         return tree
     if set(tree) == {ARRAY}:
@@ -139,4 +139,4 @@ def _unpack(tree: Any, arrays: Arrays) -> Any:
         generator = np.random.default_rng()
         generator.bit_generator.state = tree[GENERATOR]
         return generator
-    return {key: _unpack(item, arrays) for key, item in tree.items()}
+    return {key: unpack(item, arrays) for key, item in tree.items()}
