@@ -1,7 +1,8 @@
 # make play    set up .venv, play tic-tac-toe in the terminal
 # make web     set up .venv, play it in the browser
 # make train   set up .venv, train the default agent, print its certificate
-# make test    set up .venv, run the tests
+# make quick   set up .venv without torch, run the tests of the package alone: half a minute
+# make test    set up .venv, run the tests on all cores
 # make check   ruff, types, tests: what to run before a commit
 # make slow    learning and large boards; make browser: the page in a real Chromium, which has to be there
 # make bench   speeds, as tables; make bench-learning, make bench-web: learning results, speed of the page's server
@@ -11,8 +12,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
+JOBS ?= auto
 
-.PHONY: play web train test check lint types slow browser bench bench-learning bench-web results wheel clean
+.PHONY: play web train quick test check lint types slow browser bench bench-learning bench-web results wheel clean
 .DEFAULT_GOAL := test
 
 .venv/bin/python:
@@ -30,9 +32,13 @@ ARGS ?=
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[train]"
 	@touch $@ .venv/play.installed
 
+.venv/quick.installed: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[quick]"
+	@touch $@
+
 .venv/test.installed: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
-	@touch $@ .venv/play.installed .venv/web.installed .venv/train.installed
+	@touch $@ .venv/play.installed .venv/web.installed .venv/train.installed .venv/quick.installed
 
 play: .venv/play.installed
 	$(BIN)/python play.py $(ARGS)
@@ -43,8 +49,11 @@ web: .venv/web.installed
 train: .venv/train.installed
 	$(BIN)/python train.py maskable_ppo --until optimal $(ARGS)
 
+quick: .venv/quick.installed
+	$(BIN)/python -m pytest --package --numprocesses $(JOBS) --dist worksteal $(ARGS)
+
 test: .venv/test.installed
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal $(ARGS)
 
 check: lint types test
 

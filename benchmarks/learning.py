@@ -1,20 +1,20 @@
-"""How fast the agents become unbeatable and optimal, seed by seed, judged exactly: `make bench-learning`.
+"""How fast the agents become unbeatable and optimal, seed by seed, evaluated exactly: `make bench-learning`.
 
 One training a seed: it goes on until it is optimal, and the moment when it was first unbeatable is noted on the way.
-The last table leaves the learner alone with frozen copies of itself. Seconds are of training (judging included, imports
+The last table leaves the learner alone with frozen copies of itself. Seconds are of training (evaluations included, imports
 not) on one thread; steps are the learner's moves. Other work on the machine makes the seconds longer, not the steps.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import statistics
 import time
 from typing import Any
 
-from tictactoe_env.evaluation import Evaluation, evaluate
-from tictactoe_env.policy import TabularPolicy
+import agents
+from tictactoe_env.evaluation import evaluate
+from training.learner import Learner, drive
 from training.sb3 import TicTacToeVecEnv
 
 NO_STEPS = 1 << 40  # no cap on steps: the seconds decide
@@ -23,25 +23,33 @@ TABLES = ("rate", "pool", "self")
 
 
 class Stopwatch:
-    """A report that notes when each goal was first reached, and stops at one of them or after some seconds."""
+    """Notes when a learner first reached each goal; stops at one of them or after some seconds."""
 
     def __init__(self, until: str, limit: float):
         self.until, self.limit, self.began = until, limit, time.perf_counter()
         self.reached: dict[str, tuple[float, int]] = {}
         self.seconds, self.steps = 0.0, 0
 
-    def __call__(self, steps: int, policy: TabularPolicy, save: Any, notes: Any = None) -> bool:
-        """Judge; True at the goal or at the limit."""
-        figures: Evaluation = evaluate(policy)
-        self.seconds, self.steps = time.perf_counter() - self.began, steps
+    def __call__(self, learner: Learner) -> bool:
+        """Evaluate; True at the goal or at the limit."""
+        results = evaluate(learner.policy())
+        self.seconds, self.steps = time.perf_counter() - self.began, learner.steps
         for goal in GOALS:
-            if figures.reached(goal):
-                self.reached.setdefault(goal, (self.seconds, steps))
-        return figures.reached(self.until) or self.seconds > self.limit
+            if results.reached(goal):
+                self.reached.setdefault(goal, (self.seconds, self.steps))
+        return results.reached(self.until) or self.seconds > self.limit
+
+
+def timed(agent: str, until: str, limit: float, **options: Any) -> Stopwatch:
+    """A training from the beginning to a goal, or for some seconds."""
+    page = agents.page(agent)
+    config = page.Config(steps=NO_STEPS, **options)
+    watch = Stopwatch(until, limit)
+    drive(page.begin(config), config, watch)
+    return watch
 
 
 def table(agent: str, until: str, limit: float, seeds: list[int], **options: Any) -> None:
-    page = importlib.import_module(f"agents.{agent}")
     goals = GOALS[: GOALS.index(until) + 1]
     told = "".join(f" --{name.replace('_', '-')} {value}" for name, value in options.items())
     print(f"\n`train.py {agent}{told} --until {until}`, at most {limit:.0f} s a seed\n")
@@ -50,8 +58,7 @@ def table(agent: str, until: str, limit: float, seeds: list[int], **options: Any
     )
     times: dict[str, list[float]] = {goal: [] for goal in goals}
     for seed in seeds:
-        report = Stopwatch(until, limit)
-        page.train(page.Config(seed=seed, steps=NO_STEPS, **options), report)
+        report = timed(agent, until, limit, seed=seed, **options)
         cells = []
         for goal in goals:
             seconds, steps = report.reached.get(goal, (None, None))
@@ -69,18 +76,16 @@ def table(agent: str, until: str, limit: float, seeds: list[int], **options: Any
 
 def training_rate(agent: str, seconds: float = 20.0) -> None:
     """Steps per second of the default configuration, and the share of the time that the environment takes."""
-    page = importlib.import_module(f"agents.{agent}")
     spent, step_wait = [0.0], TicTacToeVecEnv.step_wait
 
-    def timed(env: TicTacToeVecEnv) -> Any:
+    def watched(env: TicTacToeVecEnv) -> Any:
         began = time.perf_counter()
         result = step_wait(env)
         spent[0] += time.perf_counter() - began
         return result
 
-    TicTacToeVecEnv.step_wait = timed  # type: ignore[method-assign]
-    report = Stopwatch("steps", seconds)
-    page.train(page.Config(steps=NO_STEPS), report)
+    TicTacToeVecEnv.step_wait = watched  # type: ignore[method-assign]
+    report = timed(agent, "steps", seconds)
     TicTacToeVecEnv.step_wait = step_wait  # type: ignore[method-assign]
     rate, share = report.steps / report.seconds, spent[0] / report.seconds
     print(

@@ -8,7 +8,6 @@ that learns, and `--jobs 2` trains two at a time.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import platform
@@ -23,6 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import agents
 from players.named import make_player
 from terminal.report import cross_table
 from tictactoe_env.certificate import FILE, certify, read, table_of, versions
@@ -54,12 +54,12 @@ class Entry:
     @property
     def page(self) -> Any:
         """The module of the agent."""
-        return importlib.import_module(f"agents.{self.agent}")
+        return agents.page(self.agent)
 
     @property
     def weak(self) -> bool:
         """Whether it reproduces a weakness on purpose."""
-        presets: dict[str, Preset] = getattr(self.page, "PRESETS", {})
+        presets: dict[str, Preset] = self.page.PRESETS
         return self.preset is not None and presets[self.preset].weak
 
     def config(self, seed: int) -> Any:

@@ -1,5 +1,42 @@
+"""Settings of all tests, and `--package`: only the tests of `tictactoe_env`, which need neither torch nor a screen."""
+
+import ast
+import sys
+from pathlib import Path
+
 from hypothesis import settings
 
 # The same examples at each run, and no failure because a busy machine was slow.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+NEEDED = {
+    "numpy",
+    "gymnasium",
+    "pytest",
+    "hypothesis",
+    "tictactoe_env",
+    "sample_players",
+    "plain_game",
+}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--package", action="store_true", help="only the tests of tictactoe_env alone")
+
+
+def pytest_ignore_collect(collection_path, config):
+    if config.getoption("--package") and collection_path.suffix == ".py":
+        return imported(collection_path) - NEEDED - sys.stdlib_module_names != set() or None
+    return None
+
+
+def imported(path: Path) -> set[str]:
+    """The top-level packages that a test file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add((node.module or "").split(".")[0])
+    return found

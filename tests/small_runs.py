@@ -1,4 +1,4 @@
-"""Runs that take a second, and the best player there is, for the tests of what is around the agents."""
+"""Runs that take a second, for the tests of what is around the agents."""
 
 from __future__ import annotations
 
@@ -8,13 +8,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 import agents
 import train
-from tictactoe_env.policy import TabularPolicy, one_hot
-from tictactoe_env.positions import positions_of
-from tictactoe_env.solver import solve
 
 ROOT = Path(__file__).parent.parent
 JUDGE_EVERY = 1024  # steps
@@ -91,42 +86,3 @@ def environment():
         for name, value in os.environ.items()
         if name not in ("COLUMNS", "FORCE_COLOR", "TERM")
     }
-
-
-def best_player(rules):
-    """A player that never loses and, of those, wins most often against random play, by the plainest recursion over the rules."""
-    positions, values = positions_of(rules), solve(rules)
-    boards = positions.boards
-    rows = {board.tobytes(): row for row, board in enumerate(boards)}
-    best = np.zeros(len(boards), dtype=int)
-    wins = {}
-
-    def after(board, cell, mark):
-        child = board.copy()
-        child[cell] = mark
-        return child
-
-    def win(board, own):
-        """The share of wins of `own` (+1, -1) from here, with its best moves kept in `best`."""
-        row, mark = rows[board.tobytes()], 1 - 2 * int(board.sum())
-        if positions.is_over[row]:
-            return float(positions.outcome_x[row] == own)
-        if (row, own) not in wins:
-            children = [(after(board, cell, mark), cell) for cell in np.flatnonzero(board == 0)]
-            shares = [win(child, own) for child, _ in children]
-            if mark == own:
-                safest = max(values.value_x[rows[child.tobytes()]] * own for child, _ in children)
-                allowed = min(safest, 0)  # a draw is safe enough, a win need not be forced
-                safe = [
-                    values.value_x[rows[child.tobytes()]] * own >= allowed for child, _ in children
-                ]
-                choice = max((i for i in range(len(children)) if safe[i]), key=lambda i: shares[i])
-                best[row] = children[choice][1]
-                wins[row, own] = shares[choice]
-            else:
-                wins[row, own] = sum(shares) / len(shares)
-        return wins[row, own]
-
-    for own in (1, -1):
-        win(np.zeros(rules.cells, dtype=np.int8), own)
-    return TabularPolicy(rules, one_hot(best[positions.unfinished], rules.cells))

@@ -5,8 +5,8 @@ import shutil
 
 import numpy as np
 import pytest
-from sample_players import CellPlayer, fixed_table, random_probs
-from small_runs import best_player, python, trained
+from sample_players import CellPlayer, best_player, fixed_table, random_probs
+from small_runs import python, trained
 
 import evaluate
 from tictactoe_env import match

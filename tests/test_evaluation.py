@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from sample_players import CellPlayer, FixedPlayer, Stubborn, random_probs
-from small_runs import best_player
+from sample_players import CellPlayer, FixedPlayer, Stubborn, best_player, random_probs
 
 from tictactoe_env.certificate import exact_results
 from tictactoe_env.evaluation import Evaluation, evaluate, exploitability

@@ -4,8 +4,7 @@ import re
 import numpy as np
 import pytest
 from rich.console import Console
-from sample_players import CellPlayer, FixedPlayer, fixed_table
-from small_runs import best_player
+from sample_players import CellPlayer, FixedPlayer, best_player, fixed_table
 
 from terminal import report as show
 from tictactoe_env import match

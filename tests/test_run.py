@@ -10,8 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rich.console import Console
-from sample_players import fixed_table
-from small_runs import best_player
+from sample_players import best_player, fixed_table
 
 from tictactoe_env.certificate import exact_results, read, table_of, verify
 from tictactoe_env.evaluation import evaluate
