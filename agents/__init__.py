@@ -16,25 +16,19 @@ if TYPE_CHECKING:
     from tictactoe_env.policy import TabularPolicy
     from training.learner import Page
 
+
+def _sentence(path: Path) -> str:
+    """The first line of a page's docstring, without its closing quotes."""
+    with open(path, encoding="utf-8") as file:
+        return file.readline().strip().strip('"')
+
+
 TRAINABLE = {
-    "maskable_ppo": "MaskablePPO of sb3-contrib: one network's policy and value for both sides, "
-    "on masked moves",
-    "dqn": "DQN of Stable-Baselines3 with masks and double Q-learning: one network's values for "
-    "both sides",
-    "tabular_q": "Q-learning in a table: a value for every position, from thousands of games at a "
-    "time, for both sides",
-    "tictacnet": "a network of 2,025 weights that is not told the rules: it learns by losing what an "
-    "illegal move is worth",
-    "mcts": "Monte-Carlo tree search: UCT on one graph of all positions, grown from the empty board "
-    "by 4,000 playouts",
-    "value_net": "self-play in levels: a network learns the value of a board from games against "
-    "itself, with no other teacher",
-    "neuroevolution": "a league of small networks: the best survive unchanged, the others become "
-    "mutated clones of them",
-    "trie": "a prefix tree of all games it has seen: learns from every game, one at a time, and "
-    "never repeats a proven mistake",
+    path.stem: _sentence(path)
+    for path in sorted(Path(__file__).parent.glob("*.py"))
+    if path.stem != "__init__"
 }
-"""What `train.py` can train, with a sentence each; the page of an agent is `agents/<name>.py`."""
+"""The agents that `train.py` can train, by name, with the first sentence of each page."""
 
 
 def page(agent: str) -> Page:

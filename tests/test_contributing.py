@@ -1,0 +1,57 @@
+"""The page of CONTRIBUTING.md is an agent: it trains, continues, loads and becomes unbeatable."""
+
+import re
+import sys
+import types
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tictactoe_env.certificate import read, verify
+from tictactoe_env.evaluation import evaluate
+from training import checkpoint
+from training.learner import drive
+from training.run import Run
+
+GUIDE = Path(__file__).parent.parent / "CONTRIBUTING.md"
+
+
+@pytest.fixture
+def page():
+    (source,) = re.findall(r"```python\n(.+?)```", GUIDE.read_text(), re.S)
+    assert len(source.splitlines()) < 120
+    module = types.ModuleType("monte_carlo")
+    sys.modules["monte_carlo"] = module  # dataclasses look their module up
+    exec(compile(source, str(GUIDE), "exec"), module.__dict__)
+    yield module
+    del sys.modules["monte_carlo"]
+
+
+def test_the_example_becomes_unbeatable_and_is_certified_and_plotted(page, tmp_path):
+    run = Run(tmp_path / "run", page, page.Config(), "unbeatable")
+    run.start()
+    with run:
+        drive(page.begin(run.config), run.config, run.evaluate)
+    run.finish()
+    content = read(tmp_path / "run")
+    verify(content)
+    assert content["unbeatable"]
+    assert (tmp_path / "run" / "growth.png").exists()
+    loaded = checkpoint.load(page, tmp_path / "run")
+    assert (loaded.table == run.best_player.table).all()
+
+
+def test_the_example_continues_bit_by_bit(page, tmp_path):
+    config = page.Config(steps=6_000, judge_every=3_000)
+    whole, half, again = (page.begin(config) for _ in range(3))
+    drive(whole, config, lambda learner: False)
+    drive(half, config, lambda learner: True)
+    checkpoint.save(tmp_path, page.AGENT, config, half)
+    checkpoint.restore(tmp_path, page.AGENT, config, again)
+    drive(again, config, lambda learner: False)
+    assert again.steps == whole.steps > half.steps
+    assert (again.policy().table == whole.policy().table).all()
+    other = page.begin(replace(config, seed=1))
+    drive(other, config, lambda learner: True)
+    assert evaluate(other.policy()) != evaluate(half.policy())
