@@ -75,7 +75,9 @@ def load_model(page: Page, folder: Path) -> tuple[BoardConfig, Arrays]:
     return _config(page.Config, page.AGENT, about, folder / MODEL), model
 
 
-def take(arrays: Mapping[str, Any], name: str, shape: tuple[int, ...], kind: Any = None) -> NDArray[Any]:
+def take(
+    arrays: Mapping[str, Any], name: str, shape: tuple[int, ...], kind: Any = None
+) -> NDArray[Any]:
     """A copy of the array of this name. Raises ValueError unless it is finite and has this shape and dtype (None: any)."""
     array = arrays.get(name)
     is_right = array is not None and array.shape == shape and (kind is None or array.dtype == kind)

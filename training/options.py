@@ -141,9 +141,13 @@ class Preset:
     weak: bool = False
 
 
-@cache
 def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
     """The options of a configuration class, in their order."""
+    return _options_of(kind)
+
+
+@cache
+def _options_of(kind: Any) -> tuple[Option, ...]:
     hints = typing.get_type_hints(kind, include_extras=True)
     fields = dataclasses.fields(kind)
     return tuple(Option(f.name, hints[f.name], f.default, f.metadata["help"]) for f in fields)

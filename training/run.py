@@ -282,7 +282,11 @@ class Run:
             "best_at": _point(steps, seconds),
             **{f"first_{goal}": _point(*at) for goal, at in self.first_reached.items()},
         }
-        about = {"seed": self.config.seed, "config": asdict(self.config), "training": training}
+        about: dict[str, Any] = {
+            "seed": self.config.seed,
+            "config": asdict(self.config),
+            "training": training,
+        }
         return certify(policy, self.page.AGENT, **about)
 
 
@@ -306,4 +310,4 @@ def _parsed(row: dict[str, str]) -> dict[str, Any]:
 def _results(row: dict[str, Any]) -> Evaluation:
     names = ("win", "draw", "loss", "illegal")
     x, o = (Result(*(row[f"{side}_{name}"] for name in names)) for side in "xo")
-    return Evaluation(x, o, *(bool(row[name]) for name in PROVEN))
+    return Evaluation(x, o, **{name: bool(row[name]) for name in PROVEN})
