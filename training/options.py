@@ -143,14 +143,16 @@ class Preset:
 
 def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
     """The options of a configuration class, in their order."""
-    return _options_of(kind)
+    if kind not in _known:
+        hints = typing.get_type_hints(kind, include_extras=True)
+        _known[kind] = tuple(
+            Option(field.name, hints[field.name], field.default, field.metadata["help"])
+            for field in dataclasses.fields(kind)
+        )
+    return _known[kind]
 
 
-@cache
-def _options_of(kind: Any) -> tuple[Option, ...]:
-    hints = typing.get_type_hints(kind, include_extras=True)
-    fields = dataclasses.fields(kind)
-    return tuple(Option(f.name, hints[f.name], f.default, f.metadata["help"]) for f in fields)
+_known: dict[type[BoardConfig], tuple[Option, ...]] = {}
 
 
 Config = TypeVar("Config", bound=BoardConfig)
@@ -172,7 +174,9 @@ def read_config(kind: type[Config], saved: Any, source: Path) -> Config:
         name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()
     }
     try:
-        return kind(**lists)
+        make: Any = kind
+        config: Config = make(**lists)
+        return config
     except (TypeError, ValueError) as error:
         raise DamagedFileError(f"the configuration in {source} is damaged: {error}") from None
 

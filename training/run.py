@@ -310,4 +310,5 @@ def _parsed(row: dict[str, str]) -> dict[str, Any]:
 def _results(row: dict[str, Any]) -> Evaluation:
     names = ("win", "draw", "loss", "illegal")
     x, o = (Result(*(row[f"{side}_{name}"] for name in names)) for side in "xo")
-    return Evaluation(x, o, **{name: bool(row[name]) for name in PROVEN})
+    unbeatable_x, unbeatable_o, optimal_x, optimal_o = (bool(row[name]) for name in PROVEN)
+    return Evaluation(x, o, unbeatable_x, unbeatable_o, optimal_x, optimal_o)
