@@ -1,6 +1,5 @@
 """Learners that are driven as `train.py` drives them, without a folder."""
 
-from training import checkpoint
 from training.evaluation import judge
 from training.learner import drive
 
@@ -16,18 +15,3 @@ def trained(page, config, until="steps", evaluations=None):
 
     drive(learner, config, evaluate)
     return learner
-
-
-def continued(page, config, folder, evaluations=1):
-    """The same, saved after some evaluations and continued by a new learner."""
-    checkpoint.save(folder, page.AGENT, config, trained(page, config, evaluations=evaluations))
-    learner = page.begin(config)
-    checkpoint.restore(folder, page.AGENT, config, learner)
-    drive(learner, config, lambda learner: False)
-    return learner
-
-
-def files_of(page, config, learner, folder):
-    """The bytes of all that is saved of a learner."""
-    checkpoint.save(folder, page.AGENT, config, learner)
-    return {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -1,10 +1,8 @@
 """agents/mcts.py: the graph that it grows from the empty board, and how well it plays."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from learners import continued, files_of, trained
+from learners import trained
 
 import train
 from agents import mcts
@@ -30,15 +28,6 @@ def test_its_table_is_what_the_graph_answers_and_its_notes_count_the_positions(l
     assert (learner.policy().table == tabulate(Offline(learner.graph), RULES).table).all()
     assert learner.notes() == {"positions": len(learner.model()["visits"])}
     assert learner.model()["visits"][0] == learner.steps == 500
-
-
-@pytest.mark.parametrize("board", [{}, {"rows": 2, "cols": 4}], ids=["3x3", "2x4"])
-def test_a_saved_graph_grows_on_bit_for_bit(tmp_path, board):
-    config = replace(SMALL, **board)
-    whole, rest = trained(mcts, config), continued(mcts, config, tmp_path / "part")
-    expected = files_of(mcts, config, whole, tmp_path / "whole")
-    assert files_of(mcts, config, rest, tmp_path / "rest") == expected
-    assert (checkpoint.load(mcts, tmp_path / "rest").table == whole.policy().table).all()
 
 
 @pytest.mark.parametrize(
