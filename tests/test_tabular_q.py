@@ -41,18 +41,10 @@ def learner():
 
 
 @pytest.mark.parametrize(
-    ("text", "rewards"),
-    [("win-loss", (1, 0, -1)), ("not-losing", (1, 1, 0)), ("1, 0.5,-2", (1, 0.5, -2))],
-)
-def test_rewards_are_a_name_or_three_numbers(text, rewards):
-    assert page.parse_rewards(text) == rewards
-
-
-@pytest.mark.parametrize(
     ("text", "words"),
     [("not-loosing", "did you mean 'not-losing'"), ("1,0", "three numbers"), ("1,nan,0", "finite")],
 )
-def test_other_rewards_are_refused(text, words):
+def test_rewards_that_are_no_name_and_not_three_numbers_are_refused(text, words):
     with pytest.raises(ValueError, match=words):
         Config(rewards=text)
 
@@ -79,18 +71,15 @@ def test_the_value_of_a_move_is_that_of_the_position_after_it(symmetry, moves, p
     assert len(set(learner.after.ravel().tolist())) == places
 
 
-def test_one_game_moves_a_value_by_its_rate_and_later_games_by_less():
+def test_a_value_moves_by_its_rate_later_games_count_less_and_games_of_a_round_one_by_one():
+    """A constant rate of 0.4, three games of the same target: 1 - 0.6^3 of the way."""
     learner = TabularQ(replace(SMALL, tables=1, rate_power=1.0))
     for target, low, high in ((1.0, 1, 1), (0.0, 0.01, 0.99), (0.5, 0.01, 0.99)):
         learner.update(np.array([0]), np.array([7]), np.array([target]))
         assert low <= learner.values[0, 7] <= high
     assert learner.games[0, 7] == learner.games.sum() == 3
-
-
-def test_games_of_one_round_move_a_value_as_much_as_one_after_the_other():
-    """A constant rate of 0.4, three games of the same target: 1 - 0.6^3 of the way."""
     learner = TabularQ(replace(SMALL, tables=1, learning_rate=0.4, rate_power=0.0))
-    learner.update(np.array([0, 0, 0]), np.array([7, 7, 7]), np.array([1.0, 1.0, 1.0]))
+    learner.update(np.zeros(3, dtype=int), np.full(3, 7), np.ones(3))
     assert learner.values[0, 7] == pytest.approx(1 - 0.6**3, abs=1e-15)
 
 
@@ -106,7 +95,7 @@ def test_a_table_learns_by_the_values_of_the_others():
 
 
 @pytest.mark.parametrize(
-    ("rewards", "expected"), [("win-loss", -1.0), ("not-losing", 0.0), ("1,0,-3", -3.0)]
+    ("rewards", "expected"), [("win-loss", -1), ("not-losing", 0), ("1, 0,-3", -3)]
 )
 def test_a_result_reaches_the_first_move_of_its_game_at_once(rewards, expected):
     """Learned from the last move back to the first: X a1, b1, a3 against O c1, c2, c3."""
@@ -140,24 +129,19 @@ def best_response_values(slip):
     return [value(int(child)) for child in positions.children[0]]
 
 
-def test_the_values_of_the_first_moves_are_those_of_the_best_response(learner):
-    values = page.player(learner.config, learner.model()).q_values(EMPTY)
-    assert values[0] == pytest.approx(best_response_values(0.6), abs=0.02)
-
-
 def test_it_reaches_the_best_achievable_results_on_both_sides(learner):
     """191/192 wins as X, 866/945 as O, unbeatable; an untrained table can be beaten as O."""
     assert judge(learner.policy()).optimal
     assert not judge(TabularQ(SMALL).policy()).unbeatable_o
 
 
-def test_a_loaded_player_has_a_finite_value_for_legal_moves_and_minus_infinity_for_others(learner):
-    positions = positions_of(RULES)
-    boards = positions.boards[positions.unfinished]
-    values = page.player(learner.config, learner.model()).q_values(boards)
-    assert (values == learner.policy().q_values(boards)).all()
-    assert (np.isfinite(values) == (boards == 0)).all()
-    assert np.isneginf(values[boards != 0]).all()
+def test_a_loaded_player_has_the_values_of_the_best_response_and_none_for_illegal_moves(learner):
+    loaded = page.player(learner.config, learner.model())
+    assert loaded.q_values(EMPTY)[0] == pytest.approx(best_response_values(0.6), abs=0.02)
+    assert (loaded.values == learner.policy().values).all()
+    free = positions_of(RULES).boards[positions_of(RULES).unfinished] == 0
+    assert (np.isfinite(loaded.values) == free).all()
+    assert np.isneginf(loaded.values[~free]).all()
 
 
 @pytest.mark.parametrize(("symmetry", "count"), [(True, CLASSES), (False, POSITIONS)])
@@ -182,6 +166,15 @@ def test_snapshots_begin_with_the_untrained_table_and_are_never_more_than_asked_
     assert (first == untrained).all()
     learner.advance(2_000)
     assert len(learner.state()["pool"]["snapshots"]) == 3
+
+
+def test_opponents_are_cycled_on_and_snapshots_are_kept_where_a_training_continues():
+    config = replace(SMALL, turns="cycled", opponents="random,minimax,self")
+    part, rest = trained(page, config, evaluations=2), page.begin(config)
+    rest.steps = part.steps
+    rest.restore(part.model(), part.state())
+    rest.advance(config.steps - rest.steps)
+    assert (rest.values == trained(page, config).values).all()
 
 
 @pytest.mark.slow

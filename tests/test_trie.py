@@ -90,15 +90,6 @@ def test_what_is_no_finished_game_leaves_the_tree_as_it_was(game):
 # --- games from files -----------------------------------------------------------------------------
 
 
-def test_every_game_of_a_file_is_learned_from_and_the_order_does_not_matter(tmp_path):
-    games = ["a1 b1 a2 b2 a3", DRAWN_GAME, "a1 b2 a2 a3 c3 c1"]
-    (tmp_path / "games.txt").write_text("# three games\n\n" + "\n".join(games) + "\n")
-    trie, other = Trie(RULES), taught(*reversed(games))
-    assert trie.learn_file(tmp_path / "games.txt") == {"learned": 3}
-    assert (trie.games, trie.text(9)) == (3, other.text(9))
-    assert (trie.policy().table == other.policy().table).all()
-
-
 MIXED = f"""
 a1 b1 a2 b2 a3  x=human:Ann o=agent:minimax
 a1 b2 ended=resigned result=O  # from here on nothing can be learned
@@ -169,37 +160,36 @@ def test_the_command_lines_learn_from_a_store_and_print_the_tree_without_torch(t
 # --- what it proves -------------------------------------------------------------------------------
 
 
-def test_a_reply_that_won_makes_a_move_one_that_is_never_repeated():
-    trie = taught("a1 b2 a2 b1 a3")
-    assert trie.known[ROWS(board("XO./XO./..."))[0]] == 1
-    assert cells("b1").isdisjoint(moves(trie, "X../XO./..."))
-
-
-def test_a_position_is_lost_once_every_move_there_has_lost():
+def test_a_move_with_a_winning_reply_is_not_repeated_and_a_position_of_such_moves_is_lost():
     """X has two threats; each of O's four moves is refuted in a game of its own."""
-    trie, row = Trie(RULES), ROWS(board("X.X/.O./X.O"))[0]
-    for name in ("b1", "a2", "c2", "b3"):
+    trie, row = taught("a1 b2 a2 b1 a3"), ROWS(board("X.X/.O./X.O"))[0]
+    assert cells("b1").isdisjoint(moves(trie, "X../XO./..."))
+    for name, win in (("b1", "a2"), ("a2", "b1"), ("c2", "b1"), ("b3", "b1")):
         assert trie.known[row] == 0
-        win = "b1" if name != "b1" else "a2"
         trie.learn(parse_game(f"a1 b2 c1 c3 a3 {name} {win}", RULES))
         assert trie.known[trie.after[row][parse_cell(name, RULES)]] == 1
     assert trie.known[row] == -1
     assert trie.known[ROWS(board("X.X/.O./..O"))[0]] == 1  # and so X's move there wins
 
 
-def test_what_it_proves_from_some_games_is_what_the_solver_says(learner):
+def test_what_it_proves_is_true_and_a_saved_tree_is_the_same_and_learns_on(learner):
+    """A saved tree is filled at once, the trained one was filled game by game."""
     known, value = np.array(learner.trie.known), solve(RULES).value
     assert (known != 0).sum() > 500
     assert (known[known != 0] == value[known != 0]).all()
-
-
-def test_a_saved_tree_is_the_same_and_learns_on(learner):
-    """A saved tree is filled at once, the trained one was filled game by game."""
     again = page.player(Config(), learner.model())
     assert isinstance(again, TriePolicy)
     assert (again.table == learner.policy().table).all()
-    lists = ("edges", "keys", "row_of_node", "results", "counts", "sequences", "known", "score")
-    for name in lists:
+    for name in (
+        "edges",
+        "keys",
+        "row_of_node",
+        "results",
+        "counts",
+        "sequences",
+        "known",
+        "score",
+    ):
         assert getattr(again.trie, name) == getattr(learner.trie, name), name
     again.trie.learn(parse_game("a1 b1 a2 b2 a3", RULES))
     assert again.trie.games == 3_001
@@ -209,7 +199,7 @@ def test_a_saved_tree_is_the_same_and_learns_on(learner):
 
 @pytest.mark.parametrize("keys", [[9], [0, 0], [-1], [0, 9], [4, 2**40], [[0]], [], [4]])
 def test_a_tree_whose_nodes_do_not_follow_from_each_other_is_refused(keys):
-    """Its own parent, twice the same, before the root, a taken cell, too large, no list, no game."""
+    """Its own parent, repeated, before the root, a taken cell, too large, nested, no game."""
     model = {"results": np.zeros((3, 1 + np.size(keys)), dtype=np.int64), "keys": np.array(keys)}
     with pytest.raises(ValueError, match=r"no new legal move|keys must be|reached by a game"):
         page.player(Config(), model)
