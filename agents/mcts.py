@@ -1,58 +1,60 @@
-"""Monte-Carlo tree search grown offline: one graph of positions from the empty board, asked for its best moves.
+"""Monte-Carlo tree search, offline: one graph of positions, grown by playouts from the empty board.
 
-The search itself is `tictactoe_env/mcts.py`. Here its playouts start from the empty board, and the graph that they grow
-plays the move with the largest mean success: visits of a position would count other ways to it too.
+The search itself is `tictactoe_env/mcts.py`. A step is one playout. The player takes the move whose
+position has the largest mean success. It does not count visits, because the visits of a position
+include those that reached it by other moves.
+
+The model is the graph: for each position its marks, its result, its visits and its successes, and
+the state of the random numbers. There is no other state.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tictactoe_env.mcts import ROLLOUTS, Graph, Node, Offline, check_search, value_named
+from tictactoe_env.mcts import ROLLOUTS, Graph, Node, Offline, Value, value_named
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import positions_of
-from training.evaluation import Report
-from training.files import DamagedFileError, read_arrays, write_arrays
-from training.options import BoardConfig, Preset, check_unchanged, option, read_config
+from training.checkpoint import take
+from training.learner import Arrays, Learner, State
+from training.options import BoardConfig, Count, NotNegative, Preset, Share, option
 
-MAX_CELLS = 12  # of a board that is searched offline by `train`: 3x4 is judged in a second, 4x4 would take minutes and gigabytes
+AGENT = "mcts"
+COLUMNS = {
+    "x": np.uint64,
+    "o": np.uint64,
+    "result": np.int8,
+    "visits": np.int64,
+    "total": np.float64,
+}
+UNFINISHED = 2  # in the column `result`, where the others are X's: +1, 0 or -1
+RANDOM_WORDS = 625  # uint32 in the state of Python's Mersenne Twister
 
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
-    """Everything that decides what the offline search finds. A step is a playout from the empty board."""
+    """Everything that decides what the search finds. A step is a playout from the empty board."""
 
     STEP: ClassVar[str] = "playouts"
 
-    steps: int = option(4_000, "Playouts after which the search ends, at least 1.")
-    exploration: float = option(
-        math.sqrt(2), "Weight of what was tried seldom against what succeeded, at least 0."
+    steps: Count = option(4_000, "Playouts after which the search ends.")
+    exploration: NotNegative = option(
+        math.sqrt(2), "Weight of rarely tried moves against successful ones."
     )
-    draws: float = option(
-        0.5,
-        "Successes that a draw counts as for both sides, from 0 to 1; 1 makes it as good as a win.",
+    draws: Share = option(
+        0.5, "Successes that a draw counts for either side; 1 makes it as good as a win."
     )
     value: str = option(
         ROLLOUTS,
-        "What values a new position: rollouts, or the path of a run whose player plays both sides from there.",
+        "What values a new position: rollouts, or the path of a run whose player plays both sides "
+        "from there.",
     )
-    judge_every: int = option(200, "Playouts between two exact judgements, at least 1.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_search(self.exploration, self.draws)
-        if self.rules.cells > MAX_CELLS:
-            raise ValueError(
-                f"an offline search is judged in all positions, so its board has at most {MAX_CELLS} cells, {self.rules} has {self.rules.cells}: "
-                "search live on larger boards (mcts-playouts=1000, mcts-milliseconds=100), or grow a Graph"
-            )
-        value_named(self.value, self.rules)
+    judge_every: Count = option(200, "Playouts between two exact evaluations.")
 
 
 PRESETS = {
@@ -64,134 +66,98 @@ PRESETS = {
 }
 
 
-# --- training ------------------------------------------------------------------------------------------------------
+def begin(config: Config) -> MCTS:
+    """A search that has made no playout. Raises ValueError if `value` is no saved run."""
+    return MCTS(config)
 
 
-def grow(config: Config) -> Graph:
-    """The empty graph of a configuration, ready for playouts."""
-    return Graph(
-        config.rules,
-        random.Random(config.seed),
-        config.exploration,
-        config.draws,
-        value_named(config.value, config.rules),
-    )
+def player(config: Config, model: Arrays) -> TabularPolicy:
+    """The player of a saved graph. The run that valued its positions is not needed."""
+    return table_of(graph_of(config, model))
 
 
-def train(
-    config: Config, report: Report, resume: Path | None = None, logs: Path | None = None
-) -> TabularPolicy:
-    """Play the playouts, or go on from the folder `resume`; the moves of the last judgement. Nothing is written to `logs`."""
-    graph, steps = (grow(config), 0) if resume is None else restore(resume, config)
-    root = graph.root(np.zeros(config.rules.cells, dtype=np.int8))
-    table, stop = table_of(graph), False
-    while not stop and steps < config.steps:
-        goal = min(config.steps, (steps // config.judge_every + 1) * config.judge_every)
-        for _ in range(steps, goal):
-            graph.playout(root)
-        steps, table = goal, table_of(graph)
-        stop = report(
-            steps,
-            table,
-            lambda folder, everything=True, at=goal: save(folder, graph, config, at),
-            {"positions": len(graph.nodes)},
-        )
-    return table
+class MCTS(Learner):
+    """A graph that grows by playouts from the empty board."""
+
+    def __init__(self, config: Config):
+        self.config = config
+        self.value = value_named(config.value, config.rules)
+        self._continue_with(empty_graph(config, self.value))
+
+    def _continue_with(self, graph: Graph) -> None:
+        self.graph = graph
+        self.root = graph.root(np.zeros(graph.rules.cells, dtype=np.int8))
+
+    def advance(self, most: int) -> None:
+        """Make `most` playouts."""
+        for _ in range(most):
+            self.graph.playout(self.root)
+        self.steps += most
+
+    def policy(self) -> TabularPolicy:
+        """The moves with the largest mean success."""
+        return table_of(self.graph)
+
+    def notes(self) -> dict[str, float]:
+        """Positions in the graph, those that are equal under symmetry counted once."""
+        return {"positions": len(self.graph.nodes)}
+
+    def model(self) -> Arrays:
+        """The positions of the graph, a column for each of COLUMNS, and the random numbers."""
+        full, nodes = self.graph.rules.full, self.graph.nodes.values()
+        columns: dict[str, list[Any]] = {
+            "x": [node.x & full for node in nodes],
+            "o": [node.o & full for node in nodes],
+            "result": [UNFINISHED if node.result is None else node.result for node in nodes],
+            "visits": [node.visits for node in nodes],
+            "total": [node.total for node in nodes],
+        }
+        arrays: Arrays = {name: np.array(columns[name], kind) for name, kind in COLUMNS.items()}
+        arrays["random"] = np.array(self.graph.rng.getstate()[1], dtype=np.uint32)
+        return arrays
+
+    def state(self) -> State:
+        """Nothing: the model is all there is."""
+        return {}
+
+    def restore(self, model: Arrays, state: State) -> None:
+        """Continue with the saved graph and its random numbers."""
+        self._continue_with(graph_of(self.config, model, self.value))
+        words = take(model, "random", (RANDOM_WORDS,), np.uint32)
+        self.graph.rng.setstate((random.Random.VERSION, tuple(words.tolist()), None))
+
+
+def empty_graph(config: Config, value: Value | None) -> Graph:
+    """A graph without positions. value: what values new positions; None for rollouts."""
+    rng = random.Random(config.seed)
+    return Graph(config.rules, rng, config.exploration, config.draws, value)
+
+
+def graph_of(config: Config, model: Arrays, value: Value | None = None) -> Graph:
+    """The graph of saved arrays; its random numbers start anew. Raises ValueError if it is none."""
+    graph = empty_graph(config, value)
+    shape = (np.size(model.get("x", ())),)
+    x, o, *counted = (take(model, name, shape, kind) for name, kind in COLUMNS.items())
+    if ((x | o) & ~np.uint64(graph.rules.full)).any():
+        raise ValueError(f"marks lie outside a board of {graph.rules}")
+    marks_of, key_of = graph.orientations.marks, graph.orientations.key
+    columns = (column.tolist() for column in counted)
+    for board, result, visits, total in zip(graph.rules.to_boards(x, o), *columns, strict=True):
+        known = None if result == UNFINISHED else result
+        node = Node(marks_of(board, 1), marks_of(board, -1), known)
+        node.visits, node.total = visits, total
+        graph.nodes[key_of(node.x, node.o)] = node
+    return graph
 
 
 def table_of(graph: Graph) -> TabularPolicy:
-    """`Offline` as a table; asked in one orientation of each position only."""
-    positions = positions_of(graph.rules)
-    canonical, probs = (
-        positions.canonical[positions.unfinished],
-        np.zeros((len(positions), graph.rules.cells)),
-    )
+    """`Offline` as a table. Only the canonical form of each position is looked up in the graph."""
+    positions, rows = positions_of(graph.rules), positions_of(graph.rules).unfinished
+    canonical = positions.canonical[rows]
     asked = np.unique(canonical)
+    probs = np.zeros((len(positions), graph.rules.cells))
     probs[asked] = Offline(graph).probs(positions.boards[asked])
-    turned = np.zeros((len(canonical), graph.rules.cells))
-    np.put_along_axis(
-        turned,
-        positions.symmetries[positions.to_canonical[positions.unfinished]],
-        probs[canonical],
-        axis=1,
-    )
+    turned = np.zeros((len(rows), graph.rules.cells))
+    permutations = positions.symmetries[positions.to_canonical[rows]]
+    np.put_along_axis(turned, permutations, probs[canonical], axis=1)
     return TabularPolicy(graph.rules, turned)
-
-
-# --- files ---------------------------------------------------------------------------------------------------------
-
-AGENT = "mcts"
-COLUMNS = {
-    name: np.dtype(kind)
-    for name, kind in {"x": "u8", "o": "u8", "result": "i1", "visits": "i8", "total": "f8"}.items()
-}
-GOES_ON = 2  # the result of a position with a move to make
-
-
-def save(folder: Path, graph: Graph, config: Config, steps: int) -> None:
-    """Write the graph and the state of its random numbers (model.safetensors), which is all that there is."""
-    full, nodes = graph.rules.full, graph.nodes.values()
-    found: tuple[list[Any], ...] = (
-        [node.x & full for node in nodes],
-        [node.o & full for node in nodes],
-        [GOES_ON if node.result is None else node.result for node in nodes],
-        [node.visits for node in nodes],
-        [node.total for node in nodes],
-    )
-    arrays = {
-        name: np.array(column, dtype=kind)
-        for (name, kind), column in zip(COLUMNS.items(), found, strict=True)
-    }
-    arrays["random"] = np.array(graph.rng.getstate()[1], dtype=np.uint32)
-    write_arrays(
-        folder / "model.safetensors",
-        arrays,
-        {"agent": AGENT, "config": asdict(config), "steps": steps},
-    )
-
-
-def restore(folder: Path, config: Config | None = None) -> tuple[Graph, int]:
-    """The graph of a saved run, ready to go on bit for bit, and its playouts. Without `config` it is there to be asked only.
-
-    Raises DamagedFileError if the files are damaged or of another agent, ValueError if the run had another configuration.
-    """
-    arrays, about = read_arrays(folder / "model.safetensors")
-    if isinstance(about.get("config"), dict) and config is None:
-        about["config"]["value"] = (
-            ROLLOUTS  # the run that valued new positions is not needed to ask the graph
-        )
-    saved = read_config(Config, about, AGENT, folder)
-    if config is not None:
-        check_unchanged(config, saved, folder)
-    graph = grow(config or saved)
-    columns = [arrays.get(name, np.zeros(0)) for name in COLUMNS]
-    fits = [column.dtype for column in columns] == list(COLUMNS.values()) and len(
-        {column.shape for column in columns}
-    ) == 1
-    if not fits or "random" not in arrays:
-        raise DamagedFileError(
-            f"{folder / 'model.safetensors'} is no graph: it needs {', '.join(COLUMNS)} of each position, and random"
-        )
-    if ((columns[0] | columns[1]) & ~np.uint64(graph.rules.full)).any():
-        raise DamagedFileError(
-            f"{folder / 'model.safetensors'} is no graph on {graph.rules}: marks lie off the board"
-        )
-    for board, *counted in zip(
-        graph.rules.to_boards(*columns[:2]),
-        *(column.tolist() for column in columns[2:]),
-        strict=True,
-    ):
-        node = Node(
-            graph.orientations.marks(board, 1),
-            graph.orientations.marks(board, -1),
-            None if counted[0] == GOES_ON else counted[0],
-        )
-        node.visits, node.total = counted[1:]
-        graph.nodes[graph.orientations.key(node.x, node.o)] = node
-    graph.rng.setstate((random.Random.VERSION, tuple(arrays["random"].tolist()), None))
-    return graph, about["steps"]
-
-
-def load(folder: Path) -> TabularPolicy:
-    """The player of a saved run. DamagedFileError for anything else."""
-    return table_of(restore(folder)[0])

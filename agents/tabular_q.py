@@ -1,24 +1,30 @@
-"""Tabular Q-learning: the value of every move in a table, learned for both sides from thousands of games at a time.
+"""Tabular Q-learning: the value of every move in a table, learned for both sides.
 
-Watkins and Dayan 1992 (https://link.springer.com/article/10.1007/BF00992698), after the Q table of nestedsoftware/tictac
-(https://nestedsoftware.com/2019/07/25/tic-tac-toe-with-tabular-q-learning-1kdn.139811.html). A move is worth what the
-position that it leads to is worth to the side that made it, so the table has one value for each position, and moves
-that lead to the same position share it. Positions that are turned or mirrored images of each other share one too.
+Watkins and Dayan 1992 (https://link.springer.com/article/10.1007/BF00992698), after the Q table of
+nestedsoftware/tictac (https://nestedsoftware.com/2019/07/25/
+tic-tac-toe-with-tabular-q-learning-1kdn.139811.html). The value of a move is the value of the
+position that it leads to, for the side that moved. The table therefore holds one value for each
+position: moves that lead to the same position share it, and so do positions that are equal under
+symmetry.
 
-- A round is a batch of games, half of them as X and half as O, played to their ends with the table as it is. Then it
-  learns from the last move of each game back to the first, so that a result reaches the first move at once.
-- All games of a round that met a position move its value together, by as much as the same games one after the other
-  would move it: 1 - (1 - rate)^games towards the mean of their targets.
-- The step size of a position falls with the games that met it, as games^-0.85: the fastest that is known for
-  Q-learning (Even-Dar and Mansour 2003, https://www.jmlr.org/papers/v5/evendar03a.html). `rate_power=0` keeps it constant.
-- With several tables (double Q-learning, van Hasselt 2010, https://papers.nips.cc/paper/3964-double-q-learning), one of
-  them learns from a game: it chooses the next move, the mean of the others values it. The mean of all of them plays.
+- A round is a batch of games, half of them as X and half as O. They are played to their ends with
+  the table as it is. The update then goes from the last move of each game back to the first, so
+  that a result reaches the first move at once.
+- All games of a round that reached a position move its value together, by as much as the same games
+  one after the other would: 1 - (1 - rate)^games towards the mean of their targets.
+- The step size of a position falls with the games that reached it, as games^-0.85: the power with
+  the fastest convergence according to Even-Dar and Mansour 2003
+  (https://www.jmlr.org/papers/v5/evendar03a.html). `rate_power=0` keeps it constant.
+- With several tables (double Q-learning, van Hasselt 2010,
+  https://papers.nips.cc/paper/3964-double-q-learning), each game updates one of them. That table
+  chooses the next move, and the mean of the others gives its value. The mean of all tables plays.
 
-What is learned is the best answer to the opponents. The best answer to uniformly random play wins more often than any
-player that never loses, and can be beaten as O. Against a player that tosses a coin for each *move* (`minimax-slip=0.6`:
-perfect, or with probability 0.6 random) the board tells all there is to know, every value is exactly defined, and the
-best answer is unbeatable and reaches both mathematical limits. nestedsoftware/tictac gives a draw as much as a win, so
-its table never loses and seldom wins: `--preset tictac` is its training, but for both sides at a time and in small batches.
+What is learned is the best response to the opponents. The best response to uniformly random play
+wins more often than any player that never loses, and can be beaten as O. `minimax-slip=0.6` plays a
+random legal move with probability 0.6, decided anew at each move. Against it the position alone
+determines every value, and the best response is unbeatable and reaches the best achievable results
+as X and as O. nestedsoftware/tictac rewards a draw as much as a win, so its player never loses and
+seldom wins. `--preset tictac` is that training, for both sides at a time and in small batches.
 """
 
 from __future__ import annotations
@@ -56,18 +62,20 @@ TENTHS = 10  # of `anneal_steps`: exploration falls in as many steps
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
+Moves = tuple[Rows, Rows, Rows]
+"""The learner's moves of one ply: their games, the positions before, and the columns of values."""
 
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
     """Everything that decides what is learned.
 
-    Schedules do not depend on `steps`, so that a longer run begins as a shorter one.
+    Schedules do not depend on `steps`, so a longer training begins as a shorter one does.
     """
 
     steps: Count = option(
         20_000_000,
-        "Moves of the learner after which training ends; the round under way is completed.",
+        "Moves of the learner after which training ends, at the end of a round.",
     )
     opponents: str = option(
         "minimax-slip=0.6",
@@ -75,37 +83,35 @@ class Config(BoardConfig):
     )
     turns: Literal["drawn", "cycled"] = option(
         "drawn",
-        "How the opponent of a game is chosen: drawn by the weights, or cycled, one after the other.",
+        "How the opponent of a game is chosen: drawn by the weights, or cycled in turn.",
     )
     rewards: str = option(
         "win-loss",
-        "Rewards of a win, a draw and a loss: win-loss (1,0,-1), not-losing (1,1,0), winning (1,0,0), "
-        "or three numbers.",
+        "Rewards of a win, a draw and a loss: win-loss (1,0,-1), not-losing (1,1,0), "
+        "winning (1,0,0), or three numbers.",
     )
     symmetry: bool = option(
         True, "Whether positions that are equal under symmetry share their value."
     )
     tables: Count = option(
-        2, "Tables; with two or more each learns from the values of the others (double Q-learning)."
+        2, "Tables; two or more learn from the values of each other (double Q-learning)."
     )
     games: Annotated[int, Field(ge=2)] = option(1_024, "Games in a round.")
     learning_rate: PositiveShare = option(
-        1.0, "How far the first game that meets a position moves its value towards its target."
+        1.0, "How far the first game that reaches a position moves its value to its target."
     )
     rate_power: Share = option(
         0.85,
-        "The step size falls with the games that met a position to this power: 0 is constant, "
-        "1 gives plain means.",
+        "The step size falls with this power of the games that reached a position: 0 keeps it "
+        "constant, 1 gives plain means.",
     )
     discount: Share = option(1.0, "Factor on a reward for each move of the learner before it.")
-    initial: Finite = option(0.0, "Value of a position that no game has met.")
+    initial: Finite = option(0.0, "Value of a position that no game has reached.")
     epsilon: Share = option(0.7, "Probability of a random legal move at the start.")
     epsilon_drop: Share = option(
         0.1, "How much this probability falls at each tenth of `anneal_steps`."
     )
-    epsilon_end: Share = option(
-        0.3, "Probability of a random legal move below which it does not fall."
-    )
+    epsilon_end: Share = option(0.3, "Lowest probability of a random legal move.")
     anneal_steps: Count = option(500_000, "Moves of the learner in which exploration falls.")
     judge_every: Count = option(20_000, "Moves of the learner between two exact evaluations.")
     snapshot_every: Count = option(
@@ -117,28 +123,25 @@ class Config(BoardConfig):
     )
 
     def check(self) -> None:
-        """Raises ValueError for rewards that are none."""
+        """Raises ValueError for unknown rewards."""
         parse_rewards(self.rewards)
 
 
 PRESETS = {
     "tictac": Preset(
-        "nestedsoftware/tictac: 14,000 games against random, half on each side, where a draw is as good as a win.",
+        "nestedsoftware/tictac: 14,000 games against random, half on each side, where a draw is as "
+        "good as a win.",
         {
-            **{
-                "opponents": "random",
-                "rewards": "not-losing",
-                "tables": 1,
-                "learning_rate": 0.4,
-                "rate_power": 0.0,
-                "epsilon_end": 0.0,
-            },
-            **{
-                "games": 16,
-                "steps": 47_000,
-                "anneal_steps": 47_000,
-                "judge_every": 4_700,
-            },  # 3.35 moves a game
+            "opponents": "random",
+            "rewards": "not-losing",
+            "tables": 1,
+            "learning_rate": 0.4,
+            "rate_power": 0.0,
+            "epsilon_end": 0.0,
+            "games": 16,
+            "steps": 47_000,  # 3.35 moves a game
+            "anneal_steps": 47_000,
+            "judge_every": 4_700,
         },
         weak=True,
     ),
@@ -146,7 +149,7 @@ PRESETS = {
 
 
 def parse_rewards(text: str) -> tuple[float, float, float]:
-    """What a win, a draw and a loss give, of a name in REWARDS or of three numbers such as "1,0.5,0"; ValueError for anything else."""
+    """The rewards of a win, a draw and a loss: a name in REWARDS or "1,0.5,0"; else ValueError."""
     if text in REWARDS:
         return REWARDS[text]
     if "," not in text:
@@ -155,18 +158,19 @@ def parse_rewards(text: str) -> tuple[float, float, float]:
         win, draw, loss = (float(number) for number in text.split(","))
     except ValueError:
         raise ValueError(
-            f'rewards must be one of {", ".join(REWARDS)}, or three numbers such as "1,0,-1" for win, draw and loss, got {text!r}'
+            f"rewards must be one of {', '.join(REWARDS)}, or three numbers such as "
+            f'"1,0,-1" for win, draw and loss, got {text!r}'
         ) from None
     if not np.isfinite([win, draw, loss]).all():
         raise ValueError(f"rewards must be finite numbers, got {text!r}")
     return win, draw, loss
 
 
-# --- the table -------------------------------------------------------------------------------------------------------
+# --- the table ------------------------------------------------------------------------------------
 
 
 def places_of(positions: Positions, symmetry: bool) -> Rows:
-    """Where the value of each move is in a table: (N, cells), the column N for moves that do not exist."""
+    """The column of a table that holds the value of each move: (N, cells), N for illegal moves."""
     children = positions.children
     shared = positions.canonical if symmetry else np.arange(len(positions))
     return np.where(children >= 0, shared[children], len(positions))
@@ -180,22 +184,22 @@ def player(config: Config, model: Arrays) -> ValuedTable:
 
 
 def table_of(config: Config, positions: Positions, values: Floats) -> ValuedTable:
-    """What the mean of tables (tables, N) plays."""
+    """The player of the mean of tables (tables, N)."""
     mean = np.append(values.mean(axis=0), -np.inf)
     places = places_of(positions, config.symmetry)[positions.unfinished]
     return ValuedTable(config.rules, mean[places])
 
 
 def begin(config: Config) -> TabularQ:
-    """A learner that has made no step."""
+    """A learner that has made no step. Raises ValueError for an unknown opponent."""
     return TabularQ(config)
 
 
 class TabularQ(Learner):
-    """The tables, and the games that met each position.
+    """The tables, and how many games each value was learned from.
 
-    values: (tables, N + 1) of positions after a move, from the view of the side that made it; the last column, -inf, stands
-    for moves that do not exist. games: (tables, N) that each value was learned from.
+    values: (tables, N + 1), the value of each position for the side that has just moved. The last
+    column is -inf and stands for illegal moves. games: (tables, N).
     """
 
     def __init__(self, config: Config):
@@ -224,7 +228,7 @@ class TabularQ(Learner):
         tenth = TENTHS * self.steps // config.anneal_steps
         return max(config.epsilon_end, config.epsilon - tenth * config.epsilon_drop)
 
-    # --- what the house asks for ---------------------------------------------------------------------------------------
+    # --- the learner ------------------------------------------------------------------------------
 
     def advance(self, most: int) -> None:
         """Play rounds until `most` further moves are made."""
@@ -236,7 +240,7 @@ class TabularQ(Learner):
                 self._take_snapshot()
 
     def policy(self) -> ValuedTable:
-        """What the mean of the tables plays."""
+        """The player of the mean of the tables."""
         return table_of(self.config, self.positions, self.values[:, :-1])
 
     def notes(self) -> dict[str, float]:
@@ -248,7 +252,7 @@ class TabularQ(Learner):
         return {"values": self.values[:, :-1]}
 
     def state(self) -> State:
-        """The games that met each position, the snapshots, and the generators."""
+        """The games behind each value, the snapshots, and the generators."""
         pool = self.pool.state()
         return {"games": self.games, "played": self.played, "rng": self.rng, "pool": pool}
 
@@ -261,7 +265,7 @@ class TabularQ(Learner):
         self.pool.restore(state["pool"])
         self.opponents = Opponents(self.pool.pool(), self.positions, self.config.turns)
 
-    # --- a round -------------------------------------------------------------------------------------------------------
+    # --- a round ----------------------------------------------------------------------------------
 
     def round(self) -> None:
         """Play `games` games to their ends and learn from them."""
@@ -271,82 +275,78 @@ class TabularQ(Learner):
         which = opponents.choose(self.played // 2 + games // 2, self.rng)
         mean, epsilon = self.values.mean(axis=0), self.epsilon
         rows = np.zeros(config.games, dtype=np.intp)
-        moved: list[
-            tuple[Rows, Rows, Rows]
-        ] = []  # of each ply: the games in which the learner moved, its positions, where the value is
+        moves: list[Moves] = []
         going = games
         for ply in range(config.rules.cells):
-            own = going[is_x[going] == (ply % 2 == 0)]
-            other = going[is_x[going] != (ply % 2 == 0)]
+            is_own = is_x[going] == (ply % 2 == 0)
+            own, other = going[is_own], going[~is_own]
             cells = self._choose(rows[own], mean, epsilon)
-            moved.append((own, rows[own], self.after[rows[own], cells]))
+            moves.append((own, rows[own], self.after[rows[own], cells]))
             rows[own] = positions.children[rows[own], cells]
-            rows[other] = positions.children[
-                rows[other], opponents.move(which[other], rows[other], self.rng)
-            ]
+            replies = opponents.move(which[other], rows[other], self.rng)
+            rows[other] = positions.children[rows[other], replies]
             going = going[~positions.is_over[rows[going]]]
-        self._learn(moved, rows, is_x)
+        self.learn(moves, rows, is_x)
         self.played += config.games
-        self.steps += sum(len(own) for own, _, _ in moved)
+        self.steps += sum(len(own) for own, _, _ in moves)
 
     def _choose(self, rows: Rows, mean: Floats, epsilon: float) -> Rows:
-        """The cells of the learner's moves: the highest value, equals at random, or a random legal move."""
+        """The learner's cells: the highest value, ties at random, or a random legal move."""
         values = mean[self.after[rows]]
         legal = values > -np.inf
         best = values == values.max(axis=1, keepdims=True)
         explores = self.rng.random(len(rows)) < epsilon
         return pick(np.where(explores[:, None], legal, best), self.rng)
 
-    def _learn(
-        self, moved: list[tuple[Rows, Rows, Rows]], ends: Rows, is_x: NDArray[np.bool_]
-    ) -> None:
-        """Move the values towards their targets: the result after a last move, the best next value after any other."""
+    def learn(self, moves: list[Moves], ends: Rows, is_x: NDArray[np.bool_]) -> None:
+        """Update the values from the last move of each game back to the first.
+
+        The target is the reward after the last move and the best next value after any other.
+        ends: the last position of each game (games,). is_x: whether the learner is X in it.
+        """
         config = self.config
         outcome = self.positions.outcome_x[ends] * np.where(is_x, 1, -1)
         target = self.rewards[1 - outcome]
-        chosen_table = (
-            self.rng.integers(config.tables, size=config.games)
-            if config.tables > 1
-            else np.zeros(config.games, dtype=np.intp)
-        )
-        for own, rows, places in reversed(moved):
-            tables = chosen_table[own]
-            self._move(tables, places, target[own])
-            target[own] = config.discount * self._best(tables, rows)
+        updated = np.zeros(config.games, dtype=np.intp)
+        if config.tables > 1:
+            updated = self.rng.integers(config.tables, size=config.games)
+        for own, rows, places in reversed(moves):
+            tables = updated[own]
+            self.update(tables, places, target[own])
+            target[own] = config.discount * self.best(tables, rows)
 
-    def _best(self, tables: Rows, rows: Rows) -> Floats:
-        """The value of the move that each game's table holds for the best: by itself if it is alone, or by the others' mean."""
+    def best(self, tables: Rows, rows: Rows) -> Floats:
+        """The value (B,) of the move that is best in each game's table, by the mean of the others.
+
+        A single table uses its own value.
+        """
         after = self.after[rows]
         values = self.values[tables[:, None], after]
         if len(self.values) == 1:
             return values.max(axis=1)
         best = after[np.arange(len(rows)), values.argmax(axis=1)]
-        return (self.values[:, best].sum(axis=0) - self.values[tables, best]) / (
-            len(self.values) - 1
-        )
+        others = self.values[:, best].sum(axis=0) - self.values[tables, best]
+        return others / (len(self.values) - 1)
 
-    def _move(self, tables: Rows, places: Rows, targets: Floats) -> None:
-        """Move values towards the mean of their targets, by as much as one game after the other would."""
-        size = len(self.positions)
-        flat = tables * size + places
-        met = np.bincount(flat, minlength=self.games.size).reshape(self.games.shape)
-        sums = np.bincount(flat, weights=targets, minlength=self.games.size).reshape(
-            self.games.shape
-        )
+    def update(self, tables: Rows, places: Rows, targets: Floats) -> None:
+        """Move values towards the mean of their targets, as far as one game after the other would.
+
+        tables, places, targets: (B,), the row and the column of `values`, and what is aimed at.
+        """
+        flat, shape = tables * len(self.positions) + places, self.games.shape
+        met = np.bincount(flat, minlength=self.games.size).reshape(shape)
+        sums = np.bincount(flat, targets, self.games.size).reshape(shape)
         table, place = np.nonzero(met)
         count, before = met[table, place], self.games[table, place]
         self.games[table, place] += count
-        rate = (
-            self.config.learning_rate
-            * ((1 + before + self.games[table, place]) / 2) ** -self.config.rate_power
-        )
+        middle = (1 + before + self.games[table, place]) / 2  # of the first and the last game
+        rate = self.config.learning_rate * middle**-self.config.rate_power
         moved = 1 - (1 - np.minimum(rate, 1.0)) ** count
-        self.values[table, place] += moved * (
-            sums[table, place] / count - self.values[table, place]
-        )
+        mean = sums[table, place] / count
+        self.values[table, place] += moved * (mean - self.values[table, place])
 
 
 def pick(which: NDArray[np.bool_], rng: np.random.Generator) -> Rows:
-    """One of the cells that are True in each row (B, cells), each as likely: (B,)."""
+    """One of the cells that are True in each row (B, cells), equally likely: (B,)."""
     sums = which.cumsum(axis=1)
     return (sums <= np.floor(rng.random(len(which)) * sums[:, -1])[:, None]).sum(axis=1)

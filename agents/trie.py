@@ -1,64 +1,65 @@
 """Trie: a prefix tree of every game it has seen, with the results of these games at each node.
 
-After the learning player of tophep/TicTacToe (https://github.com/tophep/TicTacToe, Go). It learns from every finished
-game, one at a time and from both sides: from its own, and from any other that is handed in as moves, as a file of text or
-as a store of games (`tictactoe_env/games.py`). There is no discount, no step size and no network; it remembers.
+After the learning player of tophep/TicTacToe (https://github.com/tophep/TicTacToe, Go). It learns
+from finished games, one at a time, and from the moves of both sides: from the games it plays, and
+from games in a text file or in a game store (`tictactoe_env/games.py`). There is no discount, no
+step size and no network.
 
-- The tree keeps sequences of moves. It plays by position: what it knows of a move is what it knows of the position
-  after it, merged from all sequences that lead there. It says how many sequences have reached a position, and whether a
-  position is new to it.
-- `rule="one-tie"` is the rule of tophep/TicTacToe: a move that ended a game well, else one that was never tried, else
-  one after which some game did not end in a loss, else any. A move that lost a thousand games and drew one is good to
-  it, so the best opponent beats it with certainty.
-- `rule="counting"` takes the move with the best mean result, and never again one that lost to best play: a move after
-  which the games it has seen hold a reply that wins, or a reply after which every move of its own has lost in the same
-  way. That is minimax over the games in the tree, so it is never wrong, and it is complete where enough was seen. The
-  rules of the game say which moves there are; everything else comes from games.
-- In training it tries what it has never tried before what it knows, and makes a random move now and then. It plays
-  against a pool, as both sides; `self` is the tree itself as it is at that moment, not a frozen copy.
+- The tree stores sequences of moves, but it plays by position. The statistics of a move are those
+  of the position after it, summed over all sequences that lead there. The player also tells how
+  many sequences have reached a position, and whether a position is new.
+- `rule="one-tie"` is the rule of tophep/TicTacToe. It prefers a move that ended a game without a
+  loss, then a move that was never tried, then a move after which some game was not lost, then any
+  other. A move that lost a thousand games and drew one counts as good, so the best response beats
+  this player almost surely.
+- `rule="counting"` takes the move with the best mean result, but never one that is proven to lose:
+  the games hold a winning reply to it, or a reply after which every move is proven to lose in turn.
+  This is minimax over the games in the tree. What it proves is always true, and with enough games
+  it proves the value of every position. The rules of the game only say which moves are legal.
+- In training it tries new moves before known ones, and makes a random move with probability
+  `epsilon`. In the pool of opponents, `self` is the tree as it is during the game, not a snapshot.
 
-A step is a game. Boards of at most 12 cells: 3x4 takes a second before the first game, 4x4 would take gigabytes.
+A step is a game. Boards have at most 12 cells: 3x4 takes a second to prepare.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import warnings
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.errors import probability, unknown_name
 from tictactoe_env.games import read_games
 from tictactoe_env.notation import SIDES, cell_text, replay
 from tictactoe_env.opponents import make_opponent, parse_pool
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules
-from training.evaluation import Report
-from training.files import DamagedFileError, read_arrays, write_arrays
-from training.options import BoardConfig, Preset, check_unchanged, option, read_config
+from training import checkpoint
+from training.learner import Arrays, Learner, State
+from training.options import BoardConfig, Count, Natural, Preset, Share, option
+from training.selfplay import SELF
 
 AGENT = "trie"
-RULES_OF_CHOICE = ("counting", "one-tie")
-SELF = "self"
 X_WON, DRAWN, O_WON = range(3)
-MAX_CELLS = 12  # of a board: every position is an entry of ten lists
-LEFT_OUT = {
+LEFT_OUT = {  # games that were not played to their end
     "early": "drawn early",
     "illegal": "ended by an illegal move",
     "resigned": "resigned",
-}  # games that were not played to their end
+}
 
-# Scores of moves. Means of results lie between -1 and 1; what is proven lies outside, and so does what was never tried.
+# Scores of moves. Mean results lie from -1 to 1. Scores of proven and of untried moves lie outside.
 WINS, UNTRIED, UNTRIED_IN_PLAY, LOSES = 3.0, 2.0, -2.0, -4.0
+NO_MOVE = -9.0
 
 
 @dataclass(frozen=True)
@@ -66,46 +67,31 @@ class Config(BoardConfig):
     """Everything that decides what is learned. A step is a game."""
 
     STEP: ClassVar[str] = "games"
-    FEWEST_STEPS: ClassVar[int] = 0
 
-    steps: int = option(
-        100_000, "Games after which training ends, at least 0; those of learn_from are not counted."
+    steps: Natural = option(
+        100_000, "Games after which training ends; those of learn_from are not counted."
     )
     opponents: str = option(
         "random:0.5,minimax:0.25,self:0.25",
-        'Who is played, as name:weight,...; "self" stands for the tree itself.',
+        'Opponents, as name:weight,...; "self" stands for the tree itself.',
     )
-    side: str = option(
+    side: Literal["both", "X", "O"] = option(
         "both",
-        "Which side it plays in training: both (by turns), X or O. It learns from the moves of both.",
+        "Side that it plays in training: both (alternating), X or O. It learns from the moves of "
+        "both sides in any case.",
     )
-    rule: str = option(
+    rule: Literal["counting", "one-tie"] = option(
         "counting",
-        "How it chooses: counting: best mean, never a move that lost to best play; or one-tie: one tie makes a move good.",
+        "How it chooses a move: counting takes the best mean result and no move that is proven to "
+        "lose; for one-tie, one tie makes a move good.",
     )
     learn_from: str = option(
         "",
-        'File of games to learn from first: a store of games, or text, one game a line such as "b2 a1 c3 ...".',
+        "File of games to learn from first: a game store, or text with one game a line such as "
+        '"b2 a1 c3 ...".',
     )
-    epsilon: float = option(0.2, "Probability of a random legal move in training, from 0 to 1.")
-    judge_every: int = option(1_000, "Games between two exact judgements, at least 1.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        probability(self.epsilon, "epsilon")
-        if self.rules.cells > MAX_CELLS:
-            raise ValueError(
-                f"the trie plays on boards of at most {MAX_CELLS} cells, {self.rules} has {self.rules.cells}: use a smaller board"
-            )
-        if self.side not in ("both", *SIDES):
-            raise unknown_name("side", self.side, ("both", *SIDES))
-        if self.rule not in RULES_OF_CHOICE:
-            raise unknown_name("rule", self.rule, RULES_OF_CHOICE)
-        _ = [
-            make_opponent(name, self.rules)
-            for name, _ in parse_pool(self.opponents)
-            if name != SELF
-        ]
+    epsilon: Share = option(0.2, "Probability of a random legal move in training.")
+    judge_every: Count = option(1_000, "Games between two exact evaluations.")
 
 
 PRESETS = {
@@ -117,17 +103,19 @@ PRESETS = {
 }
 
 
-# --- the tree --------------------------------------------------------------------------------------------------------
+# --- the tree -------------------------------------------------------------------------------------
 
 
 class Trie:
-    """Every sequence of moves that was played, with the results of its games, and what follows for each position.
+    """Every sequence of moves that was played, with the results of its games.
 
-    A node is a number, 0 the empty board; `edges[node * cells + cell]` is the node after a move. Lists, since games come
-    one at a time. results[r][node]: games that went through a node, by result (X won, drawn, O won). By position, from
-    all nodes that reach it: counts[r][row], sequences[row], known[row], and the score of moving there.
+    A node is a number; 0 is the empty board. `edges[node * cells + cell]` is the node after a move,
+    `keys[node]` is the key of the edge that leads to a node. results[r][node]: games through a
+    node, by result (X won, drawn, O won). Everything is in lists, because games come one at a time.
 
-    known: +1 where the side to move can win, -1 where it loses whatever it does, by the games of the tree; else 0.
+    By position, over all nodes that reach it: counts[r][row], sequences[row], known[row], and
+    score[row], how good it is to move there. known: +1 where the games prove that the side to move
+    can win, -1 where they prove that it loses, else 0.
     """
 
     def __init__(self, rules: Rules, rule: str = "counting"):
@@ -137,9 +125,8 @@ class Trie:
         self.outcome: list[int] = positions.outcome_x.tolist()
         self.is_over: list[bool] = positions.is_over.tolist()
         self.parents = _parents(self.after)
-        self.mover_won = [
-            O_WON if even else X_WON for even in positions.x_to_move.tolist()
-        ]  # the side that has just moved
+        # the result with which the side that has just moved wins
+        self.mover_won = [O_WON if even else X_WON for even in positions.x_to_move.tolist()]
         self.edges: dict[int, int] = {}
         self.keys, self.row_of_node = [-1], [0]
         self.results: list[list[int]] = [[0], [0], [0]]
@@ -150,7 +137,7 @@ class Trie:
         self.sequences[0] = 1
 
     def __len__(self) -> int:
-        """How many sequences of moves it has seen, the beginnings of games included, the empty one not."""
+        """How many sequences of moves were seen: beginnings of games too, the empty one not."""
         return len(self.keys) - 1
 
     @property
@@ -158,19 +145,20 @@ class Trie:
         """How many games it has learned from."""
         return sum(result[0] for result in self.results)
 
-    # --- learning ----------------------------------------------------------------------------------------------------
+    # --- learning ---------------------------------------------------------------------------------
 
     def learn(self, cells: Sequence[int]) -> None:
-        """Take in a finished game. Raises ValueError if it is not finished, IllegalMoveError for a move that is not legal."""
+        """Add a finished game. Raises ValueError for an unfinished one and for an illegal move."""
         rows, node, nodes, size = [0], 0, [0], self.rules.cells
         for cell in cells:
             row = self.after[rows[-1]][cell] if 0 <= cell < size else -1
             if row < 0:
-                replay(cells, self.rules)  # says what is wrong with the move
+                replay(cells, self.rules)  # raises: it says what is wrong with the move
             rows.append(row)
         if not self.is_over[rows[-1]]:
             raise ValueError(
-                f"only a finished game can be learned from, this one goes on after {len(cells)} moves"
+                "only a finished game can be learned from, this one goes on after "
+                f"{len(cells)} moves"
             )
         for cell, row in zip(cells, rows[1:], strict=True):
             key = node * size + cell
@@ -186,9 +174,11 @@ class Trie:
             self._update(row)
 
     def learn_file(self, path: str | Path) -> Counter[str]:
-        """Take in the games of a store, or of a text file with one a line; how many were learned, and how many left out for which reason.
+        """Add the games of a game store, or of a text file with one game a line.
 
-        Raises ValueError if there is nothing to learn, or naming the line that is no finished game; StoreError for a damaged store.
+        Returns how many games were "learned", and how many were left out, by reason. Raises
+        FileNotFoundError, StoreError for a damaged store, and ValueError if there is no game to
+        learn from or, with its number, for a line that is no game.
         """
         if not Path(path).is_file():
             raise FileNotFoundError(
@@ -202,11 +192,36 @@ class Trie:
             counts[reason or "learned"] += 1
         if not counts["learned"]:
             raise ValueError(
-                f"{path} holds no game to learn from: expected one that was played to its end on {self.rules}, got {_amounts(counts)}"
+                f"{path} holds no game to learn from: expected one that was played to its end on "
+                f"{self.rules}, got {left_out(counts)}"
             )
         return counts
 
+    def fill(self, keys: list[int], results: NDArray[np.int64]) -> None:
+        """Make an empty tree the one with these `keys` (nodes - 1) and `results` (3, nodes).
+
+        Raises ValueError if a node is no legal move from an earlier one, or without games.
+        """
+        size = self.rules.cells
+        for node, key in enumerate(keys, 1):
+            parent, cell = divmod(key, size)
+            row = self.after[self.row_of_node[parent]][cell] if 0 <= parent < node else -1
+            if row < 0 or key in self.edges:
+                raise ValueError(
+                    f"node {node} of the tree is no new legal move from an earlier one"
+                )
+            self._grow(key, row)
+        if (results < 0).any() or (keys and (results.sum(axis=0) == 0).any()):
+            raise ValueError("each node of the tree must have been reached by a game")
+        self.results = results.tolist()
+        rows, size = np.array(self.row_of_node), len(self.after)
+        sums = (np.bincount(rows, weights=result, minlength=size) for result in results)
+        self.counts = [count.astype(int).tolist() for count in sums]
+        for row in reversed(np.unique(rows).tolist() if keys else []):
+            self._update(row)
+
     def _grow(self, key: int, row: int) -> int:
+        """The new node behind this edge, at the position `row`."""
         node = len(self.keys)
         self.edges[key] = node
         self.keys.append(key)
@@ -217,7 +232,7 @@ class Trie:
         return node
 
     def _update(self, row: int) -> None:
-        """What follows for a position from the games seen: what is proven, and how good it is to move there."""
+        """Compute what is proven about a position, and the score of moving there."""
         if self.known[row] == 0:
             self.known[row] = self._proven(row)
             if self.known[row]:
@@ -227,14 +242,14 @@ class Trie:
         self.score[row] = self._one_tie(row) if self.rule == "one-tie" else self._counting(row)
 
     def _proven(self, row: int) -> int:
-        """+1 if a move of the games wins for the side to move, -1 if every move there is loses, else 0."""
+        """+1 if a known move wins for the side to move, -1 if every move loses, else 0."""
         if self.is_over[row]:
             return -abs(self.outcome[row])
         known = [self.known[child] for child in self.after[row] if child >= 0]
         return 1 if -1 in known else -(min(known) == 1)
 
     def _counting(self, row: int) -> float:
-        """The mean result for the side that moves here; above all others if that wins, below them if it loses."""
+        """The mean result for the side that moves here; highest if it wins, lowest if it loses."""
         if self.known[row] < 0:
             return WINS
         x, drawn, o = (count[row] for count in self.counts)
@@ -242,22 +257,22 @@ class Trie:
         return mean + LOSES if self.known[row] > 0 else mean
 
     def _one_tie(self, row: int) -> float:
-        """Moves that ended a game are best, then untried ones, then those after which some game was won or drawn."""
+        """Highest for the end of a game; else 1 if some game from here was won or drawn, or 0."""
         if self.is_over[row]:
             return WINS
         return float(self.counts[self.mover_won[row]][row] + self.counts[DRAWN][row] > 0)
 
-    # --- playing -----------------------------------------------------------------------------------------------------
+    # --- playing ----------------------------------------------------------------------------------
 
     def choose(self, row: int, draw: float) -> int:
-        """A cell to try next: the best score, equals by `draw` in [0, 1)."""
-        scores = [self.score[child] if child >= 0 else -9.0 for child in self.after[row]]
+        """The cell of the best score in training; `draw` in [0, 1) decides among equals."""
+        scores = [self.score[child] if child >= 0 else NO_MOVE for child in self.after[row]]
         best = max(scores)
         cells = [cell for cell, score in enumerate(scores) if score == best]
         return cells[int(draw * len(cells))]
 
     def policy(self) -> TriePolicy:
-        """How it plays by what it knows now: the best score, each of equals as likely."""
+        """What it plays now: the moves of the best score, equally likely."""
         score, seen = np.array(self.score), np.array(self.sequences) > 0
         if self.rule == "counting":
             score[~seen] = UNTRIED_IN_PLAY
@@ -266,56 +281,32 @@ class Trie:
         best = scores == scores.max(axis=1, keepdims=True)
         return TriePolicy(self, best / best.sum(axis=1, keepdims=True))
 
-    # --- what it has seen --------------------------------------------------------------------------------------------
+    # --- as text ----------------------------------------------------------------------------------
 
     def text(self, depth: int) -> str:
-        """The tree to a depth, a line a node: whose move, where, and how the games through it ended, the cells in order."""
-        size, games = self.rules.cells, self.games
+        """The tree up to a depth, one node a line: who moved where, and how its games ended."""
+        size, reached = self.rules.cells, sum(count > 0 for count in self.sequences)
         lines = [
-            f"{games:,} games, {len(self):,} sequences of moves, {sum(count > 0 for count in self.sequences):,} positions of {len(self.after):,}"
+            f"{self.games:,} games, {len(self):,} sequences of moves, "
+            f"{reached:,} positions of {len(self.after):,}"
         ]
         waiting = [(0, 0)]
         while waiting:
             node, ply = waiting.pop()
             if node:
-                cell, over = self.keys[node] % size, self.is_over[self.row_of_node[node]]
-                x, drawn, o = (result[node] for result in self.results)
-                ended = (
-                    f"{'X won' if x else 'O won' if o else 'drawn'}: {x + drawn + o:,}"
-                    if over
-                    else f"X won {x:,}, drawn {drawn:,}, O won {o:,}"
-                )
-                lines.append(
-                    f"{'  ' * (ply - 1)}{ply}. {SIDES[(ply - 1) % 2]} {cell_text(cell, self.rules)}   {ended}"
-                )
+                lines.append(self._line(node, ply))
             if ply < depth:
                 children = (self.edges.get(node * size + cell) for cell in reversed(range(size)))
                 waiting += [(child, ply + 1) for child in children if child is not None]
         return "\n".join(lines)
 
-
-class TriePolicy(TabularPolicy):
-    """The moves of a tree at one moment; the tree itself, which may learn on, is `trie`."""
-
-    def __init__(self, trie: Trie, table: NDArray[np.float64]):
-        super().__init__(trie.rules, table)
-        self.trie = trie
-
-    def sequences(self, boards: Boards) -> NDArray[np.int64]:
-        """By how many sequences of moves the games of the tree have reached each board (B,)."""
-        return np.array(self.trie.sequences)[self.trie.positions.rows(boards)]
-
-    def is_new(self, boards: Boards) -> NDArray[np.bool_]:
-        """Whether no game of the tree has reached the board: (B,)."""
-        return self.sequences(boards) == 0
-
-
-def _amounts(counts: Counter[str]) -> str:
-    """How many games were left out and why, such as "2 resigned, 1 on another board"."""
-    return (
-        ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if reason != "learned")
-        or "none at all"
-    )
+    def _line(self, node: int, ply: int) -> str:
+        x, drawn, o = (result[node] for result in self.results)
+        ended = f"X won {x:,}, drawn {drawn:,}, O won {o:,}"
+        if self.is_over[self.row_of_node[node]]:
+            ended = f"{'X won' if x else 'O won' if o else 'drawn'}: {x + drawn + o:,}"
+        cell = cell_text(self.keys[node] % self.rules.cells, self.rules)
+        return f"{'  ' * (ply - 1)}{ply}. {SIDES[(ply - 1) % 2]} {cell}   {ended}"
 
 
 def _parents(after: list[list[int]]) -> list[list[int]]:
@@ -328,33 +319,131 @@ def _parents(after: list[list[int]]) -> list[list[int]]:
     return parents
 
 
-# --- training --------------------------------------------------------------------------------------------------------
+def left_out(counts: Counter[str]) -> str:
+    """How many games were left out and why, such as "2 resigned, 1 on another board"."""
+    reasons = [f"{count:,} {reason}" for reason, count in counts.items() if reason != "learned"]
+    return ", ".join(reasons) or "none at all"
 
 
-class Pool:
-    """The opponents, each None for the tree itself, or the running sums of its probabilities in every position."""
+class TriePolicy(TabularPolicy):
+    """The moves of a tree at one moment. `trie` is the tree itself, which may learn on."""
+
+    def __init__(self, trie: Trie, table: NDArray[np.float64]):
+        super().__init__(trie.rules, table)
+        self.trie = trie
+
+    def sequences(self, boards: Boards) -> NDArray[np.int64]:
+        """By how many sequences of moves the games have reached each board: (B,)."""
+        return np.array(self.trie.sequences)[self.trie.positions.rows(boards)]
+
+    def is_new(self, boards: Boards) -> NDArray[np.bool_]:
+        """Whether no game has reached the board: (B,)."""
+        return self.sequences(boards) == 0
+
+
+# --- training -------------------------------------------------------------------------------------
+
+
+def begin(config: Config) -> TrieLearner:
+    """A learner that has played no game. Raises ValueError for an unknown opponent."""
+    return TrieLearner(config)
+
+
+def player(config: Config, model: Arrays) -> TriePolicy:
+    """The player of a saved tree."""
+    return tree_of(config, model).policy()
+
+
+def tree_of(config: Config, model: Arrays) -> Trie:
+    """The tree of saved arrays. Raises ValueError if they are none."""
+    nodes = np.size(model.get("keys", ()))
+    keys = checkpoint.take(model, "keys", (nodes,), np.int64)
+    results = checkpoint.take(model, "results", (3, nodes + 1), np.int64)
+    tree = Trie(config.rules, config.rule)
+    tree.fill(keys.tolist(), results)
+    return tree
+
+
+class TrieLearner(Learner):
+    """A tree that plays one game after the other and learns from each."""
+
+    def __init__(self, config: Config):
+        self.config, self.trie = config, Trie(config.rules, config.rule)
+        self.opponents = Opponents(config.opponents, config.rules)
+        self.rng = np.random.default_rng(config.seed)
+        self.learn_from = config.learn_from  # "" once it is read
+
+    def advance(self, most: int) -> None:
+        """Play `most` games and learn from each; the first call learns from `learn_from` before."""
+        if self.learn_from:
+            self._read_games()
+        config = self.config
+        for number, *draws in self.rng.random((most, 1 + config.rules.cells)).tolist():
+            side = self.steps % 2 if config.side == "both" else SIDES.index(config.side)
+            opponent = self.opponents.drawn(number)
+            self.trie.learn(play(self.trie, opponent, side, config.epsilon, draws))
+            self.steps += 1
+
+    def _read_games(self) -> None:
+        """Learn from the file, which a training that continues does not need any more."""
+        path, self.learn_from = self.learn_from, ""
+        counts = self.trie.learn_file(path)
+        if counts.total() > counts["learned"]:
+            games = f"{counts['learned']:,} {'game' if counts['learned'] == 1 else 'games'}"
+            warnings.warn(f"learned {games} of {path}, left out {left_out(counts)}", stacklevel=3)
+
+    def policy(self) -> TriePolicy:
+        """The moves of the best score."""
+        return self.trie.policy()
+
+    def model(self) -> Arrays:
+        """The edges of the tree, and the results of the games through each node."""
+        return {
+            "keys": np.array(self.trie.keys[1:], dtype=np.int64),
+            "results": np.array(self.trie.results, dtype=np.int64),
+        }
+
+    def state(self) -> State:
+        """The generator."""
+        return {"rng": self.rng}
+
+    def restore(self, model: Arrays, state: State) -> None:
+        """Continue with the saved tree."""
+        self.trie, self.rng, self.learn_from = tree_of(self.config, model), state["rng"], ""
+
+
+Sums = list[list[float]]
+"""The running sums of the probabilities of a policy's moves in each position."""
+
+
+class Opponents:
+    """A pool for games that come one at a time: `Sums` of each opponent, None for the tree itself.
+
+    `training.selfplay.Opponents` plays many games at a time; for one, lists are faster.
+    """
 
     def __init__(self, opponents: str, rules: Rules):
         pairs = parse_pool(opponents)
-        self.sums = list(accumulate(weight for _, weight in pairs))[:-1]
-        tables = [
-            None if name == SELF else tabulate(make_opponent(name, rules), rules).by_row()
-            for name, _ in pairs
-        ]
-        self.players = [
-            None if table is None else np.minimum(table.cumsum(axis=1), 1.0).tolist()
-            for table in tables
-        ]
+        self.weights = list(accumulate(weight for _, weight in pairs))[:-1]
+        self.players = [None if name == SELF else _sums(name, rules) for name, _ in pairs]
 
-    def draw(self, number: float) -> list[list[float]] | None:
-        """The opponent for a number in [0, 1)."""
-        return self.players[bisect_right(self.sums, number)]
+    def drawn(self, number: float) -> Sums | None:
+        """The opponent for a number in [0, 1), by the weights."""
+        return self.players[bisect_right(self.weights, number)]
+
+
+def _sums(name: str, rules: Rules) -> Sums:
+    probs = tabulate(make_opponent(name, rules), rules).by_row()
+    return np.minimum(probs.cumsum(axis=1), 1.0).tolist()
 
 
 def play(
-    trie: Trie, opponent: list[list[float]] | None, side: int, epsilon: float, draws: list[float]
+    trie: Trie, opponent: Sums | None, side: int, epsilon: float, draws: list[float]
 ) -> list[int]:
-    """A game of the tree as `side` (0 X, 1 O), exploring, against an opponent; `draws`: numbers in [0, 1), one for each move."""
+    """The moves of a game of the tree, as `side` (0 X, 1 O), against an opponent.
+
+    draws: a number in [0, 1) for each move, which decides everything that is random.
+    """
     row, cells = 0, []
     for ply, draw in enumerate(draws):
         if opponent is not None and ply % 2 != side:
@@ -372,131 +461,18 @@ def play(
     return cells
 
 
-def train(
-    config: Config, report: Report, resume: Path | None = None, logs: Path | None = None
-) -> TriePolicy:
-    """Train, or go on from the folder `resume`; the policy of the last judgement. `logs` is not used: nothing but the exact figures is logged."""
-    rng, played, trie = np.random.default_rng(config.seed), 0, Trie(config.rules, config.rule)
-    if resume is not None:
-        trie, played = restore(resume, config, rng)
-    elif config.learn_from:
-        counts = trie.learn_file(config.learn_from)
-        if counts.total() > trie.games:
-            games = f"{trie.games:,} {'game' if trie.games == 1 else 'games'}"
-            warnings.warn(
-                f"learned {games} of {config.learn_from}, left out {_amounts(counts)}", stacklevel=2
-            )
-    pool = Pool(config.opponents, config.rules)
-
-    def write(folder: Path, everything: bool = True) -> None:
-        save(folder, config, trie, played, rng)
-
-    while True:
-        chunk = max(0, min(config.judge_every - played % config.judge_every, config.steps - played))
-        for opponent, *draws in rng.random((chunk, 1 + config.rules.cells)).tolist():
-            side = played % 2 if config.side == "both" else SIDES.index(config.side)
-            trie.learn(play(trie, pool.draw(opponent), side, config.epsilon, draws))
-            played += 1
-        policy = trie.policy()
-        if report(played, policy, write) or played >= config.steps:
-            return policy
-
-
-# --- files -----------------------------------------------------------------------------------------------------------
-
-
-def save(folder: Path, config: Config, trie: Trie, played: int, rng: np.random.Generator) -> None:
-    """Write the tree, and beside it all else that is needed to go on."""
-    arrays = {
-        "keys": np.array(trie.keys[1:], dtype=np.int64),
-        "results": np.array(trie.results, dtype=np.int64),
-    }
-    about = {
-        "agent": AGENT,
-        "config": asdict(config),
-        "steps": played,
-        "generator": rng.bit_generator.state,
-    }
-    write_arrays(folder / "model.safetensors", arrays, about)
-
-
-def restore(folder: Path, config: Config, rng: np.random.Generator) -> tuple[Trie, int]:
-    """The tree of a saved training, how many games it had played, and `rng` as it was; ValueError if the configuration is another."""
-    trie, about = read_trie(folder)
-    check_unchanged(config, read_config(Config, about, AGENT, folder), folder)
-    rng.bit_generator.state = about["generator"]
-    return trie, about["steps"]
-
-
-def load(folder: Path) -> TriePolicy:
-    """The player of a saved run; its `trie` can learn on, be asked and be printed. DamagedFileError for anything else."""
-    return read_trie(folder)[0].policy()
-
-
-def read_trie(folder: Path) -> tuple[Trie, dict[str, Any]]:
-    """A saved tree and what is beside it. Raises DamagedFileError unless every node is a legal move from an earlier one."""
-    path = folder / "model.safetensors"
-    arrays, about = read_arrays(path)
-    config = read_config(Config, about, AGENT, folder)
-    keys, results = arrays.get("keys"), arrays.get("results")
-    if (
-        keys is None
-        or results is None
-        or keys.ndim != 1
-        or results.shape != (3, len(keys) + 1)
-        or {keys.dtype, results.dtype} != {np.dtype(np.int64)}
-    ):
-        raise DamagedFileError(
-            f"{path} holds no tree: it needs keys (nodes - 1,) and results (3, nodes), both int64"
-        )
-    trie = Trie(config.rules, config.rule)
-    try:
-        trie_of(keys.tolist(), results, trie)
-    except IndexError:
-        raise DamagedFileError(
-            f"{path} holds no tree on {config.rules}: a node is no legal move from an earlier one"
-        ) from None
-    return trie, about
-
-
-def trie_of(keys: list[int], results: NDArray[np.int64], trie: Trie) -> None:
-    """Fill an empty tree; IndexError if a node is no legal move from an earlier one, or no game went through it."""
-    size = trie.rules.cells
-    for node, key in enumerate(keys, 1):
-        parent, cell = divmod(key, size)
-        row = trie.after[trie.row_of_node[parent]][cell] if 0 <= parent < node else -1
-        if row < 0 or trie._grow(key, row) != node:
-            raise IndexError(node)
-    if (
-        (results < 0).any()
-        or (keys and (results.sum(axis=0) == 0).any())
-        or len(trie.edges) != len(keys)
-    ):
-        raise IndexError
-    trie.results = results.tolist()
-    rows = np.array(trie.row_of_node)
-    trie.counts = [
-        np.bincount(rows, weights=result, minlength=len(trie.after)).astype(int).tolist()
-        for result in results
-    ]
-    if keys:
-        for row in reversed(np.unique(rows).tolist()):
-            trie._update(row)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Print the tree of a saved run: `python -m agents.trie runs/trie-0 --depth 2`."""
-    parser = argparse.ArgumentParser(
-        prog="python -m agents.trie", description="Print the tree of a saved run of the trie."
-    )
+def main() -> None:
+    """Print the tree of a saved run."""
+    parser = argparse.ArgumentParser(prog="python -m agents.trie", description=main.__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument("--depth", type=int, default=2, help="moves to print (default: 2)")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
+    this_page: Any = sys.modules[__name__]
     try:
-        trie, _ = read_trie(given.run)
+        loaded: Any = checkpoint.load(this_page, given.run)
     except (ValueError, OSError) as error:
         parser.error(str(error))
-    print(trie.text(given.depth))
+    print(loaded.trie.text(given.depth))
 
 
 if __name__ == "__main__":

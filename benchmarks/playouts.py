@@ -1,8 +1,10 @@
-"""How strong Monte-Carlo tree search is after how many playouts, exactly: `python -m benchmarks.playouts --out docs/playouts.png`.
+"""How strong Monte-Carlo tree search is after how many playouts, exactly.
 
-Offline: one graph grown from the empty board, all its playouts together. Live: a graph for each position, so many
-playouts a move. Each line of the table is the median over the seeds; "unbeatable" counts the seeds that no opponent can
-beat on either side.
+    python -m benchmarks.playouts --out docs/playouts.png
+
+Offline: one graph, grown by playouts from the empty board. Live: a new graph for each position,
+with so many playouts for a move. Each line of the table is the median over the seeds. "unbeatable"
+counts the seeds that no opponent can beat on either side.
 """
 
 from __future__ import annotations
@@ -12,43 +14,34 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from agents.mcts import Config, train
+from agents import mcts
 from tictactoe_env.evaluation import Evaluation, evaluate
 from tictactoe_env.match import best_achievable
 from tictactoe_env.mcts import Live
-from tictactoe_env.policy import TabularPolicy, tabulate
+from tictactoe_env.policy import tabulate
 from tictactoe_env.rules import Rules
 
 OFFLINE = (
-    100,
-    200,
-    400,
-    800,
-    1_200,
-    1_600,
-    2_000,
-    2_400,
-    2_800,
-    3_200,
-    3_600,
-    4_000,
-    8_000,
-    16_000,
+    *(100, 200, 400, 800, 1_200, 1_600, 2_000, 2_400),
+    *(2_800, 3_200, 3_600, 4_000, 8_000, 16_000),
 )
 LIVE = (10, 25, 50, 100, 200, 400, 700, 1_000)
-Points = dict[int, list[Evaluation]]  # playouts -> the figures of each seed
+COLUMNS = {
+    "wins as X": "x.win",
+    "wins as O": "o.win",
+    "losses as X": "x.loss",
+    "losses as O": "o.loss",
+}
+Points = dict[int, list[Evaluation]]  # playouts -> the exact results of each seed
 
 
 def offline(seeds: int, draws: float) -> Points:
     points: Points = {playouts: [] for playouts in OFFLINE}
     for seed in range(seeds):
-
-        def report(steps: int, table: TabularPolicy, save: Any) -> bool:
-            if steps in points:
-                points[steps].append(evaluate(table))
-            return False
-
-        train(Config(seed=seed, draws=draws, steps=OFFLINE[-1], judge_every=100), report)
+        learner = mcts.begin(mcts.Config(seed=seed, draws=draws))
+        for playouts in OFFLINE:
+            learner.advance(playouts - learner.steps)
+            points[playouts].append(evaluate(learner.policy()))
     return points
 
 
@@ -63,61 +56,52 @@ def live(seeds: int, draws: float) -> Points:
     }
 
 
-def rate(figures: Evaluation, name: str) -> float:
-    """A figure by its name, such as "x.win"."""
-    side, _, result = name.partition(".")
-    return float(getattr(getattr(figures, side), result))
+def percents(results: list[Evaluation], name: str) -> list[float]:
+    """One number of the exact results, such as "x.win", of each seed in per cent, sorted."""
+    side, _, rate = name.partition(".")
+    return sorted(100 * float(getattr(getattr(result, side), rate)) for result in results)
 
 
-def draw(found: dict[str, Points], seeds: int, path: Path) -> None:
-    """One panel a search: wins against random as X and as O over the playouts, and the share of seeds that cannot be beaten."""
+def draw(found: dict[str, Points], path: Path) -> None:
+    """One panel a search: wins against random as X and as O, and how many seeds are unbeatable."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 8), layout="constrained")
     FigureCanvasAgg(figure)
     for number, (name, points) in enumerate(found.items()):
-        axes = figure.add_subplot(2, 2, number + 1)
-        for side, colour in (("X", "#0072b2"), ("O", "#d55e00")):
-            every = {
-                playouts: sorted(100 * rate(f, f"{side.lower()}.win") for f in figures)
-                for playouts, figures in points.items()
-            }
-            axes.plot(
-                list(every),
-                [statistics.median(values) for values in every.values()],
-                color=colour,
-                label=f"wins as {side}, median",
-            )
-            axes.fill_between(
-                list(every),
-                [v[0] for v in every.values()],
-                [v[-1] for v in every.values()],
-                color=colour,
-                alpha=0.2,
-                linewidth=0,
-            )
-            limit = best_achievable(Rules())[side]
-            if limit is not None:
-                axes.axhline(100 * limit.win, color=colour, linestyle=":", linewidth=1)
-        unbeatable = [
-            100 * sum(f.unbeatable for f in figures) / len(figures) for figures in points.values()
-        ]
-        axes.plot(
-            list(points),
-            unbeatable,
-            color="#009e73",
-            linestyle="--",
-            marker="o",
-            markersize=3,
-            label=f"unbeatable, of {seeds} seeds",
-        )
-        axes.set(
-            title=name, xscale="log", xlabel="playouts", ylabel="per cent, exact", ylim=(-3, 103)
-        )
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize=8)
+        draw_panel(figure.add_subplot(2, 2, number + 1), name, points)
     figure.savefig(path, format="png", dpi=100)
+
+
+def draw_panel(axes: Any, title: str, points: Points) -> None:
+    playouts, seeds = list(points), len(next(iter(points.values())))
+    for side, colour in (("X", "#0072b2"), ("O", "#d55e00")):
+        every = [percents(results, f"{side.lower()}.win") for results in points.values()]
+        medians, low, high = zip(
+            *((statistics.median(wins), wins[0], wins[-1]) for wins in every), strict=True
+        )
+        axes.plot(playouts, medians, color=colour, label=f"wins as {side}, median")
+        axes.fill_between(playouts, low, high, color=colour, alpha=0.2, linewidth=0)
+        best = best_achievable(Rules())[side]
+        if best is not None:
+            axes.axhline(100 * best.win, color=colour, linestyle=":", linewidth=1)
+    unbeatable = [100 * sum(r.unbeatable for r in results) / seeds for results in points.values()]
+    label = f"unbeatable, of {seeds} seeds"
+    axes.plot(playouts, unbeatable, "o--", color="#009e73", markersize=3, label=label)
+    axes.set(title=title, xscale="log", xlabel="playouts", ylabel="per cent, exact", ylim=(-3, 103))
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+
+
+def print_table(name: str, points: Points, seeds: int) -> None:
+    print(f"\n{name}, median of {seeds} seeds, against random, %\n")
+    print(f"| playouts | {' | '.join(COLUMNS)} | unbeatable |\n{'| --- ' * 6}|")
+    for playouts, results in points.items():
+        medians = [statistics.median(percents(results, name)) for name in COLUMNS.values()]
+        unbeatable = sum(result.unbeatable for result in results)
+        cells = (f"{playouts:,}", *(f"{m:.2f}" for m in medians), f"{unbeatable} of {seeds}")
+        print(f"| {' | '.join(cells)} |")
 
 
 def main() -> None:
@@ -130,20 +114,9 @@ def main() -> None:
         found[f"offline, {words}"] = offline(given.seeds, draws)
         found[f"live, playouts a move, {words}"] = live(given.seeds, draws)
     for name, points in found.items():
-        print(f"\n{name}, median of {given.seeds} seeds, against random, %\n")
-        print(
-            "| playouts | wins as X | wins as O | losses as X | losses as O | unbeatable |\n| --- | --- | --- | --- | --- | --- |"
-        )
-        for playouts, figures in points.items():
-            medians = [
-                100 * statistics.median(rate(f, name) for f in figures)
-                for name in ("x.win", "o.win", "x.loss", "o.loss")
-            ]
-            print(
-                f"| {playouts:,} | {' | '.join(f'{median:.2f}' for median in medians)} | {sum(f.unbeatable for f in figures)} of {len(figures)} |"
-            )
+        print_table(name, points, given.seeds)
     if given.out is not None:
-        draw(found, given.seeds, given.out)
+        draw(found, given.out)
 
 
 if __name__ == "__main__":
