@@ -1,76 +1,88 @@
-"""Neuroevolution: a league of small networks, of which the best stay as they are and the others become mutated copies of them.
+"""Neuroevolution: a league of small networks; the best survive, mutated copies replace the others.
 
-An evolution strategy of (mu + lambda) kind with self-adapted mutations (Schwefel; Beyer and Schwefel 2002,
-https://link.springer.com/article/10.1023/A:1015059928466), after the league of blog.dimitars.dev ("Playing around with
-evolution training"). No gradient and no labels: a network is changed at random and kept if it does better.
+A (mu + lambda) evolution strategy with self-adapted mutations (Schwefel; Beyer and Schwefel 2002,
+https://link.springer.com/article/10.1023/A:1015059928466), after the league of blog.dimitars.dev
+("Playing around with evolution training"). There are no gradients and no labels: a network is
+changed at random and kept if its fitness is higher.
 
-- A network sees the board as the side to move does and says how much it likes each cell. It plays the cell that it likes
-  best even if it is taken: an illegal move disqualifies, and the game is lost. `masks` takes such moves away from it.
-- A generation: everyone plays everyone, on both sides; the `winners` with the highest fitness survive unchanged, all the
-  others are replaced by mutated clones of random winners. Networks do not learn in between.
-- A network plays the same move on the same board for ever. So its moves on all boards are written down once, and games are
-  looked up: the 9,900 games of a league of 100 take milliseconds.
-- Fitness is the exact result against `opponents`, over all their replies, the mean of both sides: a win 1, a draw 0, a loss
-  -1, an illegal move -`illegal_penalty`. In it the network slips too, so that it is selected by its moves where it would
-  not get by itself (a trembling hand, Selten 1975). The league's own points, football's 3/1/0 or 1/1/0 with -10 for a disqualification
-  ("punished"), reward what beats siblings that play one game each, so they say nothing of other games; they are here
-  to be compared, and can be mixed in (`fitness=exact:0.9,punished:0.1`). The league is played and charted whatever counts.
-- Each network carries its own magnitude of mutations and share of weights that change; both mutate first, by the factor
-  exp(`adaptation` * normal). `adaptation=0` keeps them as they are.
-- In some clones nothing mutates but one hidden unit, which few listen to: it is reborn as one that knows a position of the worst
-  of a few games of its parent, and speaks for or against a cell drawn at random (`rebirth`).
-- Among networks of the same fitness the youngest goes first (neutral drift), and with `distinct` only one of them may
-  win before all others have: otherwise the winners soon are copies of one another.
-- `symmetry`: positions that are turned or mirrored images of each other are shown to the network as one of them. Opponents
-  are asked about that one too, which matters only to those that are not symmetric themselves (minimax-first, saved runs).
+- A network sees the board from the view of the side to move and gives each cell a score. It plays
+  the cell of the highest score even if that is taken: an illegal move disqualifies, and the game is
+  lost. `masks` makes such moves impossible.
+- A generation: all play all, on both sides. The `winners` with the highest fitness survive
+  unchanged; mutated clones of random winners replace the others. Networks do not learn in between.
+- A network is deterministic, so its moves in all positions are computed once and games are looked
+  up: the 9,900 games of a league of 100 take milliseconds.
+- Fitness is the exact result against `opponents`, over all their replies, the mean of both sides: a
+  win 1, a draw 0, a loss -1, an illegal move -`illegal_penalty`. There the network itself makes a
+  random legal move with probability `slip`, so that it is also selected by its moves in positions
+  that it would not reach (a trembling hand, Selten 1975). The league's own points, football's 3/1/0
+  or 1/1/0 with -10 for a disqualification ("punished"), reward what beats siblings that play one
+  game each, and say nothing of other games. They are here for comparison and can be mixed in
+  (`fitness=exact:0.9,punished:0.1`). The league is played and charted in any case.
+- Each network has its own magnitude of mutations and share of weights that change. Both mutate
+  first, by the factor exp(`adaptation` * normal); `adaptation=0` keeps them constant.
+- In a share of the clones, `rebirth`, one hidden unit with small outgoing weights is re-initialised
+  instead: it responds to a position from the worst of a few games of the parent, and raises or
+  lowers the score of one random cell.
+- Among networks of equal fitness the youngest is ranked first (neutral drift). With `distinct` only
+  one of them is ranked before the networks of lower fitness; otherwise the winners soon are copies
+  of one another.
+- `symmetry`: the network is asked about the canonical form of each position, and so are the
+  opponents, which matters only to those that are not symmetric (minimax-first, saved runs).
 
-Differences from the blog: the fitness, the self-adaptation, rebirth, drift and distinctness, a direct layer from the inputs to the
-outputs beside the hidden one. `--preset dimitars-20`, `-100`, `-punished` and `-linear` are its four experiments without these.
-The networks that reach `--until unbeatable` know what to do where the fitness leads them; what the opponents
-never do is not part of it. In the run's folder: league.csv, lengths.png and disqualified.png, the league's games by length
-(marks on the board at the end) and its disqualifications, drawn at each tenth of a training.
+Differences from the blog: the fitness, self-adaptation, rebirth, drift, distinctness, and a direct
+layer from inputs to outputs beside the hidden one. `--preset dimitars-20`, `-100`, `-punished` and
+`-linear` are its four experiments without these. Training to `--until unbeatable` covers what the
+opponents play; positions that they never reach are not part of the fitness.
+
+Files of a run: league.csv, lengths.png and disqualified.png have the games of each generation's
+league by length (marks on the board at the end) and by disqualification.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from tictactoe_env.errors import probability, unknown_name, whole_number
+from tictactoe_env.errors import unknown_name
 from tictactoe_env.opponents import make_opponent, parse_pool
-from tictactoe_env.policy import TabularPolicy, one_hot, tabulate
+from tictactoe_env.policy import Policy, TabularPolicy, one_hot, tabulate
 from tictactoe_env.positions import positions_of
-from training.evaluation import Report
-from training.files import checked_array, read_arrays, write_arrays, write_file
-from training.options import BoardConfig, Preset, check_unchanged, option, read_config
-from training.plots import lines
+from training.checkpoint import take
+from training.learner import Arrays, Chart, Learner, State, Table
+from training.options import (
+    BoardConfig,
+    Count,
+    Natural,
+    NotNegative,
+    PositiveShare,
+    Preset,
+    Share,
+    option,
+)
+from training.symmetry import Representatives
 
 AGENT = "neuroevolution"
-ACTIVATIONS = ("relu", "tanh", "sigmoid")
-INPUTS = ("planes", "grid")
-POINTS = {
+POINTS = {  # of a win, a draw, a loss, a disqualification
     "football": (3.0, 1.0, 0.0, 0.0),
     "punished": (1.0, 1.0, 0.0, -10.0),
-}  # of a win, a draw, a loss, a disqualification
+}
 FITNESS = ("exact", *POINTS)
-MAX_CELLS = 12  # of a board: 3x4 has 33,000 positions to tabulate for each network
-SAMPLED = 8  # games, of which the worst says where a hidden unit is reborn
-LISTENED, WIDEST, LOUDEST = (
-    8,
-    4,
-    4.0,
-)  # units of which the least heard is reborn; positions around it that it may know; its largest weight
-MAX_MAGNITUDE = 10.0  # of self-adapted mutations
-MIN_MAGNITUDE = 1e-4
-X_WON, DRAWN, O_WON, X_OUT, O_OUT, NOT_PLAYED = range(6)  # how a game ends; OUT is disqualified
+MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-4, 10.0  # of self-adapted mutations
+SAMPLED_GAMES = 8  # of which the worst gives the position of a re-initialised unit
+SAMPLED_UNITS = 8  # of which the one with the smallest outgoing weights is re-initialised
+MAX_RADIUS = 4  # inputs that may differ from its position before such a unit is off
+MAX_OUTPUT = 4.0  # outgoing weight of such a unit
+X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)  # how a game ends
 ENDS = 5
-ALONE = 250_000  # multiplications of a product below which OpenBLAS starts no threads, which cost more than they save
+SINGLE_THREAD = 250_000  # multiplications; above, OpenBLAS starts threads, which is slower
+CHARTED = 500  # generations in a chart, at most
 
 Floats = NDArray[np.float64]
 Weights = NDArray[np.float32]
@@ -84,107 +96,85 @@ class Config(BoardConfig):
 
     STEP: ClassVar[str] = "generations"
 
-    steps: int = option(5_000, "Generations after which training ends, at least 1.")
-    judge_every: int = option(50, "Generations between two exact judgements, at least 1.")
-    league: int = option(
-        100,
-        "Networks, at least 2; everyone plays everyone on both sides, league * (league - 1) games.",
+    steps: Count = option(5_000, "Generations after which training ends.")
+    judge_every: Count = option(50, "Generations between two exact evaluations.")
+    league: Annotated[int, Field(ge=2)] = option(
+        100, "Networks; all play all on both sides, league * (league - 1) games."
     )
-    winners: int = option(20, "Networks that survive a generation unchanged, from 1 to league - 1.")
+    winners: Count = option(20, "Networks that survive a generation unchanged, at most league - 1.")
     fitness: str = option(
         "exact",
-        "What selects: exact, football (3/1/0), punished (1/1/0, -10 if disqualified), or a mixture name:weight,...",
+        "Fitness: exact, football (3/1/0), punished (1/1/0, -10 if disqualified), or a mixture "
+        "name:weight,...",
     )
     opponents: str = option(
-        "minimax-slip=0.6", "Who the exact fitness is against, as name:weight,..."
+        "minimax-slip=0.6", "Opponents of the exact fitness, as name:weight,..."
     )
-    illegal_penalty: float = option(
-        2.0,
-        "What an illegal move costs in the exact fitness, where a loss costs 1; a finite number of at least 0.",
+    illegal_penalty: NotNegative = option(
+        2.0, "Penalty of an illegal move in the exact fitness, where a loss costs 1."
     )
-    slip: float = option(
+    slip: Share = option(
         0.02,
-        "Probability that the network itself makes a random legal move in the exact fitness, from 0 to 1.",
+        "Probability that the network itself makes a random legal move in the exact fitness.",
     )
     masks: bool = option(False, "Whether illegal moves are impossible, instead of disqualifying.")
-    mutation: float = option(
-        0.5,
-        "Largest change of a weight by a mutation (at the start, if adapted), above 0 and at most 10.",
+    mutation: Annotated[float, Field(gt=0, le=MAX_MAGNITUDE)] = option(
+        0.5, "Largest change of a weight by a mutation (at the start, if adapted)."
     )
-    mutation_share: float = option(
-        0.1,
-        "Share of the weights that a mutation changes (at the start, if adapted), above 0 and at most 1.",
+    mutation_share: PositiveShare = option(
+        0.1, "Share of the weights that a mutation changes (at the start, if adapted)."
     )
-    adaptation: float = option(
+    adaptation: Share = option(
         0.2,
-        "How fast each network's own magnitude and share of mutations change, from 0 (not at all) to 1.",
+        "How fast each network's own magnitude and share of mutations change; 0 is not at all.",
     )
-    rebirth: float = option(
+    rebirth: Share = option(
         0.3,
-        "Share of the clones, from 0 to 1, of which a hidden unit is reborn instead of mutations; relu and planes only.",
+        "Share of the clones in which a hidden unit is re-initialised instead of mutations; relu "
+        "and planes only.",
     )
     distinct: bool = option(
         True, "Whether networks of equal fitness are ranked behind all others but for one of them."
     )
-    hidden: int = option(64, "Hidden units, at least 0; 0 connects inputs and outputs directly.")
-    activation: str = option("relu", "What a hidden unit computes: relu, tanh or sigmoid.")
+    hidden: Natural = option(64, "Hidden units; 0 connects inputs and outputs directly.")
+    activation: Literal["relu", "tanh", "sigmoid"] = option(
+        "relu", "Activation function of the hidden units."
+    )
     direct: bool = option(
-        True, "Whether inputs and outputs are connected directly too, beside the hidden units."
+        True, "Whether inputs and outputs are also connected directly, beside the hidden units."
     )
     scaled: bool = option(
         True, "Whether first weights and mutations are smaller where a unit has many inputs."
     )
-    inputs: str = option(
+    inputs: Literal["planes", "grid"] = option(
         "planes",
         "How the board is shown: planes (own marks, the other's marks) or grid (+1, -1, 0).",
     )
     symmetry: bool = option(
-        True, "Whether positions that are turned or mirrored images of each other are shown as one."
+        True, "Whether positions that are equal under symmetry are shown as one."
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole_number(self.league, "league", 2)
-        whole_number(self.winners, "winners", 1, self.league - 1)
-        whole_number(self.hidden, "hidden", 0)
-        probability(self.adaptation, "adaptation")
-        probability(self.slip, "slip")
-        if probability(self.mutation_share, "mutation_share") == 0:
-            raise ValueError(f"mutation_share must be above 0, got {self.mutation_share!r}")
-        if not 0 < self.mutation <= MAX_MAGNITUDE:
+    def check(self) -> None:
+        """Raises ValueError for too many winners, an unknown fitness, or a rebirth without use."""
+        if self.winners >= self.league:
             raise ValueError(
-                f"mutation must be above 0 and at most {MAX_MAGNITUDE:g}, got {self.mutation!r}"
+                f"winners must be a whole number from 1 to {self.league - 1}, one less than the "
+                f"league, got {self.winners}"
             )
-        if not 0 <= self.illegal_penalty < np.inf:
-            raise ValueError(
-                f"illegal_penalty must be a finite number of at least 0, got {self.illegal_penalty!r}"
-            )
-        for what, value, known in (
-            ("activation", self.activation, ACTIVATIONS),
-            ("inputs", self.inputs, INPUTS),
-        ):
-            if value not in known:
-                raise unknown_name(what, value, known)
-        if self.rules.cells > MAX_CELLS:
-            raise ValueError(
-                f"networks take boards of at most {MAX_CELLS} cells, {self.rules} has {self.rules.cells}: use a smaller board"
-            )
-        _ = self.weights_of_fitness
-        fits = (
+        can_be_reborn = (
             self.hidden > 0
             and (self.activation, self.inputs) == ("relu", "planes")
-            and "exact" in self.weights_of_fitness
+            and "exact" in self.fitness_weights
         )
-        if probability(self.rebirth, "rebirth") and not fits:
+        if self.rebirth and not can_be_reborn:
             raise ValueError(
-                "rebirth needs hidden units, relu, planes and an exact fitness: set it to 0, or change these"
+                "rebirth needs hidden units, relu, planes and an exact fitness: set it to 0, or "
+                "change these"
             )
-        for name, _ in parse_pool(self.opponents):
-            make_opponent(name, self.rules)
 
     @property
-    def weights_of_fitness(self) -> dict[str, float]:
-        """The weight of each fitness that counts; they sum to 1."""
+    def fitness_weights(self) -> dict[str, float]:
+        """The weight of each kind of fitness; they sum to 1. Raises ValueError for unknown ones."""
         pairs = parse_pool(self.fitness)
         for name, _ in pairs:
             if name not in FITNESS:
@@ -193,173 +183,172 @@ class Config(BoardConfig):
 
 
 _BLOG = {
-    **{
-        "mutation_share": 1.0,
-        "adaptation": 0.0,
-        "distinct": False,
-        "hidden": 15,
-        "activation": "sigmoid",
-        "direct": False,
-    },
-    **{"scaled": False, "inputs": "grid", "rebirth": 0.0, "symmetry": False, "steps": 800},
+    "mutation_share": 1.0,
+    "adaptation": 0.0,
+    "distinct": False,
+    "hidden": 15,
+    "activation": "sigmoid",
+    "direct": False,
+    "scaled": False,
+    "inputs": "grid",
+    "rebirth": 0.0,
+    "symmetry": False,
+    "steps": 800,
+    "league": 100,
+    "winners": 50,
+    "mutation": 0.5,
+    "fitness": "punished",
 }
 PRESETS = {
     "dimitars-20": Preset(
         "blog.dimitars.dev: a league of 20, 3 winners, points as in football.",
-        {**_BLOG, "league": 20, "winners": 3, "mutation": 0.5, "fitness": "football"},
+        {**_BLOG, "league": 20, "winners": 3, "fitness": "football"},
         weak=True,
     ),
     "dimitars-100": Preset(
         "blog.dimitars.dev: a league of 100, 50 winners, points as in football.",
-        {**_BLOG, "league": 100, "winners": 50, "mutation": 0.5, "fitness": "football"},
+        {**_BLOG, "fitness": "football"},
         weak=True,
     ),
     "dimitars-punished": Preset(
-        "blog.dimitars.dev: the same with -10 points for a disqualification.",
-        {**_BLOG, "league": 100, "winners": 50, "mutation": 0.5, "fitness": "punished"},
-        weak=True,
+        "blog.dimitars.dev: the same with -10 points for a disqualification.", _BLOG, weak=True
     ),
     "dimitars-linear": Preset(
-        "blog.dimitars.dev: no hidden layer, 25 winners, smaller mutations, -10 points for a disqualification.",
-        {
-            **_BLOG,
-            "league": 100,
-            "winners": 25,
-            "mutation": 0.1,
-            "fitness": "punished",
-            "hidden": 0,
-        },
+        "blog.dimitars.dev: no hidden layer, 25 winners, smaller mutations, -10 points for a "
+        "disqualification.",
+        {**_BLOG, "winners": 25, "mutation": 0.1, "hidden": 0},
         weak=True,
     ),
 }
 
 
-# --- the game by look-up ---------------------------------------------------------------------------------------------
+# --- the game by look-up ---------------------------------------------------------------------
 
 
-class Ground:
-    """The S positions that a network is asked about, numbered in the order of play; S + X_WON, ... S + O_OUT are the ends.
+class GameGraph:
+    """The S positions that networks are asked about, ordered by ply, and where moves lead.
 
-    after: (S, cells) where each move leads. inputs: (S, inputs) as the network sees them, with a 1 for its biases.
+    The numbers S + X_WON, ... S + O_ILLEGAL are the ends of games.
+    after: (S, cells) the next position or end of each move. taken: (S, cells) bool.
+    random: (S, cells) the probabilities of random play.
+    inputs: (S, inputs) the inputs of a network, the last one 1 for the biases.
     """
 
     def __init__(self, config: Config):
         self.rules, positions = config.rules, positions_of(config.rules)
-        shown = positions.canonical if config.symmetry else np.arange(len(positions))
-        self.asked = np.unique(shown[positions.unfinished])
-        size = self.size = len(self.asked)
-        numbers = np.where(positions.is_over, size + DRAWN - positions.outcome_x.astype(np.intp), 0)
-        numbers[~positions.is_over] = np.searchsorted(self.asked, shown[~positions.is_over])
-        children, x_moves = positions.children[self.asked], positions.x_to_move[self.asked]
-        self.after: Rows = np.where(
-            children >= 0, numbers[children], size + np.where(x_moves, X_OUT, O_OUT)[:, None]
-        )
-        self.plies = [
-            slice(*np.searchsorted(positions.ply[self.asked], (ply, ply + 1)))
-            for ply in range(self.rules.cells)
-        ]
-        own = positions.boards[self.asked] * np.where(x_moves, 1, -1)[:, None]
+        seen = Representatives(positions, config.symmetry)
+        rows, size = seen.rows, len(seen.rows)
+        self.rows, self.size = rows, size
+        ends = size + DRAWN - positions.outcome_x.astype(np.intp)
+        numbers = np.where(positions.is_over, ends, seen.index)
+        children, x_moves = positions.children[rows], positions.x_to_move[rows]
+        illegal = size + np.where(x_moves, X_ILLEGAL, O_ILLEGAL)
+        self.after: Rows = np.where(children >= 0, numbers[children], illegal[:, None])
+        ply_starts = np.searchsorted(positions.ply[rows], np.arange(self.rules.cells + 1))
+        self.plies = [slice(*pair) for pair in pairwise(ply_starts)]
+        own = positions.boards[rows] * np.where(x_moves, 1, -1)[:, None]
         self.taken = own != 0
-        self.free: Floats = ~self.taken / (~self.taken).sum(axis=1, keepdims=True)
+        self.random: Floats = ~self.taken / (~self.taken).sum(axis=1, keepdims=True)
         planes = [own > 0, own < 0] if config.inputs == "planes" else [own]
-        self.inputs: Weights = np.concatenate([*planes, np.ones((size, 1))], axis=1).astype(
-            np.float32
-        )
-        self._numbers = numbers[positions.unfinished]
-        turns = (
-            positions.to_canonical[positions.unfinished]
-            if config.symmetry
-            else np.zeros(len(self._numbers), dtype=np.intp)
-        )
-        self._cells = positions.symmetries[turns]
+        with_ones = np.concatenate([*planes, np.ones((size, 1))], axis=1)
+        self.inputs: Weights = with_ones.astype(np.float32)
+        self._index = seen.index[positions.unfinished]
+        self._cells = seen.cells[positions.unfinished]
 
-    def ways(self, moves: Moves) -> Rows:
-        """Where the moves (B, S) of networks lead from every position, and ends to themselves: (S + ENDS, B)."""
+    def successors(self, moves: Moves) -> Rows:
+        """Where the moves (B, S) of networks lead, and ends to themselves: (S + ENDS, B)."""
         leads = self.after[np.arange(self.size)[:, None], moves.T]
-        return np.concatenate(
-            [leads, np.repeat(np.arange(self.size, self.size + ENDS)[:, None], len(moves), axis=1)]
-        )
+        ends = np.arange(self.size, self.size + ENDS)[:, None]
+        return np.concatenate([leads, np.repeat(ends, len(moves), axis=1)])
 
     def policy(self, moves: Moves) -> TabularPolicy:
         """The player with these moves (S,)."""
-        cells = self._cells[np.arange(len(self._cells)), moves[self._numbers]]
+        cells = self._cells[np.arange(len(self._cells)), moves[self._index]]
         return TabularPolicy(self.rules, one_hot(cells, self.rules.cells))
 
-    def opponent(self, name: str) -> Floats:
-        """The probabilities (S, cells) of an opponent."""
-        return tabulate(make_opponent(name, self.rules), self.rules).by_row()[self.asked]
+    def probs(self, opponent: Policy) -> Floats:
+        """The probabilities (S, cells) of an opponent's moves."""
+        return tabulate(opponent, self.rules).by_row()[self.rows]
 
-    def results(self, ways: Rows, opponent: Floats, penalty: float, slip: float = 0.0) -> Floats:
-        """The expected result of networks, which slip, against an opponent over all lines of play, the mean of X and O: (B,)."""
-        count, every = ways.shape[1], np.arange(ways.shape[1])
+    def results(
+        self, successors: Rows, opponent: Floats, penalty: float, slip: float = 0.0
+    ) -> Floats:
+        """The expected results of networks against an opponent, the mean of X and O: (B,).
+
+        slip: probability that a network makes a random legal move.
+        """
+        count, every = successors.shape[1], np.arange(successors.shape[1])
         total = np.zeros(count)
-        for side, ends in enumerate(
-            ((1.0, 0.0, -1.0, -penalty, 1.0), (-1.0, 0.0, 1.0, 1.0, -penalty))
-        ):
+        for side, end_values in enumerate(values_of_ends(penalty)):
             values = np.empty((self.size + ENDS, count))
-            values[self.size :] = np.array(ends)[:, None]
+            values[self.size :] = end_values[:, None]
             for ply in range(self.rules.cells - 1, -1, -1):
-                rows = self.plies[ply]
-                chances, own = (
-                    (slip * self.free[rows], 1 - slip) if ply % 2 == side else (opponent[rows], 0.0)
-                )
-                values[rows] = own * values[ways[rows], every] if own else 0.0
-                if slip or not own:
-                    after = self.after[rows]
+                rows, is_own = self.plies[ply], ply % 2 == side
+                after = self.after[rows]
+                probs = slip * self.random[rows] if is_own else opponent[rows]
+                values[rows] = (1 - slip) * values[successors[rows], every] if is_own else 0.0
+                if slip or not is_own:
                     values[rows] += sum(
-                        chances[:, cell, None] * values[after[:, cell]]
+                        probs[:, cell, None] * values[after[:, cell]]
                         for cell in range(self.rules.cells)
                     )
             total += values[0] / 2
         return total
 
-    def worst(
-        self, ways: Rows, opponent: Floats, penalty: float, slip: float, rng: np.random.Generator
+    def positions_of_worst_games(
+        self,
+        successors: Rows,
+        opponent: Floats,
+        penalty: float,
+        slip: float,
+        rng: np.random.Generator,
     ) -> Rows:
-        """A position of each network (B,) in which it had to move, from the worst of some games against an opponent; -1 if it never had to."""
-        who, shape = np.arange(ways.shape[1])[:, None], (ways.shape[1], SAMPLED)
-        sides, state = rng.integers(2, size=shape), np.zeros(shape, dtype=np.intp)
+        """A position of each network from the worst of SAMPLED_GAMES games: (B,), -1 for none.
+
+        The position is one in which the network had to move, drawn at random.
+        """
+        shape = (successors.shape[1], SAMPLED_GAMES)
+        networks, sides = np.arange(shape[0])[:, None], rng.integers(2, size=shape)
+        state = np.zeros(shape, dtype=np.intp)
         path = np.full((self.rules.cells, *shape), -1)
-        others, own = opponent.cumsum(axis=1), self.free.cumsum(axis=1)
+        opponent_sums, random_sums = opponent.cumsum(axis=1), self.random.cumsum(axis=1)
         for ply in range(self.rules.cells):
             goes_on = state < self.size
-            at, mine = np.where(goes_on, state, 0), sides == ply % 2
-            path[ply] = np.where(goes_on & mine, state, -1)
-            sums = np.where(mine[..., None], own[at], others[at])
-            drawn = self.after[
-                at, (sums <= rng.random(shape)[..., None] * sums[..., -1:]).sum(axis=-1)
-            ]
-            state = np.where(
-                goes_on, np.where(mine & (rng.random(shape) >= slip), ways[at, who], drawn), state
-            )
-        results = np.array([(1.0, 0.0, -1.0, -penalty, 1.0), (-1.0, 0.0, 1.0, 1.0, -penalty)])[
-            sides, state - self.size
-        ]
-        game = (results + rng.random(shape) / 10).argmin(
-            axis=1
-        )  # the first among equals would be no draw
-        path = path[:, who[:, 0], game]
-        return path[(np.where(path >= 0, rng.random(path.shape), -1.0)).argmax(axis=0), who[:, 0]]
+            at, is_own = np.where(goes_on, state, 0), sides == ply % 2
+            path[ply] = np.where(goes_on & is_own, state, -1)
+            sums = np.where(is_own[..., None], random_sums[at], opponent_sums[at])
+            cells = (sums <= rng.random(shape)[..., None] * sums[..., -1:]).sum(axis=-1)
+            is_greedy = is_own & (rng.random(shape) >= slip)
+            following = np.where(is_greedy, successors[at, networks], self.after[at, cells])
+            state = np.where(goes_on, following, state)
+        results = values_of_ends(penalty)[sides, state - self.size]
+        worst = (results + rng.random(shape) / 10).argmin(axis=1)  # random among equals
+        path = path[:, networks[:, 0], worst]
+        chosen = np.where(path >= 0, rng.random(path.shape), -1.0).argmax(axis=0)
+        return path[chosen, networks[:, 0]]
 
-    def league(self, ways: Rows) -> tuple[Rows, Rows]:
-        """Everyone as X (first axis) against everyone as O (second): how the games end, and the marks on the board then: (N, N) each.
+    def league(self, successors: Rows) -> tuple[Rows, Rows]:
+        """How the games of all as X (first axis) against all as O end: (N, N).
 
-        Nobody plays himself: NOT_PLAYED, with 0 marks.
+        And the marks on the board then: (N, N). Nobody plays itself: NOT_PLAYED, with 0 marks.
         """
-        count, leads = ways.shape[1], ways.ravel()
+        count, leads = successors.shape[1], successors.ravel()
         movers = (np.arange(count)[:, None], np.arange(count)[None])
-        state, length = (
-            np.zeros((count, count), dtype=np.intp),
-            np.zeros((count, count), dtype=np.intp),
-        )
+        state = np.zeros((count, count), dtype=np.intp)
+        length = np.zeros_like(state)
         for ply in range(self.rules.cells):
             length += state < self.size
             state = leads[state * count + movers[ply % 2]]
         ends = state - self.size
-        length -= ends >= X_OUT  # an illegal move leaves no mark
+        length -= ends >= X_ILLEGAL  # an illegal move leaves no mark
         np.fill_diagonal(ends, NOT_PLAYED)
         np.fill_diagonal(length, 0)
         return ends, length
+
+
+def values_of_ends(penalty: float) -> Floats:
+    """The value of each end for X and for O: (2, ENDS)."""
+    return np.array([(1.0, 0.0, -1.0, -penalty, 1.0), (-1.0, 0.0, 1.0, 1.0, -penalty)])
 
 
 def points(ends: Rows, win: float, draw: float, loss: float, disqualified: float) -> Floats:
@@ -369,212 +358,213 @@ def points(ends: Rows, win: float, draw: float, loss: float, disqualified: float
     return (as_x.sum(axis=1) + as_o.sum(axis=0)) / (2 * (len(ends) - 1))
 
 
-# --- networks --------------------------------------------------------------------------------------------------------
+# --- networks --------------------------------------------------------------------------------
 
 
-class Shape:
-    """How the weights (P,) of a network are laid out: hidden layer, output layer, direct layer, each with its biases last."""
+class Layout:
+    """Where the layers are in the weights (P,) of a network: hidden, output and direct layer.
+
+    sizes: (inputs, units) of each; the last input of the first two is their bias.
+    scale: (P,) the standard deviation of the first weights, and the scale of mutations.
+    """
 
     def __init__(self, config: Config, inputs: int):
-        self.config, self.inputs = config, inputs
-        hidden, cells = config.hidden, config.rules.cells
-        direct = config.direct or hidden == 0
-        sizes = [
+        self.config, hidden, cells = config, config.hidden, config.rules.cells
+        self.sizes = [
             (inputs, hidden),
-            (hidden + 1, cells) if hidden else (0, cells),
-            (inputs if direct else 0, cells),
+            (hidden + 1 if hidden else 0, cells),
+            (inputs if config.direct or hidden == 0 else 0, cells),
         ]
-        self.sizes, self.ends = (
-            sizes,
-            np.cumsum([rows * columns for rows, columns in sizes]).tolist(),
-        )
-        spread = (
-            np.sqrt((config.rules.cells + 1) / 2),
-            np.sqrt(max(hidden, 1)),
-            1.0,
-        )  # about half of the inputs are not zero
-        self.scale = np.concatenate(
-            [
-                np.full(rows * columns, 1 / by if config.scaled else 1.0)
-                for (rows, columns), by in zip(sizes, spread, strict=True)
-            ]
-        ).astype(np.float32)
+        counts = [rows * columns for rows, columns in self.sizes]
+        self.ends = np.cumsum(counts).tolist()
+        # about half of the inputs are not zero
+        spread = (np.sqrt((cells + 1) / 2), np.sqrt(max(hidden, 1)), 1.0)
+        scales = [1 / by if config.scaled else 1.0 for by in spread]
+        self.scale = np.repeat(scales, counts).astype(np.float32)
 
     def layers(self, weights: Weights) -> list[Weights]:
-        """The layers of a network as matrices, which share its memory."""
-        starts = (0, *self.ends)
-        return [
-            weights[start:end].reshape(size)
-            for start, end, size in zip(starts, self.ends, self.sizes, strict=False)
-        ]
+        """The layers of a network as matrices, views of its weights."""
+        parts = np.split(weights, self.ends[:-1])
+        return [part.reshape(size) for part, size in zip(parts, self.sizes, strict=True)]
 
     def first(self, count: int, rng: np.random.Generator) -> Weights:
-        """Networks with normal weights (B, P). Hidden ReLU units begin with a lower bias, so that they are on for few positions."""
+        """Networks with normal weights (B, P).
+
+        Hidden ReLU units begin with a lower bias, so that they are on for few positions.
+        """
         networks = rng.standard_normal((count, self.ends[-1]), dtype=np.float32) * self.scale
         if self.config.activation == "relu":
             for network in networks:
                 self.layers(network)[0][-1:] -= 1
         return networks
 
-    def moves(self, networks: Weights, ground: Ground) -> Moves:
-        """The cells that networks (B, P) play on all positions: (B, S); the lowest of those they like best."""
-        moves = np.empty((len(networks), ground.size), dtype=np.uint8)
-        chunk = max(1, ALONE // max(rows * columns for rows, columns in self.sizes))
-        for number, network in enumerate(
-            networks
-        ):  # one at a time, in the cache, and the same whatever the neighbours
-            for start in range(0, ground.size, chunk):
+    def moves(self, networks: Weights, graph: GameGraph) -> Moves:
+        """The cells that networks (B, P) play in all positions: (B, S).
+
+        The lowest cell among equals. One network at a time: its arrays fit the cache, and its moves
+        do not depend on other networks.
+        """
+        moves = np.empty((len(networks), graph.size), dtype=np.uint8)
+        chunk = max(1, SINGLE_THREAD // max(rows * columns for rows, columns in self.sizes))
+        for number, network in enumerate(networks):
+            for start in range(0, graph.size, chunk):
                 part = slice(start, start + chunk)
-                likes = self.likes(network, ground.inputs[part])
+                scores = self.scores(network, graph.inputs[part])
                 if self.config.masks:
-                    likes[ground.taken[part]] = -np.inf
-                moves[number, part] = likes.argmax(axis=1)
+                    scores[graph.taken[part]] = -np.inf
+                moves[number, part] = scores.argmax(axis=1)
         return moves
 
-    def likes(self, network: Weights, inputs: Weights) -> Weights:
-        """How much a network (P,) likes each cell of boards (B, inputs): (B, cells)."""
+    def scores(self, network: Weights, inputs: Weights) -> Weights:
+        """The scores (B, cells) that a network (P,) gives the cells of boards (B, inputs)."""
         hidden, output, direct = self.layers(network)
-        likes = (
-            inputs @ direct
-            if len(direct)
-            else np.zeros((len(inputs), self.config.rules.cells), dtype=np.float32)
-        )
+        scores = np.zeros((len(inputs), self.config.rules.cells), dtype=np.float32)
+        if len(direct):
+            scores = inputs @ direct
         if self.config.hidden:
-            likes += activate(inputs @ hidden, self.config.activation) @ output[:-1] + output[-1]
-        return likes
+            units = activate(inputs @ hidden, self.config.activation)
+            scores += units @ output[:-1] + output[-1]
+        return scores
 
 
 def activate(sums: Weights, activation: str) -> Weights:
-    """What hidden units make of their sums."""
+    """The outputs of hidden units with these sums of inputs."""
     if activation == "relu":
         return np.maximum(sums, np.float32(0))
-    return (
-        np.tanh(sums)
-        if activation == "tanh"
-        else (np.tanh(sums / np.float32(2)) + np.float32(1)) / np.float32(2)
-    )
+    if activation == "tanh":
+        return np.tanh(sums)
+    return (np.tanh(sums / np.float32(2)) + np.float32(1)) / np.float32(2)
 
 
-# --- evolution -------------------------------------------------------------------------------------------------------
+def player(config: Config, model: Arrays) -> TabularPolicy:
+    """The player of a saved model."""
+    graph = GameGraph(config)
+    layout = Layout(config, graph.inputs.shape[1])
+    network = take(model, "network", (layout.ends[-1],), np.float32)
+    return graph.policy(layout.moves(network[None], graph)[0])
 
 
-class Evolution:
-    """The league and all that it goes on from.
+# --- evolution -------------------------------------------------------------------------------
 
-    networks: (N, P) weights, winners first. magnitudes, shares: (N,) of their mutations. moves: (N, S). exact, fitness: (N,).
-    history: of each generation the league's games by length, 1 to cells, and its disqualifications.
+
+def begin(config: Config) -> Evolution:
+    """A league of random networks. Raises ValueError for an unknown opponent."""
+    return Evolution(config)
+
+
+class Evolution(Learner):
+    """The league: winners of the last generation first, then their clones.
+
+    networks: (N, P) weights. magnitudes, shares: (N,) of their mutations. moves: (N, S).
+    exact, fitness: (N,). history: of each generation the games of the league by length, 1 to cells,
+    and the number of disqualifications.
     """
 
     def __init__(self, config: Config):
-        self.config, self.ground = config, Ground(config)
-        self.shape = Shape(config, self.ground.inputs.shape[1])
+        self.config, self.graph = config, GameGraph(config)
+        self.layout = Layout(config, self.graph.inputs.shape[1])
         self.rng = np.random.default_rng(config.seed)
-        self.counts = config.weights_of_fitness
-        self.opponents = (
-            [(self.ground.opponent(name), weight) for name, weight in parse_pool(config.opponents)]
-            if "exact" in self.counts
-            else []
-        )
+        pairs = parse_pool(config.opponents)
+        policies = [(make_opponent(name, config.rules), weight) for name, weight in pairs]
+        self.opponents = [
+            (self.graph.probs(policy), weight)
+            for policy, weight in policies
+            if "exact" in config.fitness_weights
+        ]
         self.history: list[list[int]] = []
+        self.networks = self.layout.first(config.league, self.rng)
+        self.magnitudes = np.full(config.league, config.mutation)
+        self.shares = np.full(config.league, config.mutation_share)
+        self.moves = np.empty((config.league, self.graph.size), dtype=np.uint8)
+        self.exact = np.zeros(config.league)
+        self._evaluate_from(0)
 
-    @property
-    def generation(self) -> int:
-        """Generations since the first league."""
-        return len(self.history) - 1
+    # --- what every learner does -------------------------------------------------------------
 
-    def begin(self) -> None:
-        """The first league: random networks."""
-        config = self.config
-        self.networks = self.shape.first(config.league, self.rng)
-        self.magnitudes, self.shares = (
-            np.full(config.league, config.mutation),
-            np.full(config.league, config.mutation_share),
-        )
-        self.moves, self.exact = (
-            np.empty((config.league, self.ground.size), dtype=np.uint8),
-            np.zeros(config.league),
-        )
-        self._judge_from(0)
+    def advance(self, most: int) -> None:
+        """Make `most` generations."""
+        for _ in range(most):
+            self.generation()
+            self.steps += 1
 
-    def advance(self) -> None:
-        """A generation: the winners stay, the others become mutated clones of them."""
+    def policy(self) -> TabularPolicy:
+        """What the best network of the league plays."""
+        return self.graph.policy(self.moves[self.best()])
+
+    def notes(self) -> dict[str, float]:
+        """Shares and means of the last league, its best fitness, the median of the magnitudes."""
+        *lengths, disqualified = self.history[-1]
+        games = sum(lengths)
+        return {
+            "disqualified": disqualified / games,
+            "mean_length": sum(n * count for n, count in enumerate(lengths, 1)) / games,
+            "best_fitness": float(self.fitness.max()),
+            "mutation": float(np.median(self.magnitudes)),
+        }
+
+    def tables(self) -> dict[str, Table]:
+        """The games of every generation's league."""
+        lengths = [f"length_{length}" for length in range(1, self.config.rules.cells + 1)]
+        rows = [[number, *counts] for number, counts in enumerate(self.history)]
+        return {"league.csv": Table(["generation", *lengths, "disqualified"], rows)}
+
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
+        """The league's games by length, and those that an illegal move ended."""
+        drawn = np.unique(np.linspace(0, self.steps, CHARTED).round().astype(np.intp)).tolist()
+        *lengths, disqualified = np.array(self.history)[drawn].T.tolist()
+        axes = "generation", f"games, of {sum(self.history[0][:-1]):,}", drawn
+        curves = [(f"{n} marks", f"C{n}-", counts) for n, counts in enumerate(lengths, 1)]
+        illegal = [("disqualified", "C3-", disqualified)]
+        return {
+            "lengths.png": Chart("games of the league by length", *axes, curves),
+            "disqualified.png": Chart("ended by an illegal move", *axes, illegal),
+        }
+
+    def model(self) -> Arrays:
+        """The best network."""
+        return {"network": self.networks[self.best()]}
+
+    def state(self) -> State:
+        """The league, its history and the generator."""
+        arrays = {name: getattr(self, name) for name in self._shapes()}
+        return {**arrays, "history": np.array(self.history, dtype=np.int64), "rng": self.rng}
+
+    def restore(self, model: Arrays, state: State) -> None:
+        """Continue from a saved training."""
+        for name, (shape, kind) in self._shapes().items():
+            setattr(self, name, take(state, name, shape, kind))
+        shape = (self.steps + 1, self.config.rules.cells + 1)
+        self.history = take(state, "history", shape, np.int64).tolist()
+        self.rng = state["rng"]
+
+    def _shapes(self) -> dict[str, tuple[tuple[int, ...], type]]:
+        """Shape and dtype of the arrays of the league, by name."""
+        members = self.config.league
+        numbers = ("magnitudes", "shares", "exact", "fitness")
+        return {
+            "networks": ((members, self.layout.ends[-1]), np.float32),
+            "moves": ((members, self.graph.size), np.uint8),
+            **dict.fromkeys(numbers, ((members,), np.float64)),
+        }
+
+    # --- a generation ------------------------------------------------------------------------
+
+    def generation(self) -> None:
+        """Keep the winners, and replace the others by mutated clones of them."""
         config = self.config
         winners = self.ranking()[: config.winners]
         clones = self.rng.integers(config.winners, size=config.league - config.winners)
         order = np.concatenate([winners, winners[clones]])
         for name in ("networks", "magnitudes", "shares", "moves", "exact"):
             setattr(self, name, getattr(self, name)[order])
-        reborn = self.rng.random(len(clones)) < config.rebirth
-        self._bear(config.winners + np.flatnonzero(reborn))
-        self._mutate(config.winners + np.flatnonzero(~reborn))
-        self._judge_from(config.winners)
-
-    def _bear(self, who: Rows) -> None:
-        """A rarely heard hidden unit of each of these networks becomes one that knows a position of a game that went badly."""
-        if not len(who):
-            return
-        config, rng, ground = self.config, self.rng, self.ground
-        opponent = self.opponents[
-            rng.choice(len(self.opponents), p=[weight for _, weight in self.opponents])
-        ][0]
-        places = ground.worst(
-            ground.ways(self.moves[who]), opponent, config.illegal_penalty, config.slip, rng
-        )
-        for number, place in zip(
-            who[places >= 0].tolist(), places[places >= 0].tolist(), strict=True
-        ):
-            hidden, output, _ = self.shape.layers(self.networks[number])
-            some = rng.integers(config.hidden, size=LISTENED)
-            unit = some[np.abs(output[some]).max(axis=1).argmin()]
-            seen, width = ground.inputs[place, :-1], 1 / rng.integers(1, WIDEST + 1)
-            hidden[:-1, unit], hidden[-1, unit] = (
-                width * (2 * seen - 1),
-                1 - width * seen.sum(),
-            )  # 1 there, `width` less for each input that differs
-            output[unit] = 0
-            output[unit, rng.integers(config.rules.cells)] = LOUDEST * (2 * rng.random() - 1)
-
-    def _mutate(self, who: Rows) -> None:
-        """Change some weights of these networks, and first how much and how many."""
-        config, rng, size = self.config, self.rng, self.shape.ends[-1]
-        magnitudes, shares, networks = self.magnitudes[who], self.shares[who], self.networks[who]
-        if config.adaptation:
-            magnitudes *= np.exp(config.adaptation * rng.standard_normal(len(magnitudes)))
-            shares *= np.exp(config.adaptation * rng.standard_normal(len(shares)))
-            np.clip(magnitudes, MIN_MAGNITUDE, MAX_MAGNITUDE, out=magnitudes)
-            np.clip(shares, 1 / size, 1, out=shares)
-        changes = rng.random(networks.shape, dtype=np.float32) < shares[:, None]
-        change = rng.random(networks.shape, dtype=np.float32) * 2 - 1
-        networks += changes * change * magnitudes[:, None].astype(np.float32) * self.shape.scale
-        self.magnitudes[who], self.shares[who], self.networks[who] = magnitudes, shares, networks
-
-    def _judge_from(self, first: int) -> None:
-        """Write down the moves and exact results of all from the first new network on, and play the league."""
-        config, ground = self.config, self.ground
-        self.moves[first:] = self.shape.moves(self.networks[first:], ground)
-        ways = ground.ways(self.moves)
-        new = np.ascontiguousarray(ways[:, first:])
-        self.exact[first:] = np.sum(
-            [
-                weight * ground.results(new, opponent, config.illegal_penalty, config.slip)
-                for opponent, weight in self.opponents
-            ],
-            axis=0,
-        )
-        ends, length = ground.league(ways)
-        parts = [
-            weight * (self.exact if name == "exact" else points(ends, *POINTS[name]))
-            for name, weight in self.counts.items()
-        ]
-        self.fitness = np.sum(parts, axis=0)
-        lengths = np.bincount(length.ravel(), minlength=config.rules.cells + 1)[1:]
-        self.history.append([*lengths.tolist(), int(((ends == X_OUT) | (ends == O_OUT)).sum())])
+        is_reborn = self.rng.random(len(clones)) < config.rebirth
+        self._reinitialise(config.winners + np.flatnonzero(is_reborn))
+        self._mutate(config.winners + np.flatnonzero(~is_reborn))
+        self._evaluate_from(config.winners)
 
     def ranking(self) -> Rows:
         """All networks from the best to the worst, the youngest first among equals."""
-        fitness = np.round(
-            self.fitness, 9
-        )  # the same results in another order of adding are no difference
+        fitness = np.round(self.fitness, 9)  # equal up to the order of summation is equal
         order = np.lexsort((-np.arange(len(fitness)), -fitness))
         if not self.config.distinct:
             return order
@@ -585,129 +575,66 @@ class Evolution:
         """The network that plays: the best of the league by its fitness."""
         return int(self.ranking()[0])
 
-    def notes(self) -> dict[str, float]:
-        """What is noted of the last league: shares and means of its games, the best fitness, the median magnitude of mutations."""
-        *lengths, disqualified = self.history[-1]
-        games = sum(lengths)
-        mean = sum(length * count for length, count in enumerate(lengths, 1)) / games
-        numbers = {"best_fitness": self.fitness.max(), "mutation": np.median(self.magnitudes)}
-        return {
-            "disqualified": disqualified / games,
-            "mean_length": mean,
-            **{name: float(value) for name, value in numbers.items()},
-        }
+    def _reinitialise(self, networks: Rows) -> None:
+        """Re-initialise a hidden unit of each of these networks.
 
-
-def train(
-    config: Config, report: Report, resume: Path | None = None, logs: Path | None = None
-) -> TabularPolicy:
-    """Train, or go on from the folder `resume`; the best of the last league. league.csv and its charts are written into `logs`."""
-    evolution = Evolution(config)
-    if resume is None:
-        evolution.begin()
-    else:
-        restore(resume, evolution)
-    while True:
-        evolution.advance()
-        at = evolution.generation
-        over = at >= config.steps
-        if not over and at % config.judge_every:
-            continue
-        table = evolution.ground.policy(evolution.moves[evolution.best()])
-        over |= report(
-            at,
-            table,
-            lambda folder, everything=True: save(folder, evolution, everything),
-            evolution.notes(),
+        The unit is the one with the smallest outgoing weights among SAMPLED_UNITS. Its output is 1
+        in a position of the network's worst game, and less by 1 / radius for each other input.
+        """
+        if not len(networks):
+            return
+        config, rng, graph = self.config, self.rng, self.graph
+        weights = [weight for _, weight in self.opponents]
+        opponent, _ = self.opponents[rng.choice(len(weights), p=weights)]
+        successors = graph.successors(self.moves[networks])
+        places = graph.positions_of_worst_games(
+            successors, opponent, config.illegal_penalty, config.slip, rng
         )
-        if logs is not None and (
-            over or 10 * at // config.steps > 10 * (at - config.judge_every) // config.steps
-        ):
-            write_league(logs, evolution)
-        if over:
-            return table
+        for number, place in zip(networks.tolist(), places.tolist(), strict=True):
+            if place < 0:
+                continue
+            hidden, output, _ = self.layout.layers(self.networks[number])
+            units = rng.integers(config.hidden, size=SAMPLED_UNITS)
+            unit = units[np.abs(output[units]).max(axis=1).argmin()]
+            inputs, slope = graph.inputs[place, :-1], 1 / rng.integers(1, MAX_RADIUS + 1)
+            hidden[:-1, unit] = slope * (2 * inputs - 1)
+            hidden[-1, unit] = 1 - slope * inputs.sum()
+            output[unit] = 0
+            output[unit, rng.integers(config.rules.cells)] = MAX_OUTPUT * (2 * rng.random() - 1)
 
+    def _mutate(self, chosen: Rows) -> None:
+        """Mutate the magnitudes and shares of these networks, and then their weights."""
+        config, rng, size = self.config, self.rng, self.layout.ends[-1]
+        magnitudes, shares = self.magnitudes[chosen], self.shares[chosen]
+        networks = self.networks[chosen]
+        if config.adaptation:
+            magnitudes *= np.exp(config.adaptation * rng.standard_normal(len(magnitudes)))
+            shares *= np.exp(config.adaptation * rng.standard_normal(len(shares)))
+            np.clip(magnitudes, MIN_MAGNITUDE, MAX_MAGNITUDE, out=magnitudes)
+            np.clip(shares, 1 / size, 1, out=shares)
+        changes = rng.random(networks.shape, dtype=np.float32) < shares[:, None]
+        change = rng.random(networks.shape, dtype=np.float32) * 2 - 1
+        networks += changes * change * magnitudes[:, None].astype(np.float32) * self.layout.scale
+        self.magnitudes[chosen], self.shares[chosen] = magnitudes, shares
+        self.networks[chosen] = networks
 
-# --- files -----------------------------------------------------------------------------------------------------------
-
-
-def write_league(folder: Path, evolution: Evolution) -> None:
-    """Write league.csv, lengths.png and disqualified.png: the games of every generation (at most 500 of them are drawn)."""
-    history, longest = np.array(evolution.history), evolution.config.rules.cells
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(
-        ["generation", *(f"length_{length}" for length in range(1, longest + 1)), "disqualified"]
-    )
-    writer.writerows([number, *row] for number, row in enumerate(evolution.history))
-    write_file(folder / "league.csv", lambda file: file.write(text.getvalue().encode()))
-    drawn = np.unique(np.linspace(0, evolution.generation, 500).round().astype(np.intp))
-    curves = [
-        (f"{length} marks", f"C{length}-", history[drawn, length - 1].tolist())
-        for length in range(1, longest + 1)
-    ]
-    labels, generations = (
-        ("generation", f"games, of {sum(evolution.history[0][:-1]):,}"),
-        drawn.tolist(),
-    )
-    lines(folder / "lengths.png", "games of the league by length", labels, generations, curves)
-    lines(
-        folder / "disqualified.png",
-        "ended by an illegal move",
-        labels,
-        generations,
-        [("disqualified", "C3-", history[drawn, -1].tolist())],
-    )
-
-
-def save(folder: Path, evolution: Evolution, everything: bool = True) -> None:
-    """Write the best network (model.safetensors) and, if `everything`, the whole league (state.safetensors)."""
-    about = {"agent": AGENT, "config": asdict(evolution.config), "steps": evolution.generation}
-    write_arrays(
-        folder / "model.safetensors", {"network": evolution.networks[evolution.best()]}, about
-    )
-    if everything:
-        arrays = {name: getattr(evolution, name) for name in state_shapes(evolution)}
-        history = np.array(evolution.history, dtype=np.int64)
-        write_arrays(
-            folder / "state.safetensors",
-            {**arrays, "history": history},
-            {**about, "generator": evolution.rng.bit_generator.state},
-        )
-
-
-def state_shapes(evolution: Evolution) -> dict[str, tuple[int, ...]]:
-    """The arrays of a league, by name, with their shapes."""
-    members = evolution.config.league
-    numbers = dict.fromkeys(("magnitudes", "shares", "exact", "fitness"), (members,))
-    return {
-        "networks": (members, evolution.shape.ends[-1]),
-        "moves": (members, evolution.ground.size),
-        **numbers,
-    }
-
-
-def restore(folder: Path, evolution: Evolution) -> None:
-    """Put a saved league back, bit for bit; ValueError if its files do not fit together or with the configuration."""
-    path = folder / "state.safetensors"
-    read_arrays(folder / "model.safetensors")  # both are whole, or none is used
-    arrays, about = read_arrays(path)
-    check_unchanged(evolution.config, read_config(Config, about, AGENT, folder), folder)
-    for name, shape in state_shapes(evolution).items():
-        setattr(evolution, name, checked_array(arrays, name, shape, path))
-    history = checked_array(
-        arrays, "history", (about["steps"] + 1, evolution.config.rules.cells + 1), path
-    )
-    evolution.history = history.tolist()
-    evolution.rng.bit_generator.state = about["generator"]
-
-
-def load(folder: Path) -> TabularPolicy:
-    """The player of a saved run. DamagedFileError for anything else."""
-    path = folder / "model.safetensors"
-    arrays, about = read_arrays(path)
-    config = read_config(Config, about, AGENT, folder)
-    ground = Ground(config)
-    shape = Shape(config, ground.inputs.shape[1])
-    network = checked_array(arrays, "network", (shape.ends[-1],), path)
-    return ground.policy(shape.moves(network[None], ground)[0])
+    def _evaluate_from(self, first: int) -> None:
+        """Compute the moves and exact results of the networks from `first` on; play the league."""
+        config, graph = self.config, self.graph
+        self.moves[first:] = self.layout.moves(self.networks[first:], graph)
+        successors = graph.successors(self.moves)
+        new = np.ascontiguousarray(successors[:, first:])
+        exact = [
+            weight * graph.results(new, opponent, config.illegal_penalty, config.slip)
+            for opponent, weight in self.opponents
+        ]
+        self.exact[first:] = np.sum(exact, axis=0)
+        ends, length = graph.league(successors)
+        parts = [
+            weight * (self.exact if name == "exact" else points(ends, *POINTS[name]))
+            for name, weight in config.fitness_weights.items()
+        ]
+        self.fitness = np.sum(parts, axis=0)
+        lengths = np.bincount(length.ravel(), minlength=config.rules.cells + 1)[1:]
+        disqualified = int(np.isin(ends, (X_ILLEGAL, O_ILLEGAL)).sum())
+        self.history.append([*lengths.tolist(), disqualified])

@@ -1,68 +1,89 @@
-"""A small network that is not told the rules: that an illegal move loses is all it ever hears of them.
+"""A small network that is not told the rules: it learns from losing that a move is illegal.
 
-The neural Q-learning of nestedsoftware/tictac (https://nestedsoftware.com/2019/12/27/tic-tac-toe-with-a-neural-network-1fjn.206436.html):
-a network of 9-36-36-9 units, 2,025 weights, reads the board and says what each of the nine cells is worth, from 0 to 1. ReLU in
-the hidden layers, a sigmoid at the end. It explores all nine cells, its targets are the largest of nine values, and it plays the
-largest of nine: nothing is masked anywhere, and a move to a taken cell counts as a loss wherever this player is judged. That it
-loses is all that makes such a move worth 0.
+The neural Q-learning of nestedsoftware/tictac
+(https://nestedsoftware.com/2019/12/27/tic-tac-toe-with-a-neural-network-1fjn.206436.html): a
+network of 9-36-36-9 units, 2,025 weights, maps the board to a value from 0 to 1 for each of the
+nine cells. ReLU in the hidden layers, a sigmoid at the end. Exploration, the maximum in the targets
+and the greedy move are over all nine cells: nothing is masked. A move to a taken cell loses the
+game, in training and in every evaluation.
 
-nestedsoftware/tictac plays one game at a time for over an hour, and its network can often be beaten. Here:
+nestedsoftware/tictac plays one game at a time for over an hour, and its network can often be
+beaten. The differences here:
 
-- A round is a batch of games, half of them as X and half as O, played to their ends with the network as it is.
-- What a move led to is kept for good, each distinct (position, move, next position) once with the number of times it was met
-  (a replay memory without repeats: some 9,000 entries on 3x3). The target of a move is the mean over all that it ever led to, so
-  there is no noise left but that of the mean. Positions, not moves, are drawn for a batch: a rare one is seen as often as a
-  frequent one, and counts as the square root of how often it was met.
-- Small errors matter only among the best moves of a position, so a move counts the less, the further it is from the best.
-- Adam instead of plain gradients. The target network is the running average of the network, and it is the average that plays.
-- The slope of the sigmoid is lifted by a constant in the gradient (Fahlman 1988, "An empirical study of learning speed in
-  back-propagation networks"): a value near 1 that should be near 0 could hardly move otherwise, and some always do get there.
-- Double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the network chooses the next move, the target
-  network values it. Without it, the largest of nine uncertain values is too large.
-- The network sees each board in one orientation of its symmetry class. Where a board is its own image, one cell speaks for all
-  that are images of it.
-- The opponent makes perfect moves and, with a probability for each *move*, random ones, and a draw is worth half of a win. Then
-  the board tells all there is to know, every value is exactly defined, and by backward induction the best answer to
-  `minimax-slip=0.7` is unbeatable and reaches both limits. Against purely random play it is beatable as O.
+- A round is a batch of games, half of them as X and half as O, played to their ends with the
+  network as it is.
+- The replay memory keeps every distinct transition (position, move, next position) once, with the
+  number of times it was met: some 9,000 entries on 3x3. The target of a move is the mean over all
+  its transitions, so only the noise of that mean is left. Batches are drawn from positions, not
+  from transitions: rare and frequent positions are drawn equally often, and each is weighted by the
+  square root of its count.
+- Small errors matter only among the best moves of a position, so the weight of a move falls with
+  the distance of its target from the best.
+- Adam instead of plain gradients. The target network is the running average of the network, and
+  the average plays.
+- A constant is added to the slope of the sigmoid in the gradient (Fahlman 1988, "An empirical study
+  of learning speed in back-propagation networks"): otherwise a value near 1 that should be near 0
+  hardly moves, and some values always end up there.
+- Double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the network chooses
+  the next move, the target network values it. Otherwise the maximum of nine uncertain values is too
+  large.
+- The network sees each board in its canonical form. Where symmetries map a board to itself, cells
+  that are images of each other share one output.
+- The opponent plays perfectly but makes a random move with a probability for each *move*, and a
+  draw is worth half of a win. Then the board is the whole state and every value is exactly defined.
+  By backward induction the best response to `minimax-slip=0.7` is unbeatable and reaches both best
+  achievable results. The best response to purely random play is beatable as O.
 
-The network is so small that NumPy, with the gradients written out, is faster than torch; nothing else is needed to play or train.
-`notes` and `illegal.png` say, exactly, how the illegal moves vanish while it learns.
+The network is so small that NumPy, with the gradients written out, is faster than torch. The notes
+of each evaluation and `illegal.png` show the exact share of illegal moves over the training.
 
-`--preset tictac` is the original training: random opponents, X first and then O, a draw worth as much as a win, plain gradients, each
-game learned from once. It teaches taken cells at every move, tried or not (`--shown-illegal`), and its demonstrations then mask the
-player as well; here it is judged as it is, without a mask. Its games come in rounds instead of one at a time, and a step follows
-the mean of a round, so its learning rate is that of the original times the moves of a round.
+`--preset tictac` is the original training: random opponents, X first and then O, a draw worth as
+much as a win, plain gradients, each game learned from once. At every move all taken cells are
+trained towards a loss, tried or not (`--shown-illegal`). Its demonstrations mask the player; here
+it is evaluated without a mask. Games come in rounds instead of one at a time, and a gradient step
+follows the mean of a round, so its learning rate is that of the original times the moves of a
+round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from tictactoe_env.errors import probability, unknown_name, whole_number
-from tictactoe_env.match import result_vs_random
-from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import Positions, positions_of
-from training.evaluation import Report
-from training.files import DamagedFileError, checked_array, read_arrays, write_arrays, write_file
-from training.options import BoardConfig, Preset, check_unchanged, option, read_config
+from training.checkpoint import take
+from training.learner import Arrays, Chart, Learner, State, crossed
+from training.options import (
+    BoardConfig,
+    Count,
+    Layers,
+    NotNegative,
+    Positive,
+    PositiveShare,
+    Preset,
+    Share,
+    option,
+)
 from training.selfplay import Opponents, SelfPlay
+from training.symmetry import Representatives
 from training.values import ValuedTable
 
 AGENT = "tictacnet"
-SIDES = ("both", "X", "O")
-OPTIMIZERS = ("adam", "sgd")
-MAX_CELLS = 12  # of a board: the network is asked for every position, 111,973 on 3x4
 TENTHS = 10  # of `anneal_steps`: exploration falls in as many steps
-BLOCK = 256  # boards that go through the network at a time: with more, OpenBLAS starts threads that cost more than they save
-LEAST_WEIGHT = 0.05  # of a move that is far from the best of its position, where the best has 1
-DECAYS = (0.9, 0.999)  # Adam's two
+BLOCK = 256  # boards in a forward pass: for more, OpenBLAS starts threads, which is slower
+LEAST_WEIGHT = 0.05  # of a move far from the best of its position; the best has 1 more
+DECAYS = (0.9, 0.999)  # of Adam's two moments
+ILLEGAL = (  # curves of illegal.png: column of metrics.csv, name, colour
+    ("x_illegal", "games as X against random", "#0072b2"),
+    ("o_illegal", "games as O against random", "#d55e00"),
+    ("illegal_everywhere", "all positions", "#999999"),
+)
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]
@@ -70,130 +91,99 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
-    """Everything that decides what is learned. Schedules do not depend on `steps`, so that a longer run begins as a shorter one."""
+    """Everything that decides what is learned.
 
-    steps: int = option(
+    Schedules do not depend on `steps`, so that a longer run begins as a shorter one.
+    """
+
+    steps: Count = option(
         10_000_000,
-        "Moves of the learner after which training ends, at least 1; the round under way is completed.",
+        "Moves of the learner after which training ends; the round under way is completed.",
     )
-    judge_every: int = option(
-        20_000, "Moves of the learner between two exact judgements, at least 1."
-    )
-    side: str = option("both", "Which side is learned: both, X or O.")
+    judge_every: Count = option(20_000, "Moves of the learner between two exact evaluations.")
+    side: Literal["both", "X", "O"] = option("both", "Side that is learned.")
     sides_in_turn: bool = option(
         False,
-        "Whether X is learned for `anneal_steps` and O from then on, each with its own exploration, instead of both at a time.",
+        "Whether X is learned for `anneal_steps` and O from then on, each with its own "
+        "exploration, instead of both at a time.",
     )
     opponents: str = option(
         "minimax-slip=0.7",
-        'Who is played, as name:weight,...; "self" stands for frozen copies of the learner.',
+        'Opponents, as name:weight,...; "self" stands for frozen snapshots of the learner.',
     )
-    rewards: tuple[float, ...] = option(
-        (1.0, 0.5, 0.0),
-        "What a win, a draw and a loss give, each from 0 to 1; an illegal move is a loss.",
+    rewards: tuple[Share, Share, Share] = option(
+        (1.0, 0.5, 0.0), "Rewards of a win, a draw and a loss; an illegal move is a loss."
     )
     shown_illegal: bool = option(
-        False, "Whether all taken cells of a position are taught to be worth a loss, tried or not."
+        False,
+        "Whether all taken cells of a position are trained towards a loss, tried or not.",
     )
     symmetry: bool = option(
-        True, "Whether boards that are turned or mirrored images of each other share their values."
+        True, "Whether positions that are equal under symmetry share their values."
     )
     double: bool = option(
         True,
-        "Whether the network chooses the next move that the target network values (double Q-learning).",
+        "Whether the network chooses the next move that the target network values "
+        "(double Q-learning).",
     )
-    hidden: tuple[int, ...] = option((36, 36), "Units of the hidden layers, each at least 1.")
-    games: int = option(512, "Games in a round, at least 2.")
-    exploring_starts: float = option(
-        0.2, "Share of the games, from 0 to 1, that start from a position drawn at random."
+    hidden: Layers = option((36, 36), "Units of the hidden layers.")
+    games: Annotated[int, Field(ge=2)] = option(512, "Games in a round.")
+    exploring_starts: Share = option(
+        0.2, "Share of the games that start from a position drawn at random."
     )
-    epsilon: float = option(
-        0.7, "Probability of a random cell, free or taken, at the start, from 0 to 1."
+    epsilon: Share = option(0.7, "Probability of a random cell, free or taken, at the start.")
+    epsilon_drop: Share = option(
+        0.1, "How much this probability falls at each tenth of `anneal_steps`."
     )
-    epsilon_drop: float = option(
-        0.1, "How much this probability falls at each tenth of `anneal_steps`, from 0 to 1."
-    )
-    epsilon_end: float = option(
-        0.2, "Probability of a random cell below which it does not fall, from 0 to 1."
-    )
-    anneal_steps: int = option(
-        5_000_000, "Moves of the learner in which exploration and learning rate fall, at least 1."
+    epsilon_end: Share = option(0.2, "Probability of a random cell below which it does not fall.")
+    anneal_steps: Count = option(
+        5_000_000, "Moves of the learner in which exploration and learning rate fall."
     )
     replay: bool = option(
         True,
-        "Whether all that a move ever led to is kept and learned from, instead of each round once.",
+        "Whether all transitions are kept and learned from, instead of those of each round once.",
     )
-    updates: int = option(20, "Updates after each round, at least 1.")
-    batch: int = option(256, "Positions in an update, at least 1.")
-    optimizer: str = option(
-        "adam", "How the weights follow the gradient: adam, or sgd, which is the plain gradient."
+    updates: Count = option(20, "Updates after each round.")
+    batch: Count = option(256, "Positions in an update.")
+    optimizer: Literal["adam", "sgd"] = option(
+        "adam", "Optimizer: adam, or sgd for plain gradient descent."
     )
-    learning_rate: float = option(0.01, "Learning rate at the start, above 0.")
-    learning_rate_end: float = option(
+    learning_rate: Positive = option(0.01, "Learning rate at the start.")
+    learning_rate_end: Positive = option(
         0.0003,
-        "Learning rate from `anneal_steps` on, above 0; it falls by the same factor in equal times.",
+        "Learning rate from `anneal_steps` on; it falls exponentially until then.",
     )
-    lift: float = option(
+    lift: Share = option(
         0.1,
-        "What is added to the slope of the sigmoid, from 0 to 1, so that a wrong value near 0 or 1 is not stuck; 0 is plain.",
+        "Constant added to the slope of the sigmoid, so that a wrong value near 0 or 1 is not "
+        "stuck; 0 is the plain slope.",
     )
-    average: float = option(
+    average: PositiveShare = option(
         0.01,
-        "How far the target network moves towards the network at each update, above 0; at 1 it is a copy.",
+        "How far the target network moves towards the network at each update; 1 makes it a copy.",
     )
-    focus: float = option(
+    focus: NotNegative = option(
         0.2,
-        "Distance from the best move of a position at which a move counts 1/e as much, at least 0; at 0 all count the same.",
+        "Distance from the best move of a position at which the weight of a move falls to 1/e; "
+        "0 weights all moves alike.",
     )
-    snapshot_every: int = option(
-        50_000,
-        "Moves of the learner between two frozen copies, at least 1; only where self is an opponent.",
+    snapshot_every: Count = option(
+        50_000, "Moves of the learner between two snapshots; only where self is an opponent."
     )
-    snapshots: int = option(8, "Frozen copies that are kept as opponents, at least 1.")
+    snapshots: Count = option(8, "Snapshots that are kept as opponents.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole_number(self.games, "games", 2)
-        for name in ("anneal_steps", "updates", "batch", "snapshot_every", "snapshots"):
-            whole_number(getattr(self, name), name, 1)
-        for units in self.hidden:
-            whole_number(units, "each of hidden", 1)
-        for name in ("exploring_starts", "epsilon", "epsilon_drop", "epsilon_end", "lift"):
-            probability(getattr(self, name), name)
-        for name, high in (
-            ("learning_rate", np.inf),
-            ("learning_rate_end", np.inf),
-            ("average", 1.0),
-        ):
-            if not 0 < getattr(self, name) <= high or not np.isfinite(getattr(self, name)):
-                raise ValueError(
-                    f"{name} must be a number above 0{f' and at most {high:g}' if high < np.inf else ''}, got {getattr(self, name)!r}"
-                )
-        if not 0 <= self.focus < np.inf:
-            raise ValueError(f"focus must be a finite number of at least 0, got {self.focus!r}")
-        if len(self.rewards) != 3:
-            raise ValueError(
-                f"rewards must be three numbers, for a win, a draw and a loss, got {self.rewards!r}"
-            )
-        for reward in self.rewards:
-            probability(reward, "each of rewards")
-        for name, known in (("side", SIDES), ("optimizer", OPTIMIZERS)):
-            if getattr(self, name) not in known:
-                raise unknown_name(name, getattr(self, name), known)
+    def check(self) -> None:
+        """Raises ValueError for sides that cannot be learned."""
         if self.sides_in_turn and self.side != "both":
             raise ValueError(f"sides_in_turn learns both sides: leave side {self.side!r} out")
-        if self.rules.cells > MAX_CELLS:
-            raise ValueError(
-                f"boards of at most {MAX_CELLS} cells can be learned, {self.rules} has {self.rules.cells}: use a smaller board"
-            )
         if self.side == "O" and self.k == 1:
             raise ValueError("O never moves where a single mark wins: learn another side")
-        _ = SelfPlay(self.opponents, self.rules)
 
 
 PRESETS = {
     "tictac": Preset(
-        "nestedsoftware/tictac's training, X and then O against random play, a draw worth a win; hardly wins more than needed, may be beatable.",
+        "nestedsoftware/tictac's training, X and then O against random play, a draw worth a win; "
+        "hardly wins more than needed, may be beatable.",
         {
             "steps": 13_000_000,
             "anneal_steps": 6_500_000,
@@ -221,76 +211,47 @@ PRESETS = {
 }
 
 
-# --- the board as the network sees it ----------------------------------------------------------------------------------------
-
-
-class View:
-    """The distinct boards that the network sees, and where the values of every position are among its outputs.
-
-    boards: (C, cells) +1 X, -1 O, 0 free, C is 627 on 3x3 with symmetry. place: (N,) the board of each position, -1 for finished ones.
-    output: (N, cells) the output that speaks for each cell of each position. speakers: (C, cells) the same for the boards themselves.
-    """
-
-    def __init__(self, positions: Positions, symmetry: bool):
-        count, cells = len(positions), np.arange(positions.rules.cells)
-        symmetries = positions.symmetries if symmetry else cells[None]
-        shown, place = np.unique(
-            (positions.canonical if symmetry else np.arange(count))[positions.unfinished],
-            return_inverse=True,
-        )
-        boards = positions.boards[shown]
-        self.boards = boards.astype(np.float32)
-        self.place = np.full(count, -1)
-        self.place[positions.unfinished] = place
-        self.speakers = np.tile(cells, (len(shown), 1))
-        for turn in symmetries:
-            same = (boards[:, turn] == boards).all(axis=1)
-            self.speakers[same] = np.minimum(self.speakers[same], turn)
-        turned = np.argsort(symmetries, axis=1)[
-            positions.to_canonical if symmetry else np.zeros(count, dtype=np.intp)
-        ]
-        self.output = np.take_along_axis(self.speakers[self.place], turned, axis=1)
-
-
-# --- the network -------------------------------------------------------------------------------------------------------------
+# --- the network -----------------------------------------------------------------------------
 
 
 class Network:
-    """A multilayer perceptron with ReLU and a sigmoid at the end, its weights in one row of float32, `flat`.
+    """A multilayer perceptron with ReLU and a sigmoid at the end.
 
-    sizes: units of all layers, inputs first. layers: the weights (inputs, units) and biases (units,) of each layer, parts of `flat`.
+    sizes: units of all layers, inputs first. flat: all weights in one row of float32.
+    layers: the weights (inputs, units) and biases (units,) of each layer, views of `flat`.
     """
 
     def __init__(self, sizes: Sequence[int]):
         shapes = list(pairwise(sizes))
-        self.flat: Floats = np.zeros(
-            sum((inputs + 1) * units for inputs, units in shapes), dtype=np.float32
-        )
-        parts = np.split(
-            self.flat,
-            np.cumsum([part for inputs, units in shapes for part in (inputs * units, units)])[:-1],
-        )
+        counts = [count for inputs, units in shapes for count in (inputs * units, units)]
+        self.flat: Floats = np.zeros(sum(counts), dtype=np.float32)
+        parts = np.split(self.flat, np.cumsum(counts)[:-1])
         self.layers = [
-            (parts[2 * i].reshape(shape), parts[2 * i + 1]) for i, shape in enumerate(shapes)
+            (weights.reshape(shape), biases)
+            for weights, biases, shape in zip(parts[::2], parts[1::2], shapes, strict=True)
         ]
 
     def draw(self, rng: np.random.Generator) -> None:
-        """Draw the weights, normally distributed with variance 2 / inputs (He et al. 2015), biases zero."""
+        """Draw the weights from normal distributions of variance 2 / inputs (He et al. 2015)."""
         for weights, biases in self.layers:
             weights[:] = rng.normal(size=weights.shape) * np.sqrt(2 / len(weights))
             biases[:] = 0
 
+    def named(self) -> Arrays:
+        """The layers by the names that they have in a file; views of `flat`."""
+        return {
+            f"{number}/{name}": array
+            for number, layer in enumerate(self.layers)
+            for name, array in zip(("weights", "biases"), layer, strict=True)
+        }
+
     def values(self, boards: Floats) -> Floats:
         """Values of the cells (B, cells), from 0 to 1."""
-        return np.concatenate(
-            [
-                self._forward(boards[start : start + BLOCK])[-1]
-                for start in range(0, len(boards), BLOCK)
-            ]
-        )
+        starts = range(0, len(boards), BLOCK)
+        return np.concatenate([self._forward(boards[at : at + BLOCK])[-1] for at in starts])
 
     def _forward(self, boards: Floats) -> list[Floats]:
-        """What goes into each layer, and what comes out of the last."""
+        """The inputs of each layer, and the output of the last."""
         signals = [boards]
         for weights, biases in self.layers[:-1]:
             signals.append(np.maximum(signals[-1] @ weights + biases, 0))
@@ -300,7 +261,10 @@ class Network:
     def gradient(
         self, boards: Floats, targets: Floats, weights: Floats, into: Network, lift: float = 0.0
     ) -> float:
-        """The weighted sum of squared errors; its derivatives, by a sigmoid whose slope is lifted, are written to `into`."""
+        """The weighted sum of squared errors; its gradient is written to `into`.
+
+        lift: constant that is added to the slope of the sigmoid.
+        """
         *signals, values = self._forward(boards)
         errors = values - targets
         slope = 2 * weights * errors * (values * (1 - values) + np.float32(lift))
@@ -313,14 +277,63 @@ class Network:
         return float((weights * errors**2).sum())
 
 
-# --- the learner -------------------------------------------------------------------------------------------------------------
+class View:
+    """The boards that the network sees, and where the values of all positions are in its outputs.
+
+    boards: (C, cells) +1 X, -1 O, 0 free. index: (N,) the board of each position.
+    representative: (C, cells) the output that cells share which symmetries of a board exchange.
+    output: (N, cells) the output that holds the value of each cell of each position.
+    """
+
+    def __init__(self, positions: Positions, symmetry: bool):
+        seen = Representatives(positions, symmetry)
+        boards = positions.boards[seen.rows]
+        self.boards, self.index = boards.astype(np.float32), seen.index
+        self.representative = np.tile(np.arange(positions.rules.cells), (len(boards), 1))
+        for permutation in seen.symmetries:
+            same = (boards[:, permutation] == boards).all(axis=1)
+            self.representative[same] = np.minimum(self.representative[same], permutation)
+        to_seen = np.argsort(seen.cells, axis=1)
+        self.output = np.take_along_axis(self.representative[self.index], to_seen, axis=1)
+
+    def values(self, network: Network) -> Floats:
+        """Values of the cells of each board (C, cells)."""
+        return np.take_along_axis(network.values(self.boards), self.representative, axis=1)
+
+    def values_at(self, network: Network, rows: Rows) -> Floats:
+        """Values of the cells of some unfinished positions (B, cells)."""
+        values = network.values(self.boards)[self.index[rows]]
+        return np.take_along_axis(values, self.output[rows], axis=1)
 
 
-class Learner:
-    """The networks, the memory, and all else that a training goes on from.
+def network_of(config: Config) -> Network:
+    """A network of the configured sizes, its weights 0."""
+    return Network((config.rules.cells, *config.hidden, config.rules.cells))
 
-    keys: (K,) sorted, one for each distinct (position, move, next): what was met. counts: (K,) how often.
-    The next is a board of the view or, behind them, a win, a draw or a loss.
+
+def player(config: Config, model: Arrays) -> ValuedTable:
+    """The player of a saved model."""
+    network, positions = network_of(config), positions_of(config.rules)
+    for name, array in network.named().items():
+        array[:] = take(model, name, array.shape, np.float32)
+    values = View(positions, config.symmetry).values_at(network, positions.unfinished)
+    return ValuedTable(config.rules, values)
+
+
+# --- the learner -----------------------------------------------------------------------------
+
+
+def begin(config: Config) -> TicTacNet:
+    """A learner that has made no step. Raises ValueError for an unknown opponent."""
+    return TicTacNet(config)
+
+
+class TicTacNet(Learner):
+    """The networks, the replay memory and the opponents.
+
+    network is trained; target, its running average, plays. keys: (K,) sorted, a number for each
+    distinct transition (board, cell, next). counts: (K,) how often each was met. The next is a
+    board of the view or, as the last three numbers, a win, a draw or a loss.
     """
 
     def __init__(self, config: Config):
@@ -328,113 +341,168 @@ class Learner:
         self.view = View(self.positions, config.symmetry)
         self.cells, self.nexts = config.rules.cells, len(self.view.boards) + 3
         self.rng = np.random.default_rng(config.seed)
-        self.policy, self.target, self.slope = (
-            Network((self.cells, *config.hidden, self.cells)) for _ in range(3)
-        )
-        self.policy.draw(self.rng)
-        self.target.flat[:] = self.policy.flat
-        self.moments = np.zeros((2, len(self.policy.flat)), dtype=np.float32)
+        self.network, self.target, self.slope = (network_of(config) for _ in range(3))
+        self.network.draw(self.rng)
+        self.target.flat[:] = self.network.flat
+        self.moments = np.zeros((2, len(self.network.flat)), dtype=np.float32)
         self.keys: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.counts: NDArray[Any] = np.zeros(0)
         self.pool = SelfPlay(config.opponents, config.rules, config.snapshots, config.seed)
-        self.steps = self.played = self.updates = self.snapshot_at = 0
-        self.judge_at = config.judge_every
+        self.played = self.updates = 0
         self.error = 0.0
-        self.history: list[
-            tuple[float, ...]
-        ] = []  # of each judgement: steps, illegal as X and as O against random, share of positions
+        self._take_snapshot()
 
-    @property
-    def steps_of_phase(self) -> int:
-        """Moves since the side that is learned now began."""
-        return self.steps - self.config.anneal_steps * (
-            self.config.sides_in_turn and self.steps >= self.config.anneal_steps
-        )
+    def _take_snapshot(self) -> None:
+        if self.pool.has_self:
+            self.pool.add(self.policy())
+        self.opponents = Opponents(self.pool.pool(), self.positions)
 
     @property
     def side(self) -> str:
         """The side that is learned now."""
-        return (
-            "XO"[self.steps >= self.config.anneal_steps]
-            if self.config.sides_in_turn
-            else self.config.side
-        )
+        if self.config.sides_in_turn:
+            return "XO"[self.steps >= self.config.anneal_steps]
+        return self.config.side
+
+    @property
+    def steps_of_side(self) -> int:
+        """Moves since the training of this side began."""
+        is_second = self.config.sides_in_turn and self.steps >= self.config.anneal_steps
+        return self.steps - self.config.anneal_steps * is_second
 
     @property
     def epsilon(self) -> float:
         """Probability of a random cell now."""
-        tenth = TENTHS * self.steps_of_phase // self.config.anneal_steps
-        return max(self.config.epsilon_end, self.config.epsilon - tenth * self.config.epsilon_drop)
+        config = self.config
+        tenth = TENTHS * self.steps_of_side // config.anneal_steps
+        return max(config.epsilon_end, config.epsilon - tenth * config.epsilon_drop)
 
     @property
     def learning_rate(self) -> float:
         """The learning rate now."""
         first, last = self.config.learning_rate, self.config.learning_rate_end
-        return float(
-            first * (last / first) ** min(1.0, self.steps_of_phase / self.config.anneal_steps)
-        )
+        share = min(1.0, self.steps_of_side / self.config.anneal_steps)
+        return float(first * (last / first) ** share)
 
-    def values(self, network: Network) -> Floats:
-        """What a network says of the cells of each board of the view (C, cells), where one cell may speak for others."""
-        return np.take_along_axis(network.values(self.view.boards), self.view.speakers, axis=1)
+    # --- what every learner does -------------------------------------------------------------
 
-    def by_row(self, network: Network, rows: Rows) -> Floats:
-        """What a network says of the cells of some unfinished positions (B, cells)."""
-        return np.take_along_axis(
-            network.values(self.view.boards)[self.view.place[rows]], self.view.output[rows], axis=1
-        )
+    def advance(self, most: int) -> None:
+        """Play rounds until `most` further moves are made."""
+        goal = self.steps + most
+        while self.steps < goal:
+            before = self.steps
+            self.round()
+            if self.pool.has_self and crossed(before, self.steps, self.config.snapshot_every):
+                self._take_snapshot()
 
-    def table(self) -> ValuedTable:
-        """What the target network plays: its largest value, legal or not."""
-        return ValuedTable(self.config.rules, self.by_row(self.target, self.positions.unfinished))
+    def policy(self) -> ValuedTable:
+        """What the target network plays: its highest value, legal or not."""
+        values = self.view.values_at(self.target, self.positions.unfinished)
+        return ValuedTable(self.config.rules, values)
 
-    # --- a round -----------------------------------------------------------------------------------------------------------
+    def notes(self) -> dict[str, float]:
+        """The share of positions with an illegal move, the error, and the epsilon."""
+        rows = self.positions.unfinished
+        cells = self.view.values_at(self.target, rows).argmax(axis=1)
+        illegal = float((self.positions.boards[rows, cells] != 0).mean())
+        return {"illegal_everywhere": illegal, "error": self.error, "epsilon": self.epsilon}
 
-    def round(self, opponents: Opponents) -> None:
-        """Play `games` games to their ends, keep what was met, and learn."""
-        config, positions, view, rng = self.config, self.positions, self.view, self.rng
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
+        """How likely an illegal move was at each evaluation."""
+        curves = [
+            (
+                f"{name}: {100 * rows[-1][column]:.2f} % at the end",
+                colour,
+                [100 * row[column] for row in rows],
+            )
+            for column, name, colour in ILLEGAL
+        ]
+        title = f"illegal moves of {AGENT}, seed {self.config.seed}"
+        steps = [row["steps"] / 1000 for row in rows]
+        chart = Chart(title, "steps, thousands", "per cent, exact", steps, curves, percent=True)
+        return {"illegal.png": chart}
+
+    def model(self) -> Arrays:
+        """The target network."""
+        return self.target.named()
+
+    def state(self) -> State:
+        """The trained network, the optimizer, the memory, the snapshots and the generators."""
+        return {
+            "network": self.network.flat,
+            "moments": self.moments,
+            "keys": self.keys,
+            "counts": self.counts,
+            "played": self.played,
+            "updates": self.updates,
+            "error": self.error,
+            "rng": self.rng,
+            "pool": self.pool.state(),
+        }
+
+    def restore(self, model: Arrays, state: State) -> None:
+        """Continue from a saved training."""
+        for name, array in self.target.named().items():
+            array[:] = take(model, name, array.shape, np.float32)
+        self.network.flat[:] = take(state, "network", self.network.flat.shape, np.float32)
+        self.moments = take(state, "moments", self.moments.shape, np.float32)
+        self.keys = take(state, "keys", state["keys"].shape, np.int64)
+        self.counts = take(state, "counts", self.keys.shape, np.float64)
+        self.played, self.updates = state["played"], state["updates"]
+        self.error, self.rng = state["error"], state["rng"]
+        self.pool.restore(state["pool"])
+        self.opponents = Opponents(self.pool.pool(), self.positions)
+
+    # --- a round -----------------------------------------------------------------------------
+
+    def round(self) -> None:
+        """Play `games` games to their ends, store the transitions, and learn."""
+        config, positions, rng = self.config, self.positions, self.rng
         games = np.arange(config.games)
         is_x = {"both": games % 2 == 0, "X": games >= 0, "O": games < 0}[self.side]
         best = np.zeros(len(positions), dtype=np.intp)
-        best[positions.unfinished] = self.by_row(self.policy, positions.unfinished).argmax(axis=1)
-        rows = np.zeros(config.games, dtype=np.intp)
-        elsewhere = rng.random(config.games) < config.exploring_starts
-        rows[elsewhere] = rng.choice(positions.unfinished, size=int(elsewhere.sum()))
-        which, epsilon = opponents.choose(self.played + games, rng), self.epsilon
+        unfinished = positions.unfinished
+        best[unfinished] = self.view.values_at(self.network, unfinished).argmax(axis=1)
+        rows = self._starts()
+        which, epsilon = self.opponents.choose(self.played + games, rng), self.epsilon
         ends = np.zeros(config.games, dtype=np.intp)  # 0 a win of the learner, 1 a draw, 2 a loss
-        moved: list[
-            tuple[Rows, Rows]
-        ] = []  # at each ply: the games in which the learner moved, (position, move)
+        moved: list[tuple[Rows, Rows]] = []  # at each ply: games of the learner's moves, moves
         going = games
         while len(going):
             at = rows[going]
             own = positions.x_to_move[at] == is_x[going]
             cells = np.empty(len(going), dtype=np.intp)
-            cells[own] = np.where(
-                rng.random(int(own.sum())) < epsilon,
-                rng.integers(self.cells, size=int(own.sum())),
-                best[at[own]],
-            )
-            cells[~own] = opponents.move(which[going[~own]], at[~own], rng)
-            moved.append(
-                (going[own], view.place[at[own]] * self.cells + view.output[at[own], cells[own]])
-            )
+            cells[own] = self._choose(best[at[own]], epsilon)
+            cells[~own] = self.opponents.move(which[going[~own]], at[~own], rng)
+            moves = self.view.index[at] * self.cells + self.view.output[at, cells]
+            moved.append((going[own], moves[own]))
             after = positions.children[at, cells]
-            illegal = after < 0  # whoever makes such a move has lost
-            outcome = np.where(
-                illegal,
-                np.where(own, -1, 1),
-                positions.outcome_x[after] * np.where(is_x[going], 1, -1),
-            )
-            ends[going] = 1 - outcome
+            illegal = after < 0  # an illegal move loses, whoever makes it
+            results = positions.outcome_x[after] * np.where(is_x[going], 1, -1)
+            ends[going] = 1 - np.where(illegal, np.where(own, -1, 1), results)
             rows[going] = after
             going = going[~illegal & ~positions.is_over[after]]
-        self._keep(moved, len(view.boards) + ends)
+        self._store(moved, len(self.view.boards) + ends)
         self.played += config.games
         self._learn()
 
-    def _keep(self, moved: list[tuple[Rows, Rows]], following: Rows) -> None:
-        """Add what the moves of a round led to. following: (games,) how each game ended; it is overwritten."""
+    def _starts(self) -> Rows:
+        """The first position of each game: the empty board or, as an exploring start, any."""
+        rows = np.zeros(self.config.games, dtype=np.intp)
+        explores = self.rng.random(len(rows)) < self.config.exploring_starts
+        rows[explores] = self.rng.choice(self.positions.unfinished, size=int(explores.sum()))
+        return rows
+
+    def _choose(self, best: Rows, epsilon: float) -> Rows:
+        """The best cells, or with probability `epsilon` any cell."""
+        explores = self.rng.random(len(best)) < epsilon
+        return np.where(explores, self.rng.integers(self.cells, size=len(best)), best)
+
+    def _store(self, moved: list[tuple[Rows, Rows]], following: Rows) -> None:
+        """Store the transitions of a round and count its steps.
+
+        following: (games,) the ends of the games, as numbers behind the boards; overwritten.
+        """
         met = []
         for games, moves in reversed(moved):
             met.append(moves * self.nexts + following[games])
@@ -446,59 +514,55 @@ class Learner:
         self.keys, which = np.unique(np.concatenate([self.keys, keys]), return_inverse=True)
         self.counts = np.bincount(which, np.concatenate([self.counts, np.ones(len(keys))]))
 
-    # --- the update --------------------------------------------------------------------------------------------------------
+    # --- the update --------------------------------------------------------------------------
 
     def _learn(self) -> None:
-        """Some updates of the network towards the targets of what is kept."""
+        """Make some updates of the network towards the targets of the stored transitions."""
         config = self.config
         targets, weights = self._targets()
         met = np.flatnonzero(weights.any(axis=1))
         for _ in range(config.updates):
-            places = self.rng.permutation(met)[: config.batch]
-            share = np.float32(len(places) / len(met))
-            self.error = self.policy.gradient(
-                self.view.boards[places],
-                targets[places],
-                weights[places] / share,
-                self.slope,
-                config.lift,
-            )
+            drawn = self.rng.permutation(met)[: config.batch]
+            share = np.float32(len(drawn) / len(met))
+            batch = self.view.boards[drawn], targets[drawn], weights[drawn] / share
+            self.error = self.network.gradient(*batch, self.slope, config.lift)
             self._step()
-            self.target.flat += np.float32(config.average) * (self.policy.flat - self.target.flat)
+            change = self.network.flat - self.target.flat
+            self.target.flat += np.float32(config.average) * change
 
     def _targets(self) -> tuple[Floats, Floats]:
-        """The target and the weight of each cell of each board (C, cells) each. Weights sum to 1, and are 0 where nothing is known."""
-        config, shape = self.config, self.view.boards.shape
-        values = self.values(self.target)
-        best = (self.values(self.policy) if config.double else values).argmax(axis=1)
+        """The target and the weight of each cell of each board: (C, cells) each.
+
+        The weights sum to 1, and are 0 where nothing is known.
+        """
+        config, view = self.config, self.view
+        values = view.values(self.target)
+        best = (view.values(self.network) if config.double else values).argmax(axis=1)
         worth = np.concatenate([values[np.arange(len(values)), best], config.rewards])
         moves, following = np.divmod(self.keys, self.nexts)
         counts, sums = (
-            np.bincount(moves, weight, minlength=values.size).reshape(shape)
+            np.bincount(moves, weight, minlength=values.size).reshape(values.shape)
             for weight in (self.counts, self.counts * worth[following])
         )
         visits = counts.sum(axis=1, keepdims=True)
         known = counts > 0
-        targets = np.divide(sums, counts, out=np.zeros(shape), where=known)
+        targets = np.divide(sums, counts, out=np.zeros(values.shape), where=known)
         weights = known * np.sqrt(visits) if config.replay else counts
         if config.shown_illegal:
-            shown = (self.view.boards != 0) & (visits > 0)
-            targets[shown], weights = (
-                config.rewards[2],
-                np.where(shown, np.sqrt(visits) if config.replay else visits, weights),
-            )
+            shown = (view.boards != 0) & (visits > 0)
+            targets[shown] = config.rewards[2]
+            weights = np.where(shown, np.sqrt(visits) if config.replay else visits, weights)
         if config.focus > 0:
-            weights = weights * (
-                LEAST_WEIGHT + np.exp((targets - targets.max(axis=1, keepdims=True)) / config.focus)
-            )
+            distance = targets.max(axis=1, keepdims=True) - targets
+            weights = weights * (LEAST_WEIGHT + np.exp(-distance / config.focus))
         return targets.astype(np.float32), (weights / weights.sum()).astype(np.float32)
 
     def _step(self) -> None:
         """Move the weights of the network against the gradient."""
-        rate, gradient = self.learning_rate, self.slope.flat
+        rate, gradient = np.float32(self.learning_rate), self.slope.flat
         self.updates += 1
         if self.config.optimizer == "sgd":
-            self.policy.flat -= np.float32(rate) * gradient
+            self.network.flat -= rate * gradient
             return
         for moment, decay, power in zip(self.moments, DECAYS, (1, 2), strict=True):
             moment += np.float32(1 - decay) * (gradient**power - moment)
@@ -506,188 +570,4 @@ class Learner:
             moment / np.float32(1 - decay**self.updates)
             for moment, decay in zip(self.moments, DECAYS, strict=True)
         )
-        self.policy.flat -= np.float32(rate) * mean / (np.sqrt(square) + np.float32(1e-8))
-
-    def judged(self, table: TabularPolicy) -> dict[str, float]:
-        """Keep how likely an illegal move is now, and say it."""
-        taken = self.positions.boards[self.positions.unfinished] != 0
-        everywhere = float((table.table * taken).sum(axis=1).mean())
-        self.history.append(
-            (
-                self.steps,
-                *(result_vs_random(side, table).illegal for side in ("X", "O")),
-                everywhere,
-            )
-        )
-        return {"illegal_everywhere": everywhere, "error": self.error, "epsilon": self.epsilon}
-
-
-# --- training ----------------------------------------------------------------------------------------------------------------
-
-
-def train(
-    config: Config, report: Report, resume: Path | None = None, logs: Path | None = None
-) -> ValuedTable:
-    """Train, or go on from the folder `resume`; the table of the last judgement. `logs`: a folder for the chart of illegal moves."""
-    learner = Learner(config)
-    if resume is not None:
-        restore(resume, learner)
-    opponents = Opponents(learner.pool.pool(), learner.positions)
-    while True:
-        if learner.pool.self_weight > 0 and learner.steps >= learner.snapshot_at:
-            learner.snapshot_at += config.snapshot_every
-            learner.pool.add(learner.table())
-            opponents = Opponents(learner.pool.pool(), learner.positions)
-        learner.round(opponents)
-        ended = learner.steps >= config.steps
-        if ended or learner.steps >= learner.judge_at:
-            learner.judge_at += config.judge_every * (learner.steps >= learner.judge_at)
-            table = learner.table()
-            notes = learner.judged(table)
-            if (
-                report(
-                    learner.steps,
-                    table,
-                    lambda folder, everything=True: save(folder, learner, everything),
-                    notes,
-                )
-                or ended
-            ):
-                if logs is not None:
-                    draw_illegal(learner.history, logs / "illegal.png", config.seed)
-                return table
-
-
-def draw_illegal(history: Sequence[tuple[float, ...]], path: Path, seed: int) -> None:
-    """How likely an illegal move was at each judgement, as a PNG."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    steps, *shares = np.array(history).T
-    for share, name, colour in zip(
-        shares,
-        ("a game as X", "a game as O", "all positions"),
-        ("#0072b2", "#d55e00", "#999999"),
-        strict=True,
-    ):
-        axes.plot(
-            steps / 1000,
-            100 * share,
-            color=colour,
-            label=f"{name}: {100 * share[-1]:.2f} % at the end",
-        )
-    axes.set(
-        xlabel="steps, thousands",
-        ylabel="per cent, exact",
-        title=f"illegal moves of {AGENT}, seed {seed}",
-        ylim=(0, 100),
-    )
-    axes.set_yscale("symlog", linthresh=0.1)
-    axes.set_ylim(0, 100)
-    axes.legend(
-        title="games against random that end by one,\nand positions in which one is chosen",
-        fontsize=8,
-        title_fontsize=8,
-    )
-    axes.grid(alpha=0.3)
-    write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))
-
-
-# --- files -------------------------------------------------------------------------------------------------------------------
-
-
-def save(folder: Path, learner: Learner, everything: bool = True) -> None:
-    """Write the network that plays (model.safetensors) and, if `everything`, what else is needed to go on (state.safetensors)."""
-    about = {
-        "agent": AGENT,
-        "config": asdict(learner.config),
-        "steps": learner.steps,
-        "games": learner.played,
-    }
-    write_arrays(folder / "model.safetensors", _named(learner.target), about)
-    if not everything:
-        return
-    state = {
-        "target": learner.target.flat,
-        "policy": learner.policy.flat,
-        "moments": learner.moments,
-        "keys": learner.keys,
-        "counts": learner.counts,
-        "history": np.array(learner.history),
-        **{
-            f"snapshot/{i}": copy.table.argmax(axis=1).astype(np.uint8)
-            for i, copy in enumerate(learner.pool.snapshots)
-        },
-    }
-    generators = {
-        "games": learner.rng.bit_generator.state,
-        "pool": learner.pool.rng.bit_generator.state,
-    }
-    counters = {name: getattr(learner, name) for name in COUNTERS}
-    write_arrays(
-        folder / "state.safetensors",
-        state,
-        {**about, "counters": counters, "generators": generators},
-    )
-
-
-COUNTERS = ("steps", "played", "updates", "snapshot_at", "judge_at", "error")
-
-
-def restore(folder: Path, learner: Learner) -> None:
-    """Put a saved training back, bit for bit; ValueError if its files do not fit together or with the configuration."""
-    path = folder / "state.safetensors"
-    state, about = read_arrays(path)
-    check_unchanged(learner.config, read_config(Config, about, AGENT, folder), folder)
-    read_arrays(folder / "model.safetensors")
-    try:
-        counters, generators = about["counters"], about["generators"]
-        for name in COUNTERS:
-            setattr(learner, name, counters[name])
-        for into, name in (
-            (learner.target.flat, "target"),
-            (learner.policy.flat, "policy"),
-            (learner.moments, "moments"),
-        ):
-            into[:] = checked_array(state, name, into.shape, path, np.float32)
-        learner.counts = checked_array(state, "counts", state["keys"].shape, path, np.float64)
-        learner.keys, learner.history = (
-            state["keys"],
-            [tuple(row) for row in state["history"].tolist()],
-        )
-        copies = [
-            state[f"snapshot/{i}"]
-            for i in range(sum(name.startswith("snapshot/") for name in state))
-        ]
-        cells = learner.cells
-        learner.pool.snapshots = [
-            TabularPolicy(learner.config.rules, one_hot(copy.astype(np.intp), cells))
-            for copy in copies
-        ]
-        learner.rng.bit_generator.state, learner.pool.rng.bit_generator.state = (
-            generators["games"],
-            generators["pool"],
-        )
-    except KeyError as error:
-        raise DamagedFileError(f"{path} lacks {error}: it is no state of {AGENT}") from None
-
-
-def load(folder: Path) -> ValuedTable:
-    """The player of a saved run: its moves, and the values by which it chooses them. DamagedFileError for anything else."""
-    path = folder / "model.safetensors"
-    arrays, about = read_arrays(path)
-    learner = Learner(read_config(Config, about, AGENT, folder))
-    for name, array in _named(learner.target).items():
-        array[:] = checked_array(arrays, name, array.shape, path, np.float32)
-    return learner.table()
-
-
-def _named(network: Network) -> dict[str, Floats]:
-    return {
-        f"{i}/{name}": array
-        for i, layer in enumerate(network.layers)
-        for name, array in zip(("weights", "biases"), layer, strict=True)
-    }
+        self.network.flat -= rate * mean / (np.sqrt(square) + np.float32(1e-8))

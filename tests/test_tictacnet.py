@@ -1,213 +1,147 @@
-"""agents/tictacnet.py: its arithmetic, that it is told no rules, and that it learns them and the game."""
+"""agents/tictacnet.py: its arithmetic, that it is told no rules, and that it learns the game."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from small_runs import python, small_config
+from small_runs import python
 
-from agents import tictacnet
+from agents.tictacnet import LEAST_WEIGHT, Config, begin
 from tictactoe_env.match import result_vs_random
 from tictactoe_env.notation import parse_board
 from tictactoe_env.opponents import make_pool
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules
-from training.evaluation import judge, silent
-from training.files import read_arrays
+from training.evaluation import judge
+from training.learner import drive
 from training.selfplay import Opponents
 
 RULES = Rules()
 POSITIONS = positions_of(RULES)
-SMALL = small_config("tictacnet")
+TAKEN = POSITIONS.boards[POSITIONS.unfinished] != 0
+SMALL = Config(steps=1_500, judge_every=500, games=32, updates=5, opponents="random")
 PLAIN = replace(SMALL, symmetry=False)
-CLASSES = 627  # unfinished positions up to the symmetries of the square
+EXPLORING = replace(PLAIN, epsilon=1.0, epsilon_drop=0.0, exploring_starts=0.0, updates=1)
 
 
-def row(text):
-    return int(POSITIONS.rows(parse_board(text, RULES)[None])[0])
+def after_a_round(config):
+    learner = begin(config)
+    learner.round()
+    return learner
 
 
-def taken(rules=RULES):
-    return positions_of(rules).boards[positions_of(rules).unfinished] != 0
-
-
-def opponents(name="random"):
-    return Opponents(make_pool(name, RULES), POSITIONS)
-
-
-# --- configuration -------------------------------------------------------------------------------------------------------
+def with_memory(config, transitions, counts):
+    """A learner that met (board, cell, next) so often; -3, -2, -1: a win, a draw, a loss."""
+    learner = begin(config)
+    nexts = learner.nexts
+    keys = [
+        (board * 9 + cell) * nexts + following % nexts for board, cell, following in transitions
+    ]
+    learner.keys, learner.counts = np.array(keys), np.array(counts, dtype=float)
+    return learner
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"games": 1}, "games must be a whole number of at least 2, got 1"),
-        ({"batch": 0}, "batch must be"),
-        ({"hidden": (36, 0)}, "each of hidden must be"),
-        ({"epsilon": 1.5}, "epsilon must be a probability"),
-        ({"learning_rate": 0.0}, "learning_rate must be a number above 0"),
-        ({"average": 1.1}, "average must be a number above 0 and at most 1, got 1.1"),
-        ({"focus": float("inf")}, "focus must be a finite number"),
-        ({"rewards": (1.0, 0.0)}, "rewards must be three numbers"),
-        ({"rewards": (1.0, 0.0, -1.0)}, "each of rewards must be a probability"),
-        ({"side": "x"}, "did you mean 'X'"),
-        ({"optimizer": "Adam"}, "did you mean 'adam'"),
+        ({"rewards": (1.0, 0.0, -1.0)}, "rewards must be 3 values .* from 0 to 1"),
         ({"side": "X", "sides_in_turn": True}, "sides_in_turn learns both sides"),
         ({"side": "O", "rows": 2, "cols": 2, "k": 1}, "O never moves"),
-        ({"rows": 4, "cols": 4, "k": 4}, "boards of at most"),
         ({"opponents": "minmax"}, "did you mean 'minimax'"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_a_reason(wrong, words):
+def test_options_that_make_no_sense_are_refused(wrong, words):
     with pytest.raises(ValueError, match=words):
-        tictacnet.Config(**wrong)
+        begin(Config(**wrong))
 
 
-def test_exploration_falls_by_tenths_and_begins_anew_with_the_second_side():
-    learner = tictacnet.Learner(
-        replace(
-            SMALL,
-            anneal_steps=1_000,
-            epsilon=0.7,
-            epsilon_drop=0.1,
-            epsilon_end=0.25,
-            sides_in_turn=True,
-        )
-    )
+def test_exploration_and_learning_rate_fall_and_begin_again_with_the_second_side():
+    epsilons = {"epsilon": 0.7, "epsilon_drop": 0.1, "epsilon_end": 0.25}
+    rates = {"learning_rate": 0.04, "learning_rate_end": 0.01}
+    learner = begin(replace(SMALL, anneal_steps=1_000, sides_in_turn=True, **epsilons, **rates))
     seen = []
-    for learner.steps in (0, 99, 100, 400, 999, 1_000, 1_100, 5_000):
-        seen.append((learner.side, round(learner.epsilon, 9)))
-    assert seen == [
-        ("X", 0.7),
-        ("X", 0.7),
-        ("X", 0.6),
-        ("X", 0.3),
-        ("X", 0.25),
-        ("O", 0.7),
-        ("O", 0.6),
-        ("O", 0.25),
-    ]
-
-
-def test_the_learning_rate_falls_by_the_same_factor_in_equal_times():
-    learner = tictacnet.Learner(
-        replace(SMALL, anneal_steps=1_000, learning_rate=0.04, learning_rate_end=0.01)
-    )
-    rates = []
-    for learner.steps in (0, 500, 1_000, 2_000):
-        rates.append(learner.learning_rate)
-    assert rates == pytest.approx([0.04, 0.02, 0.01, 0.01])
-
-
-# --- the network ---------------------------------------------------------------------------------------------------------
+    for learner.steps in (0, 99, 100, 500, 999, 1_000, 1_500, 5_000):
+        seen.append((learner.side, round(learner.epsilon, 9), round(learner.learning_rate, 4)))
+    as_x = [("X", 0.7, 0.04), ("X", 0.7, 0.0349), ("X", 0.6, 0.0348), ("X", 0.25, 0.02)]
+    assert seen[:4] == as_x
+    assert seen[4:] == [("X", 0.25, 0.01), ("O", 0.7, 0.04), ("O", 0.25, 0.02), ("O", 0.25, 0.01)]
 
 
 def torch_twin(network):
     layers = []
     for weights, biases in network.layers:
         layer = torch.nn.Linear(*weights.shape)
-        layer.load_state_dict(
-            {"weight": torch.tensor(weights.T.copy()), "bias": torch.tensor(biases)}
-        )
+        state = {"weight": torch.tensor(weights.T.copy()), "bias": torch.tensor(biases)}
+        layer.load_state_dict(state)
         layers += [layer, torch.nn.ReLU()]
     return torch.nn.Sequential(*layers[:-1], torch.nn.Sigmoid())
 
 
-def flat_of(twin, what=lambda parameter: parameter):
-    return np.concatenate(
-        [what(parameter).detach().numpy().T.ravel() for parameter in twin.parameters()]
-    )
+def flat(tensors):
+    return np.concatenate([tensor.detach().numpy().T.ravel() for tensor in tensors])
 
 
-def test_the_default_network_has_2025_weights():
-    assert tictacnet.Learner(tictacnet.Config()).policy.flat.shape == (2_025,)
-
-
-def test_values_gradients_and_steps_are_those_of_torch():
-    learner, rng = tictacnet.Learner(PLAIN), np.random.default_rng(1)
-    boards = learner.view.boards[rng.choice(4_520, size=300)]
-    twin = torch_twin(learner.policy)
-    optimizer = torch.optim.Adam(twin.parameters(), lr=PLAIN.learning_rate)
+@pytest.mark.parametrize(("name", "kind"), [("adam", torch.optim.Adam), ("sgd", torch.optim.SGD)])
+def test_values_gradients_and_steps_of_2025_weights_are_those_of_torch(name, kind):
+    learner, rng = begin(replace(PLAIN, optimizer=name)), np.random.default_rng(1)
+    network, boards = learner.network, learner.view.boards[rng.choice(4_520, size=300)]
+    twin = torch_twin(network)
+    optimizer = kind(twin.parameters(), lr=PLAIN.learning_rate)
     for _ in range(3):
-        targets, weights = rng.random((2, 300, 9), dtype=np.float32)
+        targets, weights = rng.random((2, 300, 9), dtype=np.float32) * np.float32([[[1]], [[0.1]]])
         values = twin(torch.tensor(boards))
-        assert learner.policy.values(boards) == pytest.approx(values.detach().numpy(), abs=1e-5)
+        assert network.values(boards) == pytest.approx(values.detach().numpy(), abs=1e-5)
         loss = (torch.tensor(weights) * (values - torch.tensor(targets)) ** 2).sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        assert learner.policy.gradient(boards, targets, weights, learner.slope) == pytest.approx(
-            loss.item(), rel=1e-4
-        )
-        assert learner.slope.flat == pytest.approx(
-            flat_of(twin, lambda parameter: parameter.grad), abs=2e-3
-        )
+        found = network.gradient(boards, targets, weights, learner.slope)
+        assert found == pytest.approx(loss.item(), rel=1e-4)
+        gradient = flat(parameter.grad for parameter in twin.parameters())
+        assert learner.slope.flat == pytest.approx(gradient, abs=2e-4)
         learner._step()
-        assert learner.policy.flat == pytest.approx(flat_of(twin), abs=1e-4)
-
-
-def test_a_plain_gradient_step_is_the_learning_rate_times_the_gradient():
-    learner = tictacnet.Learner(
-        replace(SMALL, optimizer="sgd", learning_rate=0.5, learning_rate_end=0.5)
-    )
-    before = learner.policy.flat.copy()
-    learner.slope.flat[:] = np.arange(2_025)
-    learner._step()
-    assert learner.policy.flat == pytest.approx(before - 0.5 * np.arange(2_025), rel=1e-6)
+        assert network.flat.shape == (2_025,)
+        assert network.flat == pytest.approx(flat(twin.parameters()), abs=1e-4)
 
 
 @pytest.mark.parametrize("shape", [(3, 3, 3), (2, 3, 2), (2, 4, 3)])
-def test_images_of_a_board_have_images_of_its_values(shape):
-    rules = Rules(*shape)
-    positions, (rows, cols, k) = positions_of(rules), shape
-    for symmetry in (True, False):
-        learner = tictacnet.Learner(replace(SMALL, rows=rows, cols=cols, k=k, symmetry=symmetry))
-        values = learner.by_row(learner.policy, positions.unfinished)
-        same = []
-        for turn in symmetries_of(rules):
-            images = np.searchsorted(
-                positions.unfinished,
-                positions.rows(positions.boards[positions.unfinished][:, turn]),
-            )
-            same.append((values[images] == values[:, turn]).all())
-        assert all(same) == symmetry
-        assert same[0]
+@pytest.mark.parametrize("symmetry", [True, False])
+def test_images_of_a_board_have_images_of_its_values_only_with_symmetry(shape, symmetry):
+    rules, (rows, cols, k) = Rules(*shape), shape
+    positions = positions_of(rules)
+    unfinished, boards = positions.unfinished, positions.boards[positions.unfinished]
+    learner = begin(replace(SMALL, rows=rows, cols=cols, k=k, symmetry=symmetry))
+    values = learner.view.values_at(learner.network, unfinished)
+    same = []
+    for turn in symmetries_of(rules):
+        images = np.searchsorted(unfinished, positions.rows(boards[:, turn]))
+        same.append(bool((values[images] == values[:, turn]).all()))
+    assert all(same) == symmetry
+    canonical = np.unique(positions.canonical[unfinished]) if symmetry else unfinished
+    assert (learner.view.boards == positions.boards[canonical]).all()
+    if not symmetry:
+        assert (values == learner.network.values(boards.astype(np.float32))).all()
 
 
-def test_without_symmetry_the_network_sees_the_board_as_it_is():
-    learner = tictacnet.Learner(PLAIN)
-    boards = POSITIONS.boards[POSITIONS.unfinished]
-    assert (learner.view.boards == boards).all()
-    assert (
-        learner.by_row(learner.policy, POSITIONS.unfinished)
-        == learner.policy.values(boards.astype(np.float32))
-    ).all()
-    assert len(tictacnet.Learner(SMALL).view.boards) == CLASSES
-
-
-# --- it is told no rules -------------------------------------------------------------------------------------------------
-
-
-def test_an_untrained_network_moves_to_taken_cells_and_is_judged_as_it_is():
-    table = tictacnet.Learner(tictacnet.Config()).table()
-    assert (table.table * taken()).sum() > 100
-    assert np.isfinite(table.values).all()
-    assert (table.table.argmax(axis=1) == table.values.argmax(axis=1)).all()
-    assert result_vs_random("O", table).illegal > 0
+def test_an_untrained_network_moves_to_taken_cells_and_is_evaluated_as_it_is():
+    learner = begin(Config())
+    policy, illegal = learner.policy(), learner.notes()["illegal_everywhere"]
+    assert illegal > 100 / 4_520
+    assert illegal == pytest.approx((policy.table * TAKEN).sum() / 4_520)
+    assert np.isfinite(policy.values).all()
+    assert (policy.table.argmax(axis=1) == policy.values.argmax(axis=1)).all()
+    assert result_vs_random("O", policy).illegal > 0
 
 
 def test_it_explores_all_cells_alike_and_a_taken_one_loses_the_game():
-    learner = tictacnet.Learner(
-        replace(PLAIN, games=20_000, epsilon=1.0, epsilon_drop=0.0, exploring_starts=0.0, updates=1)
-    )
-    learner.round(opponents())
+    learner = after_a_round(replace(EXPLORING, games=20_000))
     moves, following = np.divmod(learner.keys, learner.nexts)
-    places, cells = np.divmod(moves, 9)
-    onto_taken = learner.view.boards[places, cells] != 0
+    (places, cells), boards = np.divmod(moves, 9), learner.view.boards
+    onto_taken = boards[places, cells] != 0
     assert (following[onto_taken] == learner.nexts - 1).all()
-    first_as_o = (learner.view.boards != 0).sum(axis=1)[places] == 1
+    first_as_o = (boards != 0).sum(axis=1)[places] == 1
     share = learner.counts[first_as_o & onto_taken].sum() / learner.counts[first_as_o].sum()
     assert share == pytest.approx(1 / 9, abs=0.02)
     as_x = np.bincount(cells[places == 0], learner.counts[places == 0])
@@ -215,150 +149,107 @@ def test_it_explores_all_cells_alike_and_a_taken_one_loses_the_game():
     assert abs(as_x / 10_000 - 1 / 9).max() < 0.02
 
 
-def test_a_frozen_copy_that_moves_to_a_taken_cell_loses():
-    stubborn = TabularPolicy(
-        RULES, one_hot(np.zeros(4_520, dtype=np.intp), 9)
-    )  # always the first cell
-    learner = tictacnet.Learner(
-        replace(
-            PLAIN,
-            games=2_000,
-            side="X",
-            epsilon=1.0,
-            epsilon_drop=0.0,
-            exploring_starts=0.0,
-            updates=1,
-        )
-    )
-    learner.round(opponents(stubborn))
-    taken_at_once = learner.keys // learner.nexts == 0  # X opens with the first cell
-    assert (learner.keys[taken_at_once] % learner.nexts == learner.nexts - 3).all()
-    assert taken_at_once.sum() == 1
+def test_an_opponent_that_moves_to_a_taken_cell_loses():
+    learner = begin(replace(EXPLORING, games=2_000, side="X"))
+    always_the_first_cell = TabularPolicy(RULES, one_hot(np.zeros(4_520, dtype=np.intp), 9))
+    learner.opponents = Opponents(make_pool(always_the_first_cell, RULES), POSITIONS)
+    learner.round()
+    opening = learner.keys[learner.keys // learner.nexts == 0]  # X opens with the first cell
+    assert (opening % learner.nexts).tolist() == [learner.nexts - 3]
 
 
-def test_only_with_shown_illegal_are_cells_taught_that_were_never_tried():
-    for shown in (False, True):
-        learner = tictacnet.Learner(replace(PLAIN, shown_illegal=shown, focus=0.0, epsilon=0.0))
-        learner.round(opponents())
-        _, weights = learner._targets()
-        met, tried = weights.any(axis=1), np.zeros((4_520, 9), dtype=bool)
-        tried.flat[learner.keys // learner.nexts] = True
-        assert ((weights > 0) == tried | (shown & met[:, None] & taken())).all()
+@pytest.mark.parametrize("replay", [True, False])
+@pytest.mark.parametrize("shown", [True, False])
+def test_only_with_shown_illegal_are_cells_taught_that_were_never_tried(shown, replay):
+    config = replace(PLAIN, shown_illegal=shown, replay=replay, focus=0.0, epsilon=0.0)
+    learner = after_a_round(config)
+    targets, weights = learner._targets()
+    met, tried = weights.any(axis=1), np.zeros((4_520, 9), dtype=bool)
+    tried.flat[learner.keys // learner.nexts] = True
+    assert ((weights > 0) == tried | (shown & met[:, None] & TAKEN)).all()
+    assert not targets[TAKEN & (weights > 0)].any()
 
 
-# --- what is kept and learned --------------------------------------------------------------------------------------------
-
-
-def test_every_distinct_move_with_what_it_led_to_is_kept_once():
-    learner = tictacnet.Learner(SMALL)
+@pytest.mark.parametrize("replay", [True, False])
+def test_every_distinct_transition_is_stored_once_for_good_or_for_one_round(replay):
+    learner, before = begin(replace(SMALL, replay=replay)), 0
     for _ in range(5):
-        learner.round(opponents())
+        learner.round()
         assert (np.diff(learner.keys) > 0).all()
-        assert learner.counts.sum() == learner.steps
-    forgetful = tictacnet.Learner(replace(SMALL, replay=False))
-    for _ in range(5):
-        before = forgetful.steps
-        forgetful.round(opponents())
-        assert forgetful.counts.sum() == forgetful.steps - before
+        assert learner.counts.sum() == learner.steps - before
+        before = 0 if replay else learner.steps
 
 
 def test_the_target_of_a_move_is_the_mean_of_all_that_it_led_to():
-    """The corner led to a win, to a draw and twice to the same next position; what follows is worth what the target network says."""
-    learner = tictacnet.Learner(replace(PLAIN, rewards=(1.0, 0.5, 0.0), double=False, focus=0.0))
-    places = learner.view.place
-    start, follows = places[row(".../.../...")], places[row("XO./.../...")]
-    win, draw = learner.nexts - 3, learner.nexts - 2
-    learner.keys = np.array(
-        [
-            [start, 0, follows],
-            [start, 0, win],
-            [start, 0, draw],
-            [start, 4, draw],
-            [follows, 8, win],
-        ]
-    ) @ [
-        9 * learner.nexts,
-        learner.nexts,
-        1,
-    ]
-    learner.counts = np.array([2.0, 1.0, 1.0, 3.0, 1.0])
+    """The corner led to a win, to a draw and twice to the same next position, of one O."""
+    board = int(POSITIONS.rows(parse_board("XO./.../...", RULES)[None])[0])
+    corner, others = [(0, 0, board), (0, 0, -3), (0, 0, -2)], [(0, 4, -2), (board, 8, -3)]
+    config = replace(PLAIN, double=False, focus=0.0)
+    learner = with_memory(config, [*corner, *others], [2, 1, 1, 3, 1])
     targets, weights = learner._targets()
-    best = learner.target.values(learner.view.boards[follows][None]).max()
-    assert targets[start, 0] == pytest.approx((2 * best + 1.0 + 0.5) / 4)
-    assert targets[start, 4] == 0.5
-    assert targets[follows, 8] == 1.0
+    best = learner.target.values(learner.view.boards[board][None]).max()
+    assert targets[0, [0, 4]] == pytest.approx([(2 * best + 1.0 + 0.5) / 4, 0.5])
+    assert targets[board, 8] == 1.0
     root = np.sqrt(7)  # the empty board was met seven times, the other once
-    assert weights[start, [0, 4]] == pytest.approx([root / (2 * root + 1)] * 2)
-    assert weights[follows, 8] == pytest.approx(1 / (2 * root + 1))
+    found = weights[[0, 0, board], [0, 4, 8]] * (2 * root + 1)
+    assert found == pytest.approx([root, root, 1])
     assert (weights > 0).sum() == 3
 
 
 def test_with_double_q_learning_the_network_chooses_and_the_target_network_values():
-    learner = tictacnet.Learner(PLAIN)
+    learner = with_memory(PLAIN, [(0, 4, 1)], [1])  # to the first board with one mark
     learner.target.draw(np.random.default_rng(9))
-    learner.keys, learner.counts = (
-        np.array([(0 * 9 + 4) * learner.nexts + 1]),
-        np.ones(1),
-    )  # to the first board with one mark
     board = learner.view.boards[1][None]
-    targets, _ = learner._targets()
-    chosen = learner.policy.values(board)[0].argmax()
-    assert targets[0, 4] == pytest.approx(learner.target.values(board)[0, chosen])
+    chosen = learner.network.values(board)[0].argmax()
+    expected = learner.target.values(board)[0, chosen]
+    assert learner._targets()[0][0, 4] == pytest.approx(expected)
 
 
 def test_moves_far_from_the_best_count_less():
-    learner = tictacnet.Learner(replace(PLAIN, focus=0.5, rewards=(1.0, 0.5, 0.0)))
-    learner.keys, learner.counts = (
-        np.array([(cell * learner.nexts) + learner.nexts - 3 + cell for cell in range(3)]),
-        np.ones(3),
-    )
-    _, weights = learner._targets()
-    counts = [tictacnet.LEAST_WEIGHT + np.exp(-gap / 0.5) for gap in (0, 0.5, 1)]
-    assert weights[0, :3] == pytest.approx(np.array(counts) / sum(counts))
+    learner = with_memory(replace(PLAIN, focus=0.5), [(0, 0, -3), (0, 1, -2), (0, 2, -1)], [1] * 3)
+    counts = np.array([LEAST_WEIGHT + np.exp(-gap / 0.5) for gap in (0, 0.5, 1)])
+    assert learner._targets()[1][0, :3] == pytest.approx(counts / counts.sum())
 
 
-def test_a_single_side_is_learned_where_it_is_asked_for():
-    for side, plies in (("X", {0}), ("O", {1})):
-        learner = tictacnet.Learner(replace(SMALL, side=side))
-        learner.round(opponents())
-        assert {
-            int(abs(learner.view.boards[place]).sum()) % 2
-            for place in learner.keys // learner.nexts // 9
-        } == plies
+@pytest.mark.parametrize(("side", "parity"), [("X", 0), ("O", 1)])
+def test_a_single_side_is_learned_where_it_is_asked_for(side, parity):
+    learner = after_a_round(replace(SMALL, side=side))
+    boards = learner.view.boards[learner.keys // learner.nexts // 9]
+    assert set(abs(boards).sum(axis=1) % 2) == {parity}
 
 
-# --- what is told of illegal moves -------------------------------------------------------------------------------------------
+def test_snapshots_are_taken_at_the_start_and_at_fixed_steps():
+    learner = begin(replace(SMALL, opponents="self", snapshot_every=300))
+    learner.advance(1_000)
+    assert len(learner.pool.snapshots) == 1 + learner.steps // 300 == len(learner.opponents.sums)
 
 
-def test_the_share_of_illegal_moves_is_noted_exactly_and_drawn(tmp_path):
-    seen = []
-
-    def report(steps, table, save, notes):
-        seen.append((notes["illegal_everywhere"], (table.table * taken()).sum() / 4_520))
-        save(tmp_path)
-        return False
-
-    tictacnet.train(SMALL, report, logs=tmp_path)
-    assert [noted for noted, _ in seen] == pytest.approx([counted for _, counted in seen])
-    assert seen[0][0] > 0
-    history = read_arrays(tmp_path / "state.safetensors")[0]["history"]
-    assert history[:, 3].tolist() == [noted for noted, _ in seen]
-    assert (tmp_path / "illegal.png").read_bytes().startswith(b"\x89PNG")
+def test_the_share_of_illegal_moves_is_charted_in_per_cent():
+    columns = ("steps", "x_illegal", "o_illegal", "illegal_everywhere")
+    numbers = ((500, 1, 0.8, 0.5), (1_000, 0, 0, 0.2))
+    rows = [dict(zip(columns, row, strict=True)) for row in numbers]
+    chart = begin(SMALL).charts(rows)["illegal.png"]
+    assert (chart.percent, list(chart.xs)) == (True, [0.5, 1.0])
+    assert [ys for _, _, ys in chart.curves] == [[100, 0], [80, 0], [50, 20]]
 
 
-def test_the_page_needs_no_torch(tmp_path):
-    tictacnet.train(replace(SMALL, steps=1), lambda steps, table, save, notes: save(tmp_path))
-    program = "import sys\nfrom pathlib import Path\nfrom agents import tictacnet\ntictacnet.load(Path(sys.argv[1]))\nprint('torch' in sys.modules)"
-    assert python("-c", program, tmp_path).stdout == "False\n"
-
-
-# --- learning ------------------------------------------------------------------------------------------------------------
+def test_learners_and_players_of_numpy_need_no_torch():
+    program = """import sys
+from agents import neuroevolution, tictacnet
+for page in (neuroevolution, tictacnet):
+    config = page.Config(steps=1)
+    learner = page.begin(config)
+    learner.advance(1)
+    assert (page.player(config, learner.model()).table == learner.policy().table).all()
+print("torch" in sys.modules)"""
+    assert python("-c", program).stdout == "False\n"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_every_seed_learns_the_rules_and_becomes_unbeatable_on_both_sides(seed):
     """An untrained network moves to taken cells."""
-    assert judge(
-        tictacnet.train(tictacnet.Config(seed=seed, steps=2_000_000), silent("unbeatable"))
-    ).unbeatable
+    config = Config(seed=seed, steps=2_000_000)
+    learner = begin(config)
+    drive(learner, config, lambda learner: judge(learner.policy()).unbeatable)
+    assert judge(learner.policy()).unbeatable

@@ -107,6 +107,36 @@ def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -
     write_file(path, lambda file: file.write(text.getvalue().encode()))
 
 
+def read_csv(path: Path, names: Sequence[str], optional: Sequence[str] = ()) -> NDArray[np.float64]:
+    """The numbers of a CSV file that begins with a line of these names: (lines, columns).
+
+    optional: names of further columns; the file has all of them or none.
+    Raises ValueError for other columns, and for anything that is not a number.
+    """
+    every = [*names, *optional]
+    with open(path, encoding="utf-8", newline="") as file:
+        try:
+            found, *lines = list(csv.reader(file)) or [[]]
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} must be a CSV file: {error}") from None
+    if found not in (every, list(names)):
+        may_lack = f" ({' and '.join(optional)} may be left out)" if optional else ""
+        raise ValueError(
+            f"{path} must have the columns {', '.join(every)}{may_lack}, "
+            f"got {', '.join(found)[:200]!r}"
+        )
+    table = np.empty((len(lines), len(found)))
+    for number, line in enumerate(lines):
+        try:
+            table[number] = [float(entry) for entry in line]
+        except ValueError as error:
+            raise ValueError(
+                f"{path} must have a number in each of the {len(found)} columns, "
+                f"line {number + 2} has not: {error}"
+            ) from None
+    return table
+
+
 def write_tensors(
     path: Path, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any] | None = None
 ) -> None:
