@@ -567,7 +567,7 @@ class DQNLearner(SB3Learner):
 
 def export_sb3(config: Config, model: Arrays, path: Path) -> None:
     """Write Stable-Baselines3's own file, for `BoardDQN.load` in a clone of this repository."""
-    algorithm = build(replace(config, num_envs=1, device="cpu"))
+    algorithm = build(replace(config, device="cpu"))
     for network in (algorithm.q_net, algorithm.q_net_target):
         load_weights(network, model)
     write_zip(algorithm, path)
