@@ -165,7 +165,7 @@ def write_arrays(
     """Write NumPy arrays as `write_tensors` writes tensors, without torch; either reads what the other wrote."""
     _write_with_json(
         path,
-        array_bytes({name: np.ascontiguousarray(array) for name, array in arrays.items()}),
+        array_bytes({name: np.asarray(array, order="C") for name, array in arrays.items()}),
         about,
     )
 

@@ -1,4 +1,4 @@
-"""Between this project and Stable-Baselines3: the vector environment as a `VecEnv`, and symmetric boards.
+"""The vector environment as a `VecEnv` of Stable-Baselines3.
 
 from training.sb3 import TicTacToeVecEnv
 from sb3_contrib import MaskablePPO
@@ -13,17 +13,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
-from stable_baselines3.common.buffers import ReplayBuffer
-from stable_baselines3.common.preprocessing import get_flattened_obs_dim
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from stable_baselines3.common.vec_env import VecEnv
 
 from tictactoe_env.errors import probability
-from tictactoe_env.positions import positions_of, symmetries_of
+from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules, to_move
 from tictactoe_env.vector_env import TicTacToeVectorEnv
 
@@ -189,99 +184,3 @@ class TicTacToeVecEnv(VecEnv):
             )
             return [None] * self.num_envs
         return list(self.games.render() or [])
-
-
-class Turn(torch.nn.Module):
-    """Turns boards into one orientation of their symmetry class, so that a network sees 765 positions of 3x3, not 5,478.
-
-    Of the images of a board under the board's symmetries the one with the smallest ternary code is taken. This is
-    knowledge of the board's shape, not of the game's solution.
-    """
-
-    cells_of: torch.Tensor
-    weights: torch.Tensor
-    speakers: torch.Tensor
-    bits: torch.Tensor
-
-    def __init__(self, rules: Rules, symmetry: bool = True):
-        super().__init__()
-        permutations = symmetries_of(rules) if symmetry else np.arange(rules.cells)[None]
-        # weights[plane, cell, s]: what a mark adds to the code of the image under symmetry s
-        powers = 3.0 ** np.argsort(permutations, axis=1)
-        weights = np.concatenate([powers.T, 2 * powers.T])
-        self.register_buffer(
-            "weights",
-            torch.tensor(weights, dtype=torch.float32 if rules.cells <= 14 else torch.float64),
-            persistent=False,
-        )
-        self.register_buffer("cells_of", torch.tensor(permutations), persistent=False)
-        back = np.argsort(permutations, axis=1)
-        # speakers[set of symmetries, cell]: the lowest of the turned cells that one of these symmetries brings back to `cell`
-        sets = np.arange(1 << len(back))[:, None] >> np.arange(len(back)) & 1 > 0
-        self.register_buffer(
-            "speakers",
-            torch.tensor(np.where(sets[:, :, None], back, rules.cells).min(axis=1)),
-            persistent=False,
-        )
-        self.register_buffer("bits", 2.0 ** torch.arange(len(back)), persistent=False)
-
-    def forward(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Turned planes (B, 2, rows, cols), and the cell permutation (B, cells) with turned[i] = board[permutation[i]]."""
-        flat = planes.flatten(1)
-        which = (flat.to(self.weights.dtype) @ self.weights).argmin(dim=1)
-        cells = self.cells_of[which]
-        both = torch.cat([cells, cells + cells.shape[1]], dim=1)
-        return flat.gather(1, both).reshape(planes.shape), cells
-
-    def distinct(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The distinct turned boards among B: planes (U, 2, rows, cols), which of them each board is (B,), and who speaks for its cells (B, cells).
-
-        `network(turned)[which].gather(1, speakers)` are then scores of the cells of each board, at the price of U boards, not B. Where
-        a board is its own image, the cells that are images of each other have one speaker, so that their scores are the same.
-        """
-        codes = planes.flatten(1).to(self.weights.dtype) @ self.weights
-        lowest = codes.amin(dim=1, keepdim=True)
-        turning = (
-            codes == lowest
-        )  # the symmetries that turn the board into its representative: one, or several
-        found, which = torch.unique(lowest.squeeze(1), return_inverse=True)
-        one_of_each = which.new_empty(len(found)).scatter_(
-            0, which, torch.arange(len(which), device=which.device)
-        )
-        return (
-            self(planes[one_of_each])[0],
-            which,
-            self.speakers[(turning.float() @ self.bits).long()],
-        )
-
-
-class MoveBuffer(ReplayBuffer):
-    """SB3's replay buffer with a generator of its own."""
-
-    def __init__(self, *arguments: Any, seed: int = 0, **keywords: Any):
-        super().__init__(*arguments, **{**keywords, "handle_timeout_termination": False})
-        self.rng = np.random.default_rng(seed)
-
-    def sample(self, batch_size: int, env: Any = None) -> ReplayBufferSamples:
-        """Moves drawn with replacement."""
-        rows = self.buffer_size if self.full else self.pos
-        step, game = np.divmod(self.rng.integers(rows * self.n_envs, size=batch_size), self.n_envs)
-        data = (
-            self.observations[step, game],
-            self.actions[step, game],
-            self.next_observations[step, game],
-            self.dones[step, game, None],
-            self.rewards[step, game, None],
-        )
-        return ReplayBufferSamples(*map(self.to_torch, data))
-
-
-class Grid(BaseFeaturesExtractor):
-    """Planes (B, 2, rows, cols) as one number for each cell (B, cells): 1 own, -1 the other's, 0 free."""
-
-    def __init__(self, observation_space: Any):
-        super().__init__(observation_space, get_flattened_obs_dim(observation_space) // 2)
-
-    def forward(self, planes: torch.Tensor) -> torch.Tensor:
-        """The first plane less the second."""
-        return (planes[:, 0] - planes[:, 1]).flatten(1)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 WINDOW = 1_000  # games
 
 
 @dataclass
 class Tally:
-    """Wins in the windows of 1,000 games, one after the other, that end while a learner trains.
+    """Wins in successive windows of 1,000 games, counted while a learner trains.
 
-    games: all that have ended. won: of these in the window under way. last, best: wins of the window completed last, and of the best one; 0 before.
+    games: all games that have ended. won: wins in the current window. last, best: wins in the
+    window completed last, and in the best window; 0 before the first is complete.
     """
 
     games: int = 0
@@ -20,16 +22,18 @@ class Tally:
     last: int = 0
     best: int = 0
 
-    def add(self, wins: Iterable[bool]) -> None:
-        """Count games that have ended, in their order."""
-        for win in wins:
+    def add(self, infos: Iterable[Mapping[str, Any]]) -> None:
+        """Count the games that have ended, in their order: those whose info has an outcome."""
+        for info in infos:
+            if "outcome" not in info:
+                continue
             self.games += 1
-            self.won += win
+            self.won += info["outcome"] == "win"
             if self.games % WINDOW == 0:
                 self.last, self.best, self.won = self.won, max(self.best, self.won), 0
 
     def notes(self) -> dict[str, float]:
-        """What a report shows of it."""
+        """The numbers to show and to write into metrics.csv."""
         return {
             "games": self.games,
             f"wins of the last {WINDOW}": self.last,

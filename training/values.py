@@ -1,4 +1,4 @@
-"""Players that choose the move of the highest value, with the values they choose by."""
+"""Players that choose the move of the highest value, and keep these values."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tictactoe_env.rules import Boards, Rules
 
 
 class ValuedTable(TabularPolicy):
-    """The moves of the highest value, the lowest cell among equals.
+    """The moves of the highest value; of equal values, that of the lowest cell.
 
-    values: (U, cells) floats, what each move of the unfinished positions is worth to the side that makes it; -inf where a player
-    that knows the rules has no move.
+    values: (U, cells) floats, the value of each move in the unfinished positions for the side that
+    makes it; -inf for moves that a player who knows the rules does not have.
     """
 
     def __init__(self, rules: Rules, values: NDArray[np.floating[Any]]):
@@ -24,7 +24,10 @@ class ValuedTable(TabularPolicy):
         self.values = values
 
     def q_values(self, boards: Boards) -> NDArray[np.floating[Any]]:
-        """Values of the moves (B, cells) of unfinished boards (B, cells); ValueError for other boards."""
+        """Values of the moves (B, cells) of unfinished boards (B, cells).
+
+        Raises ValueError for other boards.
+        """
         self.probs(boards)
         positions = positions_of(self.rules)
         return self.values[np.searchsorted(positions.unfinished, positions.rows(boards))]

@@ -1,0 +1,74 @@
+"""Boards in canonical form, so that a network sees each class of symmetric boards once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tictactoe_env.positions import symmetries_of
+from tictactoe_env.rules import Rules
+
+
+class CanonicalBoards(torch.nn.Module):
+    """The canonical form of boards: 765 positions of 3x3 instead of 5,478.
+
+    Of the images of a board under the symmetries of its shape, the canonical form is the one with
+    the smallest ternary code. This uses the shape of the board, not the solution of the game.
+    symmetry: False leaves every board as it is.
+    """
+
+    cells_of: torch.Tensor
+    weights: torch.Tensor
+    representatives: torch.Tensor
+    bits: torch.Tensor
+
+    def __init__(self, rules: Rules, symmetry: bool = True):
+        super().__init__()
+        permutations = symmetries_of(rules) if symmetry else np.arange(rules.cells)[None]
+        back = np.argsort(permutations, axis=1)
+        # weights[plane and cell, s]: what a mark adds to the code of the image under symmetry s
+        powers = 3.0**back
+        codes = torch.float32 if rules.cells <= 14 else torch.float64  # exact up to these sizes
+        self._keep("weights", np.concatenate([powers.T, 2 * powers.T]), codes)
+        self._keep("cells_of", permutations)
+        # representatives[set of symmetries, cell]: the lowest of the cells of the canonical board
+        # that one of these symmetries brings back to `cell`
+        sets = np.arange(1 << len(back))[:, None] >> np.arange(len(back)) & 1 > 0
+        self._keep("representatives", np.where(sets[:, :, None], back, rules.cells).min(axis=1))
+        self._keep("bits", 2.0 ** np.arange(len(back)), torch.float32)
+
+    def _keep(self, name: str, array: NDArray[Any], dtype: torch.dtype | None = None) -> None:
+        self.register_buffer(name, torch.tensor(array, dtype=dtype), persistent=False)
+
+    def forward(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Canonical planes (B, 2, rows, cols), and the permutation (B, cells) that leads there.
+
+        canonical[i] = board[permutation[i]] for the cells i of a board.
+        """
+        flat = planes.flatten(1)
+        symmetry = (flat.to(self.weights.dtype) @ self.weights).argmin(dim=1)
+        cells = self.cells_of[symmetry]
+        both = torch.cat([cells, cells + cells.shape[1]], dim=1)
+        return flat.gather(1, both).reshape(planes.shape), cells
+
+    def distinct(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The distinct canonical boards of a batch, and how to read scores of its cells from them.
+
+        Returns planes (U, 2, rows, cols); which of them each board has (B,); and which
+        representative cell gives each cell of a board its score (B, cells). So
+        `network(canonical)[which].gather(1, cells)` are the scores of all cells, and the network
+        is evaluated on U boards instead of B. If a board is an image of itself, cells that are
+        images of each other have the same representative, and so the same score.
+        """
+        codes = planes.flatten(1).to(self.weights.dtype) @ self.weights
+        lowest = codes.amin(dim=1, keepdim=True)
+        leads_there = codes == lowest  # (B, symmetries): one is True, or several
+        found, which = torch.unique(lowest.squeeze(1), return_inverse=True)
+        one_of_each = which.new_empty(len(found)).scatter_(
+            0, which, torch.arange(len(which), device=which.device)
+        )
+        cells = self.representatives[(leads_there.float() @ self.bits).long()]
+        return self(planes[one_of_each])[0], which, cells

@@ -1,0 +1,118 @@
+"""Learners whose algorithm is one of Stable-Baselines3: what they share.
+
+A page derives from `SB3Learner` and adds its network, its update, and what else has to be saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
+
+from tictactoe_env.policy import TabularPolicy
+from tictactoe_env.rules import Rules
+from training.files import write_file
+from training.learner import Arrays, Learner, State, crossed
+from training.selfplay import SelfPlay
+from training.tally import Tally
+from training.torch_arrays import load_moments, moments_of
+
+
+class SB3Learner(Learner):
+    """A learner that lets an algorithm of Stable-Baselines3 play in a `TicTacToeVecEnv`.
+
+    round_steps: environment steps from one update of the algorithm to the next.
+    """
+
+    def __init__(self, config: Any, build: Callable[[Any], Any], round_steps: int):
+        self.config, self.round_steps = config, round_steps
+        self.pool = SelfPlay(config.opponents, config.rules, config.snapshots, config.seed)
+        self.tally = Tally()
+        self.algorithm = build(config)
+        self.algorithm.set_logger(Logger(None, []))
+        self.algorithm.env.set_opponent(self.pool.pool())
+        self.callback = Rounds(self)
+
+    def snapshot(self) -> TabularPolicy:
+        """What a snapshot of the learner plays."""
+        return self.policy()
+
+    def start_round(self, steps: int) -> None:
+        """Take a snapshot if one is due; called before the first move after each update."""
+        is_due = steps == 0 or crossed(steps - self.round_steps, steps, self.config.snapshot_every)
+        if self.pool.has_self and is_due:
+            self.pool.add(self.snapshot())
+            self.algorithm.env.set_opponent(self.pool.pool())
+
+    def advance(self, most: int) -> None:
+        """Play and learn until `most` further steps are made."""
+        self.algorithm.learn(most, self.callback, log_interval=None, reset_num_timesteps=False)
+        self.steps = self.algorithm.num_timesteps
+
+    def notes(self) -> dict[str, float]:
+        """Games played, and how many of them were won."""
+        return self.tally.notes()
+
+    def scalars(self) -> dict[str, float]:
+        """What the algorithm has logged for TensorBoard since the last call."""
+        logger = self.algorithm.logger
+        found = {
+            name: float(value)
+            for name, value in logger.name_to_value.items()
+            if "tensorboard" not in logger.name_to_excluded[name]
+        }
+        logger.dump()  # it has no outputs: this forgets what was logged
+        return found
+
+    def state(self) -> State:
+        """Optimizer moments, games, opponents and tally."""
+        return {
+            "optimizer": moments_of(self.algorithm.policy.optimizer),
+            "games": self.algorithm.env.state_dict(),
+            "pool": self.pool.state(),
+            "tally": asdict(self.tally),
+        }
+
+    def restore(self, model: Arrays, state: State) -> None:
+        """Continue from a saved training; the network's weights are the page's to restore."""
+        algorithm = self.algorithm
+        load_moments(algorithm.policy.optimizer, state["optimizer"])
+        self.pool.restore(state["pool"])
+        self.tally = Tally(**state["tally"])
+        algorithm.env.set_opponent(self.pool.pool())
+        algorithm.num_timesteps = self.steps
+        # Without these two private names of Stable-Baselines3 `learn` would begin new games.
+        algorithm._last_obs = algorithm.env.load_state_dict(state["games"])
+        algorithm._last_episode_starts = np.zeros(algorithm.n_envs, dtype=bool)
+
+
+class Rounds(BaseCallback):
+    """Tells a learner when a round of its algorithm starts, and which games have ended."""
+
+    def __init__(self, learner: SB3Learner):
+        super().__init__()
+        self.learner = learner
+
+    def _on_rollout_start(self) -> None:
+        self.learner.start_round(self.model.num_timesteps)
+
+    def _on_step(self) -> bool:
+        self.learner.tally.add(self.locals["infos"])
+        return True
+
+
+def board_spaces(rules: Rules) -> tuple[spaces.Box, spaces.Discrete]:
+    """The spaces of observations and of moves, as the environment has them."""
+    shape = (2, rules.rows, rules.cols)
+    return spaces.Box(0, 1, shape, np.int8), spaces.Discrete(rules.cells)
+
+
+def write_zip(algorithm: Any, path: Path) -> None:
+    """Write Stable-Baselines3's own file, which executes code when it is loaded."""
+    write_file(path, algorithm.save)

@@ -1,0 +1,66 @@
+"""Between torch and the arrays of a model or a state: weights, optimizer moments, activations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import torch
+
+from training.checkpoint import take
+from training.learner import Arrays
+
+Activation = Literal["relu", "tanh", "silu"]
+ACTIVATIONS: dict[str, type[torch.nn.Module]] = {
+    "relu": torch.nn.ReLU,
+    "tanh": torch.nn.Tanh,
+    "silu": torch.nn.SiLU,
+}
+
+
+def weights_of(module: torch.nn.Module) -> Arrays:
+    """Copies of a module's weights, by name."""
+    return {name: tensor.numpy(force=True).copy() for name, tensor in module.state_dict().items()}
+
+
+def load_weights(module: torch.nn.Module, arrays: Arrays) -> None:
+    """Put weights into a module. Raises ValueError unless names, shapes and dtypes are its own."""
+    own = module.state_dict()
+    unknown = sorted(set(arrays) - set(own))
+    if unknown:
+        raise ValueError(f"expected the weights {', '.join(own)}, got also {', '.join(unknown)}")
+    module.load_state_dict(
+        {
+            name: torch.from_numpy(
+                take(arrays, name, tuple(tensor.shape), tensor.numpy(force=True).dtype)
+            )
+            for name, tensor in own.items()
+        }
+    )
+
+
+def moments_of(optimizer: torch.optim.Optimizer) -> dict[str, Arrays]:
+    """Copies of what an optimizer remembers of each parameter, by the parameter's number."""
+    return {
+        str(number): {name: tensor.numpy(force=True).copy() for name, tensor in moments.items()}
+        for number, moments in optimizer.state_dict()["state"].items()
+    }
+
+
+def load_moments(optimizer: torch.optim.Optimizer, saved: Mapping[str, Arrays]) -> None:
+    """Put moments back. Raises ValueError for shapes that are not those of the parameters."""
+    shapes = {
+        str(number): tuple(parameter.shape)
+        for number, parameter in enumerate(
+            parameter for group in optimizer.param_groups for parameter in group["params"]
+        )
+    }
+    moments: dict[int, dict[str, Any]] = {
+        int(number): {
+            name: torch.from_numpy(take(arrays, name, shapes[number] if array.ndim else ()))
+            for name, array in arrays.items()
+        }
+        for number, arrays in saved.items()
+    }
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": moments, "param_groups": groups})
