@@ -1,6 +1,5 @@
 """Learners that are driven as `train.py` drives them, without a folder."""
 
-from training.evaluation import judge
 from training.learner import drive
 
 
@@ -8,10 +7,10 @@ def trained(page, config, until="steps", evaluations=None):
     """A learner that was driven to the end, to a goal, or up to a number of evaluations."""
     learner, done = page.begin(config), []
 
-    def evaluate(learner):
+    def note(learner):
         done.append(learner.steps)
-        reached = until != "steps" and judge(learner.policy()).reached(until)
+        reached = until != "steps" and evaluate(learner.policy()).reached(until)
         return reached or len(done) == evaluations
 
-    drive(learner, config, evaluate)
+    drive(learner, config, note)
     return learner

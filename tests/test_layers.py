@@ -66,6 +66,8 @@ PRIVATE_NAMES_OF_SB3 = {
     "_options",
     "_reset_seeds",
     "_reset_options",
+    "_get_indices",
+    "_total_timesteps",
 }
 OTHER_PRIVATE_NAMES = {
     "_asdict",

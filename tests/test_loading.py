@@ -9,8 +9,8 @@ import agents
 import train
 from agents import TRAINABLE
 from tictactoe_env.certificate import certify, perfect_table, write
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.rules import Rules
-from training.evaluation import judge
 from training.options import options_of
 
 WITHOUT = {"value_net"}  # agents that learn from no other player
@@ -47,7 +47,7 @@ def test_a_run_whose_opponent_was_moved_is_loaded_and_evaluated(run):
     folder, _, _, _, table = run
     policy = agents.load(folder)
     assert (policy.table == table).all()
-    assert judge(policy).x.win > 0
+    assert evaluate(policy).x.win > 0
 
 
 def test_a_training_continues_only_where_its_opponent_is_and_says_which_is_missing(

@@ -8,10 +8,10 @@ import train
 from agents import mcts
 from agents.mcts import Config
 from tictactoe_env.certificate import certify, perfect_table, write
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.mcts import Offline
 from tictactoe_env.policy import tabulate
 from tictactoe_env.rules import Rules
-from training.evaluation import judge
 
 RULES = Rules()
 SMALL = Config(steps=500, judge_every=200)
@@ -53,7 +53,7 @@ def test_a_damaged_graph_is_refused_and_random_numbers_are_not_needed_to_play(
 def test_a_saved_player_can_value_positions_instead_of_rollouts(tmp_path):
     write(certify(perfect_table(RULES), "minimax"), tmp_path / "certificate.json")
     learner = trained(mcts, Config(value=str(tmp_path / "certificate.json"), judge_every=4_000))
-    assert judge(learner.policy()).unbeatable
+    assert evaluate(learner.policy()).unbeatable
     with pytest.raises(ValueError, match="did you mean 'rollouts'"):
         mcts.begin(Config(value="rolouts"))
 
@@ -61,7 +61,7 @@ def test_a_saved_player_can_value_positions_instead_of_rollouts(tmp_path):
 @pytest.mark.parametrize("seed", range(10))
 def test_four_thousand_playouts_make_it_unbeatable(seed):
     """Without playouts it moves at random, wins 58 % as X and 29 % as O, and can be beaten."""
-    results = judge(trained(mcts, Config(seed=seed, judge_every=4_000)).policy())
+    results = evaluate(trained(mcts, Config(seed=seed, judge_every=4_000)).policy())
     assert results.unbeatable
     assert results.x.win >= 0.98
     assert results.o.win >= 0.90
@@ -70,7 +70,7 @@ def test_four_thousand_playouts_make_it_unbeatable(seed):
 @pytest.mark.slow
 def test_draws_that_count_as_wins_make_it_draw_more():
     """It wins 54 % as O, the median of ten seeds, instead of 92 % where a draw counts half."""
-    results = judge(trained(mcts, Config(draws=1.0, judge_every=4_000)).policy())
+    results = evaluate(trained(mcts, Config(draws=1.0, judge_every=4_000)).policy())
     assert results.o.win < 0.75
 
 

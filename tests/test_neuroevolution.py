@@ -7,9 +7,9 @@ import pytest
 
 from agents.neuroevolution import PRESETS, Config, Layout, begin, points
 from tictactoe_env import match
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
-from training.evaluation import judge
 
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3)
@@ -211,6 +211,6 @@ def test_all_generations_of_the_league_are_tabled_and_charted():
 @pytest.mark.parametrize("seed", [100, 101])
 def test_it_learns_the_rules_and_to_win_as_x(seed):
     """A random network makes an illegal move in almost all of its games."""
-    figures = judge(evolved(Config(seed=seed), 3_000).policy())
+    figures = evaluate(evolved(Config(seed=seed), 3_000).policy())
     assert figures.x.illegal == figures.o.illegal == 0
     assert figures.x.win >= 0.9

@@ -9,11 +9,11 @@ from learners import trained
 
 from agents import tabular_q as page
 from agents.tabular_q import Config, TabularQ
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.notation import parse_board
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.solver import solve
-from training.evaluation import judge
 
 RULES = Rules()
 SMALL = Config(steps=2_000, games=32, judge_every=500, snapshot_every=300, snapshots=3)
@@ -131,8 +131,8 @@ def best_response_values(slip):
 
 def test_it_reaches_the_best_achievable_results_on_both_sides(learner):
     """191/192 wins as X, 866/945 as O, unbeatable; an untrained table can be beaten as O."""
-    assert judge(learner.policy()).optimal
-    assert not judge(TabularQ(SMALL).policy()).unbeatable_o
+    assert evaluate(learner.policy()).optimal
+    assert not evaluate(TabularQ(SMALL).policy()).unbeatable_o
 
 
 def test_a_loaded_player_has_the_values_of_the_best_response_and_none_for_illegal_moves(learner):
@@ -154,7 +154,7 @@ def test_a_draw_that_gives_as_much_as_a_win_makes_a_player_that_never_loses_and_
     """What nestedsoftware/tictac learns: unbeatable, and wins well below 91.6 % as O."""
     options = {**page.PRESETS["tictac"].options, "games": 1_024, "judge_every": 20_000}
     config = Config(**{**options, "steps": 150_000, "anneal_steps": 150_000})
-    results = judge(trained(page, config).policy())
+    results = evaluate(trained(page, config).policy())
     assert results.unbeatable
     assert 0.4 < results.o.win < 0.85
 
@@ -182,17 +182,17 @@ def test_opponents_are_cycled_on_and_snapshots_are_kept_where_a_training_continu
 @pytest.mark.parametrize("seed", range(10))
 def test_every_seed_reaches_the_best_achievable_results(seed, symmetry):
     config = Config(seed=seed, symmetry=symmetry, steps=12_000_000)
-    assert judge(trained(page, config, "optimal").policy()).optimal
+    assert evaluate(trained(page, config, "optimal").policy()).optimal
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_self_play_against_snapshots_alone_is_enough_to_become_unbeatable(seed):
     config = Config(seed=seed, opponents="self:1", steps=4_000_000)
-    assert judge(trained(page, config, "unbeatable").policy()).unbeatable
+    assert evaluate(trained(page, config, "unbeatable").policy()).unbeatable
 
 
 @pytest.mark.slow
 def test_it_learns_a_board_that_is_not_square():
     """Three in a row on two rows of five is drawn with best play; 15,983 positions."""
-    assert judge(trained(page, Config(rows=2, cols=5), "unbeatable").policy()).unbeatable
+    assert evaluate(trained(page, Config(rows=2, cols=5), "unbeatable").policy()).unbeatable

@@ -8,13 +8,13 @@ import torch
 from small_runs import python
 
 from agents.tictacnet import LEAST_WEIGHT, Config, begin
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.match import result_vs_random
 from tictactoe_env.notation import parse_board
 from tictactoe_env.opponents import make_pool
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules
-from training.evaluation import judge
 from training.learner import drive
 from training.selfplay import Opponents
 
@@ -251,5 +251,5 @@ def test_every_seed_learns_the_rules_and_becomes_unbeatable_on_both_sides(seed):
     """An untrained network moves to taken cells."""
     config = Config(seed=seed, steps=2_000_000)
     learner = begin(config)
-    drive(learner, config, lambda learner: judge(learner.policy()).unbeatable)
-    assert judge(learner.policy()).unbeatable
+    drive(learner, config, lambda learner: evaluate(learner.policy()).unbeatable)
+    assert evaluate(learner.policy()).unbeatable

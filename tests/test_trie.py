@@ -11,13 +11,13 @@ import train
 from agents import trie as page
 from agents.trie import Config, Trie, TriePolicy
 from tictactoe_env import match
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.games import Game, GameStore
 from tictactoe_env.notation import parse_board, parse_cell, parse_game
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.solver import solve
-from training.evaluation import judge
 
 RULES = Rules()
 ROWS = positions_of(RULES).rows
@@ -273,7 +273,7 @@ def test_opponents_are_drawn_by_their_weights_and_self_is_the_tree():
 @pytest.mark.parametrize("seed", range(10))
 def test_every_seed_becomes_unbeatable_on_both_sides(seed):
     """As X it wins more than 97 % against random; an untrained tree can be beaten."""
-    results = judge(trained(page, Config(seed=seed), "unbeatable").policy())
+    results = evaluate(trained(page, Config(seed=seed), "unbeatable").policy())
     assert results.unbeatable
     assert results.x.win > 0.97
 
@@ -296,10 +296,10 @@ def test_all_games_there_are_make_the_whole_tree_and_prove_every_value():
     assert len(trie) + 1 == 549_946
     assert min(trie.sequences) > 0
     assert trie.known == solve(RULES).value.tolist()
-    assert judge(trie.policy()).unbeatable
+    assert evaluate(trie.policy()).unbeatable
 
 
 @pytest.mark.slow
 def test_it_learns_a_board_that_is_not_square():
     """Three in a row on two rows of four is drawn with best play."""
-    assert judge(trained(page, Config(rows=2, cols=4), "unbeatable").policy()).unbeatable
+    assert evaluate(trained(page, Config(rows=2, cols=4), "unbeatable").policy()).unbeatable

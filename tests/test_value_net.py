@@ -9,11 +9,11 @@ import torch
 
 from agents import value_net
 from agents.value_net import Config, begin, read_dataset
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.match import wilson_interval
 from tictactoe_env.notation import parse_board
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
-from training.evaluation import judge
 from training.files import write_csv
 from training.learner import drive
 
@@ -294,7 +294,7 @@ def best_against_exploring(epsilons, discount):
 def test_the_values_that_the_default_exploration_defines_are_of_an_optimal_player():
     states = begin(SMALL).afterstates
     states.values = lambda network: best_against_exploring(SMALL.epsilons, SMALL.discount)
-    assert judge(states.policy(None)).optimal
+    assert evaluate(states.policy(None)).optimal
 
 
 @pytest.mark.slow
@@ -305,7 +305,7 @@ def test_every_seed_is_unbeatable_on_both_sides_after_all_17_levels(seed):
     drive(learner, learner.config, lambda learner: seen.append(learner.steps))
     assert seen == [30_000 * level for level in range(1, 18)]
     policy = learner.policy()
-    assert judge(policy).unbeatable
+    assert evaluate(policy).unbeatable
     expected = best_against_exploring(Config().epsilons, Config().discount)
     assert policy.values[0] == pytest.approx(expected[POSITIONS.children[0]], abs=0.05)
 
@@ -314,5 +314,5 @@ def test_every_seed_is_unbeatable_on_both_sides_after_all_17_levels(seed):
 def test_it_learns_a_board_that_is_not_square():
     """Three in a row on two rows of five is drawn with best play; 15,983 positions."""
     learner = begin(Config(rows=2, cols=5))
-    drive(learner, learner.config, lambda learner: judge(learner.policy()).unbeatable)
-    assert judge(learner.policy()).unbeatable
+    drive(learner, learner.config, lambda learner: evaluate(learner.policy()).unbeatable)
+    assert evaluate(learner.policy()).unbeatable
