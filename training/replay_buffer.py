@@ -8,6 +8,7 @@ import numpy as np
 from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.type_aliases import ReplayBufferSamples
 
+from training.checkpoint import take
 from training.learner import State
 
 KEPT = {
@@ -47,7 +48,12 @@ class MoveBuffer(ReplayBuffer):
         return {"moves": moves, "position": self.pos, "full": self.full, "rng": self.rng}
 
     def load_state_dict(self, state: State) -> None:
-        """Put the moves of `state_dict` back into a buffer of the same size."""
-        for name, moves in state["moves"].items():
-            getattr(self, name)[: len(moves)] = moves
+        """Put the moves of `state_dict` back into a buffer of the same size.
+
+        Raises ValueError unless the arrays have the shapes and dtypes of such a buffer.
+        """
         self.pos, self.full, self.rng = state["position"], state["full"], state["rng"]
+        rows = self.size()
+        for name, kind in KEPT.items():
+            kept = getattr(self, name)
+            kept[:rows] = take(state["moves"], name, (rows, *kept.shape[1:]), kind)
