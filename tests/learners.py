@@ -1,5 +1,6 @@
 """Learners that are driven as `train.py` drives them, without a folder."""
 
+from tictactoe_env.evaluation import evaluate
 from training.learner import drive
 
 
