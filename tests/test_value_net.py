@@ -73,9 +73,6 @@ def test_results_are_discounted_and_cut_before_a_move_that_was_not_the_best(cut,
     learner.values[[row("XO./X../O.."), row("XO./X.O/...")]] = 0.1
     expected = [plain[0], first, *plain[2:]]
     assert learner.returns(path(*WON))[:6, 0] == pytest.approx(expected, abs=0)
-    further = ("XOX/X../O..", "XOX/XO./O..", "XOX/XOX/O..", "XOX/XOX/O.O", "XOX/XOX/OXO")
-    drawn = path(*WON[:3], "XO./X../O..", *further)
-    assert not begin(SMALL).returns(drawn)[:10].any()
 
 
 def test_random_games_and_matches_are_what_is_known_of_random_play():
@@ -220,12 +217,9 @@ def test_single_results_are_read_as_the_original_writes_them(tmp_path):
     [
         ("", "must have the columns v0, v1"),
         ("a,b\n1,2\n", r"must have the columns v0, .*\(deviation and games may be left out\)"),
-        (f"{NAMES}\n1,2\n", "must have a number in each of the 19 columns, line 2"),
+        (f"{NAMES}\n1\n", "must have a number in each of the 19 columns, line 2 .* 1 columns"),
         (f"{NAMES}\n{'0,' * 18}1\n{'x,' * 18}1\n", "a number in each of the 19 columns, line 3"),
-        (
-            f"{NAMES}\n{'1,' * 9}{'0,' * 9}1\n",
-            "bad.csv must hold boards of planes: .* cannot reach",
-        ),
+        (f"{NAMES}\n{'1,' * 9}{'0,' * 9}1\n", "must hold boards of planes: .* cannot reach"),
         (f"{NAMES}\n1,{'0,' * 17}nan\n", "must hold boards as planes of 0 and 1, finite"),
         (f"{NAMES}\n{'0,' * 18}1\n", "at least one unfinished board"),
         (f"{NAMES}\n", "at least one unfinished board"),
