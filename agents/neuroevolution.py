@@ -590,9 +590,8 @@ class Evolution(Learner):
         places = graph.positions_of_worst_games(
             successors, opponent, config.illegal_penalty, config.slip, rng
         )
-        for number, place in zip(networks.tolist(), places.tolist(), strict=True):
-            if place < 0:
-                continue
+        has_moved = places >= 0
+        for number, place in zip(networks[has_moved], places[has_moved], strict=True):
             hidden, output, _ = self.layout.layers(self.networks[number])
             units = rng.integers(config.hidden, size=SAMPLED_UNITS)
             unit = units[np.abs(output[units]).max(axis=1).argmin()]

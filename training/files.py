@@ -128,6 +128,8 @@ def read_csv(path: Path, names: Sequence[str], optional: Sequence[str] = ()) -> 
     table = np.empty((len(lines), len(found)))
     for number, line in enumerate(lines):
         try:
+            if len(line) != len(found):
+                raise ValueError(f"it has {len(line)} columns")
             table[number] = [float(entry) for entry in line]
         except ValueError as error:
             raise ValueError(
