@@ -79,7 +79,7 @@ def test_exploration_tosses_a_coin_for_each_game(algorithm, epsilon):
     assert (BOARDS[np.arange(len(BOARDS)), chosen] == 0).all()
     free = (BOARDS == 0).sum(axis=1)
     expected = epsilon * (1 - 1 / free).sum()  # how many random moves are not the greedy one
-    assert abs((chosen != greedy).sum() - expected) <= 4 * epsilon * np.sqrt(len(BOARDS) / 4)
+    assert abs((chosen != greedy).sum() - expected) <= (epsilon > 0) * 4 * np.sqrt(len(BOARDS) / 4)
 
 
 @pytest.mark.parametrize("name", ["", *dqn.PRESETS])
@@ -147,31 +147,25 @@ def test_a_grid_shows_own_and_other_marks_with_opposite_signs_and_tanh_bounds_th
     ("name", "marks", "openings"),
     [("duel-first", 0, 1), ("duel-second", -1, 9), ("duel-centre", 0, 1)],
 )
-def test_one_side_is_learned_losses_are_seen_and_the_next_board_is_after_the_reply(
-    name, marks, openings
-):
-    _, boards, following, cells, rewards, ends = played(duel(name))
+def test_a_duel_learns_one_side_sees_losses_and_keeps_to_its_opening(name, marks, openings):
+    algorithm, boards, following, cells, rewards, ends = played(duel(name))
     results = set(np.round(rewards[ends].astype(float), 3).tolist())
     assert {-1.0, 0.999} <= results <= {-1.0, 0.001, 0.999}
     assert (rewards[~ends] == 0).all()
     assert set(boards.sum(axis=1).tolist()) == {marks}
     first = boards[np.abs(boards).sum(axis=1) == -marks]
     assert len(np.unique(first, axis=0)) == openings
-    moves = np.arange(len(boards))
+    empty, moves = ~boards.any(axis=1), np.arange(len(boards))
     assert (boards[moves, cells] == 0).all()
     boards[moves, cells] = 1
     replies = (following - boards)[~ends]
     assert (np.sort(replies, axis=1) == [-1] + [0] * 8).all()  # one more mark, the other's
-
-
-def test_a_learner_with_an_opening_plays_no_other_and_values_no_other():
-    algorithm, boards, _, cells, *_ = played(duel("duel-centre"), 1_500)
-    empty = ~boards.any(axis=1)
-    assert set(cells[empty].tolist()) == {4}
-    assert set(cells[~empty].tolist()) == set(range(9)) - {4}
-    values = dqn.values_of(algorithm.policy.player, RULES).values[0]
-    assert np.flatnonzero(np.isfinite(values)).tolist() == [4]
-    assert (algorithm.random_moves(np.zeros((50, 2, 3, 3), dtype=np.int8)) == 4).all()
+    if name == "duel-centre":
+        values = dqn.values_of(algorithm.policy.player, RULES).values[0]
+        assert np.flatnonzero(np.isfinite(values)).tolist() == [4]
+        assert (algorithm.random_moves(np.zeros((50, 2, 3, 3), dtype=np.int8)) == 4).all()
+        assert set(cells[empty].tolist()) == {4}
+        assert set(cells[~empty].tolist()) == set(range(9)) - {4}
 
 
 @pytest.mark.parametrize("early_draw", [True, False])
