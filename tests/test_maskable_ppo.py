@@ -28,19 +28,6 @@ def policy():
     return maskable_ppo.build(SMALL).learn(512).policy
 
 
-def test_occupied_cells_have_no_probability_with_or_without_masks(policy):
-    free = BOARDS == 0
-    with torch.no_grad():
-        probs = policy.log_probs_and_values(OBSERVATIONS)[0].exp().numpy()
-    assert ((probs > 0) == free).all()
-    np.testing.assert_allclose(probs.sum(axis=1), 1, atol=1e-5)
-    for deterministic in (True, False):
-        chosen, _ = policy.predict(
-            OBSERVATIONS.numpy(), deterministic=deterministic, action_masks=free
-        )
-        assert free[np.arange(len(BOARDS)), chosen].all()
-
-
 def test_a_mask_can_forbid_free_cells_too(policy):
     mask = np.zeros((1, 9), dtype=bool)
     mask[0, [2, 7]] = True

@@ -1,6 +1,6 @@
 """training/sb3.py: many games as one `VecEnv`, with Stable-Baselines3 as it is."""
 
-import json
+import copy
 
 import numpy as np
 import pytest
@@ -50,14 +50,15 @@ def test_games_are_those_of_the_vector_environment_step_by_step(observation):
         assert np.array_equal(rewards, expected_rewards.astype(np.float32))
         assert np.array_equal(dones, ended)
         for game in range(16):
-            if not dones[game]:
-                assert infos[game] == {}
-                continue
-            finished += 1
-            assert np.array_equal(infos[game].pop("terminal_observation"), info["final_obs"][game])
-            last = {name: info["final_info"][name][game] for name in ("outcome", "illegal_move")}
-            assert infos[game] == {"TimeLimit.truncated": False, **last}
-            assert (type(infos[game]["outcome"]), type(infos[game]["illegal_move"])) == (str, bool)
+            expected = {}
+            if dones[game]:
+                finished += 1
+                final = infos[game].pop("terminal_observation")
+                assert np.array_equal(final, info["final_obs"][game])
+                last = ("outcome", "illegal_move")
+                expected = {name: info["final_info"][name][game].item() for name in last}
+                expected["TimeLimit.truncated"] = False
+            assert repr(sorted(infos[game].items())) == repr(sorted(expected.items()))
     assert finished > 100
 
 
@@ -98,26 +99,24 @@ def test_options_count_for_one_reset_and_must_be_alike():
     for options in ([{"side": "X"}, {"side": "O"}], [{"side": "X"}, {}], [{"side": "X"}], []):
         with pytest.raises(ValueError, match="all 2 games start with the same options"):
             env.set_options(options)
-    for options in (None, [{}, {}]):
-        env.set_options(options)
-        assert (env.reset()[:, 0] == 0).all()
+    env.set_options([{}, {}])
+    assert (env.reset()[:, 0] == 0).all()
+
+
+STARTS = "exploring starts go with neither an opening nor start"
+SHARE = "share of exploring starts must be a probability from 0 to 1"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("words", "arguments"),
     [
-        ({"autoreset_mode": "NEXT_STEP"}, "leave autoreset_mode out"),
-        *(
-            ({"exploring_starts": 0.5, **other}, "exploring starts go with neither an opening nor")
-            for other in ({"opening": "b2"}, {"start": "random"})
-        ),
-        *(
-            ({"exploring_starts": share}, "share of exploring starts must be a probability")
-            for share in (-0.1, 1.1, float("nan"), True, "half")
-        ),
+        ("leave autoreset_mode out", {"autoreset_mode": "NEXT_STEP"}),
+        (STARTS, {"exploring_starts": 0.5, "opening": "b2"}),
+        (STARTS, {"exploring_starts": 0.5, "start": "random"}),
+        *((SHARE, {"exploring_starts": share}) for share in (-0.1, 1.1, np.nan, True, "half")),
     ],
 )
-def test_arguments_that_do_not_fit_are_refused_with_a_reason(arguments, words):
+def test_arguments_that_do_not_fit_are_refused_with_a_reason(words, arguments):
     with pytest.raises(ValueError, match=words):
         TicTacToeVecEnv(2, **arguments)
 
@@ -182,37 +181,15 @@ def test_every_board_on_which_a_game_can_go_on_is_drawn_and_no_other(rules, earl
     assert np.array_equal(np.unique(positions.rows(env.games.boards)), np.flatnonzero(going))
 
 
-# --- saving and continuing -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"side": "alternate"},
-        {"exploring_starts": 0.5},
-        {"rows": 5, "cols": 5, "k": 4},
-        {"early_draw": True, "observation": "grid"},
-    ],
-    ids=str,
-)
-def test_games_are_continued_bit_for_bit_from_arrays_and_json(arguments):
-    pool = [["random", 0.5], [FixedPlayer(0), 0.5]]
-    env, _ = started(32, seed=4, opponent=pool, **arguments)
+def test_games_are_continued_bit_for_bit():
+    arguments = {"opponent": [["random", 0.5], [FixedPlayer(0), 0.5]], "exploring_starts": 0.5}
+    env, _ = started(32, seed=4, **arguments)
     rng = np.random.default_rng(0)
     for _ in range(7):
         observations, *_ = env.step(legal_actions(env, rng))
-    state = env.state_dict()
-    generator = json.loads(json.dumps(state.pop("generator")))
-    state = {name: array.copy() for name, array in state.items()}
-    assert {len(array) for array in state.values()} == {32}
-    other = TicTacToeVecEnv(32, opponent="random", **arguments)
-    other.set_opponent(pool)
-    loaded = other.load_state_dict({**state, "generator": generator})
-    assert np.array_equal(loaded, observations)
+    other = TicTacToeVecEnv(32, **arguments)
+    assert np.array_equal(other.load_state_dict(copy.deepcopy(env.state_dict())), observations)
     for _ in range(40):
         actions = legal_actions(env, rng)
-        (seen, rewards, dones, infos), (again, *rest) = env.step(actions), other.step(actions)
-        assert np.array_equal(seen, again)
-        assert np.array_equal(rewards, rest[0])
-        assert np.array_equal(dones, rest[1])
-        assert [info.get("outcome") for info in infos] == [info.get("outcome") for info in rest[2]]
+        for one, again in zip(env.step(actions)[:3], other.step(actions)[:3], strict=True):
+            assert np.array_equal(one, again)

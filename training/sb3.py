@@ -72,7 +72,8 @@ class TicTacToeVecEnv(VecEnv):
         self.games = TicTacToeVectorEnv(num_envs, **arguments)
         if self.games.autoreset_mode is not AutoresetMode.SAME_STEP:
             raise ValueError(
-                "Stable-Baselines3 starts a finished game anew within the same step: leave autoreset_mode out"
+                "Stable-Baselines3 starts a finished game anew within the same step: "
+                "leave autoreset_mode out"
             )
         self.render_mode = self.games.render_mode
         super().__init__(
@@ -85,12 +86,13 @@ class TicTacToeVecEnv(VecEnv):
         self.games.set_opponent(opponent)
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
-        """Options of the next reset, alike for all games; ValueError for a list of others."""
+        """Options of the next reset, the same for all games. Raises ValueError if they differ."""
         if isinstance(options, (list, tuple)) and (
             len(options) != self.num_envs or any(one != options[0] for one in options)
         ):
             raise ValueError(
-                f"all {self.num_envs} games start with the same options: give one dict, or as many equal ones, got {options!r}"
+                f"all {self.num_envs} games start with the same options: "
+                f"give one dict, or as many equal ones, got {options!r}"
             )
         super().set_options(options)
 
@@ -115,17 +117,13 @@ class TicTacToeVecEnv(VecEnv):
         observations, rewards, dones, _, info = self.games.step(self._actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if "final_obs" in info:
-            final, outcomes, illegal = (
-                info["final_obs"],
-                info["final_info"]["outcome"],
-                info["final_info"]["illegal_move"],
-            )
+            final, last = info["final_obs"], info["final_info"]
             for game in np.flatnonzero(dones).tolist():
                 infos[game] = {
                     "terminal_observation": final[game],
                     "TimeLimit.truncated": False,
-                    "outcome": str(outcomes[game]),
-                    "illegal_move": bool(illegal[game]),
+                    "outcome": str(last["outcome"][game]),
+                    "illegal_move": bool(last["illegal_move"][game]),
                 }
         return observations, rewards.astype(np.float32), dones, infos
 
@@ -146,12 +144,9 @@ class TicTacToeVecEnv(VecEnv):
         self.games.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """The same attribute for each game; AttributeError if there is none."""
-        value = (
-            getattr(self, attr_name)
-            if attr_name in ("render_mode", "action_masks")
-            else getattr(self.games, attr_name)
-        )
+        """The same attribute for each game. Raises AttributeError if there is none."""
+        owner = self if attr_name in ("render_mode", "action_masks") else self.games
+        value = getattr(owner, attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
@@ -161,13 +156,13 @@ class TicTacToeVecEnv(VecEnv):
         setattr(self.games, attr_name, value)
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
-        """`action_masks` for all games as one array (num_envs, cells); other methods are called once for all."""
+        """Call a method of all games once, and return its result once for each game.
+
+        `action_masks` returns one array for all games (num_envs, cells).
+        """
         if method_name == "action_masks":
-            return (
-                self.action_masks()[list(self._get_indices(indices))]
-                if indices is not None
-                else self.action_masks()
-            )
+            masks = self.action_masks()
+            return masks if indices is None else masks[list(self._get_indices(indices))]
         result = getattr(self.games, method_name)(*args, **kwargs)
         return [result for _ in self._get_indices(indices)]
 
@@ -176,10 +171,10 @@ class TicTacToeVecEnv(VecEnv):
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
-        """One RGB picture a game; None each, with a warning, unless the render mode is "rgb_array"."""
+        """One RGB picture a game. With another render mode than "rgb_array" None, and a warning."""
         if self.render_mode != "rgb_array":
             warnings.warn(
-                f'there are pictures with render_mode="rgb_array" only, this is {self.render_mode!r}',
+                f'pictures need render_mode="rgb_array", this is {self.render_mode!r}',
                 stacklevel=2,
             )
             return [None] * self.num_envs
