@@ -24,6 +24,7 @@ from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.render import BACKGROUND, COLOURS, INK, LABEL, rgb_array, svg
 from tictactoe_env.rules import Rules
+from training.checkpoint import save_model
 from training.values import ValuedTable
 
 HERE = Path(__file__).parent
@@ -39,10 +40,11 @@ def main() -> None:
     (HERE / "board.svg").write_text(board(), encoding="utf-8")
     with TemporaryDirectory() as folder:
         run = Path(folder, "runs", "tabular_q-0")
-        player = tabular_q.train(
-            tabular_q.Config(seed=SEED, steps=STEPS),
-            lambda steps, table, save, *_: bool(save(run, False)),
-        )
+        config = tabular_q.Config(seed=SEED, steps=STEPS)
+        learner = tabular_q.begin(config)
+        learner.advance(STEPS)
+        player = learner.policy()
+        save_model(run, tabular_q.AGENT, config, learner)
         write(certify(player, tabular_q.AGENT, seed=SEED), run / FILE)
         moves = tuple(play(player, RandomPolicy(), Rules(), SEED))
         write_gif(
