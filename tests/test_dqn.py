@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from agents import dqn
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.observation import observe
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
-from training.evaluation import judge
 from training.learner import drive
 
 RULES = Rules()
@@ -215,7 +215,7 @@ def test_a_duel_beats_the_best_runs_of_the_system_it_comes_from(name, win, loss)
     config = dqn.Config(**{**dqn.PRESETS[name].options, "steps": 540_000})
     learner = dqn.begin(config)
     drive(learner, config, lambda learner: False)
-    results = judge(learner.policy())
+    results = evaluate(learner.policy())
     result = results.o if name == "duel-second" else results.x
     assert result.win > win
     assert result.loss < loss

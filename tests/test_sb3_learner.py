@@ -8,13 +8,13 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from agents import dqn, maskable_ppo
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.observation import observe
 from tictactoe_env.opponents import make_opponent, parse_pool
 from tictactoe_env.policy import TabularPolicy, one_hot, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from training import checkpoint
-from training.evaluation import judge
 from training.learner import drive
 from training.torch_arrays import load_moments, load_weights, moments_of, weights_of
 
@@ -93,7 +93,7 @@ def test_best_responses_to_the_default_opponent_reach_the_best_achievable(task, 
     values = best_response(parse_pool(task.opponents)[0][0], task)
     np.testing.assert_allclose(values[0, [0, 4, 1]], corner_centre_edge, atol=5e-5)
     equal = values >= values.max(axis=1, keepdims=True) - 1e-9
-    assert judge(TabularPolicy(RULES, equal / equal.sum(axis=1, keepdims=True))).optimal
+    assert evaluate(TabularPolicy(RULES, equal / equal.sum(axis=1, keepdims=True))).optimal
 
 
 DUELS = [dqn.Config(**preset.options) for preset in dqn.PRESETS.values()]
@@ -102,7 +102,7 @@ DUELS = [dqn.Config(**preset.options) for preset in dqn.PRESETS.values()]
 @pytest.mark.parametrize("task", [PPO_TASK, *DUELS])
 def test_the_best_response_to_random_play_is_unbeatable_as_x_but_not_as_o(task):
     values = best_response("random", task)
-    results = judge(TabularPolicy(RULES, one_hot(values.argmax(axis=1), 9)))
+    results = evaluate(TabularPolicy(RULES, one_hot(values.argmax(axis=1), 9)))
     assert (results.unbeatable_x, results.unbeatable_o) == (True, False)
 
 
@@ -269,5 +269,5 @@ def test_it_learns_to_be_unbeatable_or_to_reach_the_best_achievable_results(page
     """
     config = page.Config(**options)
     learner = page.begin(config)
-    drive(learner, config, lambda learner: judge(learner.policy()).reached(goal))
-    assert judge(learner.policy()).reached(goal)
+    drive(learner, config, lambda learner: evaluate(learner.policy()).reached(goal))
+    assert evaluate(learner.policy()).reached(goal)

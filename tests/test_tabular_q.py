@@ -37,9 +37,6 @@ def learner():
     return trained(page, Config(steps=400_000))
 
 
-# --- configuration --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [("not-loosing", "did you mean 'not-losing'"), ("1,0", "three numbers"), ("1,nan,0", "finite")],
@@ -54,9 +51,6 @@ def test_exploration_falls_at_each_tenth_down_to_its_end():
     for learner.steps in (0, 99, 100, 199, 650, 700, 5_000):
         seen.append(round(learner.notes()["epsilon"], 12))
     assert seen == [0.7, 0.7, 0.6, 0.6, 0.1, 0.0, 0.0]
-
-
-# --- the update -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -178,21 +172,14 @@ def test_opponents_are_cycled_on_and_snapshots_are_kept_where_a_training_continu
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("symmetry", [True, False])
-@pytest.mark.parametrize("seed", range(10))
-def test_every_seed_reaches_the_best_achievable_results(seed, symmetry):
-    config = Config(seed=seed, symmetry=symmetry, steps=12_000_000)
-    assert evaluate(trained(page, config, "optimal").policy()).optimal
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-def test_self_play_against_snapshots_alone_is_enough_to_become_unbeatable(seed):
-    config = Config(seed=seed, opponents="self:1", steps=4_000_000)
-    assert evaluate(trained(page, config, "unbeatable").policy()).unbeatable
-
-
-@pytest.mark.slow
-def test_it_learns_a_board_that_is_not_square():
-    """Three in a row on two rows of five is drawn with best play; 15,983 positions."""
-    assert evaluate(trained(page, Config(rows=2, cols=5), "unbeatable").policy()).unbeatable
+@pytest.mark.parametrize(
+    ("goal", "options"),
+    [
+        *(("optimal", {"seed": s, "steps": 12_000_000}) for s in range(10)),
+        *(("optimal", {"seed": s, "steps": 12_000_000, "symmetry": False}) for s in range(10)),
+        *(("unbeatable", {"seed": s, "steps": 4_000_000, "opponents": "self"}) for s in range(10)),
+        ("unbeatable", {"rows": 2, "cols": 5}),  # 15,983 positions, a draw with best play
+    ],
+)
+def test_every_seed_reaches_what_its_opponents_can_teach(goal, options):
+    assert evaluate(trained(page, Config(**options), goal).policy()).reached(goal)
