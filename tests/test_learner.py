@@ -117,3 +117,37 @@ def test_an_array_is_taken_only_if_it_fits():
     ):
         with pytest.raises(ValueError, match=said):
             take(arrays, name, shape, kind)
+
+
+def test_a_learner_that_does_not_count_its_steps_is_stopped_and_numpys_counts_are_made_ints():
+    with pytest.raises(RuntimeError, match="expected at least 4, got 0"):
+        drive_once(0)
+    assert type(drive_once(np.int64(3)).steps) is int
+
+
+def drive_once(size):
+    """A learner that was asked for four steps and made two rounds of a size."""
+    learner = Rounds(size)
+    learner.advance = lambda most: setattr(learner, "steps", learner.steps + 2 * size)
+    drive(learner, BoardConfig(steps=10, judge_every=4), lambda learner: True)
+    return learner
+
+
+def test_numpys_numbers_in_a_state_are_written_as_numbers():
+    assert pack({"a": np.int64(3), "b": [np.float32(0.5), np.True_]}, "state", {}) == {
+        "a": 3,
+        "b": [0.5, True],
+    }
+
+
+def test_an_array_that_is_not_finite_is_named_so():
+    with pytest.raises(ValueError, match=r"got float64 .*, with NaN or infinity"):
+        take({"values": np.array([0.0, -np.inf])}, "values", (2,))
+
+
+def test_options_without_the_decorator_are_explained():
+    class Config(BoardConfig):
+        epsilon: float = 0.1
+
+    with pytest.raises(TypeError, match=r"write @dataclass\(frozen=True\) above .*Config"):
+        Config()

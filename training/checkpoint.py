@@ -83,6 +83,8 @@ def take(
     is_right = array is not None and array.shape == shape and (kind is None or array.dtype == kind)
     if array is None or not is_right or not np.isfinite(array).all():
         found = "nothing" if array is None else f"{array.dtype} of the shape {array.shape}"
+        if array is not None and not np.isfinite(array).all():
+            found += ", with NaN or infinity in it"
         expected = f"finite {np.dtype(kind).name if kind else 'numbers'} of the shape {shape}"
         raise ValueError(f"{name} must be {expected}, got {found}")
     return array.copy()
@@ -120,6 +122,8 @@ def pack(value: Any, name: str, arrays: Arrays) -> Any:
     if isinstance(value, np.ndarray):
         arrays[name] = value
         return {ARRAY: name}
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, np.random.Generator):
         return {GENERATOR: value.bit_generator.state}
     if isinstance(value, dict):

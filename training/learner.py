@@ -129,7 +129,14 @@ def drive(learner: Learner, config: BoardConfig, evaluate: Callable[[Learner], b
     while True:
         before = learner.steps
         to_go = config.judge_every - before % config.judge_every
-        learner.advance(max(0, min(to_go, config.steps - before)))
+        asked = max(0, min(to_go, config.steps - before))
+        learner.advance(asked)
+        learner.steps = int(learner.steps)  # a sum of NumPy's is no number in JSON
+        if learner.steps < before + asked:
+            raise RuntimeError(
+                f"advance must add what it did to `steps`: expected at least {before + asked}, "
+                f"got {learner.steps}"
+            )
         is_over = learner.steps >= config.steps
         is_due = is_over or crossed(before, learner.steps, config.judge_every)
         if is_due and (evaluate(learner) or is_over):

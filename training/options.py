@@ -144,6 +144,10 @@ class Preset:
 def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
     """The options of a configuration class, in their order."""
     if kind not in _known:
+        if "__dataclass_fields__" not in vars(kind):
+            raise TypeError(
+                f"write @dataclass(frozen=True) above {kind.__module__}.{kind.__name__}"
+            )
         hints = typing.get_type_hints(kind, include_extras=True)
         _known[kind] = tuple(
             Option(field.name, hints[field.name], field.default, field.metadata["help"])
