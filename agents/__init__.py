@@ -31,11 +31,20 @@ TRAINABLE = {
 """The agents that `train.py` can train, by name, with the first sentence of each page."""
 
 
+CONTRACT = ("AGENT", "Config", "PRESETS", "begin", "player")
+
+
 def page(agent: str) -> Page:
     """The page of an agent. Raises ValueError, with a guess, for an unknown name."""
     if agent not in TRAINABLE:
         raise unknown_name("agent", agent, TRAINABLE)
-    return cast("Page", import_module(f"agents.{agent}"))
+    found = import_module(f"agents.{agent}")
+    missing = [name for name in CONTRACT if not hasattr(found, name)]
+    if missing:
+        raise TypeError(
+            f"agents/{agent}.py must define {', '.join(CONTRACT)}: {', '.join(missing)} missing"
+        )
+    return cast("Page", found)
 
 
 def load(folder: Path) -> TabularPolicy:

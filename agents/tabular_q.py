@@ -49,7 +49,7 @@ from training.options import (
     Share,
     option,
 )
-from training.selfplay import Opponents, SelfPlay
+from training.selfplay import Moves, SelfPlay, play_games
 from training.values import ValuedTable
 
 AGENT = "tabular_q"
@@ -62,8 +62,6 @@ TENTHS = 10  # of `anneal_steps`: exploration falls in as many steps
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
-Moves = tuple[Rows, Rows, Rows]
-"""The learner's moves of one ply: their games, the positions before, and the columns of values."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +217,6 @@ class TabularQ(Learner):
     def _take_snapshot(self) -> None:
         if self.pool.has_self:
             self.pool.add(self.policy())
-        self.opponents = Opponents(self.pool.pool(), self.positions, self.config.turns)
 
     @property
     def epsilon(self) -> float:
@@ -263,32 +260,23 @@ class TabularQ(Learner):
         self.games = take({"games": state["games"]}, "games", shape, np.float64)
         self.played, self.rng = state["played"], state["rng"]
         self.pool.restore(state["pool"])
-        self.opponents = Opponents(self.pool.pool(), self.positions, self.config.turns)
 
     # --- a round ----------------------------------------------------------------------------------
 
     def round(self) -> None:
         """Play `games` games to their ends and learn from them."""
-        config, positions, opponents = self.config, self.positions, self.opponents
+        config = self.config
         games = np.arange(config.games)
         is_x = games % 2 == 0
+        opponents = self.pool.opponents(config.turns)
         which = opponents.choose(self.played // 2 + games // 2, self.rng)
         mean, epsilon = self.values.mean(axis=0), self.epsilon
-        rows = np.zeros(config.games, dtype=np.intp)
-        moves: list[Moves] = []
-        going = games
-        for ply in range(config.rules.cells):
-            is_own = is_x[going] == (ply % 2 == 0)
-            own, other = going[is_own], going[~is_own]
-            cells = self._choose(rows[own], mean, epsilon)
-            moves.append((own, rows[own], self.after[rows[own], cells]))
-            rows[own] = positions.children[rows[own], cells]
-            replies = opponents.move(which[other], rows[other], self.rng)
-            rows[other] = positions.children[rows[other], replies]
-            going = going[~positions.is_over[rows[going]]]
-        self.learn(moves, rows, is_x)
+        moves, ends = play_games(
+            lambda rows: self._choose(rows, mean, epsilon), is_x, opponents, which, self.rng
+        )
+        self.learn(moves, ends, is_x)
         self.played += config.games
-        self.steps += sum(len(own) for own, _, _ in moves)
+        self.steps += sum(len(made.games) for made in moves)
 
     def _choose(self, rows: Rows, mean: Floats, epsilon: float) -> Rows:
         """The learner's cells: the highest value, ties at random, or a random legal move."""
@@ -310,9 +298,9 @@ class TabularQ(Learner):
         updated = np.zeros(config.games, dtype=np.intp)
         if config.tables > 1:
             updated = self.rng.integers(config.tables, size=config.games)
-        for own, rows, places in reversed(moves):
+        for own, rows, cells in reversed(moves):
             tables = updated[own]
-            self.update(tables, places, target[own])
+            self.update(tables, self.after[rows, cells], target[own])
             target[own] = config.discount * self.best(tables, rows)
 
     def best(self, tables: Rows, rows: Rows) -> Floats:

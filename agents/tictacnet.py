@@ -70,7 +70,7 @@ from training.options import (
     Share,
     option,
 )
-from training.selfplay import Opponents, SelfPlay
+from training.selfplay import SelfPlay
 from training.symmetry import Representatives
 from training.values import ValuedTable
 
@@ -355,7 +355,6 @@ class TicTacNet(Learner):
     def _take_snapshot(self) -> None:
         if self.pool.has_self:
             self.pool.add(self.policy())
-        self.opponents = Opponents(self.pool.pool(), self.positions)
 
     @property
     def side(self) -> str:
@@ -451,7 +450,6 @@ class TicTacNet(Learner):
         self.played, self.updates = state["played"], state["updates"]
         self.error, self.rng = state["error"], state["rng"]
         self.pool.restore(state["pool"])
-        self.opponents = Opponents(self.pool.pool(), self.positions)
 
     # --- a round -----------------------------------------------------------------------------
 
@@ -464,7 +462,8 @@ class TicTacNet(Learner):
         unfinished = positions.unfinished
         best[unfinished] = self.view.values_at(self.network, unfinished).argmax(axis=1)
         rows = self._starts()
-        which, epsilon = self.opponents.choose(self.played + games, rng), self.epsilon
+        opponents = self.pool.opponents()
+        which, epsilon = opponents.choose(self.played + games, rng), self.epsilon
         ends = np.zeros(config.games, dtype=np.intp)  # 0 a win of the learner, 1 a draw, 2 a loss
         moved: list[tuple[Rows, Rows]] = []  # at each ply: games of the learner's moves, moves
         going = games
@@ -473,7 +472,7 @@ class TicTacNet(Learner):
             own = positions.x_to_move[at] == is_x[going]
             cells = np.empty(len(going), dtype=np.intp)
             cells[own] = self._choose(best[at[own]], epsilon)
-            cells[~own] = self.opponents.move(which[going[~own]], at[~own], rng)
+            cells[~own] = opponents.move(which[going[~own]], at[~own], rng)
             moves = self.view.index[at] * self.cells + self.view.output[at, cells]
             moved.append((going[own], moves[own]))
             after = positions.children[at, cells]

@@ -96,8 +96,10 @@ def test_a_result_reaches_the_first_move_of_its_game_at_once(rewards, expected):
     learner = TabularQ(replace(SMALL, games=2, tables=1, rewards=rewards, initial=-3.0))
     before = (".../.../...", "X.O/.../...", "XXO/..O/...")
     after = [place(text) for text in ("X../.../...", "XXO/.../...", "XXO/..O/X..")]
-    game = np.array([0])
-    moves = [(game, np.array([row(b)]), np.array([a])) for b, a in zip(before, after, strict=True)]
+    game, cells = np.array([0]), (0, 1, 6)
+    moves = [
+        Moves(game, np.array([row(b)]), np.array([c])) for b, c in zip(before, cells, strict=True)
+    ]
     learner.learn(moves, np.array([row("XXO/..O/X.O"), 0]), np.array([True, False]))
     assert learner.values[0, after].tolist() == [expected] * 3
 

@@ -105,11 +105,11 @@ class BoardConfig:
     Raises OptionError for a value out of bounds, ValueError for options that do not go together.
     """
 
-    STEP: ClassVar[str] = "moves"  # what a step is, in the plural
+    STEP: ClassVar[str] = "moves"  # what a step is, in the plural; {steps} in a sentence
 
     seed: Natural = option(0, "Seed of everything that is random.")
-    steps: Count = option(1_000_000, "Environment steps after which training ends.")
-    judge_every: Count = option(10_000, "Environment steps between two exact evaluations.")
+    steps: Count = option(1_000_000, "How many {steps} are made before training ends.")
+    judge_every: Count = option(10_000, "How many {steps} lie between two exact evaluations.")
     rows: Count = option(3, "Rows of the board.")
     cols: Count = option(3, "Columns of the board.")
     k: Count = option(3, "Marks in a line that win.")
@@ -150,7 +150,12 @@ def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
             )
         hints = typing.get_type_hints(kind, include_extras=True)
         _known[kind] = tuple(
-            Option(field.name, hints[field.name], field.default, field.metadata["help"])
+            Option(
+                field.name,
+                hints[field.name],
+                field.default,
+                field.metadata["help"].replace("{steps}", kind.STEP),
+            )
             for field in dataclasses.fields(kind)
         )
     return _known[kind]

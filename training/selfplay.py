@@ -6,7 +6,8 @@ the snapshots, which share it equally. While there is no snapshot yet, random pl
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ class SelfPlay:
         self.rules, self.size, self.epsilon = rules, size, epsilon
         self.snapshots: list[TabularPolicy] = []
         self.rng = np.random.default_rng(seed)
+        self._opponents: Opponents | None = None
 
     @property
     def has_self(self) -> bool:
@@ -51,6 +53,7 @@ class SelfPlay:
             place = 0 if replaces_oldest else int(self.rng.integers(len(self.snapshots)))
             del self.snapshots[place]
         self.snapshots.append(snapshot)
+        self._opponents = None
 
     def pool(self) -> Pool:
         """The opponents to draw from now on."""
@@ -62,6 +65,12 @@ class SelfPlay:
         policies, weights = zip(*pairs, strict=True)
         return Pool(policies, weights)
 
+    def opponents(self, turns: str = "drawn") -> Opponents:
+        """The pool as tables; made anew after `add` and `restore`. turns: see `Opponents`."""
+        if self._opponents is None or self._opponents.turns != turns:
+            self._opponents = Opponents(self.pool(), positions_of(self.rules), turns)
+        return self._opponents
+
     def state(self) -> dict[str, Any]:
         """What is needed to continue: the snapshots and the generator."""
         return {"snapshots": [_compact(copy) for copy in self.snapshots], "rng": self.rng}
@@ -70,6 +79,7 @@ class SelfPlay:
         """Continue from `state`. Raises ValueError for tables that do not fit the board."""
         self.snapshots = [_expanded(array, self.rules) for array in state["snapshots"]]
         self.rng = state["rng"]
+        self._opponents = None
 
 
 def exploring(player: TabularPolicy, epsilon: float) -> TabularPolicy:
@@ -93,6 +103,40 @@ def _expanded(array: NDArray[Any], rules: Rules) -> TabularPolicy:
     return TabularPolicy(rules, probs)
 
 
+class Moves(NamedTuple):
+    """The learner's moves at one ply: the games (B,), their positions (B,), the cells marked (B,)."""
+
+    games: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    cells: NDArray[np.intp]
+
+
+def play_games(
+    choose: Callable[[NDArray[np.intp]], NDArray[np.intp]],
+    is_x: NDArray[np.bool_],
+    opponents: Opponents,
+    which: NDArray[np.intp],
+    rng: np.random.Generator,
+) -> tuple[list[Moves], NDArray[np.intp]]:
+    """Play games (G,) to their ends: the learner's moves ply by ply, and the final positions (G,).
+
+    choose: the learner's legal cells (B,) in the positions (B,), given as rows of `positions_of`.
+    is_x: in which games (G,) the learner is X. which: the opponent of each game (G,).
+    """
+    positions = opponents.positions
+    rows, going = np.zeros(len(is_x), dtype=np.intp), np.arange(len(is_x))
+    moves = []
+    for ply in range(positions.rules.cells):
+        is_own = is_x[going] == (ply % 2 == 0)
+        own, other = going[is_own], going[~is_own]
+        moves.append(Moves(own, rows[own], choose(rows[own])))
+        replies = opponents.move(which[other], rows[other], rng)
+        rows[own] = positions.children[rows[own], moves[-1].cells]
+        rows[other] = positions.children[rows[other], replies]
+        going = going[~positions.is_over[rows[going]]]
+    return moves, rows
+
+
 class Opponents:
     """A pool as tables: who plays a game, and the moves of many games at a time.
 
@@ -100,7 +144,7 @@ class Opponents:
     """
 
     def __init__(self, pool: Pool, positions: Positions, turns: str = "drawn"):
-        self.pool, self.turns = pool, turns
+        self.pool, self.positions, self.turns = pool, positions, turns
         tables = [tabulate(policy, positions.rules).by_row() for policy in pool.policies]
         self.sums = np.stack([table.cumsum(axis=1) for table in tables])
 
