@@ -75,6 +75,8 @@ def test_attributes_are_answered_for_each_game_and_unknown_names_raise():
     assert env.get_attr("note") == [7, 7, 7]
     with pytest.raises(ValueError, match="leave indices out"):
         env.set_attr("note", 8, indices=[0])
+    assert env.env_method("set_opponent", "minimax") == [None] * 3
+    env.close()
 
 
 def test_masks_are_one_array_for_all_games_and_found_by_maskable_ppo():
