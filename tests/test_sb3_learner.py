@@ -48,11 +48,10 @@ def learners():
 def scores(learner, observations):
     """Values or log probabilities of the moves: (B, cells)."""
     policy = learner.algorithm.policy
-    ask = (
-        policy.player if hasattr(policy, "player") else lambda x: policy.log_probs_and_values(x)[0]
-    )
+    planes = torch.as_tensor(observations)
     with torch.no_grad():
-        return ask(torch.as_tensor(observations)).numpy()
+        is_dqn = hasattr(policy, "player")
+        return (policy.player(planes) if is_dqn else policy.log_probs_and_values(planes)[0]).numpy()
 
 
 # --- the task ------------------------------------------------------------------------------------
@@ -178,22 +177,16 @@ def test_what_the_algorithm_logs_is_handed_over_once(learners, page):
     ],
 )
 def test_a_training_is_continued_bit_for_bit(tmp_path, page, changes):
-    config = replace(CONFIGS[page], **changes)
+    config, files = replace(CONFIGS[page], **changes), []
     whole, rest = page.begin(config), page.begin(config)
-
-    def save(learner):
-        if learner.steps == 512:
-            checkpoint.save(tmp_path / "half", page.AGENT, config, learner)
-        return False
-
-    drive(whole, config, save)
-    checkpoint.restore(tmp_path / "half", page.AGENT, config, rest)
-    drive(rest, config, lambda learner: False)
-    files = []
-    for name, learner in (("whole", whole), ("rest", rest)):
-        checkpoint.save(tmp_path / name, page.AGENT, config, learner)
-        files.append([path.read_bytes() for path in sorted((tmp_path / name).iterdir())])
-        assert (checkpoint.load(page, tmp_path / name).table == whole.policy().table).all()
+    whole.advance(512)
+    checkpoint.save(tmp_path, page.AGENT, config, whole)
+    checkpoint.restore(tmp_path, page.AGENT, config, rest)
+    for learner, folder in ((whole, tmp_path / "whole"), (rest, tmp_path / "rest")):
+        learner.advance(512)
+        checkpoint.save(folder, page.AGENT, config, learner)
+        assert (checkpoint.load(page, folder).table == whole.policy().table).all()
+        files.append([path.read_bytes() for path in sorted(folder.iterdir())])
     assert files[0] == files[1]
     assert rest.notes() == whole.notes()
 
@@ -237,7 +230,6 @@ def test_weights_and_moments_come_back_and_others_are_refused():
     assert str(moments) == str(moments_of(second))
     for wrong, words in (
         ({**weights, "bias": weights["bias"][:2]}, "bias must be finite float32 of the shape"),
-        ({**weights, "weight": weights["weight"] * np.nan}, "weight must be finite"),
         ({"weight": weights["weight"]}, "bias must be .* got nothing"),
         ({**weights, "scale": weights["bias"]}, "got also scale"),
     ):
