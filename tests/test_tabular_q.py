@@ -14,6 +14,7 @@ from tictactoe_env.notation import parse_board
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.solver import solve
+from training.selfplay import Moves
 
 RULES = Rules()
 SMALL = Config(steps=2_000, games=32, judge_every=500, snapshot_every=300, snapshots=3)
