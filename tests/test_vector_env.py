@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from sample_players import CellPlayer, FixedPlayer, fixed_table
 
 from tictactoe_env import Rules, TicTacToeEnv, TicTacToeVectorEnv
@@ -46,97 +46,30 @@ def legal_actions(env, rng):
     return (masks * rng.random(masks.shape)).argmax(axis=1)
 
 
-def some_actions(env, rng, illegal_share):
-    """Mostly legal moves; in some rows any cell."""
-    anything = rng.integers(env.single_action_space.n, size=env.num_envs)
-    return np.where(rng.random(env.num_envs) < illegal_share, anything, legal_actions(env, rng))
+def stacked(num_envs, mode, arguments):
+    """Single environments in Gymnasium's own vector environment; the odd ones begin as O."""
+    first = TicTacToeEnv(**arguments)
+    made = [copy.copy(first) for _ in range(num_envs)]  # they share the opponent's table
+    env = SyncVectorEnv([lambda env=env: env for env in made], autoreset_mode=AutoresetMode[mode])
+    for single in env.envs[1::2]:
+        single.reset()
+    return env
 
 
-class Singles:
-    """Single environments that do by hand what each autoreset mode promises."""
-
-    def __init__(self, num_envs, arguments):
-        first = TicTacToeEnv(**arguments)
-        # They share the opponent's table, which takes 5 MB on 2x5.
-        self.envs = [copy.copy(first) for _ in range(num_envs)]
-        if arguments["side"] == "alternate":
-            for env in self.envs[1::2]:
-                env.reset()  # the odd games begin as O
-        self.over = np.zeros(num_envs, dtype=bool)
-
-    def reset(self, games, **options):
-        """Reset these games: their observations and infos."""
-        self.over[games] = False
-        return [self.envs[game].reset(options=options) for game in games]
-
-    def step(self, actions, mode):
-        """For each game: observation, reward, terminated, info, final observation, final info."""
-        rows = []
-        for game, (env, action) in enumerate(zip(self.envs, actions.tolist(), strict=True)):
-            if self.over[game]:
-                seen, info = self.reset([game])[0]
-                rows.append((seen, 0.0, False, info, None, None))
-                continue
-            seen, reward, terminated, truncated, info = env.step(action)
-            assert truncated is False
-            if terminated and mode == "SAME_STEP":
-                new_seen, new_info = env.reset()
-                rows.append((new_seen, reward, True, new_info, seen, info))
-            else:
-                rows.append((seen, reward, terminated, info, None, None))
-                self.over[game] = terminated
-        return rows
-
-
-def assert_infos(infos, expected, rows=None):
-    """The arrays of `infos` hold, in the given rows and in no other, what the single infos say."""
-    rows = range(len(expected)) if rows is None else rows
-    for key in ("action_mask", "side", "outcome", "illegal_move"):
-        present = np.array([row in rows and key in expected[row] for row in range(len(expected))])
-        assert (key in infos) == present.any()
-        if present.any():
-            assert infos["_" + key].dtype == np.bool_
-            assert np.array_equal(infos["_" + key], present), key
-            values = [expected[row][key] for row in np.flatnonzero(present)]
-            assert np.array_equal(infos[key][present], np.array(values)), key
-
-
-def assert_step(env, results, rows):
-    observations, rewards, terminated, truncated, infos = results
-    expected, expected_rewards, ended, new_infos, finals, final_infos = zip(*rows, strict=True)
-    types = [array.dtype for array in results[:4]]
-    assert types == [np.int8, np.float64, np.bool_, np.bool_]
-    assert np.array_equal(observations, np.stack(expected))
-    assert np.array_equal(rewards, expected_rewards)
-    assert np.array_equal(terminated, ended)
-    assert not truncated.any()
-    assert_infos(infos, new_infos)
-    assert np.array_equal(env.action_masks(), np.stack([info["action_mask"] for info in new_infos]))
-    over = np.array([final is not None for final in finals])
-    assert ("final_obs" in infos) == ("final_info" in infos) == over.any()
-    if over.any():
-        assert np.array_equal(infos["_final_obs"], over)
-        assert np.array_equal(infos["_final_info"], over)
-        zero = np.zeros_like(observations[0])
-        assert np.array_equal(infos["final_obs"], [zero if f is None else f for f in finals])
-        assert_infos(infos["final_info"], final_infos, np.flatnonzero(over))
-
-
-def reset_the_finished(env, singles, starts, rng):
-    """DISABLED: start the games that are over, in two groups with boards and sides of their own."""
-    group = rng.integers(2, size=env.num_envs)
-    for number in range(2):
-        mask = singles.over & (group == number)
-        if mask.any():
-            options = {"board": starts[rng.integers(len(starts))], "side": "XO"[rng.integers(2)]}
-            games = np.flatnonzero(mask)
-            expected = singles.reset(games, **options)
-            observations, infos = env.reset(options={**options, "reset_mask": mask})
-            for game, (seen, info) in zip(games, expected, strict=True):
-                assert np.array_equal(observations[game], seen)
-                assert np.array_equal(infos["action_mask"][game], info["action_mask"])
-                assert infos["side"][game] == info["side"]
-            assert np.array_equal(env.boards, np.stack([single.board for single in singles.envs]))
+def assert_same_infos(infos, expected, rows):
+    """The infos of these rows (B,) bool are alike, and each is marked as valid in the same rows."""
+    assert set(infos) >= set(expected)
+    for key in infos if rows.all() else expected:
+        if key.startswith("_"):
+            assert infos[key].dtype == np.bool_
+            assert np.array_equal(infos[key][rows], expected[key][rows]), key
+        elif key == "final_info":
+            assert_same_infos(infos[key], expected[key], infos["_final_info"])
+        else:
+            valid = infos["_" + key] & rows
+            values = list(expected[key][valid])
+            assert np.array_equal(infos[key][valid], np.array(values)), key
+            assert key != "final_obs" or not infos[key][~valid].any()
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -144,20 +77,31 @@ def reset_the_finished(env, singles, starts, rng):
 def test_many_games_go_exactly_as_single_games_do(setting, num_envs, mode):
     arguments = {"side": "alternate", "k": 3, **SETTINGS[setting]}
     env = TicTacToeVectorEnv(num_envs, autoreset_mode=mode, **arguments)
-    singles, rng = Singles(num_envs, arguments), np.random.default_rng(num_envs)
-    observations, infos = env.reset(seed=0)
-    expected = singles.reset(range(num_envs))
-    assert np.array_equal(observations, np.stack([seen for seen, _ in expected]))
-    assert_infos(infos, [info for _, info in expected])
-    ended = 0
+    singles, rng, ended = stacked(num_envs, mode, arguments), np.random.default_rng(num_envs), 0
+    every, starts = np.ones(num_envs, dtype=bool), STARTS.get(setting, STARTS["3x3"])
+    (seen, infos), (expected, expected_infos) = env.reset(seed=0), singles.reset()
+    assert np.array_equal(seen, expected)
+    assert_same_infos(infos, expected_infos, every)
     for _ in range(40 if num_envs < 64 else 14):
-        if mode == "DISABLED":
-            reset_the_finished(env, singles, STARTS.get(setting, STARTS["3x3"]), rng)
-        actions = some_actions(env, rng, 0.1)
-        results, rows = env.step(actions), singles.step(actions, mode)
-        assert_step(env, results, rows)
+        anything = rng.integers(env.single_action_space.n, size=num_envs)
+        actions = np.where(rng.random(num_envs) < 0.1, anything, legal_actions(env, rng))
+        results, expected = env.step(actions), singles.step(actions)
+        for ours, theirs in zip(results[:4], expected[:4], strict=True):
+            assert ours.dtype == theirs.dtype
+            assert np.array_equal(ours, theirs)
+        assert_same_infos(results[4], expected[4], every)
+        over, group = results[2], rng.integers(2, size=num_envs)
+        for mask in (over & (group == 0), over & (group == 1)):  # two resets, with boards and sides
+            if mode == "DISABLED" and mask.any():
+                options = {"board": rng.choice(starts), "side": rng.choice(["X", "O"])}
+                (seen, infos), (expected, expected_infos) = (
+                    made.reset(options={**options, "reset_mask": mask.copy()})
+                    for made in (env, singles)
+                )
+                assert np.array_equal(seen, expected)
+                assert_same_infos(infos, expected_infos, mask)
         assert np.array_equal(env.boards, np.stack([single.board for single in singles.envs]))
-        ended += results[2].sum()
+        ended += over.sum()
     assert ended >= num_envs
 
 
