@@ -15,7 +15,7 @@ SIDES, OBSERVATIONS = ("X", "O", "random", "alternate"), ("planes", "grid")
 POOL = [["random", 0.5], ["minimax", 0.5]]
 OPPONENTS = ["random", "minimax", "minimax-first", "minimax-slip=0.2", POOL]
 SIZES = {(3, 3, 3): OPPONENTS, (4, 5, 4): ["random"], (7, 8, 5): ["random"]}
-SIZES |= {size: OPPONENTS[-2:] for size in ((2, 3, 2), (1, 5, 3), (3, 4, 3), (2, 5, 3))}
+SIZES |= dict.fromkeys(((2, 3, 2), (1, 5, 3), (3, 4, 3), (2, 5, 3)), OPPONENTS[-2:])
 GRID = [
     dict(zip(("side", "observation", "rows", "cols", "k", "opponent"), values, strict=True))
     for (size, opponents) in SIZES.items()

@@ -74,43 +74,29 @@ def play_on(env, steps=25, seed=0):
 
 # --- arguments ------------------------------------------------------------------------------------
 
-WEIGHTS = "weights must be finite, not negative and not all zero"
-WHOLE = "must be a whole number of at least 1, got"
-LIST = "must be a list of [opponent, weight]"
+# One of each kind: `test_opponents`, `test_rules` and `test_notation` have more of theirs.
 BAD_ARGUMENTS = [  # name, error, values
     ("opponent", "unknown opponent 'minmax'; did you mean 'minimax'?", "minmax"),
-    ("opponent", "did you mean 'random'?", "rando"),
-    ("opponent", "did you mean 'minimax-first'?", "minimax-last"),
     ("opponent", "unknown opponent", "", "x" * 5000),
     ("opponent", "slip must be a probability from 0 to 1, got 2.0", "minimax-slip=2"),
     ("opponent", "slip of an opponent must be a probability", "minimax-slip=1e"),
     ("opponent", "got None of type NoneType", None),
-    ("opponent", "got 3 of type int", 3),
     ("opponent", "of type dict", {"random": 1}),
-    ("opponent", LIST, [], ["random", "minimax"], [["random", 1, 2]]),
-    ("opponent", WEIGHTS, *([["random", w], ["minimax", 0]] for w in (-1, 0, math.nan, math.inf))),
-    ("opponent", WEIGHTS, *([["random", weight]] for weight in (None, "half", 10**400))),
+    ("opponent", "must be a list of [opponent, weight]", [], ["random", "minimax"]),
+    ("opponent", "weights must be finite", [["random", 0]], [["random", 10**400]]),
     ("opponent", "did you mean 'minimax'?", [["random", 1], ["minmax", 1]]),
     ("opponent", "plays on 2x3, 2 in a row, not on 3x3, 3 in a row", fixed_table(Rules(2, 3, 2))),
-    ("side", "unknown side 'Y'", "Y"),
-    ("side", "did you mean 'alternate'?", "alternating"),
+    ("side", "unknown side 'alternating'; did you mean 'alternate'?", "alternating"),
     ("side", "unknown side", b"X", None, 1),
-    *(("rows", f"rows {WHOLE} {text}", value) for value, text in ((0, "0"), (True, "the bool"))),
-    ("cols", f"cols {WHOLE}", -3, 3.0, "3"),
-    ("k", f"k {WHOLE} None of type NoneType", None),
+    ("cols", "cols must be a whole number of at least 1, got", 0, True, 3.0, "3", None),
     ("k", "k must be at most max(rows, cols) = 3, got 4", 4),
     ("illegal", "did you mean 'lose'?", "lost"),
     ("illegal", "unknown treatment of illegal moves False", False),
     ("rewards", "unknown reward 'wins'; did you mean 'win'?", {"wins": 1}),
-    ("rewards", "the reward for 'win' must be a finite number, got '1'", {"win": "1"}),
-    *(
-        ("rewards", "the reward for 'draw' must be a finite number", {"draw": value})
-        for value in (math.nan, -math.inf, True, 10**400, None)
-    ),
+    ("rewards", "reward for 'win' must be a finite number, got", {"win": "1"}, {"win": 10**400}),
+    ("rewards", "reward for 'draw' must be a finite number", {"draw": math.nan}, {"draw": True}),
     ("rewards", "rewards must be a mapping such as", [1, 0, -1, -1]),
     ("observation", "did you mean 'planes'?", "plane"),
-    ("observation", "unknown observation 2", 2),
-    ("opening", 'a cell of 3x3 is a column letter and a row number, "a1" to "c3"', "d1"),
     ("opening", "cell 4 is taken in", "b2 b2"),
     ("opening", 'leaves a finished game, "XXX/OO./..."', "a1 a2 b1 b2 c1"),
     ("opening", "leaves a finished game", "a1 b1 c1 a2 c2 b2 b3 c3 a3"),
@@ -120,7 +106,6 @@ BAD_ARGUMENTS = [  # name, error, values
     ("start", "unknown start None", None),
     ("early_draw", "early_draw must be True or False, got", 1, "yes"),
     ("render_mode", "did you mean 'rgb_array'?", "rgb_aray"),
-    ("render_mode", "unknown render mode 1", 1),
     ("render_mode", 'opens a window through gym.make(..., render_mode="human")', "human"),
 ]
 BAD_TOGETHER = [
@@ -147,80 +132,53 @@ def test_a_wrong_argument_is_refused_with_what_is_wrong(make, arguments, message
 @BOTH
 def test_an_opponent_that_is_no_run_or_gives_no_probabilities_is_refused(make, tmp_path):
     class Broken:
-        def __init__(self, table):
-            self.table = table
-
         def probs(self, boards):
-            return self.table[: len(boards)]
+            return np.full((len(boards), 9), 0.5)
 
     with pytest.raises((ValueError, FileNotFoundError), match=re.escape(str(tmp_path / "no-run"))):
         make(opponent=str(tmp_path / "no-run"))
-    ones = np.ones((4520, 9))
-    for table in (ones * math.nan, ones / 2, ones * [-1, 2, 0, 0, 0, 0, 0, 0, 0], ones[:, 1:] / 8):
-        with pytest.raises(ValueError, match="probabilities must"):
-            make(opponent=Broken(table))
+    with pytest.raises(ValueError, match="probabilities must sum to 1"):
+        make(opponent=Broken())
 
 
-@pytest.mark.parametrize("num_envs", [0, -1, True, 2.0, "2", None, math.nan])
-def test_the_number_of_games_is_a_whole_number_of_at_least_one(num_envs):
-    with pytest.raises(ValueError, match="num_envs must be a whole number of at least 1"):
-        TicTacToeVectorEnv(num_envs)
+def test_the_number_of_games_and_the_autoreset_mode_are_checked():
+    for num_envs in (0, -1, True, 2.0, "2", None, math.nan):
+        with pytest.raises(ValueError, match="num_envs must be a whole number of at least 1"):
+            TicTacToeVectorEnv(num_envs)
+    for mode in ("same_stop", None, 3, ["x"]):
+        guess = "; did you mean 'SAME_STEP'?" if mode == "same_stop" else ""
+        with pytest.raises(ValueError, match=re.escape("unknown autoreset mode ") + ".*" + guess):
+            TicTacToeVectorEnv(2, autoreset_mode=mode)
 
 
-@pytest.mark.parametrize(
-    ("mode", "guess"),
-    [("same_stop", "SAME_STEP"), ("NEXT", "NEXT_STEP"), (None, ""), (3, ""), (["x"], "")],
-)
-def test_an_unknown_autoreset_mode_is_refused(mode, guess):
-    with pytest.raises(ValueError, match=f"unknown autoreset mode .*{guess}"):
-        TicTacToeVectorEnv(2, autoreset_mode=mode)
-
-
-@pytest.mark.parametrize(
-    ("rewards", "table"),
-    [
+def test_any_part_of_the_rewards_can_be_given_and_later_changes_to_them_do_not_count():
+    for given, table in (
         (None, [0, 1, 0, -1, -1, 1]),
-        ({}, [0, 1, 0, -1, -1, 1]),
         ({"draw": 0.5, "illegal": -3}, [0, 1, 0.5, -1, -3, 1]),
         ({"win": 2, "draw": 1, "loss": 0, "illegal": np.float64(-5)}, [0, 2, 1, 0, -5, 2]),
-    ],
-)
-def test_any_part_of_the_rewards_can_be_given_and_later_changes_to_them_do_not_count(
-    rewards, table
-):
-    given = copy.copy(rewards)
-    env = TicTacToeEnv(rewards=given)
-    if given is not None:
-        given["win"] = 7
-    assert env.config.reward_table.tolist() == table
-    env.reset(options={"board": "XX./OO./...", "side": "X"})
-    assert env.step(2)[1] == table[1]
+    ):
+        env = TicTacToeEnv(rewards=given)
+        (given or {})["win"] = 7
+        assert env.config.reward_table.tolist() == table
+        env.reset(options={"board": "XX./OO./...", "side": "X"})
+        assert env.step(2)[1] == table[1]
 
 
 # --- reset ----------------------------------------------------------------------------------------
 
 BAD_OPTIONS = [
-    *((value, "options must be a mapping with the keys side, opponent, board") for value in ([],)),
+    ([], "options must be a mapping with the keys side, opponent, board"),
     *((value, "options must be a mapping") for value in ("", 0, False, "side", [("side", "X")])),
     ({"sid": "X"}, "unknown reset option 'sid'; did you mean 'side'?"),
     ({1: 2}, "unknown reset option 1"),
-    ({"seed": 1}, "unknown reset option 'seed'"),
     ({"side": "x"}, "unknown side 'x'; did you mean 'X'"),
     *(({"side": value}, "unknown side") for value in ("random", None, 1)),
     ({"opponent": "minimaks"}, "did you mean 'minimax'?"),
     ({"opponent": None}, "got None"),
-    ({"opponent": []}, LIST),
-    *(({"board": value}, "a board must be text such as") for value in (None, 5, np.zeros(9))),
-    *(
-        ({"board": text}, 'must be 3 rows of 3 cells joined by "/"')
-        for text in ("", "X.O", "." * 9, ".../.../.../")
-    ),
-    *(({"board": f"{x}/.../..."}, 'must hold only "X", "O" and "."') for x in ("x..", "X0.")),
+    *(({"board": value}, "a board must be text such as") for value in (None, np.zeros(9))),
+    ({"board": "X.O"}, 'must be 3 rows of 3 cells joined by "/"'),
     ({"board": "XX./.../..."}, "got 2 X and 0 O"),
-    ({"board": "O../.../..."}, "got 0 X and 1 O"),
-    ({"board": "XXX/OOO/..."}, "both sides have 3 in a row"),
-    *(({"board": f"{x}"}, "leaves a finished game") for x in ("XXX/OO./...", "XOX/XXO/OXO")),
-    *(({"board": f"{x}"}, "nobody can have moved") for x in ("XXX/OO./O..", "OOO/XX./XX.")),
+    *(({"board": text}, "leaves a finished game") for text in ("XXX/OO./...", "XOX/XXO/OXO")),
 ]
 
 

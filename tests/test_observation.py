@@ -30,7 +30,7 @@ def test_both_observations_from_given_seats_give_the_board_back(rows, cols, coun
         assert seen.shape == (count, *observation_space(rules, kind).shape)
         assert all(observation_space(rules, kind).contains(one) for one in seen)
     assert (planes[:, 0] - planes[:, 1] == grid).all()
-    assert (grid.reshape(count, -1) * seats[:, None] == boards).all()
+    assert (grid.reshape(count, rows * cols) * seats[:, None] == boards).all()
     assert np.array_equal(observe(boards, rules, "grid", 1), boards.reshape(count, rows, cols))
 
 
