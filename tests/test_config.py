@@ -14,7 +14,7 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode
 from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
 
-from tictactoe_env import IllegalMoveError, RandomPolicy, Rules, TicTacToeEnv, TicTacToeVectorEnv
+from tictactoe_env import IllegalMoveError, Rules, TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.positions import positions_of
 
 MODES = ("SAME_STEP", "NEXT_STEP", "DISABLED")
@@ -74,14 +74,18 @@ def play_on(env, steps=25, seed=0):
 
 # --- arguments ------------------------------------------------------------------------------------
 
+
+class Broken:
+    def probs(self, boards):
+        return np.full(boards.shape, 0.5)
+
+
 # One of each kind: `test_opponents`, `test_rules` and `test_notation` have more of theirs.
 BAD_ARGUMENTS = [  # name, error, values
     ("opponent", "unknown opponent 'minmax'; did you mean 'minimax'?", "minmax"),
     ("opponent", "unknown opponent", "", "x" * 5000),
-    ("opponent", "slip must be a probability from 0 to 1, got 2.0", "minimax-slip=2"),
     ("opponent", "slip of an opponent must be a probability", "minimax-slip=1e"),
     ("opponent", "got None of type NoneType", None),
-    ("opponent", "of type dict", {"random": 1}),
     ("opponent", "must be a list of [opponent, weight]", [], ["random", "minimax"]),
     ("opponent", "weights must be finite", [["random", 0]], [["random", 10**400]]),
     ("opponent", "did you mean 'minimax'?", [["random", 1], ["minmax", 1]]),
@@ -90,8 +94,7 @@ BAD_ARGUMENTS = [  # name, error, values
     ("side", "unknown side", b"X", None, 1),
     ("cols", "cols must be a whole number of at least 1, got", 0, True, 3.0, "3", None),
     ("k", "k must be at most max(rows, cols) = 3, got 4", 4),
-    ("illegal", "did you mean 'lose'?", "lost"),
-    ("illegal", "unknown treatment of illegal moves False", False),
+    ("illegal", "unknown treatment of illegal moves 'lost'; did you mean 'lose'?", "lost"),
     ("rewards", "unknown reward 'wins'; did you mean 'win'?", {"wins": 1}),
     ("rewards", "reward for 'win' must be a finite number, got", {"win": "1"}, {"win": 10**400}),
     ("rewards", "reward for 'draw' must be a finite number", {"draw": math.nan}, {"draw": True}),
@@ -100,16 +103,15 @@ BAD_ARGUMENTS = [  # name, error, values
     ("opening", "cell 4 is taken in", "b2 b2"),
     ("opening", 'leaves a finished game, "XXX/OO./..."', "a1 a2 b1 b2 c1"),
     ("opening", "leaves a finished game", "a1 b1 c1 a2 c2 b2 b3 c3 a3"),
-    ("opening", "the game is over", "a1 a2 b1 b2 c1 c2"),
     ("opening", "a game must be text", None, ["b2"]),
     ("start", "did you mean 'random'?", "randon"),
-    ("start", "unknown start None", None),
     ("early_draw", "early_draw must be True or False, got", 1, "yes"),
     ("render_mode", "did you mean 'rgb_array'?", "rgb_aray"),
     ("render_mode", 'opens a window through gym.make(..., render_mode="human")', "human"),
 ]
 BAD_TOGETHER = [
-    ({"rows": 8, "cols": 8}, "needs 72 bits, more than 64"),
+    ({"opponent": "no/such/run"}, "no/such/run"),
+    ({"opponent": Broken()}, "probabilities must sum to 1"),
     ({"opening": "b2", "start": "random"}, 'opening and a start other than "empty" exclude'),
     ({"opening": "b2", "start": print}, 'opening and a start other than "empty" exclude'),
     ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "leaves a finished game"),
@@ -125,20 +127,8 @@ BAD_TOGETHER = [
     ids=lambda value: str(value)[:40],
 )
 def test_a_wrong_argument_is_refused_with_what_is_wrong(make, arguments, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises((ValueError, FileNotFoundError), match=re.escape(message)):
         make(**arguments)
-
-
-@BOTH
-def test_an_opponent_that_is_no_run_or_gives_no_probabilities_is_refused(make, tmp_path):
-    class Broken:
-        def probs(self, boards):
-            return np.full((len(boards), 9), 0.5)
-
-    with pytest.raises((ValueError, FileNotFoundError), match=re.escape(str(tmp_path / "no-run"))):
-        make(opponent=str(tmp_path / "no-run"))
-    with pytest.raises(ValueError, match="probabilities must sum to 1"):
-        make(opponent=Broken())
 
 
 def test_the_number_of_games_and_the_autoreset_mode_are_checked():
@@ -170,7 +160,6 @@ BAD_OPTIONS = [
     ([], "options must be a mapping with the keys side, opponent, board"),
     *((value, "options must be a mapping") for value in ("", 0, False, "side", [("side", "X")])),
     ({"sid": "X"}, "unknown reset option 'sid'; did you mean 'side'?"),
-    ({1: 2}, "unknown reset option 1"),
     ({"side": "x"}, "unknown side 'x'; did you mean 'X'"),
     *(({"side": value}, "unknown side") for value in ("random", None, 1)),
     ({"opponent": "minimaks"}, "did you mean 'minimax'?"),
@@ -213,9 +202,8 @@ def test_a_reset_mask_is_a_bool_array_with_one_entry_a_game():
 @BOTH
 def test_a_board_option_must_fit_the_rules_of_the_board(make):
     env = make(rows=2, cols=3, k=2)
-    for board, message in (("X../.../...", "2 rows of 3 cells"), ("XX./O..", "finished game")):
-        with pytest.raises(ValueError, match=message):
-            env.reset(options={"board": board})
+    with pytest.raises(ValueError, match="finished game"):
+        env.reset(options={"board": "XX./O.."})
     env.reset(options={"board": "X../.O.", "side": "X"})
     assert boards_of(env)[0].tolist() == [1, 0, 0, 0, -1, 0]
     dead = {"board": "OXO/XXO/.OX", "side": "X"}  # no line is open
@@ -257,10 +245,6 @@ def test_a_set_opponent_counts_at_once_and_for_all_later_games(make):
 # --- starts ---------------------------------------------------------------------------------------
 
 
-def chi_square(counts, expected):
-    return float(((counts - expected) ** 2 / expected).sum())
-
-
 @pytest.mark.parametrize(
     ("rules", "early_draw"),
     [(Rules(), False), (Rules(), True), (Rules(2, 3, 2), False), (Rules(3, 4, 2), True)],
@@ -275,8 +259,8 @@ def test_random_starts_are_uniform_over_all_unfinished_positions(rules, early_dr
     env.reset(seed=0)
     counts = np.bincount(positions.rows(env.boards), minlength=len(positions))
     assert not counts[over].any()
-    # five standard deviations
-    assert abs(chi_square(counts[~over], 40.0) - degrees) < 5 * math.sqrt(2 * degrees)
+    chi_square = ((counts[~over] - 40.0) ** 2 / 40.0).sum()  # within five standard deviations
+    assert abs(chi_square - degrees) < 5 * math.sqrt(2 * degrees)
     single, rows = TicTacToeEnv(start="random", opponent="random", **board), []
     for seed in range(2_000):
         single.reset(seed=seed)
@@ -392,8 +376,6 @@ def test_the_opening_is_on_the_board_and_the_opponent_moves_next_where_it_is_its
             opponent_moves = (marks % 2 == 1) == (side == "X")
             assert ((boards_of(env) != 0).sum(axis=1) == marks + opponent_moves).all()
             assert marks == 0 or (boards_of(env)[:, 4] == 1).all()
-    with pytest.raises(IllegalMoveError, match="cell 0 is taken"):
-        make(rows=2, cols=3, k=3, opening="a1 a1")
     make(rows=2, cols=3, k=3, opening="c2", side="O").reset()
 
 
@@ -431,8 +413,8 @@ def test_a_copy_plays_on_alike_and_leaves_the_original_alone(arguments, make):
 def test_saved_games_continue_bit_for_bit_in_another_environment(arguments, mode):
     env, rng, seen = MANY[mode](**arguments), np.random.default_rng(5), set()
     env.reset(seed=1)
-    for _ in range(25):
-        results = step(env, some_cells(env, rng, 0.2))
+    for _ in range(12):
+        results = step(env, some_cells(env, rng, 0.3))
         state = env.state_dict()
         seen |= set(state["results"].tolist())
         assert json.loads(json.dumps(state["generator"])) == state["generator"]
@@ -479,8 +461,8 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(name, value, m
     assert play_on(env) == play_on(twin)
 
 
-BAD_OPPONENTS = ("minmax", None, [], [["random", 0]], print, "no/such/run", CHANCE["bits"])
 OTHER_BOARD = fixed_table(Rules(2, 3, 2))
+BAD_OPPONENTS = ("minmax", None, [], [["random", 0]], print, "no/such/run", OTHER_BOARD)
 BAD_RESETS = [
     *({"seed": seed} for seed in (-1, 1.5, [1, 2, 3])),
     *({"seed": 1, "options": o} for o in ({"sid": "X"}, {"side": "Y"}, {"board": "XXX/.../..."})),
@@ -491,24 +473,17 @@ BAD_RESETS = [
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "change",
-    [
-        *(
-            lambda env, o=opponent: env.set_opponent(o)
-            for opponent in (*BAD_OPPONENTS, OTHER_BOARD)
-        ),
-        *(lambda env, a=arguments: env.reset(**a) for arguments in BAD_RESETS),
-    ],
-    ids=range(len(BAD_OPPONENTS) + 1 + len(BAD_RESETS)),
-)
-def test_a_set_opponent_or_reset_that_fails_changes_nothing(make, change):
+def test_a_set_opponent_or_reset_that_fails_changes_nothing(make):
     env = make(side="alternate", opponent=[["random", 1], ["minimax", 1]])
     env.reset(seed=3)
     play_on(env, 1)
     twin = copy.deepcopy(env)
-    with pytest.raises((ValueError, FileNotFoundError)):
-        change(env)
+    for opponent in BAD_OPPONENTS:
+        with pytest.raises((ValueError, FileNotFoundError)):
+            env.set_opponent(opponent)
+    for arguments in BAD_RESETS:
+        with pytest.raises(ValueError, match=r".+"):
+            env.reset(**arguments)
     assert np.array_equal(boards_of(env), boards_of(twin))
     assert play_on(env) == play_on(twin)
     assert repr(env.reset()) == repr(twin.reset())
@@ -532,7 +507,7 @@ def test_returned_arrays_share_no_memory_with_each_other_nor_with_the_games(boar
         results, expected = step(env, cells), step(twin, cells.copy())
         assert repr(results) == repr(expected), "what was written into returned arrays came back"
         ended += np.sum(results[2])
-        new = [*arrays_in(results), np.array(env.action_masks()), boards_of(env), cells]
+        new = [*arrays_in(results), np.asarray(env.action_masks()), boards_of(env), cells]
         for i, first in enumerate(new):
             assert not any(np.shares_memory(first, second) for second in (*arrays, *new[i + 1 :]))
         over = np.copy(results[2])
@@ -580,17 +555,3 @@ def test_a_step_before_reset_and_after_close_is_refused(make):
     for call in (lambda: step(env, [0, 0, 0]), env.reset, lambda: env.set_opponent("random")):
         with pytest.raises(ClosedEnvironmentError, match="closed"):
             call()
-
-
-def test_an_opponent_may_be_an_object_with_probs_or_with_predict():
-    class Model:
-        def predict(self, observation, deterministic=False):
-            free = observation.reshape(len(observation), 2, 9).sum(axis=1) == 0
-            return free.argmax(axis=1), None
-
-    env = TicTacToeEnv(opponent=Model(), side="X")
-    env.reset()
-    env.step(4)
-    assert env.board.tolist() == [-1, 0, 0, 0, 1, 0, 0, 0, 0]
-    env = TicTacToeEnv(opponent=RandomPolicy(), side="O")
-    assert env.reset(seed=0)[1]["action_mask"].sum() == 8

@@ -204,21 +204,6 @@ def test_the_random_opponent_replies_uniformly(board):
     assert chi_square < degrees + 5 * math.sqrt(2 * degrees)
 
 
-def test_an_opponent_that_breaks_its_word_and_ends_the_game_at_once_leaves_no_game():
-    class Changing(CellPlayer):
-        def probs(self, boards):
-            self.cell = 4 if (boards != 0).any() and self.cell == 3 else 3
-            return super().probs(boards)
-
-    env = TicTacToeEnv(rows=4, cols=4, side="O", opponent="random")
-    env.reset(seed=0)
-    with pytest.raises(ValueError, match="the opponent's first move ended the game"):
-        env.reset(options={"side": "X", "board": "..../X.../..../....", "opponent": Changing(4)})
-    with pytest.raises(ResetNeeded):
-        env.step(1)
-    assert env.reset()[1]["side"] == "O"
-
-
 def test_a_policy_that_answers_wrongly_on_a_large_board_leaves_the_game_as_it_was():
     class Broken:
         def probs(self, boards):

@@ -153,42 +153,15 @@ def test_the_mode_is_declared_and_can_be_given_by_name_or_value(mode):
     assert TicTacToeVectorEnv.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
 
 
-def test_same_step_gives_the_mask_of_the_new_game_and_keeps_the_last_one():
-    env = TicTacToeVectorEnv(2, side="X", opponent=FixedPlayer(0))
-    env.reset(options={"board": "XX./OO./..."})
-    observations, rewards, terminated, _, infos = env.step([2, 8])
-    assert (rewards[0], terminated[0]) == (1.0, True)
-    assert not observations[0].any()
-    assert infos["action_mask"][0].tolist() == [1] * 9
-    assert env.boards[0].tolist() == [0] * 9
-    assert infos["final_obs"][0].reshape(2, 9).tolist() == [
-        [1] * 3 + [0] * 6,
-        [0] * 3 + [1, 1] + [0] * 4,
-    ]
-    assert infos["final_info"]["action_mask"][0].tolist() == [0, 0, 0, 0, 0, 1, 1, 1, 1]
-    assert infos["final_info"]["outcome"][0] == "win"
-
-
-@pytest.mark.parametrize("board", [{}, {"cols": 5}, {"rows": 4, "cols": 4, "k": 4}], ids=str)
-def test_next_step_ignores_the_action_of_a_finished_game_however_it_ended(board):
-    env = TicTacToeVectorEnv(2, side="O", autoreset_mode="NEXT_STEP", **board)
-    env.reset(seed=0)
-    for action in range(env.single_action_space.n):  # any action will do
-        taken = (env.boards != 0).argmax(axis=1)
-        *_, terminated, _, infos = env.step(taken)
-        assert terminated.all()
-        assert infos["illegal_move"].all()
-        _, rewards, terminated, _, infos = env.step(np.full(2, action))
-        assert not terminated.any()
-        assert not rewards.any()
-        assert (env.boards != 0).sum() == 2
-    env = TicTacToeVectorEnv(
-        2, side="X", opponent=FixedPlayer(0), autoreset_mode="NEXT_STEP", illegal="raise"
-    )
-    env.reset(options={"board": "XX./OO./..."})
-    assert env.step([2, 8])[2].tolist()[0]
-    env.step([2, int(np.flatnonzero(env.action_masks()[1])[0])])
-    assert env.boards[0].tolist() == [0] * 9
+def test_next_step_ignores_the_action_of_a_finished_game():
+    for illegal in ("lose", "raise"):
+        env = TicTacToeVectorEnv(
+            2, side="X", opponent=FixedPlayer(0), autoreset_mode="NEXT_STEP", illegal=illegal
+        )
+        env.reset(options={"board": "XX./OO./..."})
+        assert env.step([2, 8])[2].tolist()[0]
+        env.step([2, int(np.flatnonzero(env.action_masks()[1])[0])])
+        assert env.boards[0].tolist() == [0] * 9
 
 
 def test_disabled_refuses_to_step_until_the_finished_games_are_reset():
@@ -210,20 +183,15 @@ def test_disabled_refuses_to_step_until_the_finished_games_are_reset():
 
 @pytest.mark.parametrize("mode", MODES)
 def test_current_games_can_be_reset_in_every_mode(mode):
-    env = TicTacToeVectorEnv(3, side="X", opponent=CellPlayer(8), autoreset_mode=mode)
-    env.reset()
+    env = TicTacToeVectorEnv(3, side="alternate", opponent=CellPlayer(8), autoreset_mode=mode)
+    env.reset(options={"side": "X"})
     env.step([0, 1, 2])
-    observations, infos = env.reset(options={"reset_mask": np.array([False, True, False])})
+    one = {"reset_mask": np.array([False, True, False])}
+    observations, infos = env.reset(options=one)
     assert (env.boards != 0).sum(axis=1).tolist() == [2, 0, 2]
     assert (infos["action_mask"] == 0).sum(axis=1).tolist() == [2, 0, 2]
     assert observations.reshape(3, -1).sum(axis=1).tolist() == [2, 0, 2]
-
-
-def test_a_reset_of_some_games_counts_for_the_turns_of_their_sides():
-    env = TicTacToeVectorEnv(4, side="alternate")
-    env.reset(seed=0)
-    env.reset(options={"reset_mask": np.array([True, True, False, False])})
-    assert env.reset()[1]["side"].tolist() == list("XOOX")
+    assert env.reset()[1]["side"].tolist() == list("OOO"), "each game takes turns on its own"
 
 
 # --- opponents ------------------------------------------------------------------------------------
@@ -232,41 +200,9 @@ LARGE = pytest.mark.parametrize("board", [{}, {"rows": 4, "cols": 5, "k": 4}], i
 
 
 @LARGE
-def test_each_game_keeps_the_opponent_that_the_pool_drew_for_it(board):
-    weights = {FixedPlayer(1): 0.5, FixedPlayer(2): 0.3, FixedPlayer(3): 0.2}
-    games, rng = 3_000, np.random.default_rng(0)
-    pool = [[player, weight] for player, weight in weights.items()]
-    env = TicTacToeVectorEnv(games, side="X", opponent=pool, **board)
-    env.reset(seed=0)
-    for _ in range(2):
-        possible, first = np.ones((3, games), dtype=bool), np.ones(games, dtype=bool)
-        env.reset()
-        while first.any():
-            before, actions = env.boards, legal_actions(env, rng)
-            *_, ended, _, infos = env.step(actions)
-            before[np.arange(games), actions] = 1
-            observed = env.boards
-            if ended.any():
-                planes = infos["final_obs"].reshape(games, 2, -1)
-                observed[ended] = (planes[:, 0] - planes[:, 1])[ended]
-            replied = first & ((observed != before).sum(axis=1) == 1)
-            for number, player in enumerate(weights):
-                chosen = player.probs(before[replied]).argmax(axis=1)
-                possible[number, replied] &= observed[replied, chosen] == -1
-            first &= ~ended
-        assert possible.any(axis=0).all()
-        certain = possible.sum(axis=0) == 1
-        assert certain.mean() > 0.5
-        # Those not told apart can only raise a count, so each share is bounded from both sides.
-        for number, weight in enumerate(weights.values()):
-            slack = 5 * math.sqrt(games * weight * (1 - weight))
-            assert possible[number].sum() > games * weight - slack
-            assert (possible[number] & certain).sum() < games * weight + slack
-
-
-def test_the_pool_draws_by_weight_and_anew_for_each_game():
+def test_the_pool_draws_by_weight_for_each_game_and_the_opponent_stays_in_it(board):
     games, pool = 4_000, [[CellPlayer(0), 3], [CellPlayer(8), 1], [CellPlayer(5), 0]]
-    env = TicTacToeVectorEnv(games, side="O", opponent=pool)
+    env = TicTacToeVectorEnv(games, side="O", opponent=pool, **board)
     env.reset(seed=0)
     for _ in range(3):  # each game ends at once by the opponent's illegal second move
         boards = env.boards
@@ -277,23 +213,6 @@ def test_the_pool_draws_by_weight_and_anew_for_each_game():
         assert (infos["final_info"]["outcome"] == "win").all()
         both = int(((boards[:, 0] == 1) & (env.boards[:, 0] == 1)).sum())
         assert_shares({"both": both, "else": games - both}, {"both": 0.75**2})  # independent
-
-
-@LARGE
-def test_the_opponent_option_counts_for_the_games_that_the_call_starts(board):
-    env = TicTacToeVectorEnv(
-        4, side="X", opponent=CellPlayer(1), autoreset_mode="DISABLED", **board
-    )
-    env.reset()
-    first, second, third, _ = np.eye(4, dtype=bool)
-    env.reset(options={"reset_mask": first, "opponent": CellPlayer(2)})
-    pool = [[CellPlayer(3), 1], [CellPlayer(1), 0]]
-    env.reset(options={"reset_mask": second, "opponent": pool})
-    env.step([0, 0, 0, 0])
-    assert [np.flatnonzero(row == -1).tolist() for row in env.boards] == [[2], [3], [1], [1]]
-    env.reset(options={"reset_mask": first | second | third})
-    env.step([0, 0, 0, 5])
-    assert [row.tolist().index(-1) for row in env.boards[:3]] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("mode", ["SAME_STEP", "NEXT_STEP"])
@@ -308,23 +227,25 @@ def test_the_next_game_is_against_the_pool_again(mode):
     assert env.boards[0].tolist() == [1, -1, 0, 0, 0, 0, 0, 0, 0]
 
 
-def test_opponents_of_reset_options_are_kept_only_while_a_game_plays_them():
-    env = TicTacToeVectorEnv(3, side="X", opponent="random", autoreset_mode="DISABLED")
+@LARGE
+def test_an_opponent_option_counts_for_the_games_of_the_call_and_is_kept_no_longer(board):
+    arguments = {"opponent": CellPlayer(1), "autoreset_mode": "DISABLED", **board}
+    env = TicTacToeVectorEnv(4, side="X", **arguments)
     env.reset(seed=0)
-    first, second, _ = np.eye(3, dtype=bool)
-    for cell in (1, 2, 3):
+    first, second, third, _ = np.eye(4, dtype=bool)
+    for cell in (5, 6, 2):
         env.reset(options={"reset_mask": first, "opponent": CellPlayer(cell)})
-    env.reset(options={"reset_mask": second, "opponent": CellPlayer(5)})
-    assert env.state_dict()["which"].tolist() == [1, 2, 0]
-    env.step([0, 0, 0])
-    boards = env.boards
-    assert (boards[0, 3], boards[1, 5]) == (-1, -1)
-    env.reset(options={"reset_mask": first})
-    assert env.state_dict()["which"].tolist() == [0, 1, 0]
-    env.step([0, 1, int((boards[2] == 0).argmax())])
-    assert env.boards[1, 5] == -1
+    pool = [[CellPlayer(3), 1], [CellPlayer(1), 0]]
+    env.reset(options={"reset_mask": second, "opponent": pool})
+    assert env.state_dict()["which"].tolist() == [1, 2, 0, 0]
+    env.step([0, 0, 0, 0])
+    assert [np.flatnonzero(row == -1).tolist() for row in env.boards] == [[2], [3], [1], [1]]
+    env.reset(options={"reset_mask": first | third})
+    assert env.state_dict()["which"].tolist() == [0, 1, 0, 0]
+    env.step([0, 4, 0, 5])
+    assert [row.tolist().index(-1) for row in env.boards[[0, 2]]] == [1, 1]
     env.reset()
-    assert env.state_dict()["which"].tolist() == [0, 0, 0]
+    assert env.state_dict()["which"].tolist() == [0, 0, 0, 0]
 
 
 # --- actions and pictures -------------------------------------------------------------------------
@@ -350,12 +271,12 @@ def test_actions_that_are_no_cells_are_refused_and_the_games_continue(actions, m
         twin.reset()
 
 
-@pytest.mark.parametrize("kind", [list, tuple, np.int8, np.uint64])
-def test_any_kind_of_whole_numbers_are_actions(kind):
-    env = TicTacToeVectorEnv(2, side="X")
-    env.reset()
-    env.step(kind([4, 5]))
-    assert (env.boards[0, 4], env.boards[1, 5]) == (1, 1)
+def test_any_kind_of_whole_numbers_are_actions():
+    for kind in (list, tuple, np.int8, np.uint64):
+        env = TicTacToeVectorEnv(2, side="X")
+        env.reset()
+        env.step(kind([4, 5]))
+        assert (env.boards[0, 4], env.boards[1, 5]) == (1, 1)
 
 
 @pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
