@@ -198,12 +198,12 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         self._reply = (
             replies[0] if len(replies) == 1 else replies[int(pool.draw(self.np_random, 1)[0])]
         )
+        self._state, self._going = None, False  # no game is left if its start is refused
         state, opponent_moves = self._start(given)
         self._before = state
         if opponent_moves:
             state, result = self._game.reply(state, self._reply, self._uniforms)
             if result != ONGOING:
-                self._state, self._going = None, False
                 raise ValueError(
                     "the opponent's first move ended the game: "
                     "give the learner the other side, or another board or opening"
