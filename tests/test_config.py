@@ -1,324 +1,273 @@
-"""What the environments can be told, and how they refuse the rest; every test runs on one game and on many."""
+"""What one game and many games have in common: arguments, options, starts, chance, copies."""
 
 from __future__ import annotations
 
+import copy
+import json
 import math
+import pickle
 import re
 
 import numpy as np
 import pytest
-from sample_players import CellPlayer, FixedPlayer, fixed_table
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.vector import AutoresetMode
+from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
 
-from tictactoe_env import IllegalMoveError, RandomPolicy, Rules, TicTacToeEnv, TicTacToeVectorEnv
-from tictactoe_env.observation import last_move
+from tictactoe_env import IllegalMoveError, Rules, TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.positions import positions_of
 
-BOTH = pytest.mark.parametrize(
-    "make",
-    [TicTacToeEnv, lambda **arguments: TicTacToeVectorEnv(3, **arguments)],
-    ids=["one", "many"],
-)
+MODES = ("SAME_STEP", "NEXT_STEP", "DISABLED")
+MANY = {
+    mode: lambda _mode=mode, **arguments: TicTacToeVectorEnv(3, autoreset_mode=_mode, **arguments)
+    for mode in MODES
+}
+MAKERS = {"one": TicTacToeEnv, **MANY}
+BOTH = pytest.mark.parametrize("make", [TicTacToeEnv, MANY["SAME_STEP"]], ids=["one", "many"])
+EACH = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+LARGE = {"rows": 4, "cols": 5, "k": 4}
+CHANCE = {
+    "default": {},
+    "pool": {"side": "alternate", "opponent": [["random", 1], ["minimax", 2], [FixedPlayer(3), 1]]},
+    "random starts": {"start": "random", "opponent": "minimax-slip=0.3"},
+    "rows": {"rows": 2, "cols": 5, "k": 3, "early_draw": True, "opponent": Stubborn()},
+    "bits": {**LARGE, "opponent": [["random", 1], [Stubborn(), 1]]},
+    "random starts on bits": {"rows": 3, "cols": 4, "k": 3, "start": "random"},
+}
+BY_CHANCE = pytest.mark.parametrize("arguments", CHANCE.values(), ids=CHANCE)
 
-BAD_ARGUMENTS = [
-    ({"opponent": "minmax"}, "unknown opponent 'minmax'; did you mean 'minimax'?"),
-    ({"opponent": "rando"}, "did you mean 'random'?"),
-    ({"opponent": "minimax-last"}, "did you mean 'minimax-first'?"),
-    ({"opponent": ""}, "unknown opponent ''"),
-    ({"opponent": "x" * 5000}, "unknown opponent"),
-    ({"opponent": "minimax-slip=2"}, "slip must be a probability from 0 to 1, got 2.0"),
-    ({"opponent": "minimax-slip=1e"}, "slip of an opponent must be a probability"),
-    ({"opponent": None}, "got None of type NoneType"),
-    ({"opponent": 3}, "got 3 of type int"),
-    ({"opponent": {"random": 1}}, "of type dict"),
-    ({"opponent": []}, "must be a list of [opponent, weight]"),
-    ({"opponent": ["random", "minimax"]}, "must be a list of [opponent, weight]"),
-    ({"opponent": [["random", 1, 2]]}, "must be a list of [opponent, weight]"),
-    (
-        {"opponent": [["random", -1], ["minimax", 2]]},
-        "weights must be finite, not negative and not all zero",
-    ),
-    ({"opponent": [["random", 0]]}, "weights must be finite, not negative and not all zero"),
-    ({"opponent": [["random", math.nan]]}, "weights must be finite"),
-    ({"opponent": [["random", math.inf]]}, "weights must be finite"),
-    ({"opponent": [["random", None]]}, "weights must be finite"),
-    ({"opponent": [["random", "half"]]}, "weights must be finite"),
-    ({"opponent": [["random", 10**400]]}, "weights must be finite"),
-    ({"opponent": [["random", 1], ["minmax", 1]]}, "did you mean 'minimax'?"),
-    ({"side": "Y"}, "unknown side 'Y'"),
-    ({"side": "alternating"}, "did you mean 'alternate'?"),
-    ({"side": b"X"}, "unknown side b'X'"),
-    ({"side": None}, "unknown side None"),
-    ({"side": 1}, "unknown side 1"),
-    ({"rows": 0}, "rows must be a whole number of at least 1, got 0"),
-    ({"rows": -3}, "rows must be a whole number of at least 1, got -3"),
-    ({"rows": True}, "rows must be a whole number of at least 1, got the bool True"),
-    ({"cols": 3.0}, "cols must be a whole number of at least 1, got 3.0 of type float"),
-    ({"cols": "3"}, "cols must be a whole number of at least 1, got '3' of type str"),
-    ({"k": None}, "k must be a whole number of at least 1, got None"),
-    ({"k": 4}, "k must be at most max(rows, cols) = 3, got 4"),
-    ({"rows": 8, "cols": 8}, "needs 72 bits, more than 64"),
-    ({"illegal": "lost"}, "did you mean 'lose'?"),
-    ({"illegal": False}, "unknown treatment of illegal moves False"),
-    ({"rewards": {"wins": 1}}, "unknown reward 'wins'; did you mean 'win'?"),
-    ({"rewards": {"win": "1"}}, "the reward for 'win' must be a finite number, got '1'"),
-    ({"rewards": {"draw": math.nan}}, "the reward for 'draw' must be a finite number"),
-    ({"rewards": {"loss": -math.inf}}, "the reward for 'loss' must be a finite number"),
-    ({"rewards": {"illegal": True}}, "the reward for 'illegal' must be a finite number"),
-    ({"rewards": {"win": 10**400}}, "the reward for 'win' must be a finite number"),
-    ({"rewards": {"win": None}}, "the reward for 'win' must be a finite number"),
-    ({"rewards": [1, 0, -1, -1]}, "rewards must be a mapping such as"),
-    ({"observation": "plane"}, "did you mean 'planes'?"),
-    ({"observation": 2}, "unknown observation 2"),
-    ({"opening": "d1"}, 'a cell of 3x3 is a column letter and a row number, "a1" to "c3"'),
-    ({"opening": "b2 b2"}, "cell 4 is taken in"),
-    ({"opening": "a1 a2 b1 b2 c1"}, 'leaves a finished game, "XXX/OO./..."'),
-    ({"opening": "a1 a2 b1 b2 c1 c2"}, "the game is over"),
-    ({"opening": None}, "a game must be text"),
-    ({"opening": ["b2"]}, "a game must be text"),
-    (
-        {"opening": "b2", "start": "random"},
-        'opening and a start other than "empty" exclude each other',
-    ),
-    ({"opening": "a1 b1 c1 a2 c2 b2 b3 c3 a3", "early_draw": False}, "finished game"),
-    ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "finished game"),
-    ({"start": "randon"}, "did you mean 'random'?"),
-    ({"start": "random", "rows": 5, "cols": 5}, "at most 16"),
-    ({"early_draw": 1}, "early_draw must be True or False, got 1"),
-    ({"early_draw": "yes"}, "early_draw must be True or False, got 'yes'"),
-    ({"render_mode": "rgb_aray"}, "did you mean 'rgb_array'?"),
-    ({"render_mode": 1}, "unknown render mode 1"),
-    ({"render_mode": "human"}, 'opens a window through gym.make(..., render_mode="human")'),
-    (
-        {"opponent": "minimax", "rows": 5, "cols": 5},
-        "positions of a board of 5x5 are too many to enumerate: at most 16 cells",
-    ),
+
+def boards_of(env):
+    return np.atleast_2d(env.boards if isinstance(env, TicTacToeVectorEnv) else env.board)
+
+
+def step(env, cells):
+    """Step with cells (B,): the first of them on a single environment."""
+    return env.step(cells if isinstance(env, TicTacToeVectorEnv) else int(cells[0]))
+
+
+def some_cells(env, rng, illegal_share=0.0):
+    """Mostly legal moves (B,); in some rows any cell."""
+    masks = np.atleast_2d(env.action_masks())
+    legal = (masks * rng.random(masks.shape)).argmax(axis=1)
+    anything = rng.integers(masks.shape[1], size=len(masks))
+    return np.where(rng.random(len(masks)) < illegal_share, anything, legal)
+
+
+def restart(env, over):
+    """Start the games that are over where the environment does not: what reset returns."""
+    if isinstance(env, TicTacToeEnv):
+        return repr(env.reset()) if over else ""
+    if env.autoreset_mode is not AutoresetMode.DISABLED or not over.any():
+        return ""
+    return repr(env.reset(options={"reset_mask": over.copy()}))
+
+
+def play_on(env, steps=25, seed=0):
+    """All that an environment returns in some steps, as text."""
+    rng, seen = np.random.default_rng(seed), []
+    for _ in range(steps):
+        results = step(env, some_cells(env, rng, 0.03))
+        seen += [repr(results), restart(env, results[2])]
+    return seen
+
+
+# --- arguments ------------------------------------------------------------------------------------
+
+
+class Broken:
+    def probs(self, boards):
+        return np.full(boards.shape, 0.5)
+
+
+# One of each kind: `test_opponents`, `test_rules` and `test_notation` have more of theirs.
+BAD_ARGUMENTS = [  # name, error, values
+    ("opponent", "unknown opponent 'minmax'; did you mean 'minimax'?", "minmax"),
+    ("opponent", "unknown opponent", "", "x" * 5000),
+    ("opponent", "slip of an opponent must be a probability", "minimax-slip=1e"),
+    ("opponent", "got None of type NoneType", None),
+    ("opponent", "must be a list of [opponent, weight]", [], ["random", "minimax"]),
+    ("opponent", "weights must be finite", [["random", 0]], [["random", 10**400]]),
+    ("opponent", "did you mean 'minimax'?", [["random", 1], ["minmax", 1]]),
+    ("opponent", "plays on 2x3, 2 in a row, not on 3x3, 3 in a row", fixed_table(Rules(2, 3, 2))),
+    ("side", "unknown side 'alternating'; did you mean 'alternate'?", "alternating"),
+    ("side", "unknown side", b"X", None, 1),
+    ("cols", "cols must be a whole number of at least 1, got", 0, True, 3.0, "3", None),
+    ("k", "k must be at most max(rows, cols) = 3, got 4", 4),
+    ("illegal", "unknown treatment of illegal moves 'lost'; did you mean 'lose'?", "lost"),
+    ("rewards", "unknown reward 'wins'; did you mean 'win'?", {"wins": 1}),
+    ("rewards", "reward for 'win' must be a finite number, got", {"win": "1"}, {"win": 10**400}),
+    ("rewards", "reward for 'draw' must be a finite number", {"draw": math.nan}, {"draw": True}),
+    ("rewards", "rewards must be a mapping such as", [1, 0, -1, -1]),
+    ("observation", "did you mean 'planes'?", "plane"),
+    ("opening", "cell 4 is taken in", "b2 b2"),
+    ("opening", 'leaves a finished game, "XXX/OO./..."', "a1 a2 b1 b2 c1"),
+    ("opening", "leaves a finished game", "a1 b1 c1 a2 c2 b2 b3 c3 a3"),
+    ("opening", "a game must be text", None, ["b2"]),
+    ("start", "did you mean 'random'?", "randon"),
+    ("early_draw", "early_draw must be True or False, got", 1, "yes"),
+    ("render_mode", "did you mean 'rgb_array'?", "rgb_aray"),
+    ("render_mode", 'opens a window through gym.make(..., render_mode="human")', "human"),
+]
+BAD_TOGETHER = [
+    ({"opponent": "no/such/run"}, "no/such/run"),
+    ({"opponent": Broken()}, "probabilities must sum to 1"),
+    ({"opening": "b2", "start": "random"}, 'opening and a start other than "empty" exclude'),
+    ({"opening": "b2", "start": print}, 'opening and a start other than "empty" exclude'),
+    ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "leaves a finished game"),
+    ({"start": "random", "rows": 5, "cols": 5}, "at most 16 cells"),
+    ({"opponent": "minimax", "rows": 5, "cols": 5}, "5x5 are too many to enumerate: at most 16"),
 ]
 
 
 @BOTH
-@pytest.mark.parametrize(("arguments", "message"), BAD_ARGUMENTS, ids=lambda value: str(value)[:40])
-def test_a_bad_argument_is_refused_with_what_is_wrong(make, arguments, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [*(({name: v}, text) for name, text, *values in BAD_ARGUMENTS for v in values), *BAD_TOGETHER],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_wrong_argument_is_refused_with_what_is_wrong(make, arguments, message):
+    with pytest.raises((ValueError, FileNotFoundError), match=re.escape(message)):
         make(**arguments)
 
 
-@BOTH
-def test_an_opponent_whose_path_holds_no_run_is_refused_with_the_path(make, tmp_path):
-    with pytest.raises((ValueError, FileNotFoundError), match=re.escape(str(tmp_path / "no-run"))):
-        make(opponent=str(tmp_path / "no-run"))
+def test_the_number_of_games_and_the_autoreset_mode_are_checked():
+    for num_envs in (0, -1, True, 2.0, "2", None, math.nan):
+        with pytest.raises(ValueError, match="num_envs must be a whole number of at least 1"):
+            TicTacToeVectorEnv(num_envs)
+    for mode in ("same_stop", None, 3, ["x"]):
+        guess = "; did you mean 'SAME_STEP'?" if mode == "same_stop" else ""
+        with pytest.raises(ValueError, match=re.escape("unknown autoreset mode ") + ".*" + guess):
+            TicTacToeVectorEnv(2, autoreset_mode=mode)
 
 
-@BOTH
-@pytest.mark.parametrize(
-    "table",
-    [
-        np.full((4520, 9), np.nan),
-        np.full((4520, 9), 0.5),
-        np.ones((4520, 9)) * [-1, 2, 0, 0, 0, 0, 0, 0, 0],
-        np.ones((4520, 8)) / 8,
-    ],
-    ids=["nan", "sums to 4.5", "negative", "wrong shape"],
-)
-def test_an_opponent_whose_probabilities_are_none_is_refused(make, table):
-    class Broken:
-        def probs(self, boards):
-            return table[: len(boards)]
-
-    with pytest.raises(ValueError, match="probabilities must"):
-        make(opponent=Broken())
-
-
-@BOTH
-def test_a_table_for_another_board_is_refused(make):
-    with pytest.raises(
-        ValueError, match="this player plays on 2x3, 2 in a row, not on 3x3, 3 in a row"
+def test_any_part_of_the_rewards_can_be_given_and_later_changes_to_them_do_not_count():
+    for given, table in (
+        (None, [0, 1, 0, -1, -1, 1]),
+        ({"draw": 0.5, "illegal": -3}, [0, 1, 0.5, -1, -3, 1]),
+        ({"win": 2, "draw": 1, "loss": 0, "illegal": np.float64(-5)}, [0, 2, 1, 0, -5, 2]),
     ):
-        make(opponent=fixed_table(Rules(2, 3, 2)))
+        env = TicTacToeEnv(rewards=given)
+        (given or {})["win"] = 7
+        assert env.config.reward_table.tolist() == table
+        env.reset(options={"board": "XX./OO./...", "side": "X"})
+        assert env.step(2)[1] == table[1]
 
 
-@pytest.mark.parametrize("num_envs", [0, -1, True, 2.0, "2", None, math.nan])
-def test_the_number_of_games_is_a_whole_number_of_at_least_one(num_envs):
-    with pytest.raises(ValueError, match="num_envs must be a whole number of at least 1"):
-        TicTacToeVectorEnv(num_envs)
+# --- reset ----------------------------------------------------------------------------------------
 
-
-@pytest.mark.parametrize(
-    ("mode", "guess"),
-    [("same_stop", "SAME_STEP"), ("NEXT", "NEXT_STEP"), (None, ""), (3, ""), (["x"], "")],
-)
-def test_an_unknown_autoreset_mode_is_refused(mode, guess):
-    with pytest.raises(ValueError, match=f"unknown autoreset mode .*{guess}"):
-        TicTacToeVectorEnv(2, autoreset_mode=mode)
-
-
-# --- reset ------------------------------------------------------------------------------------------------------
-
-BAD_SEEDS = [-1, 1.0, True, np.True_, "1", math.nan, math.inf, [1], (1, 2), {}]
 BAD_OPTIONS = [
     ([], "options must be a mapping with the keys side, opponent, board"),
-    ("", "options must be a mapping"),
-    (0, "options must be a mapping"),
-    (False, "options must be a mapping"),
-    ("side", "options must be a mapping"),
-    ([("side", "X")], "options must be a mapping"),
+    *((value, "options must be a mapping") for value in ("", 0, False, "side", [("side", "X")])),
     ({"sid": "X"}, "unknown reset option 'sid'; did you mean 'side'?"),
-    ({1: 2}, "unknown reset option 1"),
-    ({"seed": 1}, "unknown reset option 'seed'"),
     ({"side": "x"}, "unknown side 'x'; did you mean 'X'"),
-    ({"side": "random"}, "unknown side 'random'"),
-    ({"side": None}, "unknown side None"),
-    ({"side": 1}, "unknown side 1"),
+    *(({"side": value}, "unknown side") for value in ("random", None, 1)),
     ({"opponent": "minimaks"}, "did you mean 'minimax'?"),
     ({"opponent": None}, "got None"),
-    ({"opponent": []}, "must be a list of [opponent, weight]"),
-    ({"board": None}, "a board must be text such as"),
-    ({"board": 5}, "a board must be text such as"),
-    ({"board": np.zeros(9, dtype=np.int8)}, "a board must be text such as"),
-    ({"board": ""}, 'must be 3 rows of 3 cells joined by "/"'),
+    *(({"board": value}, "a board must be text such as") for value in (None, np.zeros(9))),
     ({"board": "X.O"}, 'must be 3 rows of 3 cells joined by "/"'),
-    ({"board": "........."}, 'must be 3 rows of 3 cells joined by "/"'),
-    ({"board": ".../.../.../"}, 'must be 3 rows of 3 cells joined by "/"'),
-    ({"board": "x../.../..."}, 'must hold only "X", "O" and "."'),
-    ({"board": "X0./.../..."}, 'must hold only "X", "O" and "."'),
     ({"board": "XX./.../..."}, "got 2 X and 0 O"),
-    ({"board": "O../.../..."}, "got 0 X and 1 O"),
-    ({"board": "XXX/OOO/..."}, "both sides have 3 in a row"),
-    ({"board": "XXX/OO./..."}, "leaves a finished game"),
-    ({"board": "XXX/OO./O.."}, "nobody can have moved after it"),
-    ({"board": "OOO/XX./XX."}, "nobody can have moved after it"),
-    ({"board": "XOX/XXO/OXO"}, "leaves a finished game"),
+    *(({"board": text}, "leaves a finished game") for text in ("XXX/OO./...", "XOX/XXO/OXO")),
 ]
-
-
-@BOTH
-@pytest.mark.parametrize("seed", BAD_SEEDS, ids=repr)
-def test_a_seed_is_a_whole_number_of_at_least_zero(make, seed):
-    with pytest.raises(ValueError, match="seed must be a whole number of at least 0 or None"):
-        make().reset(seed=seed)
-
-
-@BOTH
-@pytest.mark.parametrize("seed", [0, 2**70, np.int64(3), np.uint8(3)], ids=repr)
-def test_a_seed_may_be_any_kind_of_whole_number(make, seed):
-    first, again = make().reset(seed=seed), make().reset(seed=int(seed))
-    assert np.array_equal(first[0], again[0])
 
 
 @BOTH
 @pytest.mark.parametrize(("options", "message"), BAD_OPTIONS, ids=lambda value: str(value)[:30])
-def test_a_bad_reset_option_is_refused_with_what_is_wrong(make, options, message):
+def test_a_wrong_reset_option_is_refused_with_what_is_wrong(make, options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         make().reset(options=options)
 
 
-@pytest.mark.parametrize(
-    "mask",
-    [
-        [True, True, False],
-        np.ones(3, dtype=np.int8),
-        np.ones(2, dtype=bool),
-        np.zeros(3, dtype=bool),
-        np.ones((3, 1), dtype=bool),
-        True,
-    ],
-)
-def test_a_reset_mask_is_a_bool_array_with_one_entry_a_game(mask):
-    env = TicTacToeVectorEnv(3)
-    env.reset(seed=0)
-    with pytest.raises(
-        ValueError,
-        match=re.escape("reset_mask must be a bool array of the shape (3,) with at least one True"),
-    ):
-        env.reset(options={"reset_mask": mask})
+@BOTH
+def test_a_seed_is_a_whole_number_of_at_least_zero_of_any_kind(make):
+    for seed in (-1, 1.0, True, np.True_, "1", math.nan, math.inf, [1], (1, 2), {}):
+        with pytest.raises(ValueError, match="seed must be a whole number of at least 0 or None"):
+            make().reset(seed=seed)
+    for seed in (0, 2**70, np.int64(3), np.uint8(3)):
+        assert np.array_equal(make().reset(seed=seed)[0], make().reset(seed=int(seed))[0])
 
 
-def test_the_first_reset_starts_all_games():
+def test_a_reset_mask_is_a_bool_array_with_one_entry_a_game():
+    env, ones = TicTacToeVectorEnv(3), np.ones(3, dtype=bool)
     with pytest.raises(ValueError, match="the first reset must start all games"):
-        TicTacToeVectorEnv(2).reset(options={"reset_mask": np.array([True, False])})
-
-
-def test_one_game_knows_no_reset_mask():
+        env.reset(options={"reset_mask": np.array([True, False, True])})
+    env.reset(seed=0)
+    for mask in (ones.tolist(), ones.astype(np.int8), ones[:2], ~ones, ones[:, None], True):
+        with pytest.raises(ValueError, match=r"must be a bool array of the shape \(3,\) with at"):
+            env.reset(options={"reset_mask": mask})
     with pytest.raises(ValueError, match="unknown reset option 'reset_mask'"):
-        TicTacToeEnv().reset(options={"reset_mask": np.array([True])})
-
-
-def test_the_board_option_is_checked_against_the_size_of_the_board():
-    env = TicTacToeEnv(rows=2, cols=3, k=2)
-    with pytest.raises(ValueError, match='2 rows of 3 cells joined by "/"'):
-        env.reset(options={"board": "X../.../..."})
-    with pytest.raises(ValueError, match="finished game"):
-        env.reset(options={"board": "XX./O.."})
-    env.reset(options={"board": "X../.O.", "side": "X"})
-    assert env.board.tolist() == [1, 0, 0, 0, -1, 0]
+        TicTacToeEnv().reset(options={"reset_mask": ones[:1]})
 
 
 @BOTH
-def test_a_board_without_an_open_line_is_finished_only_with_early_draw(make):
-    dead = "OXO/XXO/.OX"
+def test_a_board_option_must_fit_the_rules_of_the_board(make):
+    env = make(rows=2, cols=3, k=2)
     with pytest.raises(ValueError, match="finished game"):
-        make(early_draw=True).reset(options={"board": dead})
-    make(early_draw=False).reset(options={"board": dead, "side": "X"})
+        env.reset(options={"board": "XX./O.."})
+    env.reset(options={"board": "X../.O.", "side": "X"})
+    assert boards_of(env)[0].tolist() == [1, 0, 0, 0, -1, 0]
+    dead = {"board": "OXO/XXO/.OX", "side": "X"}  # no line is open
+    with pytest.raises(ValueError, match="finished game"):
+        make(early_draw=True).reset(options=dead)
+    make(early_draw=False).reset(options=dead)
 
 
-# --- what is drawn ----------------------------------------------------------------------------------------------
+@BOTH
+def test_options_count_for_one_game_only_and_override_opening_and_start(make):
+    options = {"side": "O", "opponent": CellPlayer(8), "board": "X../.O./..."}
+    for arguments in ({}, {"opening": "b2 c3"}, {"start": "random"}):
+        env = make(side="X", opponent=CellPlayer(0), **arguments)
+        assert np.atleast_1d(env.reset(options=options)[1]["side"])[0] == "O"
+        assert boards_of(env)[0].tolist() == [1, 0, 0, 0, -1, 0, 0, 0, 1]
+        assert np.atleast_1d(env.reset(seed=0)[1]["side"])[0] == "X"
+        assert arguments or not boards_of(env).any()
+    env = make(side="X", opponent=CellPlayer(0))
+    env.reset(options=options)
+    env.reset()
+    step(env, [4, 4, 4])
+    assert (boards_of(env)[:, 0] == -1).all()
 
 
-def test_the_default_rewards_and_any_part_of_them_can_be_given():
-    assert TicTacToeEnv().config.reward_table.tolist() == [0, 1, 0, -1, -1, 1]
-    assert TicTacToeEnv(rewards={"draw": 0.5, "illegal": -3}).config.reward_table.tolist() == [
-        0,
-        1,
-        0.5,
-        -1,
-        -3,
-        1,
-    ]
-    assert TicTacToeEnv(rewards={}).config.reward_table.tolist() == [0, 1, 0, -1, -1, 1]
-    assert TicTacToeEnv(
-        rewards={"win": 2, "draw": 1, "loss": 0, "illegal": np.float64(-5)}
-    ).config.reward_table.tolist() == [0, 2, 1, 0, -5, 2]
+@BOTH
+def test_a_set_opponent_counts_at_once_and_for_all_later_games(make):
+    env = make(side="X", opponent=CellPlayer(1))
+    env.set_opponent(CellPlayer(5))
+    env.reset(options={"opponent": CellPlayer(2)})
+    step(env, [0, 0, 0])
+    env.set_opponent([[CellPlayer(7), 1.0]])
+    step(env, [3, 3, 3])
+    assert boards_of(env).tolist() == [[1, 0, -1, 1, 0, 0, 0, -1, 0]] * len(boards_of(env))
+    env.reset()
+    step(env, [0, 0, 0])
+    assert (boards_of(env)[:, 7] == -1).all()
 
 
-def test_the_given_rewards_are_not_changed_and_later_changes_to_them_do_not_count():
-    rewards = {"win": 5}
-    env = TicTacToeEnv(side="X", rewards=rewards)
-    rewards["win"] = 7
-    env.reset(options={"board": "XX./OO./..."})
-    assert env.step(2)[1] == 5.0
-    assert rewards == {"win": 7}
+# --- starts ---------------------------------------------------------------------------------------
 
 
-def chi_square(counts, expected):
-    return float(((counts - expected) ** 2 / expected).sum())
-
-
-def test_random_starts_are_uniform_over_the_4520_unfinished_positions():
-    games = 4520 * 40
-    env = TicTacToeVectorEnv(games, start="random", opponent="random")
+@pytest.mark.parametrize(
+    ("rules", "early_draw"),
+    [(Rules(), False), (Rules(), True), (Rules(2, 3, 2), False), (Rules(3, 4, 2), True)],
+    ids=str,
+)
+def test_random_starts_are_uniform_over_all_unfinished_positions(rules, early_draw):
+    positions = positions_of(rules)
+    over = positions.is_over | (positions.is_dead if early_draw else False)
+    games, degrees = (~over).sum() * 40, (~over).sum() - 1
+    board = {"rows": rules.rows, "cols": rules.cols, "k": rules.k, "early_draw": early_draw}
+    env = TicTacToeVectorEnv(games, start="random", opponent="random", **board)
     env.reset(seed=0)
-    rows = positions_of(Rules()).rows(env.boards)
-    counts = np.bincount(rows, minlength=5478)[positions_of(Rules()).unfinished]
-    assert counts.sum() == games
-    assert chi_square(counts, 40.0) < 4519 + 5 * math.sqrt(2 * 4519)  # five standard deviations
-    assert chi_square(counts, 40.0) > 4519 - 5 * math.sqrt(2 * 4519)
-
-
-def test_random_starts_of_one_game_are_uniform_over_the_unfinished_positions_of_a_board_that_is_not_square():
-    rules = Rules(2, 3, 2)
-    env = TicTacToeEnv(start="random", rows=2, cols=3, k=2)
-    positions, count = positions_of(rules), 60
-    unfinished = len(positions.unfinished)
-    env.reset(seed=0)
-    rows = []
-    for _ in range(unfinished * count):
-        env.reset()
-        rows.append(env.board)
-    counts = np.bincount(positions.rows(np.array(rows)), minlength=len(positions))
-    assert (counts[positions.is_over] == 0).all()
-    degrees = unfinished - 1
-    assert abs(chi_square(counts[positions.unfinished], float(count)) - degrees) < 5 * math.sqrt(
-        2 * degrees
-    )
+    counts = np.bincount(positions.rows(env.boards), minlength=len(positions))
+    assert not counts[over].any()
+    chi_square = ((counts[~over] - 40.0) ** 2 / 40.0).sum()  # within five standard deviations
+    assert abs(chi_square - degrees) < 5 * math.sqrt(2 * degrees)
+    single, rows = TicTacToeEnv(start="random", opponent="random", **board), []
+    for seed in range(2_000):
+        single.reset(seed=seed)
+        rows.append(positions.rows(single.board[None])[0])
+    assert not over[rows].any()
+    share, drawn = (positions.ply[~over] % 2).mean(), (positions.ply[rows] % 2).sum()
+    assert abs(drawn - 2_000 * share) < 5 * math.sqrt(2_000 * share * (1 - share))
 
 
 @BOTH
@@ -328,35 +277,73 @@ def test_the_learner_is_to_move_after_every_reset(make, side):
         env = make(side=side, start=start)
         for seed in range(60):
             _, info = env.reset(seed=seed) if seed % 3 else env.reset()
-            boards = np.atleast_2d(env.boards if isinstance(env, TicTacToeVectorEnv) else env.board)
-            expected = np.where((boards != 0).sum(axis=1) % 2 == 0, "X", "O")
+            expected = np.where((boards_of(env) != 0).sum(axis=1) % 2 == 0, "X", "O")
             assert np.array_equal(np.atleast_1d(info["side"]), expected)
             assert side not in ("X", "O") or set(expected) == {side}
 
 
 @BOTH
-def test_random_starts_with_early_draw_leave_a_line_open(make):
-    env = make(start="random", early_draw=True, opponent="random")
-    rules = Rules()
-    for seed in range(300):
-        env.reset(seed=seed)
-        boards = np.atleast_2d(env.boards if isinstance(env, TicTacToeVectorEnv) else env.board)
-        assert not rules.is_dead(*rules.to_bits(boards)).any()
+def test_a_board_that_one_mark_wins_has_no_random_start_for_o(make):
+    env = make(k=1, side="O", start="random")
+    with pytest.raises(ValueError, match="no unfinished position with O to move"):
+        env.reset(seed=0)
+    with pytest.raises(ResetNeeded):
+        step(env, [0, 0, 0])
+    make(k=1, side="X", start="random").reset(seed=0)
+
+
+def after_two_moves(seats, rng):
+    """A start: marks on a1 and one other cell, and O's move in half of the games that ask for O."""
+    boards = np.zeros((len(seats), 9), dtype=int)
+    boards[:, 0], boards[np.arange(len(seats)), rng.integers(1, 9, size=len(seats))] = 1, -1
+    return boards, np.where(rng.random(len(seats)) < 0.5, 1, seats)
 
 
 @BOTH
-def test_a_board_that_one_mark_wins_has_no_random_start_for_o(make):
-    with pytest.raises(ValueError, match="no unfinished position"):
-        make(k=1, side="O", start="random").reset(seed=0)
-    make(k=1, side="X", start="random").reset(seed=0)
+def test_a_function_draws_boards_and_sides_to_start_from(make):
+    env, sides, marks = make(start=after_two_moves, side="O", opponent=FixedPlayer(0)), "", set()
+    for seed in range(40):
+        _, info = env.reset(seed=seed)
+        sides += "".join(np.atleast_1d(info["side"]))
+        for board, side in zip(boards_of(env), np.atleast_1d(info["side"]), strict=True):
+            assert board[0] == 1
+            assert (board != 0).sum() == (2 if side == "X" else 3), "the opponent moved first"
+            marks |= set(np.flatnonzero(board == -1).tolist())
+    assert marks == set(range(1, 9))
+    assert set(sides) == {"X", "O"}
+    env.reset(options={"board": "X../.O./...", "side": "X"})
+    assert boards_of(env)[0].tolist() == [1, 0, 0, 0, -1, 0, 0, 0, 0]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("board", "seat", "message"),
+    [
+        ([0] * 8, 1, "start: boards must be whole numbers of the shape"),
+        ([0.0] * 9, 1, "got the shape .* and dtype float64"),
+        ([2] + [0] * 8, 1, r"start: boards must hold only \+1 \(X\), -1 \(O\) and 0 \(free\)"),
+        ([-1] + [0] * 8, 1, r"as many X as O or one X more, got \[-1, 0"),
+        ([0] * 9, 0, r"start: seats must hold only \+1 \(X\) and -1 \(O\)"),
+        ([1, 1, 1, -1, -1, 0, 0, 0, 0], 1, 'leaves a finished game, "XXX/OO./..."'),
+        ([1, 1, 0, -1, -1, 0, 1, 0, 0], 1, "the opponent's first move ended"),
+    ],
+    ids=str,
+)
+def test_a_function_that_draws_no_boards_to_start_from_is_refused(make, board, seat, message):
+    env = make(
+        start=lambda seats, rng: ([board] * len(seats), np.full(len(seats), seat)),
+        opponent=[[CellPlayer(5), 1]],
+    )
+    with pytest.raises(ValueError, match=message):
+        env.reset(seed=0)
+    with pytest.raises(ResetNeeded):
+        step(env, [0, 0, 0])
 
 
 @BOTH
 def test_an_opponent_that_may_end_the_game_before_the_learner_has_moved_is_refused(make):
-    refused = pytest.raises(
-        ValueError,
-        match="the opponent may end the game before the learner's first move: give side=",
-    )
+    text = "the opponent may end the game before the learner's first move: give side="
+    refused = pytest.raises(ValueError, match=text)
     for arguments in (
         {"k": 1, "side": "O"},
         {"k": 1},
@@ -367,65 +354,204 @@ def test_an_opponent_that_may_end_the_game_before_the_learner_has_moved_is_refus
         with refused:
             make(**arguments)
     make(k=1, side="X").reset(seed=0)
-    make(side="X", opening="a1 b1 a2 b2 c3", opponent=CellPlayer(2)).reset(
-        seed=0
-    )  # an opponent that leaves its line alone
+    # an opponent that leaves its line alone
+    make(side="X", opening="a1 b1 a2 b2 c3", opponent=CellPlayer(2)).reset(seed=0)
     env = make(side="O", opponent="minimax-first")
-    for options in (
-        {"board": "XX./OO./..."},
-        {"side": "X", "board": "XX./OO./X..", "opponent": "random"},
-    ):
+    env.reset()
+    before, board = boards_of(env), {"board": "XX./OO./..."}
+    for options in (board, {"side": "X", "board": "XX./OO./X..", "opponent": "random"}):
         with refused:
             env.reset(seed=0, options=options)
+    assert np.array_equal(boards_of(env), before)
     env.set_opponent(CellPlayer(8))
-    env.reset(seed=0, options={"board": "XX./OO./..."})
+    env.reset(seed=0, options=board)
 
 
 @BOTH
-def test_the_opening_is_on_the_board_and_the_right_side_moves_next(make):
+def test_the_opening_is_on_the_board_and_the_opponent_moves_next_where_it_is_its_turn(make):
     for opening, marks in (("", 0), ("b2", 1), ("b2 a1", 2), ("b2 a1 c3", 3)):
-        env = make(opening=opening, side="X", opponent=FixedPlayer(0))
-        env.reset(seed=0)
-        boards = np.atleast_2d(env.boards if isinstance(env, TicTacToeVectorEnv) else env.board)
-        assert ((boards != 0).sum(axis=1) == marks + marks % 2).all()
-        assert marks == 0 or (boards[:, 4] == 1).all()
+        for side in "XO":
+            env = make(opening=opening, side=side, opponent=FixedPlayer(0))
+            env.reset(seed=0)
+            opponent_moves = (marks % 2 == 1) == (side == "X")
+            assert ((boards_of(env) != 0).sum(axis=1) == marks + opponent_moves).all()
+            assert marks == 0 or (boards_of(env)[:, 4] == 1).all()
+    make(rows=2, cols=3, k=3, opening="c2", side="O").reset()
 
 
-@BOTH
-def test_the_opening_must_be_legal_on_its_own_board(make):
-    with pytest.raises(IllegalMoveError, match="cell 0 is taken"):
-        make(rows=2, cols=3, k=3, opening="a1 a1")
-    env = make(rows=2, cols=3, k=3, opening="c2", side="O")
-    env.reset()
+# --- chance, copies and failures ------------------------------------------------------------------
+
+
+@EACH
+@BY_CHANCE
+def test_the_same_seed_gives_the_same_games(arguments, make):
+    env = make(**arguments)
+    first = [repr(env.reset(seed=7)), *play_on(env)]
+    assert [repr(env.reset(seed=7)), *play_on(env)] == first
+    env = make(**arguments)
+    assert [repr(env.reset(seed=7)), *play_on(env)] == first
+    assert [repr(env.reset(seed=8)), *play_on(env)] != first
+
+
+@EACH
+@BY_CHANCE
+def test_a_copy_plays_on_alike_and_leaves_the_original_alone(arguments, make):
+    for copied in (copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))):
+        env = copied(make(**arguments))
+        with pytest.raises(ResetNeeded):
+            step(env, [0, 0, 0])
+        env.reset(seed=1)
+        play_on(env, 3)
+        before, twin = boards_of(env), copied(env)
+        expected = play_on(twin)
+        assert np.array_equal(boards_of(env), before)
+        assert play_on(env) == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+@BY_CHANCE
+def test_saved_games_continue_bit_for_bit_in_another_environment(arguments, mode):
+    env, rng, seen = MANY[mode](**arguments), np.random.default_rng(5), set()
+    env.reset(seed=1)
+    for _ in range(12):
+        results = step(env, some_cells(env, rng, 0.3))
+        state = env.state_dict()
+        seen |= set(state["results"].tolist())
+        assert json.loads(json.dumps(state["generator"])) == state["generator"]
+        other = MANY[mode](**arguments)
+        observations, infos = other.load_state_dict(copy.deepcopy(state))
+        assert np.array_equal(observations, results[0])
+        assert np.array_equal(infos["action_mask"], env.action_masks())
+        assert repr(other.state_dict()) == repr(state)
+        over = state["results"] > 0
+        assert restart(other, over) == restart(env, over)
+        assert play_on(other, 6) == play_on(copy.deepcopy(env), 6)
+    assert 0 in seen
+    assert (mode == "SAME_STEP") == (not seen & {4, 5}), "illegal moves are among the saved games"
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "seat", "cell"),
+    ("name", "value", "message"),
     [
-        (".........", "X........", 1, 0),
-        (".........", "X...O....", 1, 4),
-        (".........", "X...O....", -1, 0),
-        ("X...O....", "X...O....", 1, None),
-        ("XX.OO....", "XXXOO....", 1, 2),
+        ("boards", np.zeros((2, 9), dtype=int), "the state: boards must be whole numbers of the"),
+        ("boards", np.ones((3, 9), dtype=int), "as many X as O or one X more"),
+        ("boards", [[1, 1, 1, -1, -1, 0, 0, 0, 0]] * 3, "results do not fit its boards"),
+        ("boards", [[1, 1, 1, -1, -1, -1, 0, 0, 0]] * 3, "results do not fit its boards"),
+        ("seats", [0, 1, 1], "the state: seats must hold only"),
+        ("results", [0, 0, 6], "the state's results must be from 0 to 5, got 0 to 6"),
+        ("results", [0, 0, 1], "results do not fit its boards"),
+        ("which", [0, 1, 0], "the state's which must be from 0 to 0, got 0 to 1"),
+        ("begun", [1.0, 1.0, 1.0], "the state's begun must be whole numbers of the shape"),
+        ("begun", [-1, 0, 0], "the state's begun must be from 0"),
+        ("generator", {"bit_generator": "PCG64"}, "the state's generator does not fit"),
+        ("generator", None, "the state's generator does not fit"),
+        ("more", 1, "a state must be a mapping with the keys"),
     ],
 )
-def test_the_last_move_is_the_opponents_reply_if_there_is_one(before, after, seat, cell):
-    boards = [
-        np.array([{"X": 1, "O": -1, ".": 0}[mark] for mark in text], dtype=np.int8)
-        for text in (before, after)
-    ]
-    assert last_move(*boards, seat) == cell
+def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(name, value, message):
+    env = TicTacToeVectorEnv(3)
+    with pytest.raises(ResetNeeded):
+        env.state_dict()
+    env.reset(seed=0)
+    twin = copy.deepcopy(env)
+    with pytest.raises(ValueError, match=message):
+        env.load_state_dict({**env.state_dict(), name: value})
+    with pytest.raises(ValueError, match="a state must be a mapping with the keys"):
+        env.load_state_dict([])
+    assert play_on(env) == play_on(twin)
 
 
-def test_an_opponent_may_be_an_object_with_probs_or_with_predict():
-    class Model:
-        def predict(self, observation, deterministic=False):
-            free = observation.reshape(len(observation), 2, 9).sum(axis=1) == 0
-            return free.argmax(axis=1), None
+OTHER_BOARD = fixed_table(Rules(2, 3, 2))
+BAD_OPPONENTS = ("minmax", None, [], [["random", 0]], print, "no/such/run", OTHER_BOARD)
+BAD_RESETS = [
+    *({"seed": seed} for seed in (-1, 1.5, [1, 2, 3])),
+    *({"seed": 1, "options": o} for o in ({"sid": "X"}, {"side": "Y"}, {"board": "XXX/.../..."})),
+    *({"seed": 1, "options": {"opponent": opponent}} for opponent in ("minmax", OTHER_BOARD)),
+    {"seed": 1, "options": {"opponent": "minimax", "board": 3}},
+    {"seed": 1, "options": {"reset_mask": [True, False, False]}},
+]
 
-    env = TicTacToeEnv(opponent=Model(), side="X")
+
+@BOTH
+def test_a_set_opponent_or_reset_that_fails_changes_nothing(make):
+    env = make(side="alternate", opponent=[["random", 1], ["minimax", 1]])
+    env.reset(seed=3)
+    play_on(env, 1)
+    twin = copy.deepcopy(env)
+    for opponent in BAD_OPPONENTS:
+        with pytest.raises((ValueError, FileNotFoundError)):
+            env.set_opponent(opponent)
+    for arguments in BAD_RESETS:
+        with pytest.raises(ValueError, match=r".+"):
+            env.reset(**arguments)
+    assert np.array_equal(boards_of(env), boards_of(twin))
+    assert play_on(env) == play_on(twin)
+    assert repr(env.reset()) == repr(twin.reset())
+
+
+def arrays_in(value):
+    if isinstance(value, np.ndarray):
+        return [value]
+    parts = value.values() if isinstance(value, dict) else value
+    return [a for part in parts for a in arrays_in(part)] if isinstance(value, dict | tuple) else []
+
+
+@EACH
+@pytest.mark.parametrize("board", [{}, LARGE], ids=str)
+def test_returned_arrays_share_no_memory_with_each_other_nor_with_the_games(board, make):
+    env, twin = (make(side="X", opponent=FixedPlayer(0), **board) for _ in range(2))
+    rng, arrays, ended = np.random.default_rng(0), arrays_in(env.reset(seed=0)), 0
+    twin.reset(seed=0)
+    for _ in range(20):
+        cells = some_cells(env, rng)
+        results, expected = step(env, cells), step(twin, cells.copy())
+        assert repr(results) == repr(expected), "what was written into returned arrays came back"
+        ended += np.sum(results[2])
+        new = [*arrays_in(results), np.asarray(env.action_masks()), boards_of(env), cells]
+        for i, first in enumerate(new):
+            assert not any(np.shares_memory(first, second) for second in (*arrays, *new[i + 1 :]))
+        over = np.copy(results[2])
+        for array in new:
+            array[...] = np.zeros((), dtype=array.dtype) if array.dtype.kind == "U" else 1
+        assert restart(env, over) == restart(twin, over)
+        arrays += new
+    assert ended >= 2
+
+
+@BOTH
+@pytest.mark.parametrize("board", [{}, LARGE], ids=str)
+def test_a_taken_cell_raises_if_told_to_and_no_game_moves(make, board):
+    env = make(side="O", illegal="raise", **board)
+    env.reset(seed=0)
+    twin, cells = copy.deepcopy(env), some_cells(env, np.random.default_rng(0))
+    wrong = len(boards_of(env)) - 1
+    cells[wrong] = np.flatnonzero(boards_of(env)[wrong])[0]
+    message = rf"cell {cells[wrong]} is taken in .* \(O to move, legal: "
+    with pytest.raises(IllegalMoveError, match=message):
+        step(env, cells)
+    assert np.array_equal(boards_of(env), boards_of(twin))
+    legal = some_cells(env, np.random.default_rng(1))
+    assert repr(step(env, legal)) == repr(step(twin, legal))
+
+
+@BOTH
+def test_sides_alternate_in_each_game_and_begin_anew_with_a_seed(make):
+    env = make(side="alternate")
+    count = len(np.atleast_1d(env.reset(seed=0)[1]["side"]))
+    for options, sides in (({}, "OXO"), ({}, "XOX"), ({"side": "O"}, "OOO"), ({}, "XOX")):
+        assert "".join(np.atleast_1d(env.reset(options=options)[1]["side"])) == sides[:count]
+    assert "".join(np.atleast_1d(env.reset(seed=0)[1]["side"])) == "XOX"[:count]
+
+
+@BOTH
+def test_a_step_before_reset_and_after_close_is_refused(make):
+    env = make()
+    for call in (lambda: step(env, [0, 0, 0]), env.action_masks, lambda: boards_of(env)):
+        with pytest.raises(ResetNeeded, match="before reset"):
+            call()
     env.reset()
-    env.step(4)
-    assert env.board.tolist() == [-1, 0, 0, 0, 1, 0, 0, 0, 0]
-    env = TicTacToeEnv(opponent=RandomPolicy(), side="O")
-    assert env.reset(seed=0)[1]["action_mask"].sum() == 8
+    env.close()
+    env.close()
+    for call in (lambda: step(env, [0, 0, 0]), env.reset, lambda: env.set_opponent("random")):
+        with pytest.raises(ClosedEnvironmentError, match="closed"):
+            call()

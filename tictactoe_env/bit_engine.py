@@ -235,17 +235,19 @@ class BitGame:
         x, o, seat = state
         own, other = (x, o) if seat > 0 else (o, x)
         if self.observation == "planes":
-            marks = [own & bit != 0 for bit in bits] + [other & bit != 0 for bit in bits]
-            observation = np.array(marks, dtype=np.int8).reshape(2, rules.rows, rules.cols)
+            planes = [1 if marks & bit else 0 for marks in (own, other) for bit in bits]
+            observation = _array(planes).reshape(2, rules.rows, rules.cols)
         else:
-            grid = self.board(state) * np.int8(seat)
-            observation = grid.reshape(rules.rows, rules.cols)
+            observation = (self.board(state) * np.int8(seat)).reshape(rules.rows, rules.cols)
         taken = x | o
-        return observation, np.array([not taken & bit for bit in bits], dtype=np.int8)
+        return observation, _array([0 if taken & bit else 1 for bit in bits])
 
     def board(self, state: State) -> Boards:
         """The board (cells,) int8."""
         x, o = state.x, state.o
-        return np.array(
-            [1 if x & bit else -1 if o & bit else 0 for bit in self._bits], dtype=np.int8
-        )
+        return _array([1 if x & bit else 255 if o & bit else 0 for bit in self._bits])
+
+
+def _array(numbers: list[int]) -> NDArray[np.int8]:
+    """A fresh int8 array of bytes, 255 for -1; twice as fast as `np.array` of a list."""
+    return np.frombuffer(bytearray(numbers), dtype=np.int8)

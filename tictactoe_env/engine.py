@@ -1,4 +1,4 @@
-"""What the environments ask of an engine, for one game and for many, and which engine walks a board.
+"""The interface between environments and engines, for one game and for many, and its factory.
 
 A state describes a game and who the learner is. Only the engine looks inside: `row_engine` uses row
 numbers of the table of all positions, `bit_engine` uses bitboards. The learner's mark is its seat:
@@ -59,7 +59,7 @@ class GameEngine(Protocol):
         ...
 
     def view(self, state: State) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """A fresh int8 observation from the learner's seat and a fresh mask (cells,) of free cells."""
+        """A fresh int8 observation from the learner's seat and a fresh mask (cells,), 1 on free."""
         ...
 
     def board(self, state: State) -> Boards:
@@ -113,7 +113,7 @@ class BatchEngine(Protocol):
         ...
 
     def observe(self, states: States) -> NDArray[np.int8]:
-        """Fresh observations from the learner's seats: (B, 2, rows, cols) or (B, rows, cols) int8."""
+        """Fresh int8 observations from the learner's seats: see `observation.observe`."""
         ...
 
     def legal(self, states: States) -> NDArray[np.int8]:

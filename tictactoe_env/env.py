@@ -1,4 +1,4 @@
-"""One game at a time: the Gymnasium environment."""
+"""The Gymnasium environment: one game at a time."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ NO_OPTIONS: Mapping[str, Any] = {}
 
 
 class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
-    """Tic-tac-toe, and any m,n,k-game, against an opponent that the environment moves for.
+    """Tic-tac-toe, and any m,n,k-game, against an opponent that is part of the environment.
 
     ## Description
-    X and O mark free cells in turn, X first; `k` marks in a row, column or diagonal win, a full board without a line is
-    a draw. The learner plays one side; after each of its moves the opponent answers within the same step. With perfect
-    play 3x3 is a draw, so a draw is the best there is against a perfect opponent.
+    X and O mark free cells in turn; X moves first. `k` marks in a row, column or diagonal win. A
+    full board without such a line is a draw. The learner plays one side, and the opponent answers
+    each of its moves within the same step. 3x3 is a draw if both sides play perfectly, so a draw is
+    the best achievable result against a perfect opponent.
 
     ## Action space
     `Discrete(rows * cols)`: the cell to mark, row by row from the top left.
@@ -37,55 +38,80 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         3 4 5      a2 b2 c2
         6 7 8      a3 b3 c3
 
-    Only free cells are legal: `info["action_mask"]` and `action_masks()` say which.
+    Only free cells are legal: see `info["action_mask"]` and `action_masks()`.
 
     ## Observation space
-    Always from the learner's seat, whichever side it plays.
+    The board as the learner sees it, whichever side it plays.
 
     | observation | space | meaning |
     | --- | --- | --- |
-    | `"planes"` | `Box(0, 1, (2, rows, cols), int8)` | plane 0: the learner's marks, plane 1: the opponent's |
-    | `"grid"` | `Box(-1, 1, (rows, cols), int8)` | +1 the learner's, -1 the opponent's, 0 free |
+    | `"planes"` | `Box(0, 1, (2, rows, cols), int8)` | plane 0: own marks, 1: the opponent's |
+    | `"grid"` | `Box(-1, 1, (rows, cols), int8)` | +1 own mark, -1 the opponent's, 0 free |
 
     ## Rewards
-    On the last step 1 for a win, 0 for a draw, -1 for a loss, -1 for an illegal move of the learner (`rewards` changes
-    them); 0 on every other step. An opponent that moves onto a taken cell loses, and the learner gets the reward for a win.
+    The last step gives 1 for a win, 0 for a draw, -1 for a loss and -1 for an illegal move of the
+    learner; `rewards` changes these numbers. Every other step gives 0. An opponent that moves onto
+    a taken cell loses, and the learner gets the reward for a win.
 
     ## Starting state
-    The empty board, or the one after `opening`, or with `start="random"` an unfinished position drawn uniformly from all in
-    which the learner is to move (with `side="random"` from all, and the learner gets the side to move: X in 2,423 of 4,520). Where the opponent is to move first, it has moved when `reset` returns.
+    The empty board, or the board after `opening`, or one drawn as `start` says. If the opponent is
+    to move first, it has moved when `reset` returns.
 
     ## Episode end
-    `terminated` when a side has a line, the board is full, or a move was illegal (and with `early_draw` as soon as no line
-    is open to either side). `truncated` is never set.
+    `terminated` is True when a side has a line, the board is full, or a move was illegal; with
+    `early_draw` also when neither side can complete a line any more. `truncated` is always False.
 
     ## Info
-    Always `action_mask`, int8 `(cells,)`, 1 on free cells, and `side`, "X" or "O". On the last step also `outcome`, "win",
-    "draw" or "loss", and `illegal_move`, True if the game ended by an illegal move (of the learner if it lost).
+    - `action_mask`: int8 `(cells,)`, 1 on free cells.
+    - `side`: the learner's side, "X" or "O".
+    - `outcome`, on the last step: "win", "draw" or "loss".
+    - `illegal_move`, on the last step: True if an illegal move ended the game. The outcome says
+      whose it was: who moves illegally loses.
 
     ## Arguments
-    | argument | default | meaning |
-    | --- | --- | --- |
-    | `opponent` | `"random"` | a name (`random`, `minimax`, `minimax-first`, `minimax-slip=0.1`), the path of a saved run, an object with `probs(boards)` or Stable-Baselines3's `predict`, or a list of `[opponent, weight]`, drawn anew each game |
-    | `side` | `"random"` | the learner's side: `"X"`, `"O"`, `"random"`, or `"alternate"` (X first, then in turn) |
-    | `rows`, `cols`, `k` | 3, 3, 3 | the board; 1 <= k <= max(rows, cols), rows * (cols + 1) <= 64; `minimax` needs at most 16 cells |
-    | `illegal` | `"lose"` | `"lose"`: an illegal move ends the game with the reward for it; `"raise"`: `IllegalMoveError`, the game goes on |
-    | `rewards` | `{"win": 1, "draw": 0, "loss": -1, "illegal": -1}` | any of the four |
-    | `observation` | `"planes"` | or `"grid"` |
-    | `opening` | `""` | forced first moves of the game, such as `"b2"` or `"b2 a1"` |
-    | `start` | `"empty"` | or `"random"` (boards of up to 16 cells) |
-    | `early_draw` | `False` | end as a draw once nobody can win any more |
-    | `render_mode` | `None` | `"ansi"` (text), `"rgb_array"`; `"human"` through `gym.make` (extra `render`) |
+    - `opponent` (`"random"`): one of
+      - a name: `random`, `minimax`, `minimax-first`, `minimax-slip=0.1`, ...;
+      - the path of a saved run;
+      - an object with `probs(boards)`, or with Stable-Baselines3's `predict`;
+      - a list of `[opponent, weight]`, from which one is drawn for each game.
+    - `side` (`"random"`): the learner's side, `"X"`, `"O"`, `"random"` or `"alternate"` (X in the
+      first game, then in turn).
+    - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line;
+      1 <= k <= max(rows, cols) and rows * (cols + 1) <= 64. `minimax` needs at most 16 cells.
+    - `illegal` (`"lose"`): `"lose"` ends the game at an illegal move, with the reward for it;
+      `"raise"` raises `IllegalMoveError`, and the game continues.
+    - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): any of these four.
+    - `observation` (`"planes"`): `"planes"` or `"grid"`.
+    - `opening` (`""`): forced first moves of every game, such as `"b2"` or `"b2 a1"`.
+    - `start` (`"empty"`): one of
+      - `"empty"`: the empty board;
+      - `"random"`: an unfinished position, on boards of up to 16 cells, drawn uniformly from those
+        in which the learner is to move. With `side="random"` it is drawn from all of them and the
+        learner gets the side to move, which is X in 2,423 of the 4,520 on 3x3;
+      - a function `start(seats, rng)`. `seats` are the learner's marks that `side` asks for, +1 for
+        X and -1 for O, int8 `(B,)`; B is the number of new games, 1 in this environment. The
+        function returns unfinished boards `(B, cells)` of +1, -1 and 0, and the learner's marks
+        `(B,)`, which may differ from `seats`. It takes its random numbers from `rng`.
+    - `early_draw` (`False`): end a game as a draw once nobody can win any more.
+    - `render_mode` (`None`): `"ansi"` (text) or `"rgb_array"`; `gym.make` also accepts `"human"`,
+      which needs the extra `render`.
 
-    `reset(seed=, options=)` takes the options `side` ("X" or "O"), `opponent` (as above; preparing it takes milliseconds,
-    so for many games use a pool or `set_opponent`) and `board` ("X.O/.X./..."), for the game that it starts; if it is the
-    opponent's turn on that board, it has moved when `reset` returns. The same seed gives the same game for the same actions.
+    ## Reset
+    `reset(seed=, options=)` accepts these options, for the game that it starts:
+    - `side`: "X" or "O".
+    - `opponent`: as above. Preparing an opponent takes milliseconds, so for many games use a list
+      of opponents or `set_opponent`.
+    - `board`: the board to start from, such as "X.O/.X./...".
+
+    The same seed gives the same games for the same actions.
 
     ## Errors
-    ValueError for arguments, options and actions that are none (bools, floats, text, numbers off the board);
-    `IllegalMoveError` for a taken cell with `illegal="raise"`; `gymnasium.error.ResetNeeded` for a step before the first
-    reset or after the end; `gymnasium.error.ClosedEnvironmentError` after `close`. Boards, openings,
-    sides and opponents with which the game may end before the learner's first move (as with k = 1) are refused with ValueError.
+    - ValueError for wrong arguments, options and actions (bools, floats, text, cells off the
+      board), and for boards, openings, sides and opponents with which the opponent may end the game
+      before the learner's first move (as with k = 1).
+    - `IllegalMoveError` for a taken cell with `illegal="raise"`.
+    - `gymnasium.error.ResetNeeded` for a step before the first reset or after the end of the game.
+    - `gymnasium.error.ClosedEnvironmentError` after `close`.
 
     ## Version history
     * v0: initial version
@@ -136,9 +162,11 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Any) -> None:
-        """Play against `opponent` from now on, in the game under way too. ValueError, changing nothing, if it is none."""
-        if self._closed:
-            raise ClosedEnvironmentError("the environment is closed: make a new one")
+        """Play against `opponent` from now on, in the current game too.
+
+        Raises ValueError, changing nothing, if it cannot be an opponent on this board.
+        """
+        self._check_open()
         pool = make_pool(opponent, self.rules)
         self.config.check_first_move(pool, {})
         self._replies = [self._game.prepare(policy) for policy in pool.policies]
@@ -148,9 +176,11 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.int8], dict[str, Any]]:
-        """Start a game; the opponent has moved if it was its turn. Bad seeds or options raise ValueError and change nothing."""
-        if self._closed:
-            raise ClosedEnvironmentError("the environment is closed: make a new one")
+        """Start a game; if the opponent moves first, it has moved.
+
+        Raises ValueError, changing nothing, for a wrong seed or wrong options.
+        """
+        self._check_open()
         given: Mapping[str, Any] = NO_OPTIONS
         replies, pool = self._replies, self._pool
         if seed is not None or options is not None:
@@ -168,14 +198,15 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         self._reply = (
             replies[0] if len(replies) == 1 else replies[int(pool.draw(self.np_random, 1)[0])]
         )
+        self._state, self._going = None, False  # no game is left if its start is refused
         state, opponent_moves = self._start(given)
         self._before = state
         if opponent_moves:
             state, result = self._game.reply(state, self._reply, self._uniforms)
             if result != ONGOING:
-                self._state, self._going = None, False
                 raise ValueError(
-                    "the opponent's first move ended the game: give the learner the other side, or another board or opening"
+                    "the opponent's first move ended the game: "
+                    "give the learner the other side, or another board or opening"
                 )
         self._games_begun += 1
         self._state, self._going = state, True
@@ -210,7 +241,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         return state, self._game.opponent_moves(state)
 
     def step(self, action: Any) -> tuple[NDArray[np.int8], float, bool, bool, dict[str, Any]]:
-        """Mark a cell, and let the opponent answer."""
+        """Mark a cell and let the opponent answer: observation, reward, terminated, False, info."""
         if not self._going:
             self._refuse()
         if type(action) is not int or not 0 <= action <= self._last_cell:  # a bool is no int here
@@ -238,15 +269,18 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
             return int(action)
         return whole_number(action, "an action", 0, self._last_cell)
 
-    def _refuse(self) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise ClosedEnvironmentError("the environment is closed: make a new one")
+
+    def _refuse(self) -> None:
+        self._check_open()
         if self._state is None:
             raise ResetNeeded("there is no game before reset: call reset() to start one")
         raise ResetNeeded("the game is over: call reset() to start the next one")
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Which cells are free: (cells,) bool, in the form that sb3-contrib asks for."""
+        """Whether each cell is free: (cells,) bool. sb3-contrib calls this method."""
         return self._game.view(self._started())[1].astype(bool)
 
     @property
@@ -261,21 +295,22 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         return self._state
 
     def render(self) -> Any:
-        """The board as text ("ansi") or as uint8 (height, width, 3) ("rgb_array"), the last move and a winning line marked."""
+        """The board as text ("ansi") or as uint8 (height, width, 3) ("rgb_array").
+
+        The last move and a winning line are highlighted.
+        """
         if self.render_mode is None:
             gym.logger.warn(
-                'render() does nothing without a render mode: gym.make(..., render_mode="ansi") or "rgb_array"'
+                "render() does nothing without a render mode: "
+                'gym.make(..., render_mode="ansi") or "rgb_array"'
             )
             return None
-        from tictactoe_env import render  # only those who look at the board pay for it
+        from tictactoe_env import render  # imported here, because most users never draw
 
         draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
-        return draw(
-            self.board,
-            self.rules,
-            last=last_move(self._game.board(self._before), self.board, mark_of(self._side)),
-        )
+        before, board = self._game.board(self._before), self.board
+        return draw(board, self.rules, last=last_move(before, board, mark_of(self._side)))
 
     def close(self) -> None:
-        """End the environment; a later reset or step raises ClosedEnvironmentError."""
+        """Close the environment; a later reset or step raises ClosedEnvironmentError."""
         self._closed, self._going, self._state = True, False, None

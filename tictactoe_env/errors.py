@@ -38,7 +38,7 @@ def checked_seed(seed: Any) -> int | None:
 
 
 def whole_number(value: Any, what: str, low: int, high: int | None = None) -> int:
-    """`value` as a Python int in [low, high]; ValueError for anything else, bools and floats included."""
+    """`value` as a Python int in [low, high]; ValueError for all else, also bools and floats."""
     expected = (
         f"a whole number {f'from {low} to {high}' if high is not None else f'of at least {low}'}"
     )

@@ -26,7 +26,7 @@ from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules
 from tictactoe_env.starts import draw_starts
 
-# Cells of a board whose games go by row: 2x5 has 15,983 positions; 3x4 has 111,973, 100 MB of lists.
+# Cells of a board with tables: 2x5 has 15,983 positions; 3x4 has 111,973, 100 MB of lists.
 MAX_CELLS = 10
 EVEN = 1e-12  # a column of the alias method this close to full counts as full
 States = NDArray[np.intp]
@@ -83,15 +83,12 @@ class RowTables:
 
 
 class RowGames:
-    """Many games at a time: states (B,) intp, every verb a few array look-ups."""
+    """Many games at a time: states (B,) intp, every method a few array look-ups."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         self.tables = tables = row_tables(rules, early_draw, observation)
-        self.rules, self.cells, self._arguments = (
-            rules,
-            rules.cells,
-            (rules, early_draw, observation),
-        )
+        self.rules, self.cells = rules, rules.cells
+        self._arguments = (rules, early_draw, observation)
         self._children = tables.children.ravel()
 
     def __reduce__(self) -> Any:
@@ -158,28 +155,22 @@ class RowReplies:
     """
 
     def __init__(self, tables: RowTables, policies: list[Policy]):
-        self._cells, self._states, self._several = (
-            tables.rules.cells,
-            6 * tables.size,
-            len(policies) > 1,
-        )
-        parts = [_alias_table(tables, policy) for policy in policies]
+        self._cells, self._states = tables.rules.cells, 6 * tables.size
+        self._several = len(policies) > 1
         # There is no reply after an illegal move: such a state leads to itself.
-        forfeited = np.repeat(np.arange(tables.playing, self._states)[:, None], self._cells, axis=1)
-        self._width = np.concatenate(
-            [width for part in parts for width in (part[0], np.ones(len(forfeited)))]
-        )
-        self._target = np.concatenate(
-            [target for part in parts for target in (part[1], forfeited)]
-        ).ravel()
-        self._uniform = all(bool((part[2] >= 1).all()) for part in parts)
+        ended = np.repeat(np.arange(tables.playing, self._states)[:, None], self._cells, axis=1)
+        always = np.ones(ended.shape)
+        parts: tuple[list[Any], ...] = ([], [], [], [])
+        for policy in policies:
+            after_the_end = (always[:, 0], ended, always, ended)
+            for part, going, over in zip(
+                parts, _alias_table(tables, policy), after_the_end, strict=True
+            ):
+                part += [going, over]
+        self._width, self._target, accept, alias = (np.concatenate(part).ravel() for part in parts)
+        self._uniform = bool((accept >= 1).all())
         if not self._uniform:
-            self._accept = np.concatenate(
-                [accept for part in parts for accept in (part[2], np.ones(forfeited.shape))]
-            ).ravel()
-            self._alias = np.concatenate(
-                [alias for part in parts for alias in (part[3], forfeited)]
-            ).ravel()
+            self._accept, self._alias = accept, alias
 
     def draw(self, states: States, which: NDArray[np.intp], uniform: NDArray[np.float64]) -> States:
         """The states after the replies, from one number in [0, 1) each."""
@@ -206,14 +197,10 @@ def _alias_table(
     moving = np.flatnonzero(tables.opponent_moves)
     probs, next_states = probs[moving], next_states[moving]
     order = np.argsort(probs <= 0, axis=1, kind="stable")  # cells of positive probability first
-    probs, next_states = (
-        np.take_along_axis(probs, order, axis=1),
-        np.take_along_axis(next_states, order, axis=1),
-    )
-    width, target = (
-        np.ones(tables.playing),
-        np.repeat(np.arange(tables.playing)[:, None], cells, axis=1),
-    )
+    probs = np.take_along_axis(probs, order, axis=1)
+    next_states = np.take_along_axis(next_states, order, axis=1)
+    width = np.ones(tables.playing)
+    target = np.repeat(np.arange(tables.playing)[:, None], cells, axis=1)
     width[moving], target[moving] = (probs > 0).sum(axis=1), next_states
     accept, alias = np.ones(target.shape), target.copy()
     scaled = probs * width[moving, None]
@@ -233,15 +220,12 @@ def _alias_table(
 
 
 class RowGame:
-    """One game at a time: a state is an int, every verb a list look-up."""
+    """One game at a time: a state is an int, every method a list look-up."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         self.tables = tables = row_tables(rules, early_draw, observation)
-        self.rules, self._cells, self._arguments = (
-            rules,
-            rules.cells,
-            (rules, early_draw, observation),
-        )
+        self.rules, self._cells = rules, rules.cells
+        self._arguments = (rules, early_draw, observation)
         self._children, self._result, self._observations, self._legal = _lists(
             rules, early_draw, observation
         )

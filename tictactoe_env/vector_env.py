@@ -1,4 +1,4 @@
-"""Many games at a time: the Gymnasium vector environment, in plain NumPy."""
+"""The Gymnasium vector environment: many games at a time, in NumPy."""
 
 from __future__ import annotations
 
@@ -23,30 +23,38 @@ from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OUTCOMES, WIN, Boa
 
 _OUTCOMES = np.array(OUTCOMES)
 _SIDES = np.array(["O", "", "X"])
+STATE_KEYS = ("boards", "seats", "results", "which", "begun", "generator")
 
 
 class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[Any]]):
-    """`num_envs` games of tic-tac-toe at a time, with the arguments, rewards and results of `TicTacToeEnv`.
+    """`num_envs` games at a time, with the arguments, rewards and results of `TicTacToeEnv`.
 
-    Observations are int8 `(num_envs, 2, rows, cols)` or `(num_envs, rows, cols)`, rewards float64, flags bool, all fresh.
-    The random choices of all games come from one generator, so `reset(seed=)` takes a single number. With
-    `side="alternate"` the games with even numbers begin as X, the odd ones as O, and each takes turns from there.
+    Observations are int8 `(num_envs, 2, rows, cols)` or `(num_envs, rows, cols)`, rewards float64
+    and flags bool `(num_envs,)`; all arrays are fresh. One generator makes the random choices of
+    all games, so `reset(seed=)` takes a single number. With `side="alternate"` games with an even
+    index begin as X and those with an odd index as O, and each takes turns from there.
 
     ## Autoreset
-    `autoreset_mode` is an `AutoresetMode` or its name:
+    `autoreset_mode` is an `AutoresetMode` or its name. When game i ends:
 
-    | mode | when game i ends |
-    | --- | --- |
-    | `SAME_STEP` (default) | row i of the observation, mask and side already belongs to a new game; the finished one is in row i of `infos["final_obs"]`, and `infos["final_info"]` holds its `action_mask`, `side`, `outcome` and `illegal_move` |
-    | `NEXT_STEP` | the next step ignores action i, starts a new game and returns reward 0 |
-    | `DISABLED` | it has to be started by `reset(options={"reset_mask": bool (num_envs,)})` before the next step, which raises `ResetNeeded` otherwise |
+    - `SAME_STEP` (default): row i of the observation, mask and side already belongs to a new game.
+      Row i of `infos["final_obs"]` is the last observation of the finished game, and
+      `infos["final_info"]` holds its `action_mask`, `side`, `outcome` and `illegal_move`.
+    - `NEXT_STEP`: the next step ignores action i, starts a new game and gives the reward 0.
+    - `DISABLED`: `reset(options={"reset_mask": mask})`, mask bool `(num_envs,)`, has to start the
+      next game. A step before that raises `ResetNeeded`.
 
-    (Gymnasium's vector observation wrappers refuse SAME_STEP: give `make_vec(..., autoreset_mode="NEXT_STEP")` for those.)
+    Gymnasium's vector observation wrappers refuse SAME_STEP; use them with
+    `make_vec(..., autoreset_mode="NEXT_STEP")`.
 
     ## Info
-    Arrays with one row a game: `action_mask` int8 `(num_envs, cells)`, `side`; where a game ended (in SAME_STEP inside
-    `final_info`) also `outcome` and `illegal_move`. Beside each key `k` stands `_k`, bool `(num_envs,)`: the rows that count.
-    `final_obs` is one array `(num_envs, ...)`, its other rows zero.
+    Arrays with one row a game: `action_mask`, int8 `(num_envs, cells)`, and `side`; if a game ended
+    also `outcome` and `illegal_move` (in SAME_STEP inside `final_info`). For each key `k` the key
+    `_k` tells which rows are valid, bool `(num_envs,)`. `final_obs` is one array `(num_envs, ...)`
+    whose other rows are zero.
+
+    ## Saving running games
+    `state_dict()` and `load_state_dict(state)` save the games and continue them bit for bit.
     """
 
     metadata = {
@@ -103,7 +111,10 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Any) -> None:
-        """Play against `opponent` from now on, in the games under way too. ValueError, changing nothing, if it is none."""
+        """Play against `opponent` from now on, in the current games too.
+
+        Raises ValueError, changing nothing, if it cannot be an opponent on this board.
+        """
         self._check_open()
         pool = make_pool(opponent, self.rules)
         self.config.check_first_move(pool, {})
@@ -111,15 +122,16 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         self._pool, self._extra = pool, ()
         self._which = pool.draw(self.np_random, self.num_envs)
 
-    # --- reset -----------------------------------------------------------------------------------------------
+    # --- reset ------------------------------------------------------------------------------------
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.int8], dict[str, Any]]:
-        """Start all games, or those of `options["reset_mask"]`. ValueError, changing nothing, for bad seeds or options.
+        """Start all games, or those of `options["reset_mask"]`.
 
-        The options `side`, `opponent` and `board` count for the games that this call starts, as in the single environment. A
-        seed begins the random numbers of all games anew, also of those that a `reset_mask` leaves alone.
+        The options `side`, `opponent` and `board` count for the games that this call starts. A seed
+        restarts the random numbers of all games, also of those outside `reset_mask`.
+        Raises ValueError, changing nothing, for a wrong seed or wrong options.
         """
         self._check_open()
         seed = checked_seed(seed)
@@ -127,7 +139,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         mask = self._reset_mask(given.get("reset_mask"))
         option_pool = make_pool(given["opponent"], self.rules) if "opponent" in given else None
         self.config.check_first_move(option_pool or self._pool, given)
-        first = self._prepare_extra(mask, option_pool)
+        first = self._prepare_opponents(mask, option_pool)
         super().reset(seed=seed)
         if mask.all() and seed is not None:
             self._begun[:] = 0
@@ -137,8 +149,12 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         self._begin(np.flatnonzero(mask), given, option_pool or self._pool, first)
         return self._games.observe(self._states), self._info()
 
-    def _prepare_extra(self, mask: NDArray[np.bool_], option_pool: Pool | None) -> int:
-        """Make the opponents of a reset option ready behind the pool, drop those that no game uses any more; the number of the first new one."""
+    def _prepare_opponents(self, mask: NDArray[np.bool_], option_pool: Pool | None) -> int:
+        """Prepare the opponents of a reset option: the index of the first one, or 0 without them.
+
+        They follow those of the pool. Opponents of former options that only games in `mask` (about
+        to be reset) or no games play against are dropped.
+        """
         pool_size, going = len(self._pool.policies), self._which[~mask]
         used = np.unique(going[going >= pool_size])
         extra = (
@@ -166,7 +182,8 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
             or not mask.any()
         ):
             raise ValueError(
-                f"reset_mask must be a bool array of the shape ({self.num_envs},) with at least one True, got {mask!r}"
+                f"reset_mask must be a bool array of the shape ({self.num_envs},) "
+                f"with at least one True, got {mask!r}"
             )
         if self._states is None and not mask.all():
             raise ValueError("the first reset must start all games: leave reset_mask out")
@@ -175,8 +192,9 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     def _begin(
         self, games: NDArray[np.intp], given: Mapping[str, Any], pool: Pool, first_opponent: int = 0
     ) -> None:
-        """Start the games with these numbers, and let the opponent move where it is first."""
+        """Start the games with these indices, and let the opponent move where it is first."""
         rng, count, side = self.np_random, len(games), given.get("side", self.config.side)
+        current, self._states = self._states, None  # no game is left if a start is refused
         if side == "random":
             seats = (1 - 2 * rng.integers(2, size=count)).astype(np.int8)
         elif side == "alternate":
@@ -187,14 +205,15 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         states = self._start_states(seats, given)
         settled = self._games.reply(states, self._replies, which, rng)
         if (self._games.result(settled) != ONGOING).any():
-            self._states = None
             raise ValueError(
-                "the opponent's first move ended a game: give the learner the other side, or another board or opening"
+                "the opponent's first move ended a game: "
+                "give the learner the other side, or another board or opening"
             )
-        self._states[games], self._which[games], self._over[games] = settled, which, False
+        current[games], self._which[games], self._over[games] = settled, which, False
         self._begun[games] += 1
         if self.render_mode is not None:
             self._before[games] = states
+        self._states = current
 
     def _start_states(self, seats: NDArray[np.int8], given: Mapping[str, Any]) -> States:
         """The states (B,) of new games for learners with the marks `seats` (B,)."""
@@ -209,17 +228,21 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         return self._games.start(*self.config.drawn_boards(seats, rng))
 
     def _starts_from(self, board: Boards) -> States:
-        """The states (2,) of this board (cells,) for a learner that plays X and one that plays O."""
+        """The states (2,) of this board (cells,) for learners that play X and O."""
         return self._games.start(np.stack([board, board]), np.array([1, -1], dtype=np.int8))
 
-    # --- step ------------------------------------------------------------------------------------------------
+    # --- step -------------------------------------------------------------------------------------
 
     def step(
         self, actions: Any
     ) -> tuple[
         NDArray[np.int8], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
     ]:
-        """Mark a cell in each game, and let the opponents answer. actions: whole numbers (num_envs,)."""
+        """Mark a cell in each game and let the opponents answer.
+
+        actions: whole numbers (num_envs,). Returns observations, rewards, terminated, truncated
+        (always False) and infos.
+        """
         self._check_open()
         if self._states is None:
             raise ResetNeeded("step was called before reset: call reset() to start the games")
@@ -228,7 +251,8 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         waiting = np.flatnonzero(self._over)  # none in SAME_STEP
         if len(waiting) and mode is AutoresetMode.DISABLED:
             raise ResetNeeded(
-                f'the games {waiting.tolist()} are over: reset(options={{"reset_mask": ...}}) starts their next ones'
+                f"the games {waiting.tolist()} are over: "
+                'reset(options={"reset_mask": ...}) starts their next ones'
             )
         after = games.play(before, cells)
         if self.config.illegal == "raise":
@@ -299,13 +323,15 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         cells = np.asarray(actions)
         if cells.shape != (self.num_envs,) or cells.dtype.kind not in "iu":
             raise ValueError(
-                f"actions must be whole numbers from 0 to {self.rules.cells - 1}, one for each of the {self.num_envs} games; "
+                f"actions must be whole numbers from 0 to {self.rules.cells - 1}, "
+                f"one for each of the {self.num_envs} games; "
                 f"got an array of the shape {cells.shape} and dtype {cells.dtype}"
             )
         if cells.min() < 0 or cells.max() >= self.rules.cells:
             game = int(np.flatnonzero((cells < 0) | (cells >= self.rules.cells))[0])
             raise ValueError(
-                f"actions must be whole numbers from 0 to {self.rules.cells - 1}, got {cells[game]} for game {game}"
+                f"actions must be whole numbers from 0 to {self.rules.cells - 1}, "
+                f"got {cells[game]} for game {game}"
             )
         return cells.astype(np.intp, copy=False)
 
@@ -321,13 +347,13 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     # --- state ------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """What is needed to continue these games bit for bit, for `load_state_dict`.
+        """What `load_state_dict` needs to continue these games bit for bit.
 
         Fresh arrays with one row a game: `boards` int8 (num_envs, cells), `seats` int8 (the
-        learner's marks, +1 X, -1 O), `results` int8 (0 unfinished; else how the game ended, as
-        numbers of `rules`), `which` int64 (index of the opponent in the pool), `begun` int64 (games
-        begun so far). `generator`: the state of the random generator, as JSON values. Opponents are
-        not included. Raises ResetNeeded before the first reset.
+        learner's marks, +1 X, -1 O), `results` int8 (0 unfinished, else how the game ended:
+        constants of `rules`), `which` int64 (the index of the opponent), `begun` int64 (games begun
+        so far). `generator` is the state of the random generator, as JSON values. Opponents are not
+        part of it. Raises ResetNeeded before the first reset.
         """
         states, games = self._started(), self._games
         return {
@@ -342,60 +368,52 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     def load_state_dict(self, state: Mapping[str, Any]) -> tuple[NDArray[np.int8], dict[str, Any]]:
         """Continue the games of `state_dict`: their observations and info, as `reset` gives them.
 
-        This environment must have the same arguments, and the same opponents: call `set_opponent`
-        first if they were changed. Raises ValueError, changing nothing, if the state does not fit.
+        The environment must have the arguments of the saved one, and its opponents: if these were
+        set later, call `set_opponent` first. The next rendering marks no last move.
+        Raises ValueError, changing nothing, if the state does not fit.
         """
         self._check_open()
-        expected = {"boards", "seats", "results", "which", "begun", "generator"}
-        if not isinstance(state, Mapping) or set(state) != expected:
-            raise ValueError(
-                f"a state must be a mapping with the keys {sorted(expected)}, got {state!r}"
-            )
+        if not isinstance(state, Mapping) or set(state) != set(STATE_KEYS):
+            found = sorted(map(str, state)) if isinstance(state, Mapping) else repr(state)
+            raise ValueError(f"a state must be a mapping with the keys {STATE_KEYS}, got {found}")
+        opponents = len(self._pool.policies) + len(self._extra)
         boards, seats = self.config.check_boards(
             state["boards"], state["seats"], self.num_envs, "the state"
         )
-        opponents = len(self._pool.policies) + len(self._extra)
-        results, which, begun = (
-            self._checked_row(state, name, high)
-            for name, high in (("results", len(OUTCOMES)), ("which", opponents), ("begun", None))
-        )
+        results = self._checked_row(state, "results", len(OUTCOMES))
+        which = self._checked_row(state, "which", opponents)
+        begun = self._checked_row(state, "begun", np.iinfo(np.int64).max)
         if (self.config.ended(boards) != np.isin(results, (WIN, DRAW, LOSS))).any():
             raise ValueError("the state's results do not fit its boards: use another copy")
+        states = self._games.start(boards, seats, results)
         bits = type(self.np_random.bit_generator)()
         try:
             bits.state = state["generator"]
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"the state's generator is none of this environment: {error}"
-            ) from None
-        self.np_random.bit_generator.state = state["generator"]
-        self._states = self._games.start(boards, seats, results)
-        self._before, self._over = self._states.copy(), results != ONGOING
+            raise ValueError(f"the state's generator does not fit: {error!r}") from None
+        self.np_random.bit_generator.state = bits.state
+        self._states, self._before, self._over = states, states.copy(), results != ONGOING
         self._which, self._begun = which, begun
-        return self._games.observe(self._states), self._info()
+        return self._games.observe(states), self._info()
 
-    def _checked_row(
-        self, state: Mapping[str, Any], name: str, high: int | None
-    ) -> NDArray[np.intp]:
-        """A row of whole numbers from 0 to below `high`: (num_envs,) intp, fresh."""
+    def _checked_row(self, state: Mapping[str, Any], name: str, end: int) -> NDArray[np.intp]:
+        """`state[name]` as fresh intp (num_envs,); ValueError for other than 0 to end - 1."""
         row = np.asarray(state[name])
         if row.shape != (self.num_envs,) or row.dtype.kind not in "iu":
             raise ValueError(
                 f"the state's {name} must be whole numbers of the shape ({self.num_envs},), "
                 f"got the shape {row.shape} and dtype {row.dtype}"
             )
-        if row.min() < 0 or (high is not None and row.max() >= high):
+        if row.min() < 0 or row.max() >= end:
             raise ValueError(
-                f"the state's {name} must be at least 0"
-                + (f" and below {high}" if high is not None else "")
-                + f", got {row.tolist()}"
+                f"the state's {name} must be from 0 to {end - 1}, got {row.min()} to {row.max()}"
             )
         return row.astype(np.intp)
 
-    # --- views -----------------------------------------------------------------------------------------------
+    # --- views ------------------------------------------------------------------------------------
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Which cells are free: (num_envs, cells) bool."""
+        """Whether each cell is free: (num_envs, cells) bool."""
         return self._games.legal(self._started()).astype(bool)
 
     @property
@@ -413,10 +431,11 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         """One picture a game: text ("ansi") or uint8 (height, width, 3) ("rgb_array")."""
         if self.render_mode is None:
             gym.logger.warn(
-                'render() does nothing without a render mode: give render_mode="ansi" or "rgb_array"'
+                "render() does nothing without a render mode: "
+                'give render_mode="ansi" or "rgb_array"'
             )
             return None
-        from tictactoe_env import render  # only those who look at the boards pay for it
+        from tictactoe_env import render  # imported here, because most users never draw
 
         draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
         games, states = self._games, self._started()
