@@ -23,12 +23,12 @@ GRID = [
 ]
 EXTRAS = [{"start": "random"}, {"opening": "b2"}, {"early_draw": True}, {"rewards": {"win": 2}}]
 # The second id is the same environment by another name.
-EVERY = {tictactoe_env.IDS[0]: (*GRID, *EXTRAS), tictactoe_env.IDS[1]: (*GRID[::7], *EXTRAS)}
+EVERY = {tictactoe_env.ENV_IDS[0]: (*GRID, *EXTRAS), tictactoe_env.ENV_IDS[1]: (*GRID[::7], *EXTRAS)}
 # SB3 takes int8 planes for pictures and advises on CnnPolicy.
 IMAGE_ADVICE = "image|minimal resolution"
 
 
-@pytest.mark.parametrize("env_id", tictactoe_env.IDS)
+@pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)
 @pytest.mark.filterwarnings("error")
 def test_gymnasiums_checker_passes_without_a_warning(env_id):
     for arguments in EVERY[env_id]:
@@ -38,7 +38,7 @@ def test_gymnasiums_checker_passes_without_a_warning(env_id):
         gymnasium_check(gym.make(env_id, render_mode=mode, rows=rows, cols=cols).unwrapped)
 
 
-@pytest.mark.parametrize("env_id", tictactoe_env.IDS)
+@pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)
 def test_stable_baselines3s_checker_passes(env_id):
     stable_baselines3_check = pytest.importorskip("stable_baselines3.common.env_checker").check_env
     with warnings.catch_warnings():

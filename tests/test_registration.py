@@ -16,7 +16,7 @@ from sample_players import CellPlayer, FixedPlayer
 import tictactoe_env
 from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
 
-ids = pytest.mark.parametrize("env_id", tictactoe_env.IDS)
+ids = pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)
 ARGUMENTS = {
     "opponent": [["random", 1], ["minimax-slip=0.1", 2.5]],
     **{"side": "alternate", "rows": 3, "cols": 4, "k": 3, "illegal": "raise"},
@@ -31,7 +31,7 @@ def random_action(env, rng):
 
 @ids
 def test_make_gives_the_environment_with_its_arguments_and_a_spec_that_survives_json(env_id):
-    assert tictactoe_env.IDS == ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")
+    assert tictactoe_env.ENV_IDS == ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")
     env = gym.make(env_id, **ARGUMENTS)
     assert type(env) is TicTacToeEnv, "without wrappers, so action_masks and set_opponent are there"
     assert (env.observation_space.shape, env.action_space.n, env.render_mode) == (

@@ -24,7 +24,7 @@ from tictactoe_env.vector_env import TicTacToeVectorEnv
 
 
 class ExploringStarts:
-    """Start positions for `TicTacToeVectorEnv(start=...)`, drawn at random in the given share of the games.
+    """Start positions for `TicTacToeVectorEnv(start=...)`, some of them drawn at random.
 
     share: of the games that start from a drawn board, with the learner to move; the others start
     from the empty one. The number of marks of a drawn board is uniform, and so are the boards with
@@ -56,8 +56,9 @@ class TicTacToeVecEnv(VecEnv):
     """`num_envs` games as one Stable-Baselines3 `VecEnv`, with `TicTacToeVectorEnv`'s arguments.
 
     exploring_starts: share of the games that start from a random board: see `ExploringStarts`.
-    MaskablePPO finds its masks through `env_method("action_masks")`, which answers with one array for all games.
-    Games that end start again at once; their last observation is in `infos[i]["terminal_observation"]`.
+    MaskablePPO finds its masks through `env_method("action_masks")`, which returns one array for
+    all games. A game that ends starts again at once; its last observation is in
+    `infos[i]["terminal_observation"]`.
     """
 
     def __init__(self, num_envs: int, exploring_starts: float = 0.0, **arguments: Any):
