@@ -15,7 +15,6 @@ from tictactoe_env.certificate import (
     exact_results,
     load_policy,
     moves_of,
-    perfect_table,
     read,
     table_of,
     verify,
@@ -227,13 +226,6 @@ def test_the_figures_are_those_of_the_match_on_each_side(rules):
                 None if result is None else {rate: getattr(result, rate) for rate in RATES}
             )
     assert found["as_x"]["worst_case_loss"] != found["as_o"]["worst_case_loss"]
-
-
-def test_perfect_play_is_minimax_with_random_ties():
-    for rules in BOARDS:
-        assert np.array_equal(
-            perfect_table(rules).table, tabulate(MinimaxPolicy(rules), rules).table
-        )
 
 
 def test_a_side_that_cannot_avoid_losing_has_no_limit():

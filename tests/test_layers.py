@@ -12,7 +12,7 @@ PACKAGE = "tictactoe_env"
 
 # From the bottom up; a file imports from lower layers only, never from its own.
 LAYERS = (
-    ("errors",),
+    ("errors", "files"),
     ("rules",),
     ("standing",),
     ("notation", "observation"),

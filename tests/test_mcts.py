@@ -10,10 +10,10 @@ import train
 from agents import mcts
 from agents.mcts import Config
 from tictactoe_env import match
-from tictactoe_env.certificate import certify, perfect_table, write
+from tictactoe_env.certificate import certify, write
 from tictactoe_env.mcts import Graph, Live, Offline, value_of
 from tictactoe_env.notation import parse_board, parse_cell
-from tictactoe_env.policy import RandomPolicy, tabulate
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from training.evaluation import judge, silent
@@ -128,16 +128,16 @@ def test_a_players_value_is_the_exact_result_of_the_player_against_itself(boards
     assert value_of(tabulate(RandomPolicy(), RULES))(empty)[0] == pytest.approx(
         [737 / 1260, 8 / 63, 121 / 420]
     )
-    assert value_of(perfect_table(RULES))(empty)[0] == pytest.approx([0, 1, 0])
+    assert value_of(tabulate(MinimaxPolicy(RULES), RULES))(empty)[0] == pytest.approx([0, 1, 0])
     chances = value_of(tabulate(RandomPolicy(), RULES))(boards)
     assert np.allclose(chances.sum(axis=1), 1)
-    assert value_of(perfect_table(RULES))(parse_board("XX./OO./...", RULES)[None])[
+    assert value_of(tabulate(MinimaxPolicy(RULES), RULES))(parse_board("XX./OO./...", RULES)[None])[
         0
     ] == pytest.approx([1, 0, 0])
 
 
 def test_a_saved_player_can_value_positions_instead_of_rollouts(tmp_path):
-    write(certify(perfect_table(RULES), "minimax"), tmp_path / "certificate.json")
+    write(certify(MinimaxPolicy(RULES), "minimax"), tmp_path / "certificate.json")
     config = Config(value=str(tmp_path / "certificate.json"), steps=4_000, judge_every=4_000)
     assert judge(mcts.train(config, silent())).unbeatable
     assert (

@@ -19,11 +19,11 @@ import numpy as np
 
 from tictactoe_env import match
 from tictactoe_env.evaluation import evaluate
+from tictactoe_env.files import write_file
 from tictactoe_env.notation import board_text, cell_text, game_text, parse_board, parse_cell
-from tictactoe_env.policy import Policy, TabularPolicy, tabulate
+from tictactoe_env.policy import MinimaxPolicy, Policy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
-from tictactoe_env.solver import solve
 
 FILE = "certificate.json"
 FORMAT = 1
@@ -58,7 +58,7 @@ def exact_results(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
     check_board(rules)
     table = tabulate(policy, rules)
     found, best = evaluate(table), match.best_achievable(rules)
-    minimax, share = perfect_table(rules), match.optimal_share(table)
+    minimax, share = MinimaxPolicy(rules), match.optimal_share(table)
     sides: dict[str, Any] = {}
     for side in ("x", "o"):
         response, achievable = found.best_responses[side.upper()], best[side.upper()]
@@ -83,12 +83,6 @@ def exact_results(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
 
 def _rates(result: match.Result) -> dict[str, float]:
     return {name: getattr(result, name) for name in ("win", "draw", "loss", "illegal")}
-
-
-def perfect_table(rules: Rules) -> TabularPolicy:
-    """Perfect play with ties drawn at random, as a table."""
-    best = solve(rules).optimal(positions_of(rules).unfinished)
-    return TabularPolicy(rules, best / best.sum(axis=1, keepdims=True))
 
 
 def certify(policy: Policy, agent: str, rules: Rules | None = None, **about: Any) -> dict[str, Any]:
@@ -219,15 +213,9 @@ def _compare(key: str, computed: Any, stated: Any) -> None:
 
 
 def write(content: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write a certificate as JSON: to a temporary name first, flushed, then renamed."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    """Write a certificate as JSON; a crash leaves the old file or the new one."""
     text = json.dumps(content, indent=1)
-    with open(temporary, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, target)
+    write_file(Path(path), lambda file: file.write(text.encode()))
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:

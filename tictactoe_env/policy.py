@@ -9,9 +9,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.errors import probability, unknown_name
 from tictactoe_env.observation import OBSERVATIONS, observe
 from tictactoe_env.positions import CHUNK, positions_of
 from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.solver import solve
 
 Probs = NDArray[np.float64]
 SUM_TOLERANCE = 1e-5  # of a row of probabilities: float32 softmaxes stay within it
@@ -67,6 +69,29 @@ class RandomPolicy:
         """1 / (number of free cells) on the free cells: (B, cells)."""
         free = np.asarray(boards) == 0
         return free / free.sum(axis=1, keepdims=True)
+
+
+class MinimaxPolicy:
+    """Perfect play from the exact solution; ValueError for boards of more than 16 cells.
+
+    ties: "random" draws among the optimal moves, "first" takes the lowest cell. slip: plays a
+    uniformly random legal move with this probability.
+    """
+
+    def __init__(self, rules: Rules, ties: str = "random", slip: float = 0.0):
+        if ties not in ("random", "first"):
+            raise unknown_name("way to break ties", ties, ("random", "first"))
+        self.rules, self.ties, self.slip = rules, ties, probability(slip, "slip")
+        self._positions = positions_of(rules)
+
+    def probs(self, boards: Boards) -> Probs:
+        """Probabilities (B, cells) of unfinished boards (B, cells)."""
+        best = solve(self.rules).optimal(self._positions.rows(boards))
+        if self.ties == "first":
+            best &= best.cumsum(axis=1) == 1
+        free = np.asarray(boards) == 0
+        perfect, slipping = (which / which.sum(axis=1, keepdims=True) for which in (best, free))
+        return (1 - self.slip) * perfect + self.slip * slipping
 
 
 class PredictPolicy:
