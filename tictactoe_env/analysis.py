@@ -24,6 +24,7 @@ from tictactoe_env.notation import SIDES, cell_text
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules, to_move
+from tictactoe_env.solver import best_scores
 
 LOST = (
     -100
@@ -84,15 +85,7 @@ def _scores(rules: Rules) -> NDArray[np.int8]:
     """Value and length of every position in one number (N,), see LOST: the larger, the better for the side to move."""
     positions = positions_of(rules)
     scores = np.where(positions.outcome_x == 0, 0, LOST).astype(np.int8)
-    for ply in range(rules.cells - 1, -1, -1):
-        rows = np.arange(positions.ply_starts[ply], positions.ply_starts[ply + 1])
-        rows = rows[~positions.is_over[rows]]
-        best = np.full(len(rows), LOST, dtype=np.int8)
-        for cell in range(rules.cells):
-            child = positions.child(rows, cell)
-            np.maximum(best, np.where(child >= 0, _before(scores[child]), np.int8(LOST)), out=best)
-        scores[rows] = best
-    return scores
+    return best_scores(positions, scores, _before, LOST)
 
 
 def _before(after: NDArray[np.int8]) -> NDArray[np.int8]:

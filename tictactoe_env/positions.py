@@ -7,13 +7,15 @@ play can reach are here, and play stops at a line. Boards of up to 16 cells (4x4
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import SIDES, Boards, Rules
 
 MAX_CELLS = 16  # of a board that is enumerated; 3^16 table entries are 172 MB
 CHUNK = (
@@ -30,6 +32,20 @@ def can_enumerate(rules: Rules) -> bool:
 def positions_of(rules: Rules) -> Positions:
     """The positions of a board, enumerated on first use and kept. Raises ValueError above 16 cells."""
     return Positions(rules)
+
+
+class Ply(NamedTuple):
+    """The B unfinished positions with `number` marks.
+
+    side: "X" or "O", which is to move. rows: (B,). children: (B, cells) row after each move, -1
+    where there is none. legal: (B, cells) bool.
+    """
+
+    number: int
+    side: str
+    rows: NDArray[np.intp]
+    children: NDArray[np.int32]
+    legal: NDArray[np.bool_]
 
 
 class Positions:
@@ -154,6 +170,19 @@ class Positions:
         """Row after each move: (N, cells) int32, -1 for taken cells and finished games. 622 MB on 4x4: prefer `child` there."""
         every = np.arange(len(self))
         return np.stack([self.child(every, cell) for cell in range(self.rules.cells)], axis=1)
+
+    def plies(self, first: int = 0, backward: bool = False) -> Iterator[Ply]:
+        """The unfinished positions ply by ply, from ply `first` to the last, or back from the last."""
+        numbers = range(first, self.rules.cells)
+        for number in reversed(numbers) if backward else numbers:
+            rows = self.unfinished_at(number)
+            children = self.children[rows]
+            yield Ply(number, SIDES[number % 2], rows, children, children >= 0)
+
+    def unfinished_at(self, ply: int) -> NDArray[np.intp]:
+        """Rows of the unfinished positions with `ply` marks: a part of `unfinished`."""
+        first, last = np.searchsorted(self.unfinished, self.ply_starts[ply : ply + 2])
+        return self.unfinished[first:last]
 
     # --- symmetries ------------------------------------------------------------------------------------------
 
