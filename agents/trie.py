@@ -36,12 +36,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import probability, unknown_name
-from tictactoe_env.games import read_games
 from tictactoe_env.notation import SIDES, cell_text, replay
 from tictactoe_env.opponents import make_opponent, parse_pool
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.store import read_games
 from training.evaluation import Report
 from training.files import DamagedFileError, read_arrays, write_arrays
 from training.options import BoardConfig, Preset, check_unchanged, option, read_config

@@ -14,12 +14,13 @@ import pytest
 
 from tictactoe_env.analysis import truth, verdicts
 from tictactoe_env.certificate import certify, write
-from tictactoe_env.games import Game, GameStore, Player
+from tictactoe_env.games import Game, Player
 from tictactoe_env.match import action_values
 from tictactoe_env.notation import cell_text
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from tictactoe_env.store import GameStore
 
 pytestmark = pytest.mark.browser
 

@@ -19,23 +19,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tictactoe_env import games as page
-from tictactoe_env.games import (
-    ENDINGS,
-    KINDS,
-    LISTED,
-    ORIGINS,
-    RESULTS,
-    UNKNOWN,
-    Game,
-    GameStore,
-    Player,
-    StoreError,
-    UnknownGameError,
-    read_games,
-)
+from tictactoe_env import store as page
+from tictactoe_env.games import ENDINGS, KINDS, ORIGINS, RESULTS, UNKNOWN, Game, Player
 from tictactoe_env.notation import SIDES, board_text, parse_cell
 from tictactoe_env.rules import IllegalMoveError, Rules
+from tictactoe_env.store import LISTED, GameStore, StoreError, UnknownGameError, read_games
 
 ROOT = Path(__file__).parent.parent
 SQUARE = Rules()
@@ -389,7 +377,7 @@ def test_every_game_is_the_same_after_a_line_of_text_and_after_json(case):
         ),
         ({}, "KeyError('moves')"),
         ({"moves": "a1 b2 a2 b1 a3"}, "origin"),
-        ({"moves": [0, 4, 3, 1, 6], "origin": "web"}, "the moves of a game are written as text"),
+        ({"moves": [0, 4, 3, 1, 6], "origin": "web"}, "a game must be text such as"),
         (
             {"moves": "a1 b2 a2 b1 a3", "origin": "web", "Seed": 1},
             "unknown field of a game 'Seed'; did you mean 'seed'?",
@@ -621,7 +609,8 @@ def test_the_newest_of_a_hundred_thousand_games_are_listed_in_milliseconds(store
 
 ADDS = """
 import sys
-from tictactoe_env.games import Game, GameStore
+from tictactoe_env.games import Game
+from tictactoe_env.store import GameStore
 with GameStore(sys.argv[1], timeout=30) as store:
     print(*(store.add(Game(moves=(0, 4, 3, 1, 6), origin="battle", seed=seed)) for seed in range(int(sys.argv[2]))))
 """
@@ -648,7 +637,8 @@ def test_processes_make_a_store_together_and_lose_no_game(tmp_path):
 
 KILLS = """
 import os, random, signal, sys, time
-from tictactoe_env.games import Game, GameStore
+from tictactoe_env.games import Game
+from tictactoe_env.store import GameStore
 
 rng = random.Random(0)
 
@@ -710,7 +700,7 @@ def test_threads_share_a_store(store):
 
 def test_a_store_is_not_taken_over_a_fork(tmp_path):
     program = (
-        "import os, sys\nfrom tictactoe_env.games import GameStore, StoreError\nstore = GameStore(sys.argv[1])\n"
+        "import os, sys\nfrom tictactoe_env.store import GameStore, StoreError\nstore = GameStore(sys.argv[1])\n"
         "if os.fork() == 0:\n    try:\n        store.count()\n    except StoreError as error:\n        print(error, flush=True)\n    os._exit(0)\n"
         "os.wait()\nstore.close()\n"
     )
@@ -867,7 +857,8 @@ def test_an_empty_file_and_any_name_become_a_store(tmp_path):
 def test_a_write_protected_store_can_be_read_and_says_why_nothing_is_added():
     program = """
 import os, sys
-from tictactoe_env.games import Game, GameStore
+from tictactoe_env.games import Game
+from tictactoe_env.store import GameStore
 path = sys.argv[1]
 with GameStore(path) as store:
     store.add(Game(moves=(0, 4, 3, 1, 6), origin="human"))
@@ -1052,7 +1043,7 @@ def test_a_store_is_known_by_its_content_and_not_by_its_name(whole, tmp_path):
 
 def test_a_file_of_no_games_is_refused(tmp_path):
     (tmp_path / "noise").write_bytes(b"\xff\xfe" + bytes(100))
-    with refuses("holds no games: expected a store, or text with one game a line"):
+    with refuses("holds no games: expected a store, a JSON list of games, or text"):
         list(read_games(tmp_path / "noise"))
     foreign(tmp_path / "songs.db")
     with refuses("got the SQLite file of another program", StoreError):
@@ -1062,3 +1053,51 @@ def test_a_file_of_no_games_is_refused(tmp_path):
     (tmp_path / "text").write_text("a1 b2 a2 b1 a3\na1 b2\n")
     with pytest.raises(ValueError, match=r"^line 2 of .*text: .*goes on after 2 moves"):
         list(read_games(tmp_path / "text"))
+
+
+# --- the command line ---------------------------------------------------------------------------
+
+
+def test_games_go_out_as_text_or_json_and_into_another_store(tmp_path, capsys):
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    with GameStore(old) as store:
+        store.add_many([game(seed=1), game(o=RUN)])
+    for form in ("text", "json"):
+        assert page.main([str(old), "--export", form]) == 0
+        (tmp_path / form).write_text(capsys.readouterr().out, encoding="utf-8")
+    with GameStore(new) as store:
+        for form in ("text", "json"):
+            assert page.main([str(new), "--import", str(tmp_path / form)]) == 0
+        assert page.main([str(new), "--import", str(old)]) == 0
+        assert capsys.readouterr().out.splitlines() == [
+            f"{new}: 2 games added, {low} to {low + 1}" for low in (1, 3, 5)
+        ]
+        assert [replace(found, id=None) for found in store] == [game(seed=1), game(o=RUN)] * 3
+    assert page.main([str(old), "--check"]) == 0
+    assert capsys.readouterr().out == f"{old}: 2 games, none damaged\n"
+
+
+def test_a_command_that_fails_says_why_on_one_line_and_makes_no_store(tmp_path, capsys):
+    path = tmp_path / "games.db"
+    (tmp_path / "games.txt").write_text("a1 b2 a2 b1 a3\na1 a1\n")
+    for arguments, message in (
+        (["--check"], f"there is no store at {path}: "),
+        (["--import", str(tmp_path / "games.txt")], "line 2 of"),
+        (["--import", str(tmp_path / "none")], "No such file"),
+    ):
+        assert page.main([str(path), *arguments]) == 1
+        printed = capsys.readouterr().err
+        assert printed.startswith("python -m tictactoe_env.store: ")
+        assert message in printed
+        assert printed.count("\n") == 1
+    with pytest.raises(SystemExit, match="2"):
+        page.main([str(path), "--export", "csv"])
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not path.exists()
+    command = f"{sys.executable} -m tictactoe_env.store {tmp_path / 'many.db'}"
+    with GameStore(tmp_path / "many.db") as store:
+        store.add_many([game()] * 2_000)
+    done = subprocess.run(
+        f"{command} --export text | head -n 1", shell=True, cwd=ROOT, capture_output=True, text=True
+    )
+    assert (done.stdout.startswith("a1 b2 a2 b1 a3 "), done.stderr) == (True, "")

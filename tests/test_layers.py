@@ -17,7 +17,7 @@ LAYERS = (
     ("standing",),
     ("notation", "observation"),
     ("positions", "games"),
-    ("solver",),
+    ("solver", "store"),
     ("policy",),
     ("match",),
     ("evaluation",),

@@ -24,11 +24,12 @@ from terminal.replay import Replay, print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
 from tictactoe_env.analysis import thoughts
 from tictactoe_env.certificate import certify, load_policy, write
-from tictactoe_env.games import Game, GameStore, Player, StoreError
+from tictactoe_env.games import Game, Player
 from tictactoe_env.match import action_values
 from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
+from tictactoe_env.store import GameStore, StoreError
 
 
 @pytest.fixture

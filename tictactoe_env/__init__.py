@@ -16,10 +16,11 @@ from gymnasium.envs.registration import register as _register
 if TYPE_CHECKING:
     from tictactoe_env.env import TicTacToeEnv
     from tictactoe_env.evaluation import Evaluation, evaluate, exploitability
-    from tictactoe_env.games import Game, GameStore, Player
+    from tictactoe_env.games import Game, Player
     from tictactoe_env.match import best_responses, exact_result, exact_result_as
     from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
     from tictactoe_env.rules import IllegalMoveError, Rules
+    from tictactoe_env.store import GameStore
     from tictactoe_env.vector_env import TicTacToeVectorEnv
 
 __version__ = "0.1.0"
@@ -48,7 +49,7 @@ _HOMES = {
     "IllegalMoveError": "rules",
     "Game": "games",
     "Player": "games",
-    "GameStore": "games",
+    "GameStore": "store",
     "Policy": "policy",
     "RandomPolicy": "policy",
     "TabularPolicy": "policy",
