@@ -25,19 +25,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-ENV_IDS = (
-    "tictactoe_env/TicTacToe-v0",
-    "TicTacToe-v0",
-)  # the second so that "tictactoe_env:TicTacToe-v0" works
+# The second, so that "tictactoe_env:TicTacToe-v0" works.
+ENV_IDS = ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")
 
 for _id in ENV_IDS:
     _register(
         _id,
         entry_point="tictactoe_env.env:TicTacToeEnv",
         vector_entry_point="tictactoe_env.vector_env:TicTacToeVectorEnv",
-        # No wrappers: gym.make returns the environment itself, with action_masks() and set_opponent(). It enforces the order
-        # of calls and checks its inputs, and both checkers pass in its tests. (Gymnasium 1.4.0's passive checker would make
-        # every step after a refused first reset fail; gym.make(..., disable_env_checker=False) brings it back.)
+        # No wrappers: gym.make returns the environment itself, with action_masks() and
+        # set_opponent(). It enforces the order of calls and checks its inputs, and both checkers
+        # pass in its tests. (With Gymnasium 1.4.0's passive checker every step after a refused
+        # first reset fails; gym.make(..., disable_env_checker=False) brings it back.)
         order_enforce=False,
         disable_env_checker=True,
     )
