@@ -195,7 +195,7 @@ def test_the_best_achievable_is_that_of_plain_search_and_none_where_a_side_must_
 
 
 def best_response(rules, side, choice):
-    """(smallest value, largest chance of loss, plies of shortest loss or None), by recursion."""
+    """(smallest value, largest chance of loss, first of the shortest losses), by recursion."""
     game, mark = plain(rules), MARKS[side]
 
     @lru_cache(None)
@@ -203,57 +203,19 @@ def best_response(rules, side, choice):
         outcome = game.positions[board]
         if outcome is not None:
             lost = outcome == -mark
-            return Fraction(outcome * mark), Fraction(lost), 0 if lost else None
-        if game.mover(board) == mark:
-            chances, forfeit = choice(board), (Fraction(-1), Fraction(1), 0)
-            after = [
-                forfeit if board[cell] else from_here(game.after(board, cell)) for cell in chances
-            ]
-            value, loss = (
-                sum(chance * one[i] for chance, one in zip(chances.values(), after, strict=True))
-                for i in (0, 1)
-            )
-        else:
-            after = [from_here(game.after(board, cell)) for cell in game.free(board)]
-            value, loss = min(one[0] for one in after), max(one[1] for one in after)
-        lengths = [one[2] for one in after if one[2] is not None]
-        return value, loss, 1 + min(lengths) if lengths else None
+            return Fraction(outcome * mark), Fraction(lost), () if lost else None
+        own = game.mover(board) == mark
+        chances = choice(board) if own else dict.fromkeys(game.free(board), 1)
+        forfeit = (Fraction(-1), Fraction(1), ())
+        after = {
+            cell: forfeit if board[cell] else from_here(game.after(board, cell)) for cell in chances
+        }
+        value, loss = ([chances[cell] * found[i] for cell, found in after.items()] for i in (0, 1))
+        lines = [(cell, *line) for cell, (_, _, line) in after.items() if line is not None]
+        line = min(lines, key=lambda line: (len(line), line), default=None)
+        return (sum(value), sum(loss), line) if own else (min(value), max(loss), line)
 
     return from_here(game.empty)
-
-
-def every_game(rules, side, choice):
-    """[(cells, result)] of all games of opponents against a player with one move on each board."""
-    game, mark = plain(rules), MARKS[side]
-    games, going = [], [((), game.empty)]
-    while going:
-        cells, board = going.pop()
-        if game.positions[board] is not None:
-            games.append((cells, game.positions[board] * mark))
-        elif game.mover(board) != mark:
-            going += [((*cells, cell), game.after(board, cell)) for cell in game.free(board)]
-        else:
-            (cell,) = choice(board)
-            if board[cell]:
-                games.append(((*cells, cell), -1))
-            else:
-                going.append(((*cells, cell), game.after(board, cell)))
-    return games
-
-
-def assert_is_lost(line, rules, side, choice):
-    """The line is a game of this player that it loses, at the last move and not before."""
-    game, board = plain(rules), plain(rules).empty
-    for ply, cell in enumerate(line):
-        assert game.positions[board] is None
-        if game.mover(board) == MARKS[side]:
-            assert choice(board).get(cell, 0) > 0
-            if board[cell]:
-                assert ply == len(line) - 1
-                return
-        assert board[cell] == 0
-        board = game.after(board, cell)
-    assert game.positions[board] == -MARKS[side]
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
@@ -263,31 +225,14 @@ def test_a_best_response_is_that_of_plain_recursion(seed, kind, rules):
     choice = choice_of(seed, rules, kind)
     found = best_responses(Player(choice), rules)
     assert list(found) == ["X", "O"]
-    gains = [-best_response(rules, side, choice)[0] for side in found]
-    assert Fraction(exploitability(Player(choice), rules)) == sum(gains) / 2
+    expected = {side: best_response(rules, side, choice) for side in found}
     for side, response in found.items():
-        value, loss, length = best_response(rules, side, choice)
+        exact = (Fraction(response.value), Fraction(response.loss), response.losing_line)
+        assert exact == expected[side]
         assert response.side == side
-        assert (Fraction(response.value), Fraction(response.loss)) == (value, loss)
-        assert response.can_lose == (length is not None)
-        if length is None:
-            assert response.losing_line is None
-        else:
-            assert len(response.losing_line) == length
-            assert_is_lost(response.losing_line, rules, side, choice)
-
-
-@pytest.mark.parametrize("rules", BOARDS, ids=str)
-@pytest.mark.parametrize("kind", ["sure", "rash"])
-@pytest.mark.parametrize("seed", range(5))
-def test_a_best_response_to_one_move_a_board_plays_the_worst_of_all_games(seed, kind, rules):
-    choice = choice_of(seed, rules, kind)
-    for side, response in best_responses(Player(choice), rules).items():
-        games = every_game(rules, side, choice)
-        assert response.value == min(result for _, result in games)
-        assert response.loss == any(result == -1 for _, result in games)
-        lost = sorted((len(cells), cells) for cells, result in games if result == -1)
-        assert response.losing_line == (lost[0][1] if lost else None)  # the first of the shortest
+        assert response.can_lose == (response.losing_line is not None)
+    gain = -sum(value for value, _, _ in expected.values()) / 2
+    assert Fraction(exploitability(Player(choice), rules)) == gain
 
 
 def test_perfect_play_cannot_be_beaten_unless_it_slips_or_its_side_must_lose():

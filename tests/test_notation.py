@@ -179,7 +179,7 @@ def test_a_game_reads_as_its_moves():
 @pytest.mark.parametrize(
     ("game", "message"),
     cases("""
-        b2 b2                   | cell 4 is taken in ".../.X./..." (O to move, legal: 0 1 2 3 5 6 7 8)
+        b2 b2                   | cell 4 is taken in ".../.X./..." (O to move, legal: 0 1 2 3 5 6 7
         a1 b2 a1                | cell 0 is taken in "X../.O./..." (X to move, legal: 1 2 3 5 6 7 8)
         a1 a2 b1 b2 c1 c2       | the game is over on "XXX/OO./..." (X has won); start a new one
         a1 a2 b1 b2 c3 c2 c1    | the game is over on "XX./OOO/..X" (O has won); start a new one
