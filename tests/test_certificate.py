@@ -31,18 +31,16 @@ RECTANGLE = Rules(2, 3, 3)  # small, and a draw: both sides have all figures
 BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), RECTANGLE]
 
 RATES = ("win", "draw", "loss", "illegal")
-OF_A_SIDE = (
-    *("unbeatable", "optimal", "losing_line", "worst_case_value", "worst_case_loss"),
-    *(
-        f"{against}.{rate}"
-        for against in ("vs_random", "vs_minimax", "limit_vs_random")
-        for rate in RATES
-    ),
-)
-RESULTS = (
-    *("unbeatable", "optimal", "optimal_moves.everywhere", "optimal_moves.reachable"),
-    *(f"{side}.{name}" for side in ("as_x", "as_o") for name in OF_A_SIDE),
-)
+
+
+def paths_of(value, path=()):
+    if isinstance(value, dict):
+        return [found for name, part in value.items() for found in paths_of(part, (*path, name))]
+    return [".".join(path)]
+
+
+RESULTS = paths_of(exact_results(RandomPolicy(), RECTANGLE))
+GONE = object()
 
 
 def stochastic(rules):
@@ -68,15 +66,15 @@ def stated():
     }
 
 
-def changed(content, path, *value):
+def changed(content, path, value):
     """A copy with another value at the end of a path such as "as_x.optimal", or without it."""
     content = copy.deepcopy(content)
     *groups, name = path.split(".", 1 if path.startswith("moves.") else -1)
     group = functools.reduce(lambda found, key: found[key], groups, content)
-    old = group.pop(name)
-    if value:
-        group[name] = value[0]
-    return content, old
+    group[name] = value
+    if value is GONE:
+        del group[name]
+    return content
 
 
 def sealed(content):
@@ -183,43 +181,32 @@ def test_a_side_that_cannot_avoid_losing_has_no_best_achievable_result():
 # --- verification ---------------------------------------------------------------------------------
 
 
-def paths_of(value, path=()):
-    if isinstance(value, dict):
-        return [found for name, part in value.items() for found in paths_of(part, (*path, name))]
-    return [".".join(path)]
-
-
-def test_the_list_of_results_to_change_is_complete():
-    assert sorted(paths_of(exact_results(RandomPolicy(), RECTANGLE))) == sorted(RESULTS)
-
-
 @pytest.mark.parametrize("path", RESULTS)
 @pytest.mark.parametrize("name", ["minimax", "stochastic"])
 def test_a_changed_result_is_found_and_named(name, path, stated):
-    content, value = changed(stated[RECTANGLE][name], path)
-    if value is not None:
-        with refuses(f"{path} is ", CertificateError):
-            verify(content)
+    value = functools.reduce(
+        lambda found, key: found[key], path.split("."), stated[RECTANGLE][name]
+    )
     if isinstance(value, bool):
-        wrong = [not value, int(value), None, "yes"]
+        wrong = [not value, int(value), None, "yes", GONE]
     elif isinstance(value, float):
-        wrong = [value + 1e-9, value - 1e-9, float("nan"), 10**400, str(value), None]
+        wrong = [value + 1e-9, value - 1e-9, float("nan"), 10**400, str(value), None, GONE]
     else:
-        wrong = [["a1"], [], None if value else "none"]
+        wrong = [["a1"], [], *([None, GONE] if value else ["none"])]
     for instead in wrong:
         with refuses(f"{path} is ", CertificateError):
-            verify(changed(stated[RECTANGLE][name], path, instead)[0])
+            verify(changed(stated[RECTANGLE][name], path, instead))
 
 
 @pytest.mark.parametrize("path", ["as_x", "as_o.vs_random", "optimal_moves"])
 @pytest.mark.parametrize("instead", [None, 1.0, [], "figures"])
 def test_a_group_of_results_that_is_none_is_found(path, instead, stated):
     with refuses(f"{path} is ", CertificateError):
-        verify(changed(stated[RECTANGLE]["minimax"], path, instead)[0])
+        verify(changed(stated[RECTANGLE]["minimax"], path, instead))
 
 
 def test_results_as_whole_numbers_are_as_good_and_unchanged_certificates_are_verified(stated):
-    verify(changed(stated[Rules()]["minimax"], "as_x.vs_minimax.draw", 1)[0])
+    verify(changed(stated[Rules()]["minimax"], "as_x.vs_minimax.draw", 1))
     for content in (*stated[Rules()].values(), *stated[RECTANGLE].values()):
         verify(content)
 
@@ -228,117 +215,87 @@ def test_results_as_whole_numbers_are_as_good_and_unchanged_certificates_are_ver
 def test_changed_moves_or_another_digest_are_found(board, stated, tmp_path):
     content = stated[RECTANGLE]["minimax-first"]
     other = next(name for name in ("c1", "b2", "c2") if name != content["moves"][board])
-    found, _ = changed(content, f"moves.{board}", other)
-    write(found, tmp_path / "certificate.json")
     message = "the moves were changed after the certificate was written: their sha256 differs"
-    for ask in (lambda: verify(found), lambda: load_policy(tmp_path)):
+    write(changed(content, f"moves.{board}", other), tmp_path / "certificate.json")
+    for ask in (lambda: verify(read(tmp_path)), lambda: load_policy(tmp_path)):
         with refuses(message, CertificateError):
             ask()
     for digest in (None, "", "0" * 64):
         with refuses(message, CertificateError):
-            verify(changed(content, "sha256_of_moves", digest)[0])
+            verify(changed(content, "sha256_of_moves", digest))
 
 
 def test_changed_moves_with_a_new_digest_are_found_by_the_results_that_follow(stated):
     # The corner must be answered in the centre.
-    blunder, old = changed(stated[Rules()]["minimax-first"], "moves.X../.../...", "a2")
-    assert old == "b2"
+    blunder = changed(stated[Rules()]["minimax-first"], "moves.X../.../...", "a2")
     with refuses("unbeatable is False when computed from the moves, the certificate says True"):
         verify(sealed(blunder))
-    shares, _ = changed(stated[Rules()]["random"], "moves..../.../...", {"a1": 0.5, "b2": 0.5})
+    shares = changed(stated[Rules()]["random"], "moves..../.../...", {"a1": 0.5, "b2": 0.5})
     with pytest.raises(CertificateError, match=r"as_x\.\S+ is \S+ when computed from the moves"):
         verify(sealed(shares))
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "message"),
+    ("path", "message"),
     [
-        ("superhuman", True, "superhuman belong to no certificate"),
-        (
-            "as_x.elo",
-            3000,
-            "as_x.elo is 'nothing' when computed from the moves, the certificate says 3000",
-        ),
-        ("as_o.vs_random.elo", 3000, "as_o.vs_random.elo is 'nothing'"),
+        ("superhuman", "superhuman belong to no certificate"),
+        ("as_x.elo", "as_x.elo is 'nothing' when computed from the moves, the certificate says 3"),
+        ("as_o.vs_random.elo", "as_o.vs_random.elo is 'nothing'"),
     ],
 )
-def test_a_name_that_does_not_follow_from_the_moves_is_found(path, value, message, stated):
-    *groups, name = path.split(".")
-    content = copy.deepcopy(stated[RECTANGLE]["random"])
-    functools.reduce(lambda found, key: found[key], groups, content)[name] = value
+def test_a_name_that_does_not_follow_from_the_moves_is_found(path, message, stated):
     with refuses(message, CertificateError):
-        verify(content)
+        verify(changed(stated[RECTANGLE]["random"], path, 3))
 
 
 # --- what is no certificate -----------------------------------------------------------------------
 
+MOVE, REFUSED = "moves.X../...", "this is not a certificate: "
+
 
 @pytest.mark.parametrize(
-    ("move", "message"),
+    ("path", "value", "message"),
     [
+        *((MOVE, move, f"{REFUSED}ValueError: a cell of 2x3 is") for move in ("e9", 4, None)),
+        *((MOVE, move, "ValueError: probabilities must sum to 1") for move in ({}, {"b1": 0.5})),
+        (MOVE, {"b1": -1, "c1": 2}, f"{REFUSED}ValueError: probabilities must be finite"),
+        (MOVE, {"b1": float("nan")}, f"{REFUSED}ValueError: probabilities must be finite"),
         *(
-            (move, "this is not a certificate: ValueError: a cell of 2x3 is")
-            for move in ("e9", 4, None)
-        ),
-        *(
-            (move, "this is not a certificate: ValueError: probabilities must sum to 1")
-            for move in ({}, {"b1": 0.5})
-        ),
-        *(
-            (move, "this is not a certificate: ValueError: probabilities must be finite")
-            for move in ({"b1": -1, "c1": 2}, {"b1": float("nan")})
-        ),
-        *(
-            ({"b1": share}, f"the probability of b1 must be a number such as 0.5, got {share!r}")
+            (MOVE, {"b1": share}, f"of b1 must be a number such as 0.5, got {share!r}")
             for share in ([1], True, "1.0")
         ),
-        ([], "this is not a certificate: TypeError: "),
-        ({"b1": 10**400}, "this is not a certificate: OverflowError: "),
+        (MOVE, [], f"{REFUSED}TypeError: "),
+        (MOVE, {"b1": 10**400}, f"{REFUSED}OverflowError: "),
+        (MOVE, GONE, "for 2x3, 3 in a row needs the moves of {} positions, this one has {}"),
+        ("moves", 3, f"{REFUSED}TypeError: "),
+        ("moves", GONE, f"{REFUSED}KeyError: 'moves'"),
+        ("board", GONE, f"{REFUSED}KeyError: 'board'"),
+        ("board", [2, 3, 3], f"{REFUSED}TypeError: "),
+        ("board.k", GONE, f"{REFUSED}KeyError: 'k'"),
+        ("board.depth", 2, f"{REFUSED}TypeError: "),
+        ("board.rows", 2.0, f"{REFUSED}ValueError: rows must be a whole number"),
+        ("board.rows", 6, f"{REFUSED}ValueError: a board of 6x3 has too many positions"),
     ],
 )
-def test_a_move_that_is_none_is_refused_with_the_reason(move, message, stated):
-    content, _ = changed(stated[RECTANGLE]["minimax-first"], "moves.X../...", move)
-    for ask in (table_of, verify):
-        with refuses(message, CertificateError):
-            ask(content)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda c: c["moves"].pop("X../..."),
-            "for 2x3, 3 in a row needs the moves of {} positions, this one has {}",
-        ),
-        (
-            lambda c: c["moves"].update({"XX./...": c["moves"].pop("X../...")}),
-            "ValueError: X moves first",
-        ),
-        (
-            lambda c: c["moves"].update({"XXX/OO.": c["moves"].pop("X../...")}),
-            "ValueError: probabilities must sum to 1",
-        ),
-        (lambda c: c.update(moves=list(c["moves"].values())), "this is not a certificate: "),
-        (lambda c: c.update(moves=3), "this is not a certificate: TypeError: "),
-        (lambda c: c.pop("moves"), "this is not a certificate: KeyError: 'moves'"),
-        (lambda c: c.pop("board"), "this is not a certificate: KeyError: 'board'"),
-        (lambda c: c["board"].pop("k"), "this is not a certificate: KeyError: 'k'"),
-        (lambda c: c["board"].update(depth=2), "this is not a certificate: TypeError: "),
-        (lambda c: c["board"].update(rows=2.0), "ValueError: rows must be a whole number"),
-        (
-            lambda c: c["board"].update(rows=6, cols=7),
-            "ValueError: a board of 6x7 has too many positions",
-        ),
-        (lambda c: c.update(board=[2, 3, 3]), "this is not a certificate: TypeError: "),
-    ],
-)
-def test_a_damaged_certificate_is_refused_with_the_reason(change, message, stated):
-    content = copy.deepcopy(stated[RECTANGLE]["minimax-first"])
+def test_a_damaged_certificate_is_refused_with_the_reason(path, value, message, stated):
+    content = stated[RECTANGLE]["minimax-first"]
     count = len(content["moves"])
-    change(content)
     for ask in (table_of, verify):
         with refuses(message.format(count, count - 1), CertificateError):
-            ask(content)
+            ask(changed(content, path, value))
+
+
+def test_moves_on_other_boards_than_the_unfinished_ones_are_refused(stated):
+    content = stated[RECTANGLE]["minimax-first"]
+    for board, message in (("XX./...", "X moves first"), ("XXX/OO.", "must sum to 1")):
+        moves = {
+            board if text == "X../..." else text: content["moves"][text]
+            for text in content["moves"]
+        }
+        with refuses(message, CertificateError):
+            table_of({**content, "moves": moves})
+    with refuses(REFUSED, CertificateError):
+        table_of({**content, "moves": list(content["moves"].values())})
 
 
 @pytest.mark.parametrize("content", [None, [], "certificate", 3])

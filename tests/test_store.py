@@ -41,17 +41,8 @@ def whole(tmp_path_factory):
     return path.read_bytes()
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory):
-    """The bytes of a store without a game."""
-    path = tmp_path_factory.mktemp("empty") / "games.db"
-    GameStore(path).close()
-    return path.read_bytes()
-
-
 @pytest.fixture
-def store(empty, tmp_path):
-    (tmp_path / "games.db").write_bytes(empty)
+def store(tmp_path):
     with GameStore(tmp_path / "games.db") as store:
         yield store
 
@@ -364,37 +355,40 @@ def test_a_store_that_another_program_writes_to_is_waited_for_and_then_reported(
 # --- files that are no store, or damaged ---------------------------------------------------------
 
 
-def foreign(path, version=0):
-    """The bytes of an SQLite file of another program."""
+def sqlite_file(path, statements, content=b""):
+    """The bytes of an SQLite file after these statements."""
+    path.write_bytes(content)
     connection = sqlite3.connect(path)
-    connection.executescript(f"CREATE TABLE songs (name TEXT); PRAGMA user_version = {version};")
+    connection.executescript(statements)
     connection.close()
     return path.read_bytes()
 
 
-def newer(path, whole):
-    """The bytes of a store of version 99."""
-    path.write_bytes(whole)
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    return path.read_bytes()
+SONGS = "CREATE TABLE songs (name TEXT)"
 
 
 def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(whole, tmp_path):
-    path, noise = tmp_path / "games.db", random.Random(0).randbytes(20_000)
-    refused = (
-        "is no store of games: expected an SQLite file made by one, got {}; nothing was changed"
+    path, noise, header = (
+        tmp_path / "games.db",
+        random.Random(0).randbytes(20_000),
+        b"SQLite format 3\0",
     )
-    other, sqlite = "another kind of file", "the SQLite file of another program"
+    other = "is no store of games: expected an SQLite file made by one, got another kind of file"
+    foreign, newer = (
+        "got the SQLite file of another program; nothing was changed",
+        "PRAGMA user_version = 99",
+    )
     for content, reason in (
-        (b"a1 b2 a2 b1 a3\n", refused.format(other)),
-        (noise, refused.format(other)),
-        (b"SQLite format 3\0" + noise, refused.format(other)),
-        (b"SQLite format 3\0" + noise[:34], refused.format(other)),
-        (foreign(tmp_path / "songs"), refused.format(sqlite)),
-        (foreign(tmp_path / "songs-1", version=1), refused.format(sqlite)),
-        (newer(tmp_path / "newer", whole), "was written by a newer program (version 99, this one"),
+        *(
+            (text, other)
+            for text in (b"a1 b2 a2 b1 a3\n", noise, header + noise, header + noise[:34])
+        ),
+        (sqlite_file(path, SONGS), foreign),
+        (sqlite_file(tmp_path / "1", f"{SONGS}; PRAGMA user_version = 1"), foreign),
+        (
+            sqlite_file(tmp_path / "2", newer, whole),
+            "was written by a newer program (version 99, this",
+        ),
     ):
         path.write_bytes(content)
         for read_only in (False, True):
@@ -537,9 +531,7 @@ def test_a_store_of_version_0_and_of_version_1_becomes_one_of_version_2(
     whole, tmp_path, monkeypatch
 ):
     (tmp_path / "1.db").write_bytes(whole)
-    connection = sqlite3.connect(tmp_path / "0.db")
-    connection.execute(f"PRAGMA application_id = {module.APPLICATION}")
-    connection.close()
+    sqlite_file(tmp_path / "0.db", f"PRAGMA application_id = {module.APPLICATION}")
     added = ("ALTER TABLE games ADD COLUMN note TEXT", "UPDATE games SET note = 'old'")
     monkeypatch.setattr(module, "MIGRATIONS", (*module.MIGRATIONS, added))
     for version in (0, 1):
@@ -569,10 +561,8 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(whole, tmp_path, monk
 
 
 def test_a_store_that_was_written_by_version_1_can_be_read(tmp_path):
-    connection = sqlite3.connect(tmp_path / "games.db")
     statements = (ROOT / "tests" / "stores" / "version-1.sql").read_text(encoding="utf-8")
-    connection.executescript(statements)
-    connection.close()
+    sqlite_file(tmp_path / "games.db", statements)
     with GameStore(tmp_path / "games.db") as store:
         assert store.check() == 4
         assert list(store.export_lines()) == [
@@ -601,7 +591,7 @@ def test_a_file_of_games_is_known_by_its_content_and_not_by_its_name(whole, tmp_
     (tmp_path / "noise").write_bytes(b"\xff\xfe" + bytes(100))
     with refuses("holds no games: expected a store, a JSON list of games, or text"):
         list(read_games(tmp_path / "noise"))
-    foreign(tmp_path / "songs.db")
+    sqlite_file(tmp_path / "songs.db", SONGS)
     with refuses("got the SQLite file of another program", StoreError):
         list(read_games(tmp_path / "songs.db"))
     with pytest.raises(FileNotFoundError):
