@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from plain_game import Player, plain_game
+from plain_game import Player
 from sample_players import random_probs
 from text_cases import refuses
 
@@ -127,28 +127,6 @@ def test_moves_are_text_and_shares_where_there_is_more_than_one():
 # --- exact results --------------------------------------------------------------------------------
 
 
-def test_minimax_is_unbeatable_and_not_optimal():
-    found = exact_results(MinimaxPolicy(Rules()))
-    assert (found["unbeatable"], found["optimal"]) == (True, False)
-    assert found["as_x"]["losing_line"] is None
-    wins = [round(found[side]["vs_random"]["win"], 6) for side in ("as_x", "as_o")]
-    assert wins == [0.967811, 0.777484]
-    assert found["as_x"]["vs_minimax"] == {"win": 0.0, "draw": 1.0, "loss": 0.0, "illegal": 0.0}
-    assert round(found["as_x"]["limit_vs_random"]["win"] * 192, 9) == 191
-    assert round(found["as_o"]["limit_vs_random"]["win"] * 945, 9) == 866
-
-
-def test_a_player_with_the_best_achievable_results_is_optimal():
-    game, moves = plain_game(), {}
-    for side in (1, -1):
-        best = game.best_against_uniform(side, lambda found: (found[0], -found[2]), True)
-        moves |= {board: cell for board, cell in best.items() if game.mover(board) == side}
-    player = Player(lambda board: {moves[board]: 1} if board in moves else game.uniform(board))
-    found = exact_results(player)
-    assert found["optimal"] is found["as_x"]["optimal"] is found["as_o"]["optimal"] is True
-    assert found["optimal_moves"]["reachable"] == 1
-
-
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 def test_the_results_are_those_of_the_match_on_each_side(rules):
     table = stochastic(rules)
@@ -169,13 +147,6 @@ def test_the_results_are_those_of_the_match_on_each_side(rules):
             rates = {rate: getattr(result, rate) for rate in RATES} if result else None
             assert stated[name] == rates
     assert found["as_x"]["worst_case_loss"] != found["as_o"]["worst_case_loss"]
-
-
-def test_a_side_that_cannot_avoid_losing_has_no_best_achievable_result():
-    found = exact_results(MinimaxPolicy(Rules(2, 3, 2)))
-    assert found["as_x"]["optimal"] is True
-    assert found["as_o"]["limit_vs_random"] is None
-    assert found["as_o"]["optimal"] is found["optimal"] is False
 
 
 # --- verification ---------------------------------------------------------------------------------

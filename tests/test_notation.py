@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_game import plain_game
 from text_cases import cases, refuses
 
 from tictactoe_env.notation import (
@@ -59,14 +58,6 @@ def test_a_board_is_its_rows_from_the_top(rules, text, board):
     assert parse_board(text, rules).tolist() == board
     assert parse_board(text, rules).dtype == np.int8
     assert board_text(np.array(board, dtype=np.int8), rules) == text
-
-
-@pytest.mark.parametrize("rules", [SQUARE, RECTANGLE, Rules(3, 4, 3)], ids=str)
-def test_every_position_becomes_text_and_a_board_again(rules):
-    boards = list(plain_game(rules.rows, rules.cols, rules.k).positions)[:20_000]
-    texts = [board_text(np.array(board, dtype=np.int8), rules) for board in boards]
-    assert len(set(texts)) == len(boards)
-    assert [tuple(parse_board(text, rules).tolist()) for text in texts] == boards
 
 
 @given(games())

@@ -3,7 +3,6 @@ import pytest
 from plain_game import plain_game
 from text_cases import refuses
 
-from tictactoe_env.notation import parse_board
 from tictactoe_env.positions import Positions, can_enumerate, positions_of, symmetries_of
 from tictactoe_env.rules import Rules
 
@@ -109,13 +108,6 @@ def test_the_bits_and_the_dead_boards_are_those_of_the_rules(rules):
     assert (positions.is_dead == rules.is_dead(x, o)).all()
 
 
-def test_an_unfinished_position_can_be_dead():
-    positions = positions_of(Rules())
-    dead = positions.rows(parse_board("XOX/OOX/.XO", Rules())[None])  # one free cell, no line left
-    assert positions.is_dead[dead].all()
-    assert not positions.is_over[dead].any()
-
-
 # --- rows and children ----------------------------------------------------------------------------
 
 
@@ -202,10 +194,3 @@ def test_the_canonical_form_is_the_image_with_the_smallest_code(rules):
         assert positions.canonical[images].tolist() == [positions.canonical[row]] * len(images)
         image = board[positions.symmetries[positions.to_canonical[row]]]
         assert positions.rows(image[None])[0] == positions.canonical[row]
-
-
-def test_first_moves_on_a_rectangle_have_two_canonical_forms():
-    positions = positions_of(Rules(2, 3, 2))
-    first_moves = positions.canonical[positions.ply == 1]
-    counts = sorted(np.unique(first_moves, return_counts=True)[1].tolist())
-    assert counts == [2, 4]  # two middle cells, four corners

