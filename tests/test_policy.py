@@ -11,7 +11,10 @@ from text_cases import refuses
 from tictactoe_env.notation import parse_board
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import (
+    GreedyPolicy,
+    MaskedPolicy,
     MinimaxPolicy,
+    MixturePolicy,
     Policy,
     PredictPolicy,
     RandomPolicy,
@@ -20,9 +23,6 @@ from tictactoe_env.policy import (
     as_policy,
     checked_probs,
     checked_weights,
-    greedy,
-    masked,
-    mixture,
     one_hot,
     sample,
     tabulate,
@@ -77,7 +77,9 @@ def predicting(make, *planes):
 
 
 def mixed(rules):
-    return mixture([(random_table(rules, 3), 1), (RandomPolicy(), 2), (MinimaxPolicy(rules), 0)])
+    return MixturePolicy(
+        [(random_table(rules, 3), 1), (RandomPolicy(), 2), (MinimaxPolicy(rules), 0)]
+    )
 
 
 POLICIES = {
@@ -87,9 +89,9 @@ POLICIES = {
     "minimax-slip": lambda rules: MinimaxPolicy(rules, slip=0.3),
     "minimax-first-slip": lambda rules: MinimaxPolicy(rules, "first", 0.3),
     "table": lambda rules: random_table(rules, 1),
-    "masked": lambda rules: masked(random_table(rules, 2)),
+    "masked": lambda rules: MaskedPolicy(random_table(rules, 2)),
     "mixture": mixed,
-    "greedy": lambda rules: greedy(random_table(rules, 4)),
+    "greedy": lambda rules: GreedyPolicy(random_table(rules, 4)),
     "predict planes": predicting(Model, 2),
     "predict grid": predicting(Model),
     "predict planes with masks": predicting(MaskedModel, 2),
@@ -154,17 +156,20 @@ def test_random_play_is_uniform_over_the_free_cells_and_needs_no_table(rules):
     ("policy", "probs"),
     [
         # A mask keeps the shares of the free cells, or makes the row uniform where nothing is left.
-        (masked(Player(lambda board: {0: 0.5, 1: 0.375, 5: 0.125})), [0, 0.75, 0, 0, 0, 0.25]),
-        (masked(Player(lambda board: {0: 1})), [0, 0.25, 0, 0.25, 0.25, 0.25]),
+        (
+            MaskedPolicy(Player(lambda board: {0: 0.5, 1: 0.375, 5: 0.125})),
+            [0, 0.75, 0, 0, 0, 0.25],
+        ),
+        (MaskedPolicy(Player(lambda board: {0: 1})), [0, 0.25, 0, 0.25, 0.25, 0.25]),
         # A mixture is the weighted mean.
         (
-            mixture(
+            MixturePolicy(
                 [(Player(lambda board: {0: 1}), 3), (Player(lambda board: {0: 0.5, 1: 0.5}), 1)]
             ),
             [0.875, 0.125, 0, 0, 0, 0],
         ),
         # A greedy policy takes the lowest cell among equals.
-        (greedy(Player(lambda board: {1: 0.25, 2: 0.375, 4: 0.375})), [0, 0, 1, 0, 0, 0]),
+        (GreedyPolicy(Player(lambda board: {1: 0.25, 2: 0.375, 4: 0.375})), [0, 0, 1, 0, 0, 0]),
     ],
     ids=["masked", "nothing left", "mixture", "greedy"],
 )
@@ -182,7 +187,7 @@ def test_weights_are_scaled_to_sum_to_1_and_others_refused(weights):
     with refuses(message):
         checked_weights(weights)
     with refuses(message):
-        mixture([(RandomPolicy(), weight) for weight in weights])
+        MixturePolicy([(RandomPolicy(), weight) for weight in weights])
 
 
 # --- models with predict --------------------------------------------------------------------------

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tictactoe_env.evaluation import Evaluation, evaluate, exploitability
     from tictactoe_env.games import Game, Player
     from tictactoe_env.match import best_responses, exact_result, exact_result_as
+    from tictactoe_env.opponents import make_opponent
     from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
     from tictactoe_env.rules import IllegalMoveError, Rules
     from tictactoe_env.store import GameStore
@@ -59,6 +60,7 @@ _HOMES = {
     "Evaluation": "evaluation",
     "evaluate": "evaluation",
     "exploitability": "evaluation",
+    "make_opponent": "opponents",
 }
 
 __all__ = [
@@ -79,6 +81,7 @@ __all__ = [
     "exact_result",
     "exact_result_as",
     "exploitability",
+    "make_opponent",
     "tabulate",
 ]
 

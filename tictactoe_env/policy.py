@@ -141,7 +141,7 @@ class PredictPolicy:
         return one_hot(actions.astype(np.intp), self.rules.cells)
 
 
-class Masked:
+class MaskedPolicy:
     """`policy` without its probability on taken cells.
 
     A row with nothing left becomes uniform over the free cells.
@@ -160,7 +160,7 @@ class Masked:
         )
 
 
-class Mixture:
+class MixturePolicy:
     """One of several policies, drawn anew for each move (for each game: see `opponents.Pool`)."""
 
     def __init__(self, weighted: Sequence[tuple[Policy, float]]):
@@ -178,7 +178,7 @@ class Mixture:
         )
 
 
-class Greedy:
+class GreedyPolicy:
     """Always the most probable move of `policy`; the lowest cell among equals."""
 
     def __init__(self, policy: Policy):
@@ -188,21 +188,6 @@ class Greedy:
         """1 on one cell: (B, cells)."""
         chosen = self.policy.probs(boards)
         return one_hot(chosen.argmax(axis=1), chosen.shape[1])
-
-
-def masked(policy: Policy) -> Policy:
-    """`policy` without its illegal moves."""
-    return Masked(policy)
-
-
-def mixture(weighted: Sequence[tuple[Policy, float]]) -> Policy:
-    """One of several policies, drawn anew for each move: [(policy, weight), ...]."""
-    return Mixture(weighted)
-
-
-def greedy(policy: Policy) -> Policy:
-    """The most probable move of `policy`, always."""
-    return Greedy(policy)
 
 
 def one_hot(cells: NDArray[np.intp], count: int) -> Probs:
