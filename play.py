@@ -195,7 +195,7 @@ def play(given: argparse.Namespace) -> int:
     from terminal.game import Table, seats_of
     from terminal.players import PERSON, board_of
     from terminal.talk import Talk
-    from tictactoe_env.games import GameStore
+    from tictactoe_env.store import GameStore
 
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(

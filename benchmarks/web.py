@@ -22,7 +22,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tictactoe_env.certificate import certify, perfect_table, write
+from tictactoe_env.certificate import certify, write
+from tictactoe_env.policy import MinimaxPolicy
 from tictactoe_env.rules import Rules
 
 CLIENTS = 4
@@ -108,7 +109,7 @@ def main(arguments: list[str] | None = None) -> int:
     held = True
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "models").mkdir()
-        write(certify(perfect_table(Rules()), "run"), Path(folder) / "models" / "run.json")
+        write(certify(MinimaxPolicy(Rules()), "run"), Path(folder) / "models" / "run.json")
         program = [sys.executable, "-m", "web.server", "--port", "0", "--store", "games.db"]
         server = subprocess.Popen(
             program,

@@ -18,11 +18,12 @@ from terminal.picture import STYLES, legend, picture, values_on_cells
 from terminal.players import Seat, seat_of
 from terminal.talk import Show, Talk
 from tictactoe_env.analysis import Thoughts, Truth, thoughts, truth, turning_point
-from tictactoe_env.games import Game, GameStore, StoreError
+from tictactoe_env.games import Game
 from tictactoe_env.notation import SIDES, cell_text, parse_cell, replay
 from tictactoe_env.policy import sample
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.store import GameStore, StoreError
 
 COMMANDS = {
     "undo": "take your last move back",

@@ -11,10 +11,10 @@ from terminal.game import Table, seats_of
 from terminal.players import PERSON
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
-from tictactoe_env.games import GameStore, UnknownGameError
 from tictactoe_env.notation import SIDES
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.rules import Rules
+from tictactoe_env.store import GameStore, UnknownGameError
 
 CHOICES = (
     "two players",

@@ -15,8 +15,8 @@ from tictactoe_env.analysis import EXPECTED_CELLS
 from tictactoe_env.certificate import FILE, load_policy, read, table_of
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.games import MAX_NAME, Player
-from tictactoe_env.opponents import NAMES, MinimaxPolicy
-from tictactoe_env.policy import Policy, RandomPolicy, tabulate
+from tictactoe_env.opponents import NAMES
+from tictactoe_env.policy import MinimaxPolicy, Policy, RandomPolicy, tabulate
 from tictactoe_env.rules import Boards, Rules
 
 PERSON = "human"

@@ -16,9 +16,10 @@ from terminal.picture import STYLES, legend, picture, values_on_cells
 from terminal.report import print_whole
 from terminal.talk import Talk
 from tictactoe_env.analysis import Verdict, truth, verdicts
-from tictactoe_env.games import Game, GameStore
+from tictactoe_env.games import Game
 from tictactoe_env.notation import SIDES, cell_text
 from tictactoe_env.positions import can_enumerate
+from tictactoe_env.store import GameStore
 
 DELAY = 1.0  # seconds a move, as long as nothing else is asked for
 FASTEST, SLOWEST = 0.05, 10.0

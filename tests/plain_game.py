@@ -1,7 +1,7 @@
-"""The game in plain Python, to hold the package against: a board is a tuple of +1, -1 and 0, a chance is a Fraction.
+"""The game in plain Python, to compare the package with.
 
-Nothing here imports the package. Lines are walked cell by cell, positions are found by playing, results are counted
-by going through the games.
+A board is a tuple of +1, -1 and 0, a chance is a Fraction. Nothing here imports the package. Lines
+are walked cell by cell, positions are found by playing, results are counted by going through games.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class PlainGame:
 
     @cached_property
     def positions(self) -> dict[Board, int | None]:
-        """Every position that play reaches: +1 where X has won, -1 where O has, 0 where drawn, None where the game goes on."""
+        """Every position that play reaches: +1 X has won, -1 O has, 0 drawn, None unfinished."""
         found: dict[Board, int | None] = {self.empty: self._judge(self.empty)}
         waiting = [self.empty]
         while waiting:
@@ -115,7 +115,7 @@ class PlainGame:
         return _evenly(self.best(board))
 
     def match(self, x: Choice, o: Choice, start: Board | None = None) -> tuple[Fraction, ...]:
-        """Chances that X wins, of a draw, that O wins, and that X or O moves onto a taken cell (a loss, counted there too)."""
+        """Chances that X wins, of a draw, that O wins, and of an illegal move by X and by O."""
 
         @lru_cache(None)
         def from_here(board: Board) -> tuple[Fraction, ...]:
@@ -130,10 +130,8 @@ class PlainGame:
             total = [Fraction(0)] * 5
             for cell, chance in (x if x_moves else o)(board).items():
                 forfeit = (0, 0, 1, 1, 0) if x_moves else (1, 0, 0, 0, 1)
-                for i, part in enumerate(
-                    forfeit if board[cell] else from_here(self.after(board, cell))
-                ):
-                    total[i] += chance * part
+                after = forfeit if board[cell] else from_here(self.after(board, cell))
+                total = [old + chance * part for old, part in zip(total, after, strict=True)]
             return tuple(total)
 
         return from_here(start or self.empty)
@@ -141,9 +139,10 @@ class PlainGame:
     def best_against_uniform(
         self, side: int, score: Callable[[tuple[Fraction, ...]], Any], never_loses: bool
     ) -> dict[Board, int]:
-        """The moves of the player of `side` with the highest score of (wins, draws, losses) against uniformly random play.
+        """The moves of `side` with the highest score of (wins, draws, losses) against random play.
 
-        With `never_loses` only among the moves after which perfect play cannot beat it; boards where there are none are left out.
+        never_loses: of the moves after which perfect play cannot beat it; boards without any are
+        left out.
         """
         results: dict[Board, tuple[Fraction, ...]] = {}
         moves: dict[Board, int] = {}
@@ -154,21 +153,18 @@ class PlainGame:
                 continue
             children = {cell: self.after(board, cell) for cell in self.free(board)}
             if self.mover(board) == side:
-                allowed = [
-                    cell
+                safe = {
+                    cell: results[child]
                     for cell, child in children.items()
                     if not never_loses or self.value_x[child] * side >= 0
-                ]
-                if allowed:
-                    moves[board] = max(allowed, key=lambda cell: score(results[children[cell]]))
-                    results[board] = results[children[moves[board]]]
-                else:
-                    results[board] = (Fraction(0), Fraction(0), Fraction(1))
+                }
+                results[board] = (Fraction(0), Fraction(0), Fraction(1))
+                if safe:
+                    moves[board] = max(safe, key=lambda cell: score(safe[cell]))
+                    results[board] = safe[moves[board]]
             else:
-                results[board] = tuple(
-                    sum(results[child][i] for child in children.values()) / len(children)
-                    for i in range(3)
-                )
+                after = [results[child] for child in children.values()]
+                results[board] = tuple(sum(part) / len(after) for part in zip(*after, strict=True))
         return moves
 
 
@@ -193,15 +189,10 @@ def plain_standing(cells: Any, size: tuple[int, int, int], early_draw: bool) -> 
             ended = "full"
         elif early_draw and all({1, -1} <= {board[cell] for cell in one} for one in lines):
             ended = "early"
-    mover = None if ended else "XO"[len(moves) % 2]
     return {
-        "moves": tuple(moves),
-        "board": tuple(board),
-        "ended": ended,
-        "winner": winner,
-        "illegal": illegal,
-        "mover": mover,
-        "line": line,
+        **{"moves": tuple(moves), "board": tuple(board), "line": line, "ended": ended},
+        **{"winner": winner, "illegal": illegal},
+        "mover": None if ended else "XO"[len(moves) % 2],
     }
 
 
@@ -221,10 +212,9 @@ class Player:
 
 
 def is_exactly(value: float, fraction: Fraction) -> bool:
-    """Whether a float is this fraction: no other fraction with a denominator up to a million is nearer, and it is within 1e-12."""
-    return Fraction(value).limit_denominator(10**6) == fraction and abs(
-        Fraction(value) - fraction
-    ) < Fraction(1, 10**12)
+    """Whether a float is this fraction: the nearest with a denominator up to 10^6, within 1e-12."""
+    is_near = abs(Fraction(value) - fraction) < Fraction(1, 10**12)
+    return is_near and Fraction(value).limit_denominator(10**6) == fraction
 
 
 def _evenly(cells: list[int]) -> dict[int, Fraction]:

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 from tictactoe_env.analysis import truth, verdicts
-from tictactoe_env.certificate import certify, perfect_table, write
-from tictactoe_env.games import Game, GameStore, Player
+from tictactoe_env.certificate import certify, write
+from tictactoe_env.games import Game, Player
 from tictactoe_env.match import action_values
 from tictactoe_env.notation import cell_text
-from tictactoe_env.policy import RandomPolicy, TabularPolicy, one_hot
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from tictactoe_env.store import GameStore
 
 pytestmark = pytest.mark.browser
 
@@ -48,7 +49,7 @@ def first_free(rules):
 def folder(tmp_path_factory):
     """runs/strong, which cannot be beaten, runs/weak, which can, a broken certificate, and two games: 1 THROWN, 2 WIDE."""
     folder = tmp_path_factory.mktemp("browser")
-    for name, policy in (("strong", perfect_table(SQUARE)), ("weak", first_free(SQUARE))):
+    for name, policy in (("strong", MinimaxPolicy(SQUARE)), ("weak", first_free(SQUARE))):
         (folder / "runs" / name).mkdir(parents=True)
         write(
             certify(policy, "dqn", seed=3, config={"steps": 1000}),
@@ -506,7 +507,7 @@ def test_the_page_of_an_agent_shows_what_is_proven(open_page):
     page = open_page("/agents/runs/strong")
     expect(page.locator(".statement")).to_contain_text("Proven: nobody can beat it.")
     rows = page.locator("tbody tr")
-    figures = certify(perfect_table(SQUARE), "dqn")
+    figures = certify(MinimaxPolicy(SQUARE), "dqn")
     rates = figures["as_x"]["vs_random"]
     expect(rows.first.locator("td").nth(0)).to_have_text(f"{100 * rates['win']:.2f}")
     expect(rows.first.locator("td").nth(1)).to_have_text(f"{100 * rates['draw']:.2f}")

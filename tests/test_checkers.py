@@ -23,7 +23,10 @@ GRID = [
 ]
 EXTRAS = [{"start": "random"}, {"opening": "b2"}, {"early_draw": True}, {"rewards": {"win": 2}}]
 # The second id is the same environment by another name.
-EVERY = {tictactoe_env.ENV_IDS[0]: (*GRID, *EXTRAS), tictactoe_env.ENV_IDS[1]: (*GRID[::7], *EXTRAS)}
+EVERY = {
+    tictactoe_env.ENV_IDS[0]: (*GRID, *EXTRAS),
+    tictactoe_env.ENV_IDS[1]: (*GRID[::7], *EXTRAS),
+}
 # SB3 takes int8 planes for pictures and advises on CnnPolicy.
 IMAGE_ADVICE = "image|minimal resolution"
 

@@ -10,8 +10,8 @@ import pytest
 from small_runs import small_config
 
 from players.gallery import BUILT_IN, TELLING, Gallery
-from tictactoe_env.certificate import CertificateError, certify, perfect_table, write
-from tictactoe_env.policy import RandomPolicy, TabularPolicy
+from tictactoe_env.certificate import CertificateError, certify, write
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy
 from tictactoe_env.rules import Rules
 
 ROOT = Path(__file__).parent.parent
@@ -65,7 +65,7 @@ def test_an_entry_says_what_it_is(gallery):
 
 
 def test_the_strength_of_a_run_is_in_its_sentence(folders, gallery):
-    write(certify(perfect_table(Rules()), "dqn"), folders / "models" / "perfect.json")
+    write(certify(MinimaxPolicy(Rules()), "dqn"), folders / "models" / "perfect.json")
     assert gallery.entry("models/perfect.json").about == "dqn, cannot be beaten"
 
 
@@ -143,7 +143,7 @@ def test_a_player_is_named_for_the_store_with_the_hash_of_its_certificate(galler
     assert (before.kind, before.name, len(before.source)) == ("run", "runs/dqn-0", 64)
     assert str(gallery.player("search-depth=2")) == "agent:search-depth=2"
     write(
-        certify(perfect_table(SMALL), "dqn", SMALL), folders / "runs" / "dqn-0" / "certificate.json"
+        certify(MinimaxPolicy(SMALL), "dqn", SMALL), folders / "runs" / "dqn-0" / "certificate.json"
     )
     gallery.entries()
     assert gallery.player("runs/dqn-0").source != before.source
@@ -177,7 +177,7 @@ def test_a_run_that_can_say_more_than_its_moves_is_asked_without_torch(tmp_path,
     mind = gallery.mind(f"runs/{agent}", policy)
     assert mind.probs(board).tolist() == policy.probs(board).tolist()
     assert hasattr(mind, {"tabular_q": "q_values", "trie": "is_new"}[agent])
-    write(certify(perfect_table(Rules()), agent), folder / "certificate.json")
+    write(certify(MinimaxPolicy(Rules()), agent), folder / "certificate.json")
     with pytest.raises(ValueError, match="moves otherwise than the certificate beside it"):
         gallery.mind(f"runs/{agent}", gallery.make(f"runs/{agent}", Rules()))
 

@@ -12,13 +12,13 @@ PACKAGE = "tictactoe_env"
 
 # The package from the bottom up; a file imports from lower layers only, never from its own.
 LAYERS = (
-    ("errors",),
+    ("errors", "files"),
     ("rules",),
     ("standing",),
     ("notation", "observation"),
     ("positions", "games"),
     ("starts",),
-    ("solver",),
+    ("solver", "store"),
     ("policy",),
     ("match",),
     ("evaluation",),

@@ -8,8 +8,9 @@ from small_runs import python, trained
 import agents
 import train
 from agents import TRAINABLE
-from tictactoe_env.certificate import certify, perfect_table, write
+from tictactoe_env.certificate import certify, write
 from tictactoe_env.evaluation import evaluate
+from tictactoe_env.policy import MinimaxPolicy
 from tictactoe_env.rules import Rules
 from training.options import options_of
 
@@ -32,7 +33,7 @@ def run(request, tmp_path_factory):
     agent, folder = request.param, tmp_path_factory.mktemp(request.param)
     foe, elsewhere = folder / "foe", folder / "elsewhere"
     foe.mkdir()
-    write(certify(perfect_table(Rules()), "minimax"), foe / "certificate.json")
+    write(certify(MinimaxPolicy(Rules()), "minimax"), foe / "certificate.json")
     options, steps = options_with(agent, foe), STEPS[agent]
     assert trained(agent, folder / "run", *options, steps=steps) == 0
     table = agents.load(folder / "run").table

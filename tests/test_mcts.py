@@ -7,10 +7,10 @@ from learners import trained
 import train
 from agents import mcts
 from agents.mcts import Config
-from tictactoe_env.certificate import certify, perfect_table, write
+from tictactoe_env.certificate import certify, write
 from tictactoe_env.evaluation import evaluate
 from tictactoe_env.mcts import Offline
-from tictactoe_env.policy import tabulate
+from tictactoe_env.policy import MinimaxPolicy, tabulate
 from tictactoe_env.rules import Rules
 
 RULES = Rules()
@@ -51,7 +51,7 @@ def test_a_damaged_graph_is_refused_and_random_numbers_are_not_needed_to_play(
 
 
 def test_a_saved_player_can_value_positions_instead_of_rollouts(tmp_path):
-    write(certify(perfect_table(RULES), "minimax"), tmp_path / "certificate.json")
+    write(certify(MinimaxPolicy(RULES), "minimax"), tmp_path / "certificate.json")
     learner = trained(mcts, Config(value=str(tmp_path / "certificate.json"), judge_every=4_000))
     assert evaluate(learner.policy()).unbeatable
     with pytest.raises(ValueError, match="did you mean 'rollouts'"):

@@ -1,10 +1,8 @@
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_game import plain_game
+from text_cases import cases, refuses
 
 from tictactoe_env.notation import (
     board_text,
@@ -43,11 +41,7 @@ def games(draw):
     return rules, cells
 
 
-def refuses(message):
-    return pytest.raises(ValueError, match=f"^{re.escape(message)}$")
-
-
-# --- boards ------------------------------------------------------------------------------------------------------
+# --- boards ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -66,14 +60,6 @@ def test_a_board_is_its_rows_from_the_top(rules, text, board):
     assert board_text(np.array(board, dtype=np.int8), rules) == text
 
 
-@pytest.mark.parametrize("rules", [SQUARE, RECTANGLE, Rules(3, 4, 3)], ids=str)
-def test_every_position_becomes_text_and_a_board_again(rules):
-    boards = list(plain_game(rules.rows, rules.cols, rules.k).positions)[:20_000]
-    texts = [board_text(np.array(board, dtype=np.int8), rules) for board in boards]
-    assert len(set(texts)) == len(boards)
-    assert [tuple(parse_board(text, rules).tolist()) for text in texts] == boards
-
-
 @given(games())
 def test_a_board_of_any_size_becomes_text_and_a_board_again(case):
     rules, cells = case
@@ -82,110 +68,53 @@ def test_a_board_of_any_size_becomes_text_and_a_board_again(case):
 
 
 @pytest.mark.parametrize(
-    ("rules", "text", "message"),
+    ("text", "message"),
+    cases("""
+        X.O/.X.      | a board of 3x3 must be 3 rows of 3 cells joined by "/", got 'X.O/.X.'
+        X.O/.X./.... | a board of 3x3 must be 3 rows of 3 cells joined by "/", got 'X.O/.X./....'
+        x.O/.?./...  | must hold only "X", "O" and ".", got ['?', 'x'] in 'x.O/.?./...'
+        X../X../...  | so a board has as many X as O or one more; got 2 X and 0 O in 'X../X../...'
+        O../.../...  | X moves first, so a board has as many X as O or one more; got 0 X and 1 O in
+        XXX/OOO/...  | both sides have 3 in a row in 'XXX/OOO/...'; the game ends at the first line
+        XXX/OO./O..  | the game ends at the first line, so nobody can have moved after it; got 'XXX
+        OOO/XX./XX.  | the game ends at the first line, so nobody can have moved after it; got 'OOO
+    """),
+)
+def test_a_text_that_is_no_board_is_refused_with_the_reason(text, message):
+    with refuses(message):
+        parse_board(text, SQUARE)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
     [
-        (
-            SQUARE,
-            "X.O/.X.",
-            "a board of 3x3 must be 3 rows of 3 cells joined by \"/\", got 'X.O/.X.'",
-        ),
-        (
-            SQUARE,
-            "X.O/.X./....",
-            "a board of 3x3 must be 3 rows of 3 cells joined by \"/\", got 'X.O/.X./....'",
-        ),
-        (SQUARE, "", "a board of 3x3 must be 3 rows of 3 cells joined by \"/\", got ''"),
-        (
-            RECTANGLE,
-            "X./O./..",
-            "a board of 2x3 must be 2 rows of 3 cells joined by \"/\", got 'X./O./..'",
-        ),
-        (
-            SQUARE,
-            "x.O/.?./...",
-            "a board must hold only \"X\", \"O\" and \".\", got ['?', 'x'] in 'x.O/.?./...'",
-        ),
-        (
-            SQUARE,
-            "X../X../...",
-            "X moves first, so a board has as many X as O or one more; got 2 X and 0 O in 'X../X../...'",
-        ),
-        (
-            SQUARE,
-            "O../.../...",
-            "X moves first, so a board has as many X as O or one more; got 0 X and 1 O in 'O../.../...'",
-        ),
-        (
-            RECTANGLE,
-            "X.X/...",
-            "X moves first, so a board has as many X as O or one more; got 2 X and 0 O in 'X.X/...'",
-        ),
-        (
-            SQUARE,
-            "XXX/OOO/...",
-            "both sides have 3 in a row in 'XXX/OOO/...'; the game ends at the first line",
-        ),
-        (
-            RECTANGLE,
-            "XX./OO.",
-            "both sides have 2 in a row in 'XX./OO.'; the game ends at the first line",
-        ),
-        (
-            SQUARE,
-            "XXX/OO./O..",
-            "the game ends at the first line, so nobody can have moved after it; got 'XXX/OO./O..'",
-        ),
-        (
-            SQUARE,
-            "OOO/XX./XX.",
-            "the game ends at the first line, so nobody can have moved after it; got 'OOO/XX./XX.'",
-        ),
-        (SQUARE, 7, 'a board must be text such as "X.O/.X./...", got 7 of type int'),
-        (SQUARE, None, 'a board must be text such as "X.O/.X./...", got None of type NoneType'),
+        ("", "a board of 2x3 must be 2 rows of 3 cells joined by \"/\", got ''"),
+        ("X./O./..", "a board of 2x3 must be 2 rows of 3 cells joined by \"/\", got 'X./O./..'"),
+        ("X.X/...", "got 2 X and 0 O in 'X.X/...'"),
+        ("XX./OO.", "both sides have 2 in a row in 'XX./OO.'; the game ends at the first line"),
+        (7, 'a board must be text such as "X.O/.X./...", got 7 of type int'),
+        (None, 'a board must be text such as "X.O/.X./...", got None of type NoneType'),
     ],
 )
-def test_a_text_that_is_no_board_is_refused_with_the_reason(rules, text, message):
+def test_a_text_that_is_no_board_of_a_rectangle_is_refused_too(text, message):
     with refuses(message):
-        parse_board(text, rules)
+        parse_board(text, RECTANGLE)
 
 
-# --- cells -------------------------------------------------------------------------------------------------------
+# --- cells ----------------------------------------------------------------------------------------
 
 
-def test_a_cell_is_a_column_letter_and_a_row_number_from_the_top():
-    assert [cell_text(cell, SQUARE) for cell in range(9)] == [
-        "a1",
-        "b1",
-        "c1",
-        "a2",
-        "b2",
-        "c2",
-        "a3",
-        "b3",
-        "c3",
-    ]
-    assert [cell_text(cell, Rules(2, 4, 2)) for cell in range(8)] == [
-        "a1",
-        "b1",
-        "c1",
-        "d1",
-        "a2",
-        "b2",
-        "c2",
-        "d2",
-    ]
-
-
-def test_columns_go_on_after_z_and_rows_after_9():
-    wide, tall = Rules(1, 63, 3), Rules(20, 1, 3)
-    assert [cell_text(cell, wide) for cell in (25, 26, 51, 52, 62)] == [
-        "z1",
-        "aa1",
-        "az1",
-        "ba1",
-        "bk1",
-    ]
-    assert [cell_text(cell, tall) for cell in (8, 9, 19)] == ["a9", "a10", "a20"]
+@pytest.mark.parametrize(
+    ("rules", "cells", "names"),
+    [
+        (SQUARE, range(9), "a1 b1 c1 a2 b2 c2 a3 b3 c3"),
+        (Rules(2, 4, 2), range(8), "a1 b1 c1 d1 a2 b2 c2 d2"),
+        (Rules(1, 63, 3), (25, 26, 51, 52, 62), "z1 aa1 az1 ba1 bk1"),
+        (Rules(20, 1, 3), (8, 9, 19), "a9 a10 a20"),
+    ],
+)
+def test_a_cell_is_column_letters_and_a_row_number_from_the_top(rules, cells, names):
+    assert [cell_text(cell, rules) for cell in cells] == names.split()
 
 
 @given(boards_of_any_size())
@@ -195,25 +124,19 @@ def test_every_cell_has_its_own_name_and_is_found_by_it(rules):
     assert [parse_cell(name, rules) for name in names] == list(range(rules.cells))
 
 
-def test_capitals_and_space_around_a_cell_are_forgiven():
-    assert parse_cell(" B2 ", SQUARE) == 4
-
-
 @pytest.mark.parametrize(
     "text",
     ["", "b", "2", "2b", "d1", "a4", "a0", "a01", "b 2", "b-2", "ba1", "aaa1", "b2c", 4, None],
 )
-def test_a_name_that_is_no_cell_is_refused(text):
+def test_a_name_that_is_no_cell_is_refused_and_capitals_and_blanks_are_forgiven(text):
+    assert parse_cell(" B2 ", SQUARE) == 4
     with refuses(f'a cell of 3x3 is a column letter and a row number, "a1" to "c3", got {text!r}'):
         parse_cell(text, SQUARE)
-
-
-def test_the_last_cell_named_in_the_error_is_the_boards_own():
     with refuses('a cell of 2x3 is a column letter and a row number, "a1" to "c2", got \'a3\''):
         parse_cell("a3", RECTANGLE)
 
 
-# --- games -------------------------------------------------------------------------------------------------------
+# --- games ----------------------------------------------------------------------------------------
 
 
 @given(games())
@@ -245,45 +168,32 @@ def test_a_game_reads_as_its_moves():
 
 
 @pytest.mark.parametrize(
-    ("rules", "game", "message"),
-    [
-        (SQUARE, "b2 b2", 'cell 4 is taken in ".../.X./..." (O to move, legal: 0 1 2 3 5 6 7 8)'),
-        (SQUARE, "a1 b2 a1", 'cell 0 is taken in "X../.O./..." (X to move, legal: 1 2 3 5 6 7 8)'),
-        (RECTANGLE, "c2 a1 c2", 'cell 5 is taken in "O../..X" (X to move, legal: 1 2 3 4)'),
-        (
-            SQUARE,
-            "a1 a2 b1 b2 c1 c2",
-            'the game is over on "XXX/OO./..." (X has won); start a new one',
-        ),
-        (
-            SQUARE,
-            "a1 a2 b1 b2 c3 c2 c1",
-            'the game is over on "XX./OOO/..X" (O has won); start a new one',
-        ),
-        (RECTANGLE, "a1 c1 a2 a1", 'the game is over on "X.O/X.." (X has won); start a new one'),
-        (
-            SQUARE,
-            "a1 b1 c1 b2 a2 c2 b3 a3 c3 a1",
-            'the game is over on "XOX/XOO/OXX" (a draw); start a new one',
-        ),
-    ],
+    ("game", "message"),
+    cases("""
+        b2 b2                   | cell 4 is taken in ".../.X./..." (O to move, legal: 0 1 2 3 5 6 7
+        a1 b2 a1                | cell 0 is taken in "X../.O./..." (X to move, legal: 1 2 3 5 6 7 8)
+        a1 a2 b1 b2 c1 c2       | the game is over on "XXX/OO./..." (X has won); start a new one
+        a1 a2 b1 b2 c3 c2 c1    | the game is over on "XX./OOO/..X" (O has won); start a new one
+        a1 b1 c1 b2 a2 c2 b3 a3 c3 a1 | the game is over on "XOX/XOO/OXX" (a draw); start a new one
+    """),
 )
-def test_a_game_stops_at_its_first_illegal_move(rules, game, message):
-    with pytest.raises(IllegalMoveError, match=f"^{re.escape(message)}$"):
-        parse_game(game, rules)
+def test_a_game_stops_at_its_first_illegal_move(game, message):
+    with refuses(message, IllegalMoveError):
+        parse_game(game, SQUARE)
+    with refuses('cell 5 is taken in "O../..X" (X to move, legal: 1 2 3 4)', IllegalMoveError):
+        parse_game("c2 a1 c2", RECTANGLE)
+    with refuses('the game is over on "X.O/X.." (X has won)', IllegalMoveError):
+        parse_game("a1 c1 a2 a1", RECTANGLE)
 
 
-def test_a_game_that_is_no_text_or_has_no_cells_is_refused():
+@pytest.mark.parametrize("cell", [-1, 9, 4.0, True])
+def test_what_is_no_text_or_no_cell_is_refused(cell):
+    with refuses("must be a whole number from 0 to 8, got"):
+        replay([0, cell], SQUARE)
     with refuses('a game must be text such as "b2 a1 c3", got [4, 0] of type list'):
         parse_game([4, 0], SQUARE)
     with refuses('a cell of 3x3 is a column letter and a row number, "a1" to "c3", got \'e5\''):
         parse_game("b2 e5", SQUARE)
-
-
-@pytest.mark.parametrize("cell", [-1, 9, 4.0, True])
-def test_a_replayed_number_that_is_no_cell_is_refused(cell):
-    with pytest.raises(ValueError, match=r"must be a whole number from 0 to 8, got"):
-        replay([0, cell], SQUARE)
 
 
 def test_a_legal_move_passes_the_check():

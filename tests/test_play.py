@@ -13,7 +13,8 @@ import pytest
 from small_runs import ROOT, environment
 
 import play
-from tictactoe_env.games import Game, GameStore
+from tictactoe_env.games import Game
+from tictactoe_env.store import GameStore
 
 pty = pytest.importorskip("pty", reason="a pseudo-terminal is needed")
 

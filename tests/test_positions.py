@@ -1,10 +1,8 @@
-import re
-
 import numpy as np
 import pytest
 from plain_game import plain_game
+from text_cases import refuses
 
-from tictactoe_env.notation import parse_board
 from tictactoe_env.positions import Positions, can_enumerate, positions_of, symmetries_of
 from tictactoe_env.rules import Rules
 
@@ -16,33 +14,24 @@ def plain(rules):
     return plain_game(rules.rows, rules.cols, rules.k)
 
 
-# --- how many ----------------------------------------------------------------------------------------------------
+# --- how many -------------------------------------------------------------------------------------
 
 
-def test_three_by_three_has_5478_positions_of_which_958_are_finished():
+def test_three_by_three_has_5478_positions_and_765_up_to_symmetry():
     positions = positions_of(Rules())
-    assert len(positions) == 5478
-    assert np.count_nonzero(positions.is_over) == 958
-    assert len(positions.unfinished) == 4520
-
-
-def test_three_by_three_has_765_positions_up_to_symmetry_of_which_138_are_finished():
-    positions = positions_of(Rules())
+    assert (len(positions), positions.is_over.sum(), len(positions.unfinished)) == (5478, 958, 4520)
     classes = np.unique(positions.canonical)
-    assert len(classes) == 765
     finished = classes[positions.is_over[classes]]
-    assert len(finished) == 138
-    assert [
-        np.count_nonzero(positions.outcome_x[finished] == outcome) for outcome in (1, -1, 0)
-    ] == [91, 44, 3]
+    assert (len(classes), len(finished)) == (765, 138)
+    outcomes = positions.outcome_x[finished]
+    assert [np.count_nonzero(outcomes == outcome) for outcome in (1, -1, 0)] == [91, 44, 3]
 
 
 def test_three_by_three_has_255168_games_in_a_tree_of_549946_nodes():
     positions = positions_of(Rules())
     nodes = np.ones(len(positions), dtype=np.int64)
-    games = np.stack(
-        [positions.is_over & (positions.outcome_x == outcome) for outcome in (1, -1, 0)], axis=1
-    ).astype(np.int64)
+    outcomes = [positions.is_over & (positions.outcome_x == outcome) for outcome in (1, -1, 0)]
+    games = np.stack(outcomes, axis=1).astype(np.int64)
     for row in reversed(positions.unfinished.tolist()):
         children = positions.children[row][positions.children[row] >= 0]
         nodes[row] += nodes[children].sum()
@@ -55,10 +44,7 @@ def test_three_by_three_has_255168_games_in_a_tree_of_549946_nodes():
 @pytest.mark.parametrize(
     ("sizes", "count"),
     [
-        ((2, 3, 2), 129),
-        ((2, 5, 3), 15_983),
-        ((3, 4, 3), 111_973),
-        ((4, 3, 3), 111_973),
+        *(((2, 3, 2), 129), ((2, 5, 3), 15_983), ((3, 4, 3), 111_973), ((4, 3, 3), 111_973)),
         ((3, 4, 4), 142_231),
         pytest.param((3, 5, 3), 2_286_668, marks=pytest.mark.slow),
         pytest.param((4, 4, 4), 9_722_011, marks=pytest.mark.slow),
@@ -68,18 +54,14 @@ def test_other_boards_have_so_many_positions(sizes, count):
     assert len(Positions(Rules(*sizes))) == count
 
 
-# --- which -------------------------------------------------------------------------------------------------------
+# --- which ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_every_position_found_by_playing_is_there_once_with_its_outcome(rules):
     positions = positions_of(rules)
-    outcomes = [
-        outcome if over else None
-        for outcome, over in zip(
-            positions.outcome_x.tolist(), positions.is_over.tolist(), strict=True
-        )
-    ]
+    ends = zip(positions.outcome_x.tolist(), positions.is_over.tolist(), strict=True)
+    outcomes = [outcome if is_over else None for outcome, is_over in ends]
     found = dict(zip(map(tuple, positions.boards.tolist()), outcomes, strict=True))
     assert found == plain(rules).positions
     assert len(found) == len(positions)
@@ -91,22 +73,29 @@ def test_positions_are_ordered_by_ply_and_then_by_code(rules):
     positions = positions_of(rules)
     marks = np.count_nonzero(positions.boards, axis=1)
     assert (positions.ply == marks).all()
-    codes = [
-        sum((0, 1, 2)[mark] * 3**cell for cell, mark in enumerate(board))
-        for board in positions.boards.tolist()
-    ]
-    assert positions.codes.tolist() == codes
-    assert sorted(zip(marks.tolist(), codes, strict=True)) == list(
-        zip(marks.tolist(), codes, strict=True)
-    )
-    assert positions.ply_starts.tolist() == [
-        np.count_nonzero(marks < ply) for ply in range(rules.cells + 2)
-    ]
+    digits = positions.boards.astype(np.int64) % 3  # -1 becomes 2
+    assert (positions.codes == (digits * 3 ** np.arange(rules.cells)).sum(axis=1)).all()
+    order = list(zip(marks.tolist(), positions.codes.tolist(), strict=True))
+    assert order == sorted(order)
+    starts = [np.count_nonzero(marks < ply) for ply in range(rules.cells + 2)]
+    assert positions.ply_starts.tolist() == starts
     assert (positions.x_to_move == (marks % 2 == 0)).all()
     assert not positions.boards[0].any()
-    assert positions.unfinished.tolist() == [
-        row for row in range(len(positions)) if not positions.is_over[row]
-    ]
+    assert positions.unfinished.tolist() == np.flatnonzero(~positions.is_over).tolist()
+
+
+@pytest.mark.parametrize("rules", SMALL, ids=str)
+def test_the_plies_are_the_unfinished_positions_with_their_children(rules):
+    positions = positions_of(rules)
+    plies = list(positions.plies())
+    assert np.concatenate([ply.rows for ply in plies]).tolist() == positions.unfinished.tolist()
+    for ply in plies:
+        assert (positions.ply[ply.rows] == ply.number).all()
+        assert ply.side == "XO"[ply.number % 2]
+        assert np.array_equal(ply.children, positions.children[ply.rows])
+        assert np.array_equal(ply.legal, ply.children >= 0)
+    numbers = [ply.number for ply in positions.plies(first=1, backward=True)]
+    assert numbers == list(range(rules.cells - 1, 0, -1))
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
@@ -119,14 +108,7 @@ def test_the_bits_and_the_dead_boards_are_those_of_the_rules(rules):
     assert (positions.is_dead == rules.is_dead(x, o)).all()
 
 
-def test_an_unfinished_position_can_be_dead():
-    positions = positions_of(Rules())
-    dead = positions.rows(parse_board("XOX/OOX/.XO", Rules())[None])  # one free cell, no line left
-    assert positions.is_dead[dead].all()
-    assert not positions.is_over[dead].any()
-
-
-# --- rows and children -------------------------------------------------------------------------------------------
+# --- rows and children ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
@@ -142,86 +124,55 @@ def test_children_are_the_boards_after_each_legal_move(rules):
     game, positions = plain(rules), positions_of(rules)
     boards = list(map(tuple, positions.boards.tolist()))
     row_of = {board: row for row, board in enumerate(boards)}
-    expected = []
-    for board in boards:
-        free = game.free(board) if game.positions[board] is None else []
-        expected.append(
-            [row_of[game.after(board, cell)] if cell in free else -1 for cell in range(rules.cells)]
-        )
-    assert positions.children.tolist() == expected
-    every = np.arange(len(positions))
-    assert all(
-        (positions.child(every, cell) == positions.children[:, cell]).all()
-        for cell in range(rules.cells)
-    )
+    expected = np.full((len(boards), rules.cells), -1)
+    for row, board in enumerate(boards):
+        for cell in game.free(board) if game.positions[board] is None else []:
+            expected[row, cell] = row_of[game.after(board, cell)]
+    assert np.array_equal(positions.children, expected)
+    for cell in range(rules.cells):
+        assert np.array_equal(positions.child(np.arange(len(boards)), cell), expected[:, cell])
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["X../X../...", "O../.../...", "XXX/OOO/...", "XXX/OO./O.."],
-    ids=["two X", "O first", "two lines", "a mark after the end"],
-)
-def test_a_board_that_play_cannot_reach_is_named(text):
-    board = [{"X": 1, "O": -1, ".": 0}[letter] for letter in text.replace("/", "")]
-    boards = np.array([[0] * 9, board, [1] * 9], dtype=np.int8)
-    with pytest.raises(
-        ValueError,
-        match=f"^play on 3x3, 3 in a row cannot reach the board {re.escape(str(board))}: ",
-    ):
-        positions_of(Rules()).rows(boards)
+def test_boards_that_play_cannot_reach_of_another_shape_or_of_other_numbers_are_refused():
+    positions = positions_of(Rules())
+    # Two X, O first, two lines, a mark after the end.
+    for text in ("X..X.....", "O........", "XXXOOO...", "XXXOO.O.."):
+        board = [{"X": 1, "O": -1, ".": 0}[letter] for letter in text]
+        with refuses(f"play on 3x3, 3 in a row cannot reach the board {board}: check the numbers"):
+            positions.rows(np.array([[0] * 9, board, [1] * 9], dtype=np.int8))
+    for shape in ((9,), (1, 6), (1, 3, 3)):
+        with refuses(f"boards must have the shape (B, 9), got {shape}"):
+            positions.rows(np.zeros(shape, dtype=np.int8))
+    for mark in (2, -2, 0.5, float("nan")):
+        with refuses("boards must hold only +1 (X), -1 (O) and 0 (free)"):
+            positions.rows([[0, 0, 0, mark, 0, 0, 0, 0, 0]])
 
 
-@pytest.mark.parametrize("shape", [(9,), (1, 6), (1, 3, 3)])
-def test_boards_of_another_shape_are_refused(shape):
-    with pytest.raises(
-        ValueError, match=re.escape(f"boards must have the shape (B, 9), got {shape}")
-    ):
-        positions_of(Rules()).rows(np.zeros(shape, dtype=np.int8))
-
-
-@pytest.mark.parametrize("mark", [2, -2, 0.5, float("nan")])
-def test_other_numbers_than_marks_are_refused(mark):
-    boards = np.zeros((1, 6))
-    boards[0, 3] = mark
-    with pytest.raises(
-        ValueError, match=re.escape("boards must hold only +1 (X), -1 (O) and 0 (free)")
-    ):
-        positions_of(Rules(2, 3, 2)).rows(boards)
-
-
-def test_a_large_board_is_refused_with_the_way_out():
+def test_positions_are_enumerated_once_and_a_large_board_is_refused_with_the_way_out():
+    assert positions_of(Rules(2, 3, 2)) is positions_of(Rules(2, 3, 2))
     assert can_enumerate(Rules(4, 4, 4))
     assert not can_enumerate(Rules(3, 6, 3))
-    message = (
-        "the positions of a board of 3x6 are too many to enumerate: at most 16 cells can be (4x4, 3x5), this one has 18; "
-        "use sampled evaluation and opponents that need no table"
-    )
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with refuses(
+        "the positions of a board of 3x6 are too many to enumerate: at most 16 cells can be (4x4, "
+        "3x5), this one has 18; use sampled evaluation and opponents that need no table"
+    ):
         positions_of(Rules(3, 6, 3))
 
 
-def test_the_positions_of_a_board_are_enumerated_once():
-    assert positions_of(Rules(2, 3, 2)) is positions_of(Rules(2, 3, 2))
-
-
-# --- symmetries --------------------------------------------------------------------------------------------------
+# --- symmetries -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("rules", "count"),
+    ("sizes", "count"),
     [
-        (Rules(3, 3, 3), 8),
-        (Rules(2, 3, 2), 4),
-        (Rules(3, 4, 3), 4),
-        (Rules(1, 5, 2), 2),
-        (Rules(5, 1, 2), 2),
-        (Rules(1, 1, 1), 1),
+        *(((3, 3, 3), 8), ((2, 3, 2), 4), ((3, 4, 3), 4), ((1, 5, 2), 2), ((5, 1, 2), 2)),
+        ((1, 1, 1), 1),
     ],
 )
-def test_a_square_has_eight_symmetries_a_rectangle_four_and_a_row_two(rules, count):
-    symmetries = symmetries_of(rules)
-    assert symmetries.shape == (count, rules.cells)
-    assert symmetries[0].tolist() == list(range(rules.cells))
+def test_a_square_has_eight_symmetries_a_rectangle_four_and_a_row_two(sizes, count):
+    symmetries = symmetries_of(Rules(*sizes))
+    assert symmetries.shape == (count, sizes[0] * sizes[1])
+    assert symmetries[0].tolist() == list(range(sizes[0] * sizes[1]))
     assert len({tuple(symmetry) for symmetry in symmetries.tolist()}) == count
 
 
@@ -235,20 +186,11 @@ def test_a_symmetry_turns_lines_into_lines_and_two_of_them_make_a_third(rules):
 
 
 @pytest.mark.parametrize("rules", TINY, ids=str)
-def test_the_representative_is_the_turned_board_with_the_smallest_code(rules):
+def test_the_canonical_form_is_the_image_with_the_smallest_code(rules):
     positions = positions_of(rules)
     for row, board in enumerate(positions.boards):
         images = positions.rows(board[positions.symmetries])
         assert positions.canonical[row] == images.min()
         assert positions.canonical[images].tolist() == [positions.canonical[row]] * len(images)
-        turned = board[positions.symmetries[positions.to_canonical[row]]]
-        assert positions.rows(turned[None])[0] == positions.canonical[row]
-
-
-def test_symmetric_positions_have_their_classes_on_a_rectangle_too():
-    positions = positions_of(Rules(2, 3, 2))
-    first_moves = positions.canonical[positions.ply == 1]
-    assert sorted(np.unique(first_moves, return_counts=True)[1].tolist()) == [
-        2,
-        4,
-    ]  # two middle cells, four corners
+        image = board[positions.symmetries[positions.to_canonical[row]]]
+        assert positions.rows(image[None])[0] == positions.canonical[row]

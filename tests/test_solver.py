@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from plain_game import plain_game
 
-from tictactoe_env.notation import parse_board
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.solver import Solution, solve
@@ -13,13 +12,8 @@ SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 3), Rules(1, 5, 2), Rules(1
 @pytest.mark.parametrize(
     ("sizes", "value"),
     [
-        ((3, 3, 3), 0),
-        ((2, 3, 2), 1),
-        ((3, 4, 3), 1),
-        ((4, 3, 3), 1),
-        ((3, 4, 4), 0),
-        ((2, 5, 3), 0),
-        ((1, 1, 1), 1),
+        *(((3, 3, 3), 0), ((2, 3, 2), 1), ((3, 4, 3), 1), ((4, 3, 3), 1), ((3, 4, 4), 0)),
+        *(((2, 5, 3), 0), ((1, 1, 1), 1)),
         pytest.param((3, 5, 3), 1, marks=pytest.mark.slow),
         pytest.param((4, 4, 4), 0, marks=pytest.mark.slow),
     ],
@@ -29,70 +23,22 @@ def test_the_first_player_wins_or_draws_with_perfect_play(sizes, value):
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_every_value_is_that_of_plain_recursion(rules):
-    game, positions, solution = (
-        plain_game(rules.rows, rules.cols, rules.k),
-        positions_of(rules),
-        solve(rules),
-    )
-    expected = [game.value_x[tuple(board)] for board in positions.boards.tolist()]
-    assert solution.value_x.tolist() == expected
-    assert solution.value.tolist() == [
-        value if first else -value
-        for value, first in zip(expected, positions.x_to_move.tolist(), strict=True)
-    ]
+def test_every_value_and_every_move_is_that_of_plain_recursion(rules):
+    game = plain_game(rules.rows, rules.cols, rules.k)
+    positions, solution = positions_of(rules), solve(rules)
+    boards = list(map(tuple, positions.boards.tolist()))
+    assert solution.value_x.tolist() == [game.value_x[board] for board in boards]
+    signs = np.where(positions.x_to_move, 1, -1)
+    assert (solution.value == solution.value_x * signs).all()
     assert solution.value.dtype == solution.value_x.dtype == np.int8
-
-
-@pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_every_move_has_the_value_of_plain_recursion_and_the_best_are_optimal(rules):
-    game, positions, solution = (
-        plain_game(rules.rows, rules.cols, rules.k),
-        positions_of(rules),
-        solve(rules),
-    )
-    every = np.arange(len(positions))
-    values, best = [], []
-    for board in map(tuple, positions.boards.tolist()):
-        going = game.positions[board] is None
-        after = (
-            {
-                cell: game.value_x[game.after(board, cell)] * game.mover(board)
-                for cell in game.free(board)
-            }
-            if going
-            else {}
-        )
-        values.append([after.get(cell, -2) for cell in range(rules.cells)])
-        best.append(
-            [cell in after and after[cell] == max(after.values()) for cell in range(rules.cells)]
-        )
-    assert solution.move_values(every).tolist() == values
-    assert solution.optimal(every).tolist() == best
-
-
-def test_a_position_shows_its_winning_and_its_losing_moves():
-    solution = solve(Rules())
-    row = solution.positions.rows(parse_board("X../.O./..X", Rules())[None])  # O must take an edge
-    assert solution.value[row].tolist() == [0]
-    assert solution.move_values(row).tolist() == [[-2, 0, -1, 0, -2, 0, -1, 0, -2]]
-    assert solution.optimal(row).tolist() == [
-        [False, True, False, True, False, True, False, True, False]
-    ]
-    assert solution.move_values(np.array([0])).tolist() == [[0] * 9]
-
-
-def test_a_finished_position_has_no_move_and_is_lost_for_the_next_to_move_or_drawn():
-    solution = solve(Rules())
-    rows = solution.positions.rows(
-        np.array(
-            [parse_board(text, Rules()) for text in ("XXX/OO./...", "OOO/XX./X..", "XOX/XOO/OXX")]
-        )
-    )
-    assert solution.value[rows].tolist() == [-1, -1, 0]
-    assert solution.value_x[rows].tolist() == [1, -1, 0]
-    assert not solution.optimal(rows).any()
-    assert (solution.move_values(rows) == -2).all()
+    values = np.full((len(boards), rules.cells), -2)
+    for row, board in enumerate(boards):
+        for cell in game.free(board) if game.positions[board] is None else []:
+            values[row, cell] = game.value_x[game.after(board, cell)] * game.mover(board)
+    every = np.arange(len(boards))
+    assert np.array_equal(solution.move_values(every), values)
+    best = (values == values.max(axis=1, keepdims=True)) & (values > -2)
+    assert np.array_equal(solution.optimal(every), best)
 
 
 def test_a_board_is_solved_once_and_large_ones_are_refused():

@@ -23,12 +23,13 @@ from terminal.players import Seat, board_of, path_of, seat_of
 from terminal.replay import Replay, print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
 from tictactoe_env.analysis import thoughts
-from tictactoe_env.certificate import certify, load_policy, perfect_table, write
-from tictactoe_env.games import Game, GameStore, Player, StoreError
+from tictactoe_env.certificate import certify, load_policy, write
+from tictactoe_env.games import Game, Player
 from tictactoe_env.match import action_values
 from tictactoe_env.notation import parse_board
-from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
+from tictactoe_env.store import GameStore, StoreError
 
 
 @pytest.fixture
@@ -478,7 +479,7 @@ def test_a_trained_agent_is_meant_by_its_name_and_the_newest_run_is_taken(
 
 def test_a_certificate_of_another_board_sets_the_board_and_plays_on_no_other(tmp_path):
     rules, path = Rules(2, 3, 2), tmp_path / "small.json"
-    write(certify(perfect_table(rules), "dqn", rules), path)
+    write(certify(MinimaxPolicy(rules), "dqn", rules), path)
     assert board_of(["minimax", str(path)]) == rules
     assert seat_of(str(path), rules).name.endswith("small.json")
     with pytest.raises(ValueError, match="plays on 2x3"):
@@ -491,7 +492,7 @@ def test_a_model_that_does_not_move_as_its_certificate_is_refused(tmp_path, trie
     folder.mkdir()
     for name in ("model.safetensors", "model.json"):
         (folder / name).write_bytes((trie / name).read_bytes())
-    write(certify(perfect_table(Rules()), "trie"), folder / "certificate.json")
+    write(certify(MinimaxPolicy(Rules()), "trie"), folder / "certificate.json")
     with pytest.raises(ValueError, match="moves otherwise than the certificate"):
         seat_of(str(folder), Rules())
 

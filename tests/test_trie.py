@@ -12,12 +12,13 @@ from agents import trie as page
 from agents.trie import Config, Trie
 from tictactoe_env import match
 from tictactoe_env.evaluation import evaluate
-from tictactoe_env.games import Game, GameStore
+from tictactoe_env.games import Game
 from tictactoe_env.notation import parse_board, parse_cell, parse_game
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.solver import solve
+from tictactoe_env.store import GameStore
 
 RULES = Rules()
 ROWS = positions_of(RULES).rows

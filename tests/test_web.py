@@ -20,10 +20,11 @@ import web.players
 import web.server
 from players.gallery import BUILT_IN, Gallery
 from tictactoe_env.certificate import certify, write
-from tictactoe_env.games import Game, GameStore, Player
+from tictactoe_env.games import Game, Player
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from tictactoe_env.store import GameStore
 from web.players import BusyError, Players, Threads
 from web.server import application
 

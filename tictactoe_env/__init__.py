@@ -16,27 +16,28 @@ from gymnasium.envs.registration import register as _register
 if TYPE_CHECKING:
     from tictactoe_env.env import TicTacToeEnv
     from tictactoe_env.evaluation import Evaluation, evaluate, exploitability
-    from tictactoe_env.games import Game, GameStore, Player
+    from tictactoe_env.games import Game, Player
     from tictactoe_env.match import best_responses, exact_result, exact_result_as
+    from tictactoe_env.opponents import make_opponent
     from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
     from tictactoe_env.rules import IllegalMoveError, Rules
+    from tictactoe_env.store import GameStore
     from tictactoe_env.vector_env import TicTacToeVectorEnv
 
 __version__ = "0.1.0"
 
-ENV_IDS = (
-    "tictactoe_env/TicTacToe-v0",
-    "TicTacToe-v0",
-)  # the second so that "tictactoe_env:TicTacToe-v0" works
+# The second, so that "tictactoe_env:TicTacToe-v0" works.
+ENV_IDS = ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")
 
 for _id in ENV_IDS:
     _register(
         _id,
         entry_point="tictactoe_env.env:TicTacToeEnv",
         vector_entry_point="tictactoe_env.vector_env:TicTacToeVectorEnv",
-        # No wrappers: gym.make returns the environment itself, with action_masks() and set_opponent(). It enforces the order
-        # of calls and checks its inputs, and both checkers pass in its tests. (Gymnasium 1.4.0's passive checker would make
-        # every step after a refused first reset fail; gym.make(..., disable_env_checker=False) brings it back.)
+        # No wrappers: gym.make returns the environment itself, with action_masks() and
+        # set_opponent(). It enforces the order of calls and checks its inputs, and both checkers
+        # pass in its tests. (With Gymnasium 1.4.0's passive checker every step after a refused
+        # first reset fails; gym.make(..., disable_env_checker=False) brings it back.)
         order_enforce=False,
         disable_env_checker=True,
     )
@@ -48,7 +49,7 @@ _HOMES = {
     "IllegalMoveError": "rules",
     "Game": "games",
     "Player": "games",
-    "GameStore": "games",
+    "GameStore": "store",
     "Policy": "policy",
     "RandomPolicy": "policy",
     "TabularPolicy": "policy",
@@ -59,6 +60,7 @@ _HOMES = {
     "Evaluation": "evaluation",
     "evaluate": "evaluation",
     "exploitability": "evaluation",
+    "make_opponent": "opponents",
 }
 
 __all__ = [
@@ -79,6 +81,7 @@ __all__ = [
     "exact_result",
     "exact_result_as",
     "exploitability",
+    "make_opponent",
     "tabulate",
 ]
 

@@ -1,12 +1,13 @@
-"""What is true of a position, what a player thinks of it, and what each move of a game was worth: exact, in words for people.
+"""The exact value of a position, what a player thinks of it, and a verdict on each move of a game.
 
-    truth(board, rules).moves                   # Worth(value=1, plies=3) on a cell that wins with its third move from now, None on taken cells
-    thoughts(policy, board, rules).values       # what the player itself believes, or, where it says nothing, what it would get
+    truth(board, rules).moves                   # Worth(value=1, plies=3) on a cell that wins in 3
+    thoughts(policy, board, rules).values       # its own action values, or its exact results
     verdicts(game)[4].text                      # "gives away the draw and loses in 4"
-    losing_move(game), turning_point(game)      # the move that decided the game, and a sentence about it
+    losing_move(game), turning_point(game)      # the move that decided the game, and a sentence
 
-For boards of at most 16 cells (4x4, 3x5), whose positions are listed on first use: at once on 3x3, some seconds on 4x4.
-Larger ones raise ValueError; what a player thinks can be asked on any board.
+Values are exact, on boards of at most 16 cells (4x4, 3x5); larger ones raise ValueError. Their
+positions are enumerated on first use, which takes some seconds on 4x4. `thoughts` works on any
+board.
 """
 
 from __future__ import annotations
@@ -24,28 +25,32 @@ from tictactoe_env.notation import SIDES, cell_text
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules, to_move
+from tictactoe_env.solver import best_scores
 
 LOST = (
     -100
-)  # the score of a lost board; a loss in n plies is LOST + n, a win in n plies -LOST - n, a draw 0
-EXPECTED_CELLS = 12  # of the largest board on which expected results are computed: milliseconds on 3x3, a tenth of a second on 3x4
+)  # score of a lost board; a loss in n plies is LOST + n, a win in n is -LOST - n, a draw 0
+EXPECTED_CELLS = 12  # of the largest board with expected results: 3x3 takes milliseconds, 3x4 0.1 s
 
 OWN, EXPECTED = "own", "expected"
 MEANINGS = {
     OWN: "what the player itself believes each move to be worth",
-    EXPECTED: "expected result, wins minus losses, if it plays on like this against random moves; exact, not its own belief",
+    EXPECTED: "expected result, wins minus losses, if it plays on like this against random moves; "
+    "exact, not its own belief",
     "": "it gives no values, only probabilities",
 }
 
 
-# --- the truth -------------------------------------------------------------------------------------------------------
+# --- exact values ---------------------------------------------------------------------------------
 
 
 class Worth(NamedTuple):
-    """With best play by both: value, +1, 0 or -1 for the side to move, and plies, the moves of both sides until the end.
+    """The result with best play by both sides, and when it comes.
 
-    Who wins hurries, who loses delays, and a draw fills the board. The worth of a move counts from before it, itself
-    included (a winning move is Worth(1, 1)), so that of a position is that of its best moves; 0 plies: the game is over.
+    value: +1, 0 or -1 for the side to move. plies: the moves of both sides until the end, where the
+    winner hurries, the loser delays, and a draw fills the board; 0 if the game is over.
+    The worth of a move includes the move (one that wins at once is Worth(1, 1)), so that the worth
+    of a position is that of its best moves.
     """
 
     value: int
@@ -58,18 +63,22 @@ class Worth(NamedTuple):
             return "lost" if self.value else "drawn"
         if self.value == 0:
             return "draws"
-        return f"{'wins' if self.value > 0 else 'loses'} {'at once' if self.plies == 1 else f'in {self.plies}'}"
+        when = "at once" if self.plies == 1 else f"in {self.plies}"
+        return f"{'wins' if self.value > 0 else 'loses'} {when}"
 
 
 class Truth(NamedTuple):
-    """What is true of a position: its own worth, and that of the move on each cell, None where there is no move."""
+    """The worth of a position and of the move on each cell, None where there is no move."""
 
     position: Worth
     moves: list[Worth | None]
 
 
 def truth(board: Boards, rules: Rules) -> Truth:
-    """What is true of a board (cells,). ValueError for a board of more than 16 cells and for one that play cannot reach."""
+    """The exact worth of a board (cells,) and its moves.
+
+    ValueError above 16 cells, and for a board that play cannot reach.
+    """
     positions, scores = positions_of(rules), _scores(rules)
     rows = positions.rows(np.asarray(board)[None])
     children = [int(positions.child(rows, cell)[0]) for cell in range(rules.cells)]
@@ -81,18 +90,10 @@ def truth(board: Boards, rules: Rules) -> Truth:
 
 @lru_cache(maxsize=8)
 def _scores(rules: Rules) -> NDArray[np.int8]:
-    """Value and length of every position in one number (N,), see LOST: the larger, the better for the side to move."""
+    """Value and plies of every position as one number (N,) int8, larger for better: see LOST."""
     positions = positions_of(rules)
     scores = np.where(positions.outcome_x == 0, 0, LOST).astype(np.int8)
-    for ply in range(rules.cells - 1, -1, -1):
-        rows = np.arange(positions.ply_starts[ply], positions.ply_starts[ply + 1])
-        rows = rows[~positions.is_over[rows]]
-        best = np.full(len(rows), LOST, dtype=np.int8)
-        for cell in range(rules.cells):
-            child = positions.child(rows, cell)
-            np.maximum(best, np.where(child >= 0, _before(scores[child]), np.int8(LOST)), out=best)
-        scores[rows] = best
-    return scores
+    return best_scores(positions, scores, _before, LOST)
 
 
 def _before(after: NDArray[np.int8]) -> NDArray[np.int8]:
@@ -109,15 +110,16 @@ def _worth(score: int, rules: Rules, board: Boards) -> Worth:
     return Worth(0, free) if score == 0 else Worth(1 if score > 0 else -1, -LOST - abs(score))
 
 
-# --- what a player thinks --------------------------------------------------------------------------------------------
+# --- what a player thinks -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Thoughts:
     """What a player thinks of each cell, None where it is taken.
 
-    probs: its probabilities; `illegal` is what it puts on taken cells. values: for the side to move, or None if there are
-    none. kind: what these are: "own", "expected" or ""; `meaning` says it in words.
+    probs: its probabilities. illegal: the probability that it puts on taken cells.
+    values: for the side to move, or None if there are none. kind: what they are, "own", "expected"
+    or ""; `meaning` says it in words.
     """
 
     probs: list[float | None]
@@ -134,9 +136,9 @@ class Thoughts:
 def thoughts(policy: Policy, board: Boards, rules: Rules) -> Thoughts:
     """What a player thinks of an unfinished board (cells,).
 
-    Its own values if it has the method `q_values(boards) -> (B, cells)`. A table without them, such as the moves of a
-    certificate, is given its exact expected results against random moves on boards of at most 12 cells; `tabulate` makes
-    a table of another policy. Else there are no values.
+    The values are its own if it has the method `q_values(boards) -> (B, cells)`. Those of another
+    TabularPolicy, such as the moves of a certificate, are its exact expected results against random
+    moves, on boards of at most 12 cells. Others have none.
     """
     board = np.asarray(board)
     free = board == 0
@@ -167,15 +169,15 @@ def _on(free: NDArray[np.bool_], numbers: NDArray[np.float64]) -> list[float | N
     ]
 
 
-# --- what the moves of a game were worth ------------------------------------------------------------------------------
+# --- what the moves of a game were worth ----------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Verdict:
     """What a move was worth to the side that made it.
 
-    before: the position, by its best move. after: the move itself, an illegal one is lost with 1 ply.
-    optimal: it kept the value. threw_away: it decided the game, see `losing_move`.
+    before: the worth of the position. after: that of the move; an illegal move loses in 1 ply.
+    optimal: the move kept the value. threw_away: it decided the game, see `losing_move`.
     """
 
     ply: int
@@ -208,10 +210,10 @@ def verdicts(game: Game) -> list[Verdict]:
 
 
 def losing_move(game: Game) -> int | None:
-    """The ply, from 0, of the move that decided the game: the last one that made things worse for its side.
+    """The ply, from 0, of the move that decided the game, the last one that lowered a value.
 
-    Before it that side had more than it got in the end, after it no move of either side changed the result any more.
-    None if no move did that: both kept what they had, or a position was resigned that was not lost.
+    After it no move of either side changed the result any more. None if no move lowered a value, or
+    if a position was resigned that was not lost.
     """
     return _decided(_worths(game), game)
 
@@ -224,8 +226,10 @@ def turning_point(game: Game) -> str:
     worths = _worths(game)
     ply = _decided(worths, game)
     if ply is None:
-        return f"no move threw it away: from the first on it was {'a draw' if game.result == 'draw' else f'won by {game.result}'}"
-    return f"{SIDES[ply % 2]} threw it away with move {ply + 1}, {cell_text(game.moves[ply], game.rules)}: it {_text(*worths[ply], game, ply)}"
+        result = "a draw" if game.result == "draw" else f"won by {game.result}"
+        return f"no move threw it away: from the first on it was {result}"
+    move = f"move {ply + 1}, {cell_text(game.moves[ply], game.rules)}"
+    return f"{SIDES[ply % 2]} threw it away with {move}: it {_text(*worths[ply], game, ply)}"
 
 
 def _worths(game: Game) -> list[tuple[Worth, Worth]]:

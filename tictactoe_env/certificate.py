@@ -1,6 +1,7 @@
-"""The certificate of an agent: its move in every position, and what follows from it, to be checked again without the model.
+"""The certificate of an agent: its move in every position and the exact results that follow.
 
-What follows from the moves is proven. The agent's name, seed, configuration and times are statements of whoever wrote the file.
+Everybody can compute these results again from the moves, without the model, so they are proven. The
+agent's name, seed, configuration and times are statements of whoever wrote the file.
 """
 
 from __future__ import annotations
@@ -19,46 +20,46 @@ import numpy as np
 
 from tictactoe_env import match
 from tictactoe_env.evaluation import evaluate
+from tictactoe_env.files import write_file
 from tictactoe_env.notation import board_text, cell_text, game_text, parse_board, parse_cell
-from tictactoe_env.policy import Policy, TabularPolicy, tabulate
+from tictactoe_env.policy import MinimaxPolicy, Policy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
-from tictactoe_env.solver import solve
 
 FILE = "certificate.json"
 FORMAT = 1
-MAX_CELLS = (
-    12  # of a board that is certified: 3x4 has 79,563 moves to write down, 4x4 has nine million
-)
+MAX_CELLS = 12  # of a board that is certified: 3x4 has 79,563 moves to write, 4x4 nine million
 MAX_BYTES = 256 << 20  # of a certificate that is read; 3x4 needs about 4 MB
 
 
 class CertificateError(ValueError):
-    """A certificate that cannot be read, or whose figures do not follow from its moves."""
+    """A certificate that cannot be read, or whose results do not follow from its moves."""
 
 
 def check_board(rules: Rules) -> None:
     """Raises ValueError for a board of more than 12 cells."""
     if rules.cells > MAX_CELLS:
         raise ValueError(
-            f"a board of {rules.rows}x{rules.cols} has too many positions for a certificate: at most {MAX_CELLS} cells (3x4) can be proven, "
-            f"this one has {rules.cells}; results on larger boards are sampled"
+            f"a board of {rules.rows}x{rules.cols} has too many positions for a certificate: "
+            f"at most {MAX_CELLS} cells (3x4) can be proven, this one has {rules.cells}; "
+            "results on larger boards are sampled"
         )
 
 
 def exact_results(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
-    """All that follows from a policy's table, as JSON values.
+    """The exact results of a policy, as JSON values.
 
-    unbeatable: no line of play at all ends in its loss, on either side. optimal: unbeatable, and wins as often against
-    uniformly random play as any player that never loses can. as_x, as_o: the same for each side, with the results
-    against uniform random and against minimax with random ties, the value against the best possible opponent, and the
+    unbeatable: no line of play ends in its loss, on either side.
+    optimal: unbeatable, and no unbeatable policy wins more often against uniformly random play.
+    as_x, as_o: the same for each side, with the results against random play and against minimax
+    with random ties, the value and the loss against a best response (`worst_case_...`), and the
     shortest game that it loses (`losing_line`, or null).
     """
     rules = match.board_of(rules, policy)
     check_board(rules)
     table = tabulate(policy, rules)
     found, best = evaluate(table), match.best_achievable(rules)
-    minimax, share = perfect_table(rules), match.optimal_share(table)
+    minimax, share = MinimaxPolicy(rules), match.optimal_share(table)
     sides: dict[str, Any] = {}
     for side in ("x", "o"):
         response, achievable = found.best_responses[side.upper()], best[side.upper()]
@@ -85,14 +86,8 @@ def _rates(result: match.Result) -> dict[str, float]:
     return {name: getattr(result, name) for name in ("win", "draw", "loss", "illegal")}
 
 
-def perfect_table(rules: Rules) -> TabularPolicy:
-    """Perfect play with ties drawn at random, as a table."""
-    best = solve(rules).optimal(positions_of(rules).unfinished)
-    return TabularPolicy(rules, best / best.sum(axis=1, keepdims=True))
-
-
 def certify(policy: Policy, agent: str, rules: Rules | None = None, **about: Any) -> dict[str, Any]:
-    """The certificate of a policy as JSON values; `about` adds what else is known (config, seed, training, ...)."""
+    """The certificate of a policy as JSON values; `about` adds config, seed, training and so on."""
     rules = match.board_of(rules, policy)
     check_board(rules)
     table = tabulate(policy, rules)
@@ -117,7 +112,7 @@ def certify(policy: Policy, agent: str, rules: Rules | None = None, **about: Any
 
 
 def moves_of(table: TabularPolicy) -> dict[str, Any]:
-    """Board text -> the move, or {move: probability} where more than one has some: every unfinished position."""
+    """The move on each unfinished board, by its text; {move: probability} where it is a mixture."""
     positions = positions_of(table.rules)
     names = [cell_text(cell, table.rules) for cell in range(table.rules.cells)]
     moves: dict[str, Any] = {}
@@ -131,7 +126,10 @@ def moves_of(table: TabularPolicy) -> dict[str, Any]:
 
 
 def table_of(content: Mapping[str, Any]) -> TabularPolicy:
-    """The policy that a certificate holds. Raises CertificateError if a position is missing, unknown or has no valid move."""
+    """The policy of a certificate.
+
+    Raises CertificateError if a position is missing, unknown or has no valid move.
+    """
     try:
         board = dict(content["board"])
         rules = Rules(board.pop("rows"), board.pop("cols"), board.pop("k"), **board)
@@ -139,7 +137,8 @@ def table_of(content: Mapping[str, Any]) -> TabularPolicy:
         positions, moves = positions_of(rules), content["moves"]
         if len(moves) != len(positions.unfinished):
             raise CertificateError(
-                f"a certificate for {rules} needs the moves of {len(positions.unfinished)} positions, this one has {len(moves)}"
+                f"a certificate for {rules} needs the moves of {len(positions.unfinished)} "
+                f"positions, this one has {len(moves)}"
             )
         boards = np.array([parse_board(text, rules) for text in moves])
         table = np.zeros((len(positions), rules.cells))
@@ -160,7 +159,10 @@ def table_of(content: Mapping[str, Any]) -> TabularPolicy:
 
 
 def verify(content: Mapping[str, Any]) -> None:
-    """Compute every figure again from the moves alone. Raises CertificateError, naming the first figure that differs or does not belong."""
+    """Compute every result again from the moves alone.
+
+    Raises CertificateError for the first result that differs and for a name that does not belong.
+    """
     table = _unchanged_table(content)
     for key, value in exact_results(table).items():
         _compare(key, value, content.get(key, MISSING))
@@ -186,7 +188,10 @@ MISSING = "nothing"  # stands for a figure that a certificate lacks
 
 
 def check_digest(content: Mapping[str, Any]) -> None:
-    """Raises CertificateError unless the moves are those that were written, by their sha256; whether they are moves is not looked at."""
+    """Raises CertificateError unless the sha256 of the moves is the one that was written.
+
+    Whether they are legal moves is not checked.
+    """
     if content.get("sha256_of_moves") != _digest(content.get("moves")):
         raise CertificateError(
             "the moves were changed after the certificate was written: their sha256 differs"
@@ -219,19 +224,16 @@ def _compare(key: str, computed: Any, stated: Any) -> None:
 
 
 def write(content: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write a certificate as JSON: to a temporary name first, flushed, then renamed."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    """Write a certificate as JSON; a crash leaves the old file or the new one."""
     text = json.dumps(content, indent=1)
-    with open(temporary, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, target)
+    write_file(Path(path), lambda file: file.write(text.encode()))
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The content of a certificate file, or of the one in a run's folder. Raises FileNotFoundError or CertificateError."""
+    """The content of a certificate file, or of the one in the folder of a run.
+
+    Raises FileNotFoundError or CertificateError.
+    """
     target = Path(path)
     target = target / FILE if target.is_dir() else target
     if not target.exists():
@@ -259,7 +261,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def load_policy(path: str | os.PathLike[str], rules: Rules | None = None) -> TabularPolicy:
-    """The policy of a saved run or certificate; ValueError if it plays on another board than `rules`."""
+    """The policy of a saved run or certificate; ValueError if its board is not `rules`."""
     table = _unchanged_table(read(path))
     if rules is not None and table.rules != rules:
         raise ValueError(f"{path} plays on {table.rules}, not on {rules}")

@@ -1,4 +1,4 @@
-"""The exact evaluation of a policy: what it scores against random play, and whether it can be beaten.
+"""The exact evaluation of a policy: its score against random play, and whether it can be beaten.
 
     found = evaluate(policy)
     found.x.win, found.unbeatable, found.best_responses["O"].losing_line
@@ -62,7 +62,7 @@ class Evaluation:
         return all(one for name, one in zip(SIDES, reached, strict=True) if side in ("both", name))
 
     def rank(self, side: str = "both") -> tuple[float, float]:
-        """A key to choose the best checkpoint by: unbeatable sides, then the value against random."""
+        """The key by which checkpoints are ranked: unbeatable sides, then value against random."""
         by_side = {"X": (self.unbeatable_x, self.x.value), "O": (self.unbeatable_o, self.o.value)}
         chosen = [by_side[name] for name in SIDES if side in ("both", name)]
         unbeatable, values = zip(*chosen, strict=True)

@@ -1,8 +1,8 @@
-"""Exact results of policies on boards that can be enumerated, and sampled ones with an interval on larger boards.
+"""Exact results of policies on boards that can be enumerated, sampled ones on larger boards.
 
-On such a board two policies define a probability for every position, so the result of a match is computed, not played.
-A result counts from X's side unless it says otherwise. Probability that a policy puts on a taken cell is a loss by
-illegal move, and is shown.
+On a board that can be enumerated two policies define a probability for every position, so the
+result of a match is computed, not played. Results count from X's side unless they say otherwise.
+Probability that a policy puts on a taken cell is a loss by illegal move, and is shown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import unknown_name, whole_number
-from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import (
     Policy,
     RandomPolicy,
@@ -25,18 +24,19 @@ from tictactoe_env.policy import (
     sample,
     tabulate,
 )
-from tictactoe_env.positions import Positions, positions_of
-from tictactoe_env.rules import Boards, Rules
-from tictactoe_env.solver import solve
+from tictactoe_env.positions import Ply, Positions, positions_of
+from tictactoe_env.rules import SIDES, Boards, Rules
+from tictactoe_env.solver import Values, backward_induction, solve
 
-ROUNDING = 1e-12  # two probabilities closer than this are the same: rounding of sums of some thousand float64 terms
+ROUNDING = 1e-12  # probabilities closer than this are equal: sums of some thousand float64 terms
 
 
 @dataclass(frozen=True)
 class Result:
     """Probabilities of a match for one side; win + draw + loss = 1.
 
-    illegal: the part of `loss` that is this side's own illegal moves. illegal_other: the part of `win` that is the other's.
+    illegal: the part of `loss` that is this side's own illegal moves.
+    illegal_other: the part of `win` that is the other side's.
     """
 
     win: float
@@ -63,44 +63,38 @@ def exact_result(policy_x: Policy, policy_o: Policy, rules: Rules | None = None)
     """
     rules = board_of(rules, policy_x, policy_o)
     positions = positions_of(rules)
-    tables = [tabulate(policy, rules).by_row() for policy in (policy_x, policy_o)]
+    tables = {"X": tabulate(policy_x, rules).by_row(), "O": tabulate(policy_o, rules).by_row()}
     reach = np.zeros(len(positions))
     reach[0] = 1
-    illegal = [0.0, 0.0]
-    for ply in range(rules.cells):
-        rows = _going(positions, ply)
-        flow = reach[rows, None] * tables[ply % 2][rows]
-        children = positions.children[rows]
-        legal = children >= 0
-        illegal[ply % 2] += float(flow[~legal].sum())
-        first, last = positions.ply_starts[ply + 1], positions.ply_starts[ply + 2]
-        reach[first:last] = np.bincount(
-            children[legal] - first, weights=flow[legal], minlength=last - first
-        )
+    illegal = {"X": 0.0, "O": 0.0}
+    for ply in positions.plies():
+        flow = reach[ply.rows, None] * tables[ply.side][ply.rows]
+        illegal[ply.side] += float(flow[~ply.legal].sum())
+        first, last = positions.ply_starts[ply.number + 1 : ply.number + 3]
+        targets = ply.children[ply.legal] - first
+        reach[first:last] = np.bincount(targets, flow[ply.legal], minlength=last - first)
     x_lines, o_lines = (float(reach[positions.outcome_x == mark].sum()) for mark in (1, -1))
     drawn = float(reach[positions.is_over & (positions.outcome_x == 0)].sum())
-    return Result(x_lines + illegal[1], drawn, o_lines + illegal[0], illegal[0], illegal[1])
+    return Result(x_lines + illegal["O"], drawn, o_lines + illegal["X"], illegal["X"], illegal["O"])
 
 
 def exact_result_as(
     side: str, policy: Policy, opponent: Policy, rules: Rules | None = None
 ) -> Result:
     """The exact result for `policy`, playing `side`, against `opponent`."""
-    return (
-        exact_result(policy, opponent, rules)
-        if _seat(side) > 0
-        else exact_result(opponent, policy, rules).other_side
-    )
+    if _mark(side) > 0:
+        return exact_result(policy, opponent, rules)
+    return exact_result(opponent, policy, rules).other_side
 
 
 @dataclass(frozen=True)
 class BestResponse:
-    """What the best possible opponent, one that knows the policy, makes of it when it plays `side`.
+    """What the best opponent, which knows the policy, makes of it when the policy plays `side`.
 
     value: the policy's expected result (win - loss) against the opponent that makes it smallest.
     loss: the largest probability of losing that any opponent can force.
-    can_lose: whether any line at all, of positive probability, ends in a loss. losing_line: the shortest such game
-    (cells, an illegal move of the policy included), or None.
+    can_lose: whether any line of play of positive probability ends in a loss.
+    losing_line: the shortest such game (cells, an illegal move of the policy included), or None.
     """
 
     side: str
@@ -111,62 +105,62 @@ class BestResponse:
 
 
 def best_responses(policy: Policy, rules: Rules | None = None) -> dict[str, BestResponse]:
-    """The worst case of a policy as X and as O, over all opponents there can be: {"X": ..., "O": ...}."""
+    """The best responses to a policy as X and as O, exact: {"X": ..., "O": ...}."""
     rules = board_of(rules, policy)
     table = tabulate(policy, rules).by_row()
-    return {side: _best_response_to(side, table, positions_of(rules)) for side in ("X", "O")}
+    return {side: _best_response(side, table, positions_of(rules)) for side in SIDES}
 
 
-def _best_response_to(side: str, table: NDArray[np.float64], positions: Positions) -> BestResponse:
-    seat = 1 if side == "X" else -1
-    value = (positions.outcome_x * seat).astype(np.float64)
-    loss = (value < 0).astype(np.float64)
-    plies_to_loss = np.where(loss > 0, 0.0, np.inf)
-    for ply in range(positions.rules.cells - 1, -1, -1):
-        rows = _going(positions, ply)
-        children = positions.children[rows]
-        legal = children >= 0
-        if (ply % 2 == 0) == (side == "X"):
-            probs = table[rows]
-            value[rows] = (probs * np.where(legal, value[children], -1.0)).sum(axis=1)
-            loss[rows] = (probs * np.where(legal, loss[children], 1.0)).sum(axis=1)
-            nearest = np.where(probs > 0, np.where(legal, plies_to_loss[children], 0.0), np.inf)
-        else:
-            value[rows] = np.where(legal, value[children], np.inf).min(axis=1)
-            loss[rows] = np.where(legal, loss[children], -np.inf).max(axis=1)
-            nearest = np.where(legal, plies_to_loss[children], np.inf)
-        plies_to_loss[rows] = 1 + nearest.min(axis=1)
-    can_lose = bool(np.isfinite(plies_to_loss[0]))
-    line = _shortest_line(side, table, positions, plies_to_loss) if can_lose else None
-    return BestResponse(side, float(value[0]), float(loss[0]), can_lose, line)
+def _best_response(side: str, table: Values, positions: Positions) -> BestResponse:
+    outcome = positions.outcome_x * _mark(side)
+
+    def value(ply: Ply, after: Values) -> Values:
+        if ply.side == side:
+            return (table[ply.rows] * np.where(ply.legal, after, -1.0)).sum(axis=1)
+        return np.where(ply.legal, after, np.inf).min(axis=1)
+
+    def loss(ply: Ply, after: Values) -> Values:
+        if ply.side == side:
+            return (table[ply.rows] * np.where(ply.legal, after, 1.0)).sum(axis=1)
+        return np.where(ply.legal, after, -np.inf).max(axis=1)
+
+    def plies_to_loss(ply: Ply, after: Values) -> Values:
+        nearest = np.where(ply.legal, after, 0.0 if ply.side == side else np.inf)
+        if ply.side == side:
+            nearest[table[ply.rows] == 0] = np.inf
+        return 1 + nearest.min(axis=1)
+
+    lost = np.where(outcome < 0, 0.0, np.inf)
+    values = backward_induction(positions, outcome, value)
+    losses = backward_induction(positions, outcome < 0, loss)
+    distances = backward_induction(positions, lost, plies_to_loss)
+    can_lose = bool(np.isfinite(distances[0]))
+    line = _shortest_line(side, table, positions, distances) if can_lose else None
+    return BestResponse(side, float(values[0]), float(losses[0]), can_lose, line)
 
 
 def _shortest_line(
-    side: str, table: NDArray[np.float64], positions: Positions, plies_to_loss: NDArray[np.float64]
+    side: str, table: Values, positions: Positions, plies_to_loss: Values
 ) -> tuple[int, ...]:
-    """Follow the shortest way to a loss from the empty board; the lowest cell among equals."""
-    line, row = [], 0
-    while plies_to_loss[row] > 0:
+    """The shortest way to a loss from the empty board; the lowest cell among equals."""
+    line: list[int] = []
+    row = 0
+    while row >= 0 and plies_to_loss[row] > 0:
         children = positions.children[row]
-        own = bool(positions.x_to_move[row]) == (side == "X")
-        for cell in range(positions.rules.cells):
-            child = int(children[cell])
-            if (own and table[row, cell] == 0) or (not own and child < 0):
-                continue
-            if (plies_to_loss[child] if child >= 0 else 0) == plies_to_loss[row] - 1:
-                line.append(cell)
-                row = child
-                break
-        if row < 0:
-            break  # the policy's own illegal move ends the game
+        after = np.where(children >= 0, plies_to_loss[children], 0.0)
+        own = SIDES[len(line) % 2] == side  # its illegal move ends the game
+        possible = table[row] > 0 if own else children >= 0
+        line.append(int(np.argmax(possible & (after == plies_to_loss[row] - 1))))
+        row = int(children[line[-1]])
     return tuple(line)
 
 
 @dataclass(frozen=True)
 class OptimalShare:
-    """Share of a policy's probability that is on optimal moves, mean over positions: 1.0 is perfect play.
+    """Share of a policy's probability on optimal moves, mean over positions: 1.0 is perfect play.
 
-    everywhere: over all unfinished positions. reachable: over those it can meet as X or as O, whatever the opponent does.
+    everywhere: over all unfinished positions.
+    reachable: over those that it can meet as X or as O, whatever the opponent does.
     """
 
     everywhere: float
@@ -174,31 +168,27 @@ class OptimalShare:
 
 
 def optimal_share(policy: Policy, rules: Rules | None = None) -> OptimalShare:
-    """How far a policy agrees with perfect play, over all positions and over those that it can reach."""
+    """How far a policy agrees with perfect play."""
     rules = board_of(rules, policy)
     positions = positions_of(rules)
     table = tabulate(policy, rules).by_row()
-    good = (table * _optimal(rules)).sum(axis=1)
-    met = np.zeros(len(positions), dtype=bool)
-    for side in ("X", "O"):
-        met |= _reachable(side, table, positions)
-    return OptimalShare(float(good[positions.unfinished].mean()), float(good[met].mean()))
+    optimal = (table * _optimal(rules)).sum(axis=1)
+    reachable = _reachable("X", table, positions) | _reachable("O", table, positions)
+    return OptimalShare(
+        float(optimal[positions.unfinished].mean()), float(optimal[reachable].mean())
+    )
 
 
-def _reachable(side: str, table: NDArray[np.float64], positions: Positions) -> NDArray[np.bool_]:
+def _reachable(side: str, table: Values, positions: Positions) -> NDArray[np.bool_]:
     """Positions (N,) where the policy, playing `side`, may have to move."""
-    reached = np.zeros(len(positions), dtype=bool)
+    reached, own = np.zeros((2, len(positions)), dtype=bool)
     reached[0] = True
-    own = np.zeros(len(positions), dtype=bool)
-    for ply in range(positions.rules.cells):
-        rows = _going(positions, ply)
-        rows = rows[reached[rows]]
-        children = positions.children[rows]
-        moves = children >= 0
-        if (ply % 2 == 0) == (side == "X"):
-            own[rows] = True
-            moves &= table[rows] > 0
-        reached[children[moves]] = True
+    for ply in positions.plies():
+        moves = ply.legal & reached[ply.rows, None]
+        if ply.side == side:
+            own[ply.rows] = reached[ply.rows]
+            moves &= table[ply.rows] > 0
+        reached[ply.children[moves]] = True
     return own
 
 
@@ -209,29 +199,27 @@ def _optimal(rules: Rules) -> NDArray[np.bool_]:
 
 @lru_cache(maxsize=8)
 def best_achievable(rules: Rules) -> dict[str, Result | None]:
-    """The most wins against uniformly random play that a policy which never loses can have: {"X": ..., "O": ...}.
+    """The best results against uniformly random play of policies that never lose, by side.
 
-    None for a side that cannot avoid losing against perfect play. On 3x3: X wins 191/192, O wins 866/945, the rest draws.
+    They win most often and draw the rest: on 3x3 X wins 191/192 and O 866/945. None for a side that
+    cannot avoid losing against perfect play.
     """
-    return {side: _limit(side, rules) for side in ("X", "O")}
+    return {side: _best_achievable(side, rules) for side in SIDES}
 
 
-def _limit(side: str, rules: Rules) -> Result | None:
-    positions, solution = positions_of(rules), solve(rules)
-    seat = 1 if side == "X" else -1
-    safe = solution.value_x * seat >= 0
+def _best_achievable(side: str, rules: Rules) -> Result | None:
+    positions, mark = positions_of(rules), _mark(side)
+    safe = solve(rules).value_x * mark >= 0
     if not safe[0]:
         return None
-    win = (positions.outcome_x == seat).astype(np.float64)
-    for ply in range(rules.cells - 1, -1, -1):
-        rows = _going(positions, ply)
-        children = positions.children[rows]
-        legal = children >= 0
-        if (ply % 2 == 0) == (side == "X"):
-            win[rows] = np.where(legal & safe[children], win[children], 0.0).max(axis=1)
-        else:
-            win[rows] = np.where(legal, win[children], 0.0).sum(axis=1) / legal.sum(axis=1)
-    return Result(float(win[0]), float(1 - win[0]), 0.0)
+
+    def wins(ply: Ply, after: Values) -> Values:
+        if ply.side == side:
+            return np.where(ply.legal & safe[ply.children], after, 0.0).max(axis=1)
+        return np.where(ply.legal, after, 0.0).sum(axis=1) / ply.legal.sum(axis=1)
+
+    win = float(backward_induction(positions, positions.outcome_x == mark, wins)[0])
+    return Result(win, 1 - win, 0.0)
 
 
 def action_values(
@@ -240,31 +228,33 @@ def action_values(
     opponent: Policy,
     rules: Rules | None = None,
     board: Boards | None = None,
-) -> NDArray[np.float64]:
-    """Exact expected result (win - loss) of `side` after each move on `board`, the two policies playing on: (cells,), NaN on taken cells.
+) -> Values:
+    """Exact expected results (win - loss) of `side` after each move on a board: (cells,) float64.
 
-    board: (cells,), unfinished, the empty one by default; the moves are those of whoever has the turn. With side "X"
-    these are the Q values of the empty board.
+    Both policies play on after the move. NaN on taken cells. With side "X" and the empty board
+    these are X's Q-values. board: (cells,), unfinished, the empty one by default; the moves are
+    those of the side to move there.
     """
     rules = board_of(rules, policy, opponent)
     positions = positions_of(rules)
     own, other = (tabulate(player, rules).by_row() for player in (policy, opponent))
-    value = (positions.outcome_x * _seat(side)).astype(np.float64)
     start = 0 if board is None else int(positions.rows(np.asarray(board)[None])[0])
     if positions.is_over[start]:
         raise ValueError("a finished board has no moves: give an unfinished one")
-    for ply in range(rules.cells - 1, int(positions.ply[start]) - 1, -1):
-        rows = _going(positions, ply)
-        children = positions.children[rows]
-        own_turn = (ply % 2 == 0) == (side == "X")
-        after = np.where(children >= 0, value[children], -1.0 if own_turn else 1.0)
-        value[rows] = ((own if own_turn else other)[rows] * after).sum(axis=1)
-    return np.where(positions.children[start] >= 0, value[positions.children[start]], np.nan)
+
+    def expected(ply: Ply, after: Values) -> Values:
+        table, illegal = (own, -1.0) if ply.side == side else (other, 1.0)
+        return (table[ply.rows] * np.where(ply.legal, after, illegal)).sum(axis=1)
+
+    outcome, first = positions.outcome_x * _mark(side), int(positions.ply[start])
+    values = backward_induction(positions, outcome, expected, first)
+    children = positions.children[start]
+    return np.where(children >= 0, values[children], np.nan)
 
 
 @dataclass(frozen=True)
 class SampledResult:
-    """A result counted from games, with the 95 % Wilson score interval of each rate (Wilson 1927)."""
+    """A result counted from games, with the 95 % Wilson interval of each rate (Wilson 1927)."""
 
     result: Result
     games: int
@@ -274,9 +264,20 @@ class SampledResult:
 def sampled_result(
     policy_x: Policy, policy_o: Policy, rules: Rules, games: int = 1000, seed: int = 0
 ) -> SampledResult:
-    """Play `games` games and count, for X, on a board of any size; the same seed gives the same games."""
+    """X's result in `games` played games, on a board of any size. The same seed, the same games."""
     games = whole_number(games, "games", 1)
-    rng = np.random.default_rng(seed)
+    outcome, illegal = _play(policy_x, policy_o, rules, games, np.random.default_rng(seed))
+    marks = {"win": 1, "draw": 0, "loss": -1}
+    counts = {name: int((outcome == mark).sum()) for name, mark in marks.items()}
+    result = Result(*(count / games for count in (*counts.values(), *illegal)))
+    intervals = {name: wilson_interval(count, games) for name, count in counts.items()}
+    return SampledResult(result, games, intervals)
+
+
+def _play(
+    policy_x: Policy, policy_o: Policy, rules: Rules, games: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int8], tuple[int, int]]:
+    """Outcomes (games,) for X of played games, and the numbers of illegal moves by X and O."""
     boards = np.zeros((games, rules.cells), dtype=np.int8)
     outcome = np.zeros(games, dtype=np.int8)
     going = np.arange(games)
@@ -294,16 +295,7 @@ def sampled_result(
         going = going[~won]
         if len(going) == 0:
             break
-    counts = {
-        name: int((outcome == mark).sum()) for name, mark in (("win", 1), ("draw", 0), ("loss", -1))
-    }
-    rates = {name: count / games for name, count in counts.items()}
-    result = Result(
-        rates["win"], rates["draw"], rates["loss"], illegal[0] / games, illegal[1] / games
-    )
-    return SampledResult(
-        result, games, {name: wilson_interval(count, games) for name, count in counts.items()}
-    )
+    return outcome, (illegal[0], illegal[1])
 
 
 def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tuple[float, float]:
@@ -325,25 +317,17 @@ def _random_table(rules: Rules) -> TabularPolicy:
 
 
 def board_of(rules: Rules | None, *policies: Any) -> Rules:
-    """The board that the policies say they play on, or `rules`, or 3x3; ValueError if these differ."""
-    known = {
-        policy.rules for policy in policies if isinstance(getattr(policy, "rules", None), Rules)
-    } | ({rules} if rules else set())
+    """The board that the policies play on, or `rules`, or 3x3; ValueError if they differ."""
+    stated = [getattr(policy, "rules", None) for policy in policies]
+    known = {board for board in (*stated, rules) if isinstance(board, Rules)}
     if len(known) > 1:
-        raise ValueError(
-            f"these policies play on different boards: {', '.join(sorted(map(str, known)))}"
-        )
+        boards = ", ".join(sorted(map(str, known)))
+        raise ValueError(f"these policies play on different boards: {boards}")
     return known.pop() if known else Rules()
 
 
-def _seat(side: str) -> int:
+def _mark(side: str) -> int:
     """+1 for "X", -1 for "O"; ValueError for anything else."""
     if side not in SIDES:
         raise unknown_name("side", side, SIDES)
     return 1 if side == "X" else -1
-
-
-def _going(positions: Positions, ply: int) -> NDArray[np.intp]:
-    """Rows of the unfinished positions with `ply` marks."""
-    rows = np.arange(positions.ply_starts[ply], positions.ply_starts[ply + 1])
-    return rows[~positions.is_over[rows]]

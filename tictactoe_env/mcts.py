@@ -33,8 +33,9 @@ from tictactoe_env.certificate import load_policy
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.orientations import Orientations, check_unfinished
 from tictactoe_env.policy import Probs, TabularPolicy
-from tictactoe_env.positions import positions_of
+from tictactoe_env.positions import Ply, positions_of
 from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.solver import backward_induction
 
 ROLLOUTS = "rollouts"
 Value = Callable[[Boards], NDArray[np.float64]]
@@ -301,15 +302,13 @@ def value_named(value: str | Value, rules: Rules) -> Value | None:
 
 def value_of(player: TabularPolicy) -> Value:
     """The exact chances (B, 3) of X's win, a draw and O's win where a player plays both sides; its illegal moves lose."""
-    rules, positions = player.rules, positions_of(player.rules)
-    chances = np.stack(
-        [positions.outcome_x == result for result in (1, 0, -1)], axis=1
-    ) * positions.is_over[:, None].astype(np.float64)
+    positions = positions_of(player.rules)
+    outcomes = np.stack([positions.outcome_x == result for result in (1, 0, -1)], axis=1)
     probs = player.by_row()
-    for ply in range(rules.cells - 1, -1, -1):
-        rows = np.arange(positions.ply_starts[ply], positions.ply_starts[ply + 1])
-        rows = rows[~positions.is_over[rows]]
-        after = chances[positions.children[rows]]
-        after[positions.children[rows] < 0] = (0, 0, 1) if ply % 2 == 0 else (1, 0, 0)
-        chances[rows] = (probs[rows][:, :, None] * after).sum(axis=1)
+
+    def expected(ply: Ply, after: NDArray[np.float64]) -> NDArray[np.float64]:
+        after[~ply.legal] = (0, 0, 1) if ply.side == "X" else (1, 0, 0)
+        return (probs[ply.rows][:, :, None] * after).sum(axis=1)
+
+    chances = backward_induction(positions, outcomes, expected)
     return lambda boards: chances[positions.rows(boards)]

@@ -1,7 +1,7 @@
 """Text for boards, cells and games: "X.O/.X./..O", "b2", "b2 a1 c3".
 
-A board is its rows from the top, joined by "/", with X, O and "." for a free cell. A cell is a column letter and a
-row number from the top, so the 3x3 board reads
+A board is its rows from the top, joined by "/", with X, O and "." for a free cell. A cell is a
+column letter and a row number from the top, so the 3x3 board reads
 
     a1 b1 c1
     a2 b2 c2
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -35,32 +36,32 @@ def board_text(board: Boards, rules: Rules) -> str:
 def parse_board(text: str, rules: Rules) -> Boards:
     """The board (cells,) int8 that `text` describes.
 
-    Raises ValueError, saying what is wrong, unless the text has the board's size, holds X, O and "." only, X and O
-    are equal in number or X is one ahead, and at most the side that moved last has a line.
+    Raises ValueError unless the text has the board's size, holds X, O and "." only, X and O are
+    equal in number or X is one ahead, and at most the side that moved last has a line.
     """
     if not isinstance(text, str):
-        raise ValueError(
-            f'a board must be text such as "X.O/.X./...", got {text!r} of type {type(text).__name__}'
-        )
+        kind = type(text).__name__
+        raise ValueError(f'a board must be text such as "X.O/.X./...", got {text!r} of type {kind}')
     rows = text.split("/")
     if len(rows) != rules.rows or any(len(row) != rules.cols for row in rows):
         raise ValueError(
-            f'a board of {rules.rows}x{rules.cols} must be {rules.rows} rows of {rules.cols} cells joined by "/", got {text!r}'
+            f"a board of {rules.rows}x{rules.cols} must be {rules.rows} rows of {rules.cols} cells "
+            f'joined by "/", got {text!r}'
         )
     strange = set("".join(rows)) - set("XO.")
     if strange:
         raise ValueError(
             f'a board must hold only "X", "O" and ".", got {sorted(strange)} in {text!r}'
         )
-    board = np.array([{"X": 1, "O": -1, ".": 0}[letter] for letter in "".join(rows)], dtype=np.int8)
     xs, os = text.count("X"), text.count("O")
     if xs - os not in (0, 1):
         raise ValueError(
-            f"X moves first, so a board has as many X as O or one more; got {xs} X and {os} O in {text!r}"
+            "X moves first, so a board has as many X as O or one more; "
+            f"got {xs} X and {os} O in {text!r}"
         )
-    x_won, o_won = (
-        rules.has_line(int(bits)) for bits in rules.to_bits(board)
-    )  # integers: NumPy 1 has no `&` of a uint64 and an int
+    board = np.array([{"X": 1, "O": -1, ".": 0}[letter] for letter in "".join(rows)], dtype=np.int8)
+    # As integers: NumPy 1 has no `&` of a uint64 and an int.
+    x_won, o_won = (rules.has_line(int(bits)) for bits in rules.to_bits(board))
     if x_won and o_won:
         raise ValueError(
             f"both sides have {rules.k} in a row in {text!r}; the game ends at the first line"
@@ -85,11 +86,8 @@ def cell_text(cell: int, rules: Rules) -> str:
 
 def parse_cell(text: str, rules: Rules) -> int:
     """The number of the cell with this name; ValueError if it is no cell of the board."""
-    match = (
-        re.fullmatch(r"([a-z]{1,2})([1-9][0-9]?)", text.strip().lower())
-        if isinstance(text, str)
-        else None
-    )
+    name = text.strip().lower() if isinstance(text, str) else ""
+    match = re.fullmatch(r"([a-z]{1,2})([1-9][0-9]?)", name)
     if match:
         col = 0
         for letter in match[1]:
@@ -98,7 +96,8 @@ def parse_cell(text: str, rules: Rules) -> int:
             return (int(match[2]) - 1) * rules.cols + col - 1
     last = cell_text(rules.cells - 1, rules)
     raise ValueError(
-        f'a cell of {rules.rows}x{rules.cols} is a column letter and a row number, "a1" to "{last}", got {text!r}'
+        f"a cell of {rules.rows}x{rules.cols} is a column letter and a row number, "
+        f'"a1" to "{last}", got {text!r}'
     )
 
 
@@ -107,16 +106,32 @@ def game_text(cells: Sequence[int], rules: Rules) -> str:
     return " ".join(cell_text(cell, rules) for cell in cells)
 
 
+def parse_cells(text: str, rules: Rules) -> list[int]:
+    """The cells of "b2 a1 c3", whether or not they are legal moves.
+
+    Raises ValueError for a name that is no cell.
+    """
+    if not isinstance(text, str):
+        kind = type(text).__name__
+        raise ValueError(
+            f'a game must be text such as "b2 a1 c3", got {text!r:.200} of type {kind}'
+        )
+    known = _cells_by_name(rules)
+    return [known[name] if name in known else parse_cell(name, rules) for name in text.split()]
+
+
+@lru_cache(maxsize=256)
+def _cells_by_name(rules: Rules) -> dict[str, int]:
+    return {cell_text(cell, rules): cell for cell in range(rules.cells)}
+
+
 def parse_game(text: str, rules: Rules) -> list[int]:
     """The cells of a game or of its beginning; every move is checked.
 
-    Raises ValueError for a name that is no cell, IllegalMoveError for a taken cell or a move after the end.
+    Raises ValueError for a name that is no cell, IllegalMoveError for a taken cell or a move after
+    the end.
     """
-    if not isinstance(text, str):
-        raise ValueError(
-            f'a game must be text such as "b2 a1 c3", got {text!r} of type {type(text).__name__}'
-        )
-    cells = [parse_cell(name, rules) for name in text.split()]
+    cells = parse_cells(text, rules)
     replay(cells, rules)
     return cells
 

@@ -18,35 +18,11 @@ from typing import Any
 import numpy as np
 
 from tictactoe_env.certificate import load_policy
-from tictactoe_env.errors import probability, unknown_name
-from tictactoe_env.policy import Policy, Probs, RandomPolicy, as_policy, checked_weights
-from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Boards, Rules
-from tictactoe_env.solver import solve
+from tictactoe_env.errors import unknown_name
+from tictactoe_env.policy import MinimaxPolicy, Policy, RandomPolicy, as_policy, checked_weights
+from tictactoe_env.rules import Rules
 
 NAMES = ("random", "minimax", "minimax-first")
-
-
-class MinimaxPolicy:
-    """Perfect play, read off the exact solution of a board of at most 16 cells (ValueError for larger ones).
-
-    ties: "random" draws among the optimal moves, "first" takes the lowest cell. slip: probability of a uniformly random legal move instead.
-    """
-
-    def __init__(self, rules: Rules, ties: str = "random", slip: float = 0.0):
-        if ties not in ("random", "first"):
-            raise unknown_name("way to break ties", ties, ("random", "first"))
-        self.rules, self.ties, self.slip = rules, ties, probability(slip, "slip")
-        self._positions = positions_of(rules)
-
-    def probs(self, boards: Boards) -> Probs:
-        """Probabilities (B, cells) of unfinished boards (B, cells)."""
-        best = solve(self.rules).optimal(self._positions.rows(boards))
-        if self.ties == "first":
-            best &= best.cumsum(axis=1) == 1
-        free = np.asarray(boards) == 0
-        perfect, slipping = (which / which.sum(axis=1, keepdims=True) for which in (best, free))
-        return (1 - self.slip) * perfect + self.slip * slipping
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A player is a policy: a function from boards to the probabilities of moves, and on small boards a table."""
+"""Policies: functions from boards to probabilities of moves; on small boards, tables."""
 
 from __future__ import annotations
 
@@ -9,33 +9,40 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.errors import probability, unknown_name
 from tictactoe_env.observation import OBSERVATIONS, observe
 from tictactoe_env.positions import CHUNK, positions_of
 from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.solver import solve
 
 Probs = NDArray[np.float64]
 SUM_TOLERANCE = 1e-5  # of a row of probabilities: float32 softmaxes stay within it
-SUM_ROUNDING = 1e-14  # of the same in float64: such rows are kept to the bit, so that a table of a table is the same table
+SUM_ROUNDING = 1e-14  # of the same in float64: such rows are kept to the bit
 MAX_WEIGHT = 1e100  # of one opponent among several, so that the sum of weights is finite
 
 
 @runtime_checkable
 class Policy(Protocol):
-    """Anything that says how it would move.
+    """Anything that gives the probabilities of its moves.
 
-    No mask is handed in, since it follows from the board, and no random generator lives inside: the caller samples.
-    Probability on a taken cell is kept, and counts as a loss by illegal move wherever games are judged.
+    There is no mask argument, since the mask follows from the board, and no random generator: the
+    caller samples. Probability on a taken cell is kept, and results count it as a loss by illegal
+    move.
     """
 
     def probs(self, boards: Boards) -> Probs:
-        """Probability of each cell (B, cells), rows sum to 1, of unfinished boards (B, cells) int8 (+1 X, -1 O, 0 free)."""
+        """Probabilities (B, cells), rows sum to 1, on unfinished boards (B, cells) int8.
+
+        Boards are +1 where X is, -1 where O is, 0 where a cell is free.
+        """
         ...
 
 
 class TabularPolicy:
-    """A policy as a table: one row for each unfinished position, 4,520 on 3x3, in the order of `Positions.unfinished`.
+    """A policy as a table with a row for each unfinished position, 4,520 on 3x3.
 
-    Raises ValueError unless `table` is (U, cells), finite, not negative, with rows that sum to 1. It is copied and scaled to sums of 1.
+    Its rows are in the order of `Positions.unfinished`. It is copied and scaled to sums of 1.
+    Raises ValueError unless it is (U, cells), finite, not negative, with rows that sum to 1.
     """
 
     def __init__(self, rules: Rules, table: Any):
@@ -45,7 +52,7 @@ class TabularPolicy:
         self.table.setflags(write=False)
 
     def probs(self, boards: Boards) -> Probs:
-        """The rows of the table for these boards; ValueError for a board that is finished or cannot be reached."""
+        """The rows of these boards; ValueError for one that is finished or cannot be reached."""
         positions = positions_of(self.rules)
         rows = positions.rows(boards)
         if positions.is_over[rows].any():
@@ -69,11 +76,34 @@ class RandomPolicy:
         return free / free.sum(axis=1, keepdims=True)
 
 
-class PredictPolicy:
-    """The policy of any object with `predict(observation, ...)` in the style of Stable-Baselines3, asked deterministically.
+class MinimaxPolicy:
+    """Perfect play from the exact solution; ValueError for boards of more than 16 cells.
 
-    The observation is chosen by the shape of `model.observation_space` (planes or grid), and masks are passed to a
-    `predict` that takes `action_masks`. All the probability is on the action that comes back.
+    ties: "random" draws among the optimal moves, "first" takes the lowest cell. slip: plays a
+    uniformly random legal move with this probability.
+    """
+
+    def __init__(self, rules: Rules, ties: str = "random", slip: float = 0.0):
+        if ties not in ("random", "first"):
+            raise unknown_name("way to break ties", ties, ("random", "first"))
+        self.rules, self.ties, self.slip = rules, ties, probability(slip, "slip")
+        self._positions = positions_of(rules)
+
+    def probs(self, boards: Boards) -> Probs:
+        """Probabilities (B, cells) of unfinished boards (B, cells)."""
+        best = solve(self.rules).optimal(self._positions.rows(boards))
+        if self.ties == "first":
+            best &= best.cumsum(axis=1) == 1
+        free = np.asarray(boards) == 0
+        perfect, slipping = (which / which.sum(axis=1, keepdims=True) for which in (best, free))
+        return (1 - self.slip) * perfect + self.slip * slipping
+
+
+class PredictPolicy:
+    """The deterministic policy of a model with the `predict(observation)` of Stable-Baselines3.
+
+    The observation (planes or grid) is chosen by the shape of `model.observation_space`. Masks are
+    passed to a `predict` that takes `action_masks`. The predicted action has all the probability.
     """
 
     def __init__(self, model: Any, rules: Rules):
@@ -87,7 +117,8 @@ class PredictPolicy:
         }
         if shape not in shapes.values():
             raise ValueError(
-                f"the model's observations have the shape {shape}, a board of {rules.rows}x{rules.cols} gives {shapes}"
+                f"the model's observations have the shape {shape}, "
+                f"a board of {rules.rows}x{rules.cols} gives {shapes}"
             )
         self.observation = next(name for name in OBSERVATIONS if shapes[name] == shape)
         self._takes_masks = "action_masks" in inspect.signature(model.predict).parameters
@@ -104,13 +135,17 @@ class PredictPolicy:
         astray = actions[~np.isin(actions, np.arange(self.rules.cells))]
         if len(astray):
             raise ValueError(
-                f"the model must predict cells, whole numbers from 0 to {self.rules.cells - 1}, got {astray[0]}"
+                "the model must predict cells, whole numbers from 0 to "
+                f"{self.rules.cells - 1}, got {astray[0]}"
             )
         return one_hot(actions.astype(np.intp), self.rules.cells)
 
 
-class Masked:
-    """`policy` without its probability on taken cells; a row with nothing left becomes uniform over the free cells."""
+class MaskedPolicy:
+    """`policy` without its probability on taken cells.
+
+    A row with nothing left becomes uniform over the free cells.
+    """
 
     def __init__(self, policy: Policy):
         self.policy = policy
@@ -125,8 +160,8 @@ class Masked:
         )
 
 
-class Mixture:
-    """Draws one of several policies anew for each *move*. (An opponent pool draws for each game: see `opponents`.)"""
+class MixturePolicy:
+    """One of several policies, drawn anew for each move (for each game: see `opponents.Pool`)."""
 
     def __init__(self, weighted: Sequence[tuple[Policy, float]]):
         self.policies = [policy for policy, _ in weighted]
@@ -143,7 +178,7 @@ class Mixture:
         )
 
 
-class Greedy:
+class GreedyPolicy:
     """Always the most probable move of `policy`; the lowest cell among equals."""
 
     def __init__(self, policy: Policy):
@@ -153,21 +188,6 @@ class Greedy:
         """1 on one cell: (B, cells)."""
         chosen = self.policy.probs(boards)
         return one_hot(chosen.argmax(axis=1), chosen.shape[1])
-
-
-def masked(policy: Policy) -> Policy:
-    """`policy` without its illegal moves."""
-    return Masked(policy)
-
-
-def mixture(weighted: Sequence[tuple[Policy, float]]) -> Policy:
-    """One of several policies, drawn anew for each move: [(policy, weight), ...]."""
-    return Mixture(weighted)
-
-
-def greedy(policy: Policy) -> Policy:
-    """The most probable move of `policy`, always."""
-    return Greedy(policy)
 
 
 def one_hot(cells: NDArray[np.intp], count: int) -> Probs:
@@ -188,12 +208,16 @@ def as_policy(player: Any, rules: Rules) -> Policy:
         if callable(getattr(player, "predict", None)):
             return PredictPolicy(player, rules)
     raise ValueError(
-        f"a player must have the method probs(boards) or Stable-Baselines3's predict(observation), got {player!r} of type {type(player).__name__}"
+        "a player must have the method probs(boards) or Stable-Baselines3's predict(observation), "
+        f"got {player!r} of type {type(player).__name__}"
     )
 
 
 def tabulate(policy: Policy, rules: Rules) -> TabularPolicy:
-    """The table of `policy` over all unfinished positions, asked for in one call (a million at a time on large boards)."""
+    """The table of a policy, which is asked for all unfinished positions in one call.
+
+    On large boards it is asked for a million positions at a time.
+    """
     policy = as_policy(policy, rules)
     if isinstance(policy, TabularPolicy):
         return policy
@@ -212,7 +236,10 @@ def sample(probs: Probs, rng: np.random.Generator) -> NDArray[np.intp]:
 
 
 class Uniforms(list[float]):
-    """Numbers in [0, 1) of a generator, drawn 256 at a time; `pop` is five times as cheap as `rng.random()`, until it is empty."""
+    """Numbers in [0, 1) of a generator, drawn 256 at a time.
+
+    `pop` takes a fifth of the time of `rng.random()`; it fails when the list is empty.
+    """
 
     def __init__(self, rng: np.random.Generator):
         super().__init__()
@@ -226,7 +253,7 @@ class Uniforms(list[float]):
 
 
 def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:
-    """`probs` as a fresh float64 array with rows that sum to 1; ValueError says what is wrong with them."""
+    """A copy of `probs` as float64 with rows that sum to 1; ValueError says what is wrong."""
     array = np.array(probs, dtype=np.float64)
     if array.shape != shape:
         raise ValueError(f"probabilities must have the shape {shape}, got {array.shape}")

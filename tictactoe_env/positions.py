@@ -1,24 +1,25 @@
-"""Every position of a small board, as arrays: a position is a row number, and the rules are columns.
+"""Every position of a small board, as arrays in which a position is a row.
 
-Positions are ordered by ply and then by ternary code (cell c adds 3^c for X and 2 * 3^c for O). All positions that
-play can reach are here, and play stops at a line. Boards of up to 16 cells (4x4, 3x5, 2x8) can be enumerated:
-3x3 has 5,478 positions and takes some milliseconds, 4x4 with four in a row has 9,722,011 and takes seconds.
+Positions are ordered by ply and then by ternary code (cell c adds 3^c for X and 2 * 3^c for O).
+They are all positions that play can reach; play stops at a line. Boards of up to 16 cells (4x4,
+3x5, 2x8) can be enumerated: 3x3 has 5,478 positions and takes some milliseconds, 4x4 with four in a
+row has 9,722,011 and takes seconds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import SIDES, Boards, Rules
 
 MAX_CELLS = 16  # of a board that is enumerated; 3^16 table entries are 172 MB
-CHUNK = (
-    1 << 20
-)  # positions handled at a time where a whole (N, cells) array would not fit the cache
+CHUNK = 1 << 20  # positions at a time where a whole (N, cells) array would not fit the cache
 
 
 def can_enumerate(rules: Rules) -> bool:
@@ -28,22 +29,38 @@ def can_enumerate(rules: Rules) -> bool:
 
 @lru_cache(maxsize=8)
 def positions_of(rules: Rules) -> Positions:
-    """The positions of a board, enumerated on first use and kept. Raises ValueError above 16 cells."""
+    """The positions of a board, enumerated on first use and kept. ValueError above 16 cells."""
     return Positions(rules)
 
 
+class Ply(NamedTuple):
+    """The B unfinished positions with `number` marks.
+
+    side: "X" or "O", which is to move. rows: (B,). children: (B, cells) row after each move, -1
+    where there is none. legal: (B, cells) bool.
+    """
+
+    number: int
+    side: str
+    rows: NDArray[np.intp]
+    children: NDArray[np.int32]
+    legal: NDArray[np.bool_]
+
+
 class Positions:
-    """All N positions of a board that can be reached from the empty one, the empty one included (row 0).
+    """All N positions that can be reached from the empty board, which is row 0.
 
     codes: (N,) int64 ternary codes. ply: (N,) int8 marks on the board. is_over: (N,) bool.
-    outcome_x: (N,) int8, +1 where X has a line, -1 where O has one, else 0. ply_starts: (cells + 2,) first row of each ply.
+    outcome_x: (N,) int8, +1 where X has a line, -1 where O has one, else 0.
+    ply_starts: (cells + 2,) first row of each ply.
     """
 
     def __init__(self, rules: Rules):
         if not can_enumerate(rules):
             raise ValueError(
-                f"the positions of a board of {rules.rows}x{rules.cols} are too many to enumerate: at most {MAX_CELLS} cells "
-                f"can be (4x4, 3x5), this one has {rules.cells}; use sampled evaluation and opponents that need no table"
+                f"the positions of a board of {rules.rows}x{rules.cols} are too many to enumerate: "
+                f"at most {MAX_CELLS} cells can be (4x4, 3x5), this one has {rules.cells}; "
+                "use sampled evaluation and opponents that need no table"
             )
         self.rules = rules
         self.powers = 3 ** np.arange(rules.cells, dtype=np.int64)
@@ -83,14 +100,15 @@ class Positions:
     def _bits(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """X's and O's bitboards of ternary codes, by one table for each half of the digits."""
         high, low = np.divmod(codes, 3**self._half)
-        return tuple(self._low_bits[side][low] | self._high_bits[side][high] for side in (0, 1))  # type: ignore[return-value]
+        x, o = (self._low_bits[side][low] | self._high_bits[side][high] for side in (0, 1))
+        return x, o
 
     def __len__(self) -> int:
         return len(self.codes)
 
     @cached_property
     def unfinished(self) -> NDArray[np.intp]:
-        """Rows of the positions with a move to make: (U,), 4,520 on 3x3. A TabularPolicy has one row for each."""
+        """Rows of the unfinished positions: (U,), 4,520 on 3x3, as in a TabularPolicy."""
         return np.flatnonzero(~self.is_over)
 
     @cached_property
@@ -114,7 +132,7 @@ class Positions:
         return self._bits(self.codes[rows])
 
     def rows(self, boards: ArrayLike) -> NDArray[np.intp]:
-        """Row numbers (B,) of boards (B, cells); ValueError names a board that play cannot reach."""
+        """Rows (B,) of boards (B, cells); ValueError names a board that play cannot reach."""
         boards = np.asarray(boards)
         if boards.ndim != 2 or boards.shape[1] != self.rules.cells:
             raise ValueError(
@@ -136,12 +154,16 @@ class Positions:
         if (found < 0).any():
             bad = boards[int(np.argmin(found))].tolist()
             raise ValueError(
-                f"play on {self.rules} cannot reach the board {bad}: check the numbers of X and O, and that only one side has a line"
+                f"play on {self.rules} cannot reach the board {bad}: check the numbers of X and O, "
+                "and that only one side has a line"
             )
         return found
 
     def child(self, rows: NDArray[np.intp], cell: int) -> NDArray[np.int32]:
-        """Row (B,) int32 after the side to move has marked `cell`, or -1 where it is taken or the game is over."""
+        """Rows (B,) int32 after the side to move has marked `cell`.
+
+        -1 where the cell is taken or the game is over.
+        """
         codes = self.codes[rows]
         free = (codes // self.powers[cell]) % 3 == 0
         after = codes + np.where(self.x_to_move[rows], 1, 2) * self.powers[cell]
@@ -151,15 +173,33 @@ class Positions:
 
     @cached_property
     def children(self) -> NDArray[np.int32]:
-        """Row after each move: (N, cells) int32, -1 for taken cells and finished games. 622 MB on 4x4: prefer `child` there."""
+        """Rows after each move: (N, cells) int32, -1 for taken cells and finished games.
+
+        622 MB on 4x4: prefer `child` there.
+        """
         every = np.arange(len(self))
         return np.stack([self.child(every, cell) for cell in range(self.rules.cells)], axis=1)
 
-    # --- symmetries ------------------------------------------------------------------------------------------
+    def plies(self, first: int = 0, backward: bool = False) -> Iterator[Ply]:
+        """The unfinished positions by ply, from `first` to the last or back from the last."""
+        numbers = range(first, self.rules.cells)
+        for number in reversed(numbers) if backward else numbers:
+            rows = self.unfinished_at(number)
+            children = self.children[rows]
+            yield Ply(number, SIDES[number % 2], rows, children, children >= 0)
+
+    def unfinished_at(self, ply: int) -> NDArray[np.intp]:
+        """Rows of the unfinished positions with `ply` marks: a part of `unfinished`."""
+        first, last = np.searchsorted(self.unfinished, self.ply_starts[ply : ply + 2])
+        return self.unfinished[first:last]
+
+    # --- symmetries -------------------------------------------------------------------------------
 
     @cached_property
     def symmetries(self) -> NDArray[np.intp]:
-        """The board's symmetries as cell permutations (S, cells): `board[symmetries[s]]` is the turned board.
+        """The board's symmetries as cell permutations (S, cells).
+
+        `board[symmetries[s]]` is the image of a board.
 
         8 of a square, 4 of a rectangle, 2 of a single row or column; the identity is first.
         """
@@ -181,18 +221,21 @@ class Positions:
 
     @property
     def canonical(self) -> NDArray[np.int32]:
-        """Row of the representative (smallest code) of each position's symmetry class: (N,) int32; 765 classes on 3x3."""
+        """Row of each position's canonical form under symmetry, its smallest code: (N,) int32.
+
+        3x3 has 765 canonical forms.
+        """
         return self._canonical[0]
 
     @property
     def to_canonical(self) -> NDArray[np.int8]:
-        """Which symmetry turns each position into its representative: (N,) int8, an index into `symmetries`."""
+        """The symmetry that takes each position to its canonical form: (N,) int8."""
         return self._canonical[1]
 
 
 @lru_cache(maxsize=8)
 def symmetries_of(rules: Rules) -> NDArray[np.intp]:
-    """The symmetries of any board as cell permutations (S, cells), without repeats, the identity first."""
+    """The symmetries of a board as different cell permutations (S, cells), the identity first."""
     grid = np.arange(rules.cells).reshape(rules.rows, rules.cols)
     turned = [np.rot90(image, turn) for turn in range(4) for image in (grid, np.fliplr(grid))]
     flat = {tuple(image.ravel().tolist()): None for image in turned if image.shape == grid.shape}
@@ -202,7 +245,7 @@ def symmetries_of(rules: Rules) -> NDArray[np.intp]:
 
 
 def _ternary_to_bits(cell_bits: tuple[int, ...]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """X's and O's bits of every ternary number with these cells as digits, lowest first: (3^cells,) each."""
+    """X's and O's bits of every ternary number with these digits, lowest first: (3^cells,) each."""
     x, o = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.uint64)
     for bit in cell_bits:
         mark = np.uint64(bit)

@@ -1,7 +1,8 @@
-"""Pictures of one board: text for a terminal, pixels, SVG; with a number on each free cell if you have them.
+"""Pictures of one board: text for a terminal, pixels, SVG; optionally with numbers on free cells.
 
-The pixels and the SVG come from one list of shapes (`_shapes`). NumPy draws each shape by its signed distance: how far
-a pixel's centre lies outside the shape, which makes antialiasing a subtraction. Text in pixels is a small stroke font.
+The pixels and the SVG come from one list of shapes (`_shapes`). NumPy draws each shape by its
+signed distance, how far a pixel's centre lies outside the shape, which makes antialiasing a
+subtraction. Text in pixels uses a small stroke font.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tictactoe_env.errors import whole_number
 from tictactoe_env.notation import MARKS, board_text, cell_text
 from tictactoe_env.rules import Boards, Rules
 
-# Blue, vermilion, green and purple that colour-blind readers tell apart (Okabe and Ito, "Color Universal Design").
+# Colours that colour-blind readers tell apart (Okabe and Ito, "Color Universal Design").
 COLOURS = {"X": "#0072b2", "O": "#d55e00"}
 POSITIVE, NEGATIVE = "#009e73", "#cc79a7"
 BACKGROUND, TILE, LAST, INK, LABEL = "#e4e8ec", "#ffffff", "#ffe9a3", "#26323b", "#66737d"
@@ -39,15 +40,15 @@ def ansi(
     values: Any = None,
     colour: bool = False,
 ) -> str:
-    """The board as text with coordinates: the last move in brackets, a star on each cell of a complete line.
+    """The board as text with coordinates; the last move in brackets, full lines with stars.
 
         a   b   c
     1   O   .   X*
     2   .   X*  O
     3  [X*] .   .
 
-    `board` is (cells,) int8, `values` (cells,) floats of which those on free cells are written, NaN for none.
-    `colour` adds ANSI escapes. ValueError for a board, last move or values that do not fit the rules.
+    board: (cells,) int8. values: (cells,) floats, NaN for none; those on free cells are written.
+    colour: add ANSI escapes. ValueError for a board, last move or values that do not fit the rules.
     """
     board, last, values = _checked(board, rules, last, values)
     won = rules.winning_cells(board)
@@ -81,11 +82,12 @@ def rgb_array(
     values: Any = None,
     cell_pixels: int = 96,
 ) -> NDArray[np.uint8]:
-    """The board as a picture, fresh uint8 (height, width, 3): `cell_pixels` a cell and 3/8 of that as margin on each side.
+    """The board as pixels: (height, width, 3) uint8, with a margin of 3/8 of a cell.
 
-    The last move's cell is tinted and each complete line is struck through. With `values`, (cells,) floats or NaN for none,
-    each free cell shows its number, shaded green above and purple below 0; +1 and -1 are full shade.
-    ValueError for a board, last move or values that do not fit the rules, and for less than 16 pixels a cell.
+    The last move's cell is tinted and each complete line is struck through. With `values`, (cells,)
+    floats or NaN for none, each free cell shows its number, shaded green above and purple below 0;
+    +1 and -1 are full shade. ValueError for a board, last move or values that do not fit the rules,
+    and for less than 16 pixels a cell.
     """
     shapes, width, height = _picture(board, rules, last, values, cell_pixels)
     picture = np.full((height, width, 3), _rgb(BACKGROUND), dtype=np.float32)
@@ -104,9 +106,10 @@ def svg(
     values: Any = None,
     cell_pixels: int = 96,
 ) -> str:
-    """The picture of `rgb_array` as a standalone SVG document, the board's text as its title; the same errors.
+    """The picture of `rgb_array` as a standalone SVG document; the same errors.
 
-    Each cell is a `rect`, each mark one element of class "X" or "O", each complete line one of class "line".
+    The board's text is its title. Each cell is a `rect`, each mark one element of class "X" or "O",
+    each complete line one of class "line".
     """
     shapes, width, height = _picture(board, rules, last, values, cell_pixels)
     title = board_text(board, rules) + (
@@ -114,8 +117,9 @@ def svg(
     )
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
-            'font-family="system-ui, sans-serif" text-anchor="middle" fill="none" stroke-linecap="round">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" role="img" font-family="system-ui, sans-serif" '
+            'text-anchor="middle" fill="none" stroke-linecap="round">',
             f"<title>{escape(title)}</title>",
             f'<rect width="{width}" height="{height}" fill="{BACKGROUND}"/>',
             *map(_element, shapes),
@@ -124,7 +128,7 @@ def svg(
     )
 
 
-# --- what is on the picture ------------------------------------------------------------------------------------
+# --- what is on the picture -----------------------------------------------------------------------
 
 
 class _Shape(NamedTuple):
@@ -132,7 +136,7 @@ class _Shape(NamedTuple):
     colour: str
     x: float  # left edge of a tile or mark, centre of a text, first end of a line
     y: float
-    size: float  # edge of the cell; of a text the grid unit of the stroke font, a sixth of a digit's height
+    size: float  # edge of the cell; of a text the font's grid unit, a sixth of a digit's height
     text: str = ""
     end: tuple[float, float] = (0.0, 0.0)
 
@@ -226,7 +230,8 @@ def _checked(
     board = np.asarray(board)
     if board.shape != (rules.cells,) or not np.isin(board, (-1, 0, 1)).all():
         raise ValueError(
-            f"a board of {rules} must be {rules.cells} numbers, 1 (X), -1 (O) or 0 (free), got {board.tolist()} of shape {board.shape}"
+            f"a board of {rules} must be {rules.cells} numbers, 1 (X), -1 (O) or 0 (free), "
+            f"got {board.tolist()} of shape {board.shape}"
         )
     if last is not None:
         last = whole_number(last, "the last move", 0, rules.cells - 1)
@@ -234,32 +239,38 @@ def _checked(
         values = np.asarray(values, dtype=np.float64)
         if values.shape != (rules.cells,) or np.isinf(values).any():
             raise ValueError(
-                f"values on {rules} must be {rules.cells} finite numbers (NaN: none), got {values.tolist()} of shape {values.shape}"
+                f"values on {rules} must be {rules.cells} finite numbers (NaN: none), "
+                f"got {values.tolist()} of shape {values.shape}"
             )
     return board.astype(np.int8), last, values
 
 
-# --- SVG -------------------------------------------------------------------------------------------------------
+# --- SVG ------------------------------------------------------------------------------------------
 
 
 def _element(shape: _Shape) -> str:
     kind, colour, x, y, size, text, (x1, y1) = shape
+    thickness = (0.05 if kind == "line" else 0.13) * size
+    stroke = f'stroke="{colour}" stroke-width="{thickness:g}"'
     if kind == "tile":
         gap, edge, radius = 0.03 * size, 0.94 * size, 0.1 * size
-        return f'<rect x="{x + gap:g}" y="{y + gap:g}" width="{edge:g}" height="{edge:g}" rx="{radius:g}" fill="{colour}"/>'
+        corner = f'x="{x + gap:g}" y="{y + gap:g}"'
+        edges = f'width="{edge:g}" height="{edge:g}" rx="{radius:g}"'
+        return f'<rect {corner} {edges} fill="{colour}"/>'
     if kind == "X":
         low, far = 0.27 * size, 0.46 * size
         path = f"M{x + low:g} {y + low:g}l{far:g} {far:g}m0 {-far:g}l{-far:g} {far:g}"
-        return f'<path class="X" d="{path}" stroke="{colour}" stroke-width="{0.13 * size:g}"/>'
+        return f'<path class="X" d="{path}" {stroke}/>'
     if kind == "O":
         centre = f'cx="{x + size / 2:g}" cy="{y + size / 2:g}"'
-        return f'<circle class="O" {centre} r="{0.25 * size:g}" stroke="{colour}" stroke-width="{0.13 * size:g}"/>'
+        return f'<circle class="O" {centre} r="{0.25 * size:g}" {stroke}/>'
     if kind == "line":
-        return f'<path class="line" d="M{x:g} {y:g}L{x1:g} {y1:g}" stroke="{colour}" stroke-width="{0.05 * size:g}"/>'
-    return f'<text x="{x:g}" y="{y + 3 * size:g}" font-size="{8.2 * size:g}" fill="{colour}">{escape(text)}</text>'
+        return f'<path class="line" d="M{x:g} {y:g}L{x1:g} {y1:g}" {stroke}/>'
+    place = f'x="{x:g}" y="{y + 3 * size:g}" font-size="{8.2 * size:g}"'
+    return f'<text {place} fill="{colour}">{escape(text)}</text>'
 
 
-# --- pixels ----------------------------------------------------------------------------------------------------
+# --- pixels ---------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)
@@ -310,21 +321,25 @@ def _strokes(segments: list[Segment], width: int, height: int, thickness: float)
 
 
 def _inside(distance: NDArray[np.float64]) -> Coverage:
-    """The share of each pixel inside a shape, from the distance of its centre to the edge, negative inside."""
+    """The share of each pixel inside a shape, from its centre's distance outside the edge."""
     return np.clip(0.5 - distance, 0, 1).astype(np.float32)
 
 
-# The stroke font: each word is one stroke, a list of points "xy"; y is 0 at a digit's top, 6 on the line, 8 below it.
+# The stroke font: each word is one stroke, a list of points "xy"; y is 0 at a digit's top, 6 on the
+# line, 8 below it.
 # fmt: off
 GLYPHS = {
-    "0": "103041453616050110", "1": "022026", "2": "01103041420646", "3": "0110304142334445361605 1333", "4": "36300444",
-    "5": "40000312324345361605", "6": "413010010516364544331304", "7": "004016", "8": "103041423344453616050413020110 1333",
-    "9": "051636454130100102133342", ".": "0606", "-": "0333", "+": "0343 2125", "a": "3322120305162635 3236",
-    "b": "0006 0312223335261605", "c": "3322120305162635", "d": "3036 3322120305162635", "e": "04343322120305162635",
-    "f": "30201116 0232", "g": "3322120305162635 3237281807", "h": "0006 0312223336", "i": "0206 0000", "j": "121708 1010",
-    "k": "0006 320436", "l": "0006", "m": "0206 03122326 23324346", "n": "0206 0312223336", "o": "122233352616050312",
-    "p": "0208 0312223335261605", "q": "3238 3322120305162635", "r": "0206 031222", "s": "3212031424352606",
-    "t": "10152636 0232", "u": "0205162635 3236", "v": "022642", "w": "0216233642", "x": "0236 3206", "y": "0226 4218",
+    "0": "103041453616050110", "1": "022026", "2": "01103041420646",
+    "3": "0110304142334445361605 1333", "4": "36300444", "5": "40000312324345361605",
+    "6": "413010010516364544331304", "7": "004016", "8": "103041423344453616050413020110 1333",
+    "9": "051636454130100102133342", ".": "0606", "-": "0333", "+": "0343 2125",
+    "a": "3322120305162635 3236", "b": "0006 0312223335261605", "c": "3322120305162635",
+    "d": "3036 3322120305162635", "e": "04343322120305162635", "f": "30201116 0232",
+    "g": "3322120305162635 3237281807", "h": "0006 0312223336", "i": "0206 0000",
+    "j": "121708 1010", "k": "0006 320436", "l": "0006", "m": "0206 03122326 23324346",
+    "n": "0206 0312223336", "o": "122233352616050312", "p": "0208 0312223335261605",
+    "q": "3238 3322120305162635", "r": "0206 031222", "s": "3212031424352606", "t": "10152636 0232",
+    "u": "0205162635 3236", "v": "022642", "w": "0216233642", "x": "0236 3206", "y": "0226 4218",
     "z": "02320636",
 }
 # fmt: on

@@ -1,14 +1,16 @@
-"""The law of the m,n,k-game: X and O mark free cells in turn, X first; k in a row, column or diagonal win.
+"""The rules of m,n,k-games: X and O mark free cells in turn, X first; k in a line win.
 
-A position is two bitboards, X's cells and O's cells. The verbs below use `& | << >>` alone, so that they mean
-the same on Python integers (one game) and on `uint64` arrays (a batch). Cells are numbered row by row:
+A position is two bitboards, X's cells and O's cells. The methods below use `& | << >>` only, so
+that they work on Python integers (one game) and on `uint64` arrays (a batch). Cells are numbered
+row by row:
 
     0 1 2        cell = row * cols + col
     3 4 5        bit  = row * (cols + 1) + col
     6 7 8
 
-The bit layout has one empty column on the right, so a line that runs off the board meets a bit that is never set:
-k marks in direction d are `b & b >> d & ... & b >> (k - 1) d` for the four directions 1, cols, cols + 1, cols + 2.
+The bit layout has one empty column on the right, so a line that runs off the board meets a bit
+that is never set: k marks in direction d are `b & b >> d & ... & b >> (k - 1) d`, for the four
+directions 1, cols, cols + 1 and cols + 2.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from numpy.typing import NDArray
 from tictactoe_env.errors import whole_number
 
 MAX_BITS = (
-    64  # of a bitboard, padding column included: 7x8 is the largest board that is nearly square
+    64  # of a bitboard with its padding column: 7x8 is the largest board that is nearly square
 )
 
 Bits = Any  # one bitboard as an int, or a batch as uint64 (B,)
@@ -55,8 +57,9 @@ class Rules:
             object.__setattr__(self, name, whole_number(getattr(self, name), name, 1))
         if self.rows * (self.cols + 1) > MAX_BITS:
             raise ValueError(
-                f"a board of {self.rows}x{self.cols} needs {self.rows * (self.cols + 1)} bits, more than {MAX_BITS}; "
-                f"use a smaller one (the condition is rows * (cols + 1) <= {MAX_BITS}, for example 7x8)"
+                f"a board of {self.rows}x{self.cols} needs {self.rows * (self.cols + 1)} bits, "
+                f"more than {MAX_BITS}; use a smaller one "
+                f"(the condition is rows * (cols + 1) <= {MAX_BITS}, for example 7x8)"
             )
         if self.k > max(self.rows, self.cols):
             raise ValueError(
@@ -98,22 +101,18 @@ class Rules:
 
     @cached_property
     def lines(self) -> tuple[tuple[int, ...], ...]:
-        """Every line of k cells, as cell numbers; the plain statement of what `has_line` tests with shifts."""
+        """Every line of k cells, as cell numbers; `has_line` tests the same with shifts."""
         found = set()
-        for row in range(self.rows):
-            for col in range(self.cols):
-                for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
-                    last_row, last_col = row + down * (self.k - 1), col + right * (self.k - 1)
-                    if last_row < self.rows and 0 <= last_col < self.cols:
-                        found.add(
-                            tuple(
-                                (row + i * down) * self.cols + col + i * right
-                                for i in range(self.k)
-                            )
-                        )
+        for cell in range(self.cells):
+            row, col = divmod(cell, self.cols)
+            for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                last_row, last_col = row + down * (self.k - 1), col + right * (self.k - 1)
+                if last_row < self.rows and 0 <= last_col < self.cols:
+                    step = down * self.cols + right
+                    found.add(tuple(cell + i * step for i in range(self.k)))
         return tuple(sorted(found))
 
-    # --- the verbs, on integers and on uint64 arrays ---------------------------------------------------------
+    # --- on integers and on uint64 arrays ----------------------------------------------
 
     def has_line(self, marks: Bits) -> Any:
         """Whether k of these marks stand in a line: bool, or (B,) bool."""
@@ -130,7 +129,7 @@ class Rules:
         return (x | o) == self.full
 
     def is_dead(self, x: Bits, o: Bits) -> Any:
-        """Whether every line holds marks of both, so that nobody can win any more: bool, or (B,) bool."""
+        """Whether every line has marks of both, so that nobody can win: bool, or (B,) bool."""
         open_to_x, open_to_o = self.has_line(o ^ self.full), self.has_line(x ^ self.full)
         return (
             ~(open_to_x | open_to_o)
@@ -138,7 +137,7 @@ class Rules:
             else not (open_to_x or open_to_o)
         )
 
-    # --- between bitboards and boards ------------------------------------------------------------------------
+    # --- between bitboards and boards -------------------------------------------------------------
 
     def to_bits(self, boards: Boards) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """X's and O's bitboards, (B,) uint64 each, of boards (B, cells) int8."""
@@ -163,7 +162,7 @@ class Rules:
         return grid.reshape(*marks.shape, self.cells).view(np.int8)
 
     def winning_cells(self, board: Boards) -> tuple[int, ...]:
-        """The cells of all complete lines on one board (cells,), in order; empty if nobody has won."""
+        """The cells of all complete lines on one board (cells,), in order; () if there is none."""
         won = {
             cell
             for line in self.lines
@@ -174,5 +173,5 @@ class Rules:
 
 
 def to_move(boards: Boards) -> NDArray[np.int8]:
-    """The mark to move next, +1 for X and -1 for O: (B,) int8 of boards (B, cells). X always moves first."""
+    """The mark to move, +1 for X and -1 for O: (B,) int8 of boards (B, cells). X moves first."""
     return (1 - 2 * boards.sum(axis=-1)).astype(np.int8)

@@ -2,36 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.positions import Positions, positions_of
+from tictactoe_env.positions import Ply, Positions, positions_of
 from tictactoe_env.rules import Rules
+
+Values = NDArray[np.float64]
+
+
+def backward_induction(
+    positions: Positions, values: Any, rule: Callable[[Ply, Values], Values], first: int = 0
+) -> Values:
+    """Values of all positions from ply `first` on: (N, ...) float64, those of finished ones given.
+
+    values: (N, ...), of which the finished positions count. rule: from a ply and the values after
+    each move, (B, cells, ...), to the values of its positions (B, ...). Where a move is illegal,
+    the value after it is undefined: the rule overwrites it.
+    """
+    values = values.astype(np.float64)
+    for ply in positions.plies(first, backward=True):
+        values[ply.rows] = rule(ply, values[ply.children])
+    return values
+
+
+def best_scores(
+    positions: Positions,
+    scores: NDArray[np.int8],
+    before: Callable[[NDArray[np.int8]], NDArray[np.int8]],
+    worst: int,
+) -> NDArray[np.int8]:
+    """The mover's score of every position where both sides make their best move: (N,) int8.
+
+    scores: (N,), of which the finished positions count. before: from the scores that moves leave to
+    the other side to those of the moves. worst: the lowest score there is.
+    It asks for one cell at a time, since all children of 4x4 would take 622 MB.
+    """
+    scores = scores.copy()
+    for number in reversed(range(positions.rules.cells)):
+        rows = positions.unfinished_at(number)
+        best = np.full(len(rows), worst, dtype=np.int8)
+        for cell in range(positions.rules.cells):
+            child = positions.child(rows, cell)
+            after = np.where(child >= 0, before(scores[child]), np.int8(worst))
+            np.maximum(best, after, out=best)
+        scores[rows] = best
+    return scores
 
 
 @lru_cache(maxsize=8)
 def solve(rules: Rules) -> Solution:
-    """The solution of a board of at most 16 cells, computed on first use and kept; ValueError for larger ones."""
+    """The solution of a board, computed on first use and kept. ValueError above 16 cells."""
     return Solution(positions_of(rules))
 
 
 class Solution:
-    """value: (N,) int8, the mover's result with perfect play by both: +1 wins, 0 draws, -1 loses."""
+    """value: (N,) int8, the mover's result with perfect play: +1 a win, 0 a draw, -1 a loss."""
 
     def __init__(self, positions: Positions):
         self.positions = positions
         # A finished position is lost for the side that would move next, or drawn.
-        self.value = -np.abs(positions.outcome_x)
-        for ply in range(positions.rules.cells - 1, -1, -1):
-            rows = np.arange(positions.ply_starts[ply], positions.ply_starts[ply + 1])
-            rows = rows[~positions.is_over[rows]]
-            best = np.full(len(rows), -1, dtype=np.int8)
-            for cell in range(positions.rules.cells):
-                child = positions.child(rows, cell)
-                np.maximum(best, np.where(child >= 0, -self.value[child], -1), out=best)
-            self.value[rows] = best
+        self.value = best_scores(positions, -np.abs(positions.outcome_x), np.negative, -1)
 
     @property
     def value_x(self) -> NDArray[np.int8]:
@@ -39,13 +74,15 @@ class Solution:
         return np.where(self.positions.x_to_move, self.value, -self.value)
 
     def move_values(self, rows: NDArray[np.intp]) -> NDArray[np.int8]:
-        """The mover's result after each move, perfect play following: (B, cells) int8, -2 where there is no such move."""
-        children = np.stack(
-            [self.positions.child(rows, cell) for cell in range(self.positions.rules.cells)], axis=1
-        )
+        """The mover's result after each move, with perfect play: (B, cells) int8.
+
+        -2 where there is no such move.
+        """
+        cells = range(self.positions.rules.cells)
+        children = np.stack([self.positions.child(rows, cell) for cell in cells], axis=1)
         return np.where(children >= 0, -self.value[children], np.int8(-2))
 
     def optimal(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Which moves keep the value of the position: (B, cells) bool; all False where the game is over."""
+        """Which moves keep the value of the position: (B, cells) bool, False in finished games."""
         values = self.move_values(rows)
         return (values == self.value[rows][:, None]) & (values > -2)

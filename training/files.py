@@ -16,13 +16,16 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as array_bytes
+
+from tictactoe_env.files import sync_folder
+from tictactoe_env.files import write_file as write_file  # part of this module too
 
 if TYPE_CHECKING:
     import torch
@@ -32,22 +35,6 @@ MAX_BYTES = 1 << 30  # of a file that is read
 
 class DamagedFileError(ValueError):
     """A file that is truncated, changed, or not what its name says."""
-
-
-def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    """Write a file so that a crash leaves either the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync(path.parent)
 
 
 def write_folder(path: Path, write: Callable[[Path], Any]) -> None:
@@ -61,7 +48,7 @@ def write_folder(path: Path, write: Callable[[Path], Any]) -> None:
     if path.exists():
         os.replace(path, old)
     os.replace(new, path)
-    _sync(path.parent)
+    sync_folder(path.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -74,14 +61,6 @@ def settle_folder(path: Path) -> None:
 
 def _beside(path: Path) -> tuple[Path, Path]:
     return path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.old")
-
-
-def _sync(folder: Path) -> None:
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
 
 
 def write_json(path: Path, content: Any) -> None:

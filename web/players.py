@@ -14,8 +14,14 @@ from anyio import CapacityLimiter
 
 from players.gallery import Entry, Gallery
 from tictactoe_env.analysis import Thoughts, thoughts
-from tictactoe_env.opponents import MinimaxPolicy
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, sample, tabulate
+from tictactoe_env.policy import (
+    MinimaxPolicy,
+    Policy,
+    RandomPolicy,
+    TabularPolicy,
+    sample,
+    tabulate,
+)
 from tictactoe_env.rules import Boards, Rules
 
 Answer = TypeVar("Answer")

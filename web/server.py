@@ -47,10 +47,11 @@ from players.gallery import FOLDERS, Entry, Gallery
 from tictactoe_env.analysis import Verdict, Worth, truth, turning_point, verdicts
 from tictactoe_env.certificate import MAX_CELLS as MAX_PROVEN
 from tictactoe_env.errors import unknown_name, whole_number
-from tictactoe_env.games import LISTED, Game, GameStore, Player, StoreError, UnknownGameError
+from tictactoe_env.games import Game, Player
 from tictactoe_env.notation import SIDES, board_text, cell_text, replay
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.store import LISTED, GameStore, StoreError, UnknownGameError
 from training.command_line import Parser
 from web.players import TABLE_CELLS, BusyError, Players, Threads, solved
 

@@ -1,0 +1,64 @@
+"""Games for the tests of games and of their store."""
+
+import random
+
+from hypothesis import strategies as st
+
+from tictactoe_env.games import ENDINGS, KINDS, ORIGINS, Game, Player
+from tictactoe_env.notation import SIDES, parse_cells
+from tictactoe_env.rules import Rules
+
+ANN, MINIMAX = Player("human", "Ann"), Player("agent", "minimax")
+RUN = Player("run", "dqn-0", "runs/dqn-0")
+TIME = "2026-05-09T07:35:25Z"
+
+
+def game(moves="a1 b2 a2 b1 a3", rules=Rules(), **about):  # noqa: B008
+    """A game of Ann as X against minimax; X wins on the left, unless other moves are given."""
+    about = {"x": ANN, "o": MINIMAX, "origin": "human", "time": TIME, **about}
+    return Game(moves=tuple(parse_cells(moves, rules)), rules=rules, **about)
+
+
+LETTERS = st.characters(codec="utf-8", exclude_categories=("C", "Z")) | st.sampled_from("%#:=/")
+WORDS = st.lists(st.text(LETTERS, min_size=1, max_size=9), min_size=1, max_size=3).map(" ".join)
+PLAYERS = st.builds(Player, st.sampled_from(KINDS), WORDS, st.just("") | WORDS)
+BOARDS = st.tuples(st.integers(1, 8), st.integers(1, 7)).flatmap(
+    lambda size: st.builds(Rules, *map(st.just, size), st.integers(1, max(size)))
+)
+
+
+@st.composite
+def any_games(draw):
+    """A game of any kind on any board, ended in any way."""
+    rules, ended = draw(BOARDS), draw(st.sampled_from(ENDINGS))
+    rng = random.Random(draw(st.integers(0, 2**32)))
+    stop, result, cells, marks, is_over = rng.randint(1, rules.cells), "", [], [0, 0], False
+    for ply, cell in enumerate(rng.sample(range(rules.cells), rules.cells)):
+        stops = {
+            "early": rules.is_dead(*marks),
+            "resigned": ply == stop - 1,
+            "illegal": ply == stop,
+        }
+        if is_over or stops.get(ended, False):
+            break
+        cells.append(cell)
+        marks[ply % 2] |= rules.cell_bits[cell]
+        is_over = rules.has_line(marks[ply % 2]) or rules.is_full(*marks)
+    if is_over:
+        ended = ""
+    elif ended == "illegal":
+        cells.append(rng.choice(cells))
+    elif ended == "resigned":
+        result = rng.choice(SIDES)
+    return Game(
+        x=draw(PLAYERS),
+        o=draw(PLAYERS),
+        moves=tuple(cells),
+        origin=draw(st.sampled_from(ORIGINS)),
+        rules=rules,
+        result=result,
+        ended=ended,
+        side=draw(st.sampled_from((None, *SIDES))),
+        seed=draw(st.none() | st.integers(0, 2**63 - 1)),
+        time=draw(st.datetimes().map(lambda when: f"{when.isoformat()}Z")),
+    )

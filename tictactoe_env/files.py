@@ -1,0 +1,37 @@
+"""Files that a crash leaves whole: the old content or the new content, never a part of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+
+def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
+    """Write a file, and its folder if there is none.
+
+    `write` fills a temporary file, which is flushed to the disk and then renamed. If it fails, the
+    old file stays and the temporary one is removed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush the names in a folder to the disk, so that a renaming survives a power failure."""
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,534 @@
+"""Games kept in one SQLite file.
+
+    with GameStore("games.db") as store:
+        number = store.add(Game(moves=(0, 4, 8, 1, 7, 6, 2, 5, 3), origin="web"))
+        store.get(number).result                    # "draw": it follows from the moves
+        store.list(20, player="Ann", result="X")    # newest first, without those of training
+
+    python -m tictactoe_env.store games.db --check
+    python -m tictactoe_env.store games.db --export json > games.json
+    python -m tictactoe_env.store games.db --import games.txt
+
+When `add` has returned, the game is on the disk (write-ahead log, flushed at every commit). Several
+processes may use a store at once. Threads may share a `GameStore`, of which a lock lets in one at a
+time. After a fork a process must open its own.
+
+Every row has a checksum, and a game is walked through again whenever it is read, so that damage is
+reported and not shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import sqlite3
+import sys
+import threading
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.games import (
+    ORIGINS,
+    RESULTS,
+    SQUARE,
+    Game,
+    Player,
+    json_text,
+    parse_json,
+    parse_lines,
+    rules_of,
+)
+from tictactoe_env.notation import parse_cells
+from tictactoe_env.rules import Rules
+
+LISTED = tuple(origin for origin in ORIGINS if origin != "training")
+LARGEST = 2**63 - 1  # of SQLite's whole numbers
+CHUNK = 1_000  # games that are read at once where all are read
+APPLICATION = 0x58284F29  # "X(O)", marks a file as a store of games
+
+# What each version adds to the one before, as statements; `user_version` counts those that a file
+# has seen. Only ever add to the end.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE games (
+            id INTEGER PRIMARY KEY, time TEXT NOT NULL,
+            x_kind TEXT NOT NULL, x_name TEXT NOT NULL, x_source TEXT NOT NULL,
+            o_kind TEXT NOT NULL, o_name TEXT NOT NULL, o_source TEXT NOT NULL,
+            side TEXT, rows INTEGER NOT NULL, cols INTEGER NOT NULL, k INTEGER NOT NULL,
+            seed INTEGER, moves TEXT NOT NULL, result TEXT NOT NULL, ended TEXT NOT NULL,
+            origin TEXT NOT NULL, checksum INTEGER NOT NULL)""",
+        # An index ends with the id, so each gives its games newest first. Games of training, which
+        # may be many, are in one index only.
+        "CREATE INDEX games_listed ON games (id) WHERE origin <> 'training'",
+        "CREATE INDEX games_x ON games (x_name) WHERE origin <> 'training'",
+        "CREATE INDEX games_o ON games (o_name) WHERE origin <> 'training'",
+        "CREATE INDEX games_origin ON games (origin)",
+    ),
+)
+COLUMNS = (
+    "id, time, x_kind, x_name, x_source, o_kind, o_name, o_source, side, rows, cols, k, seed, "
+    "moves, result, ended, origin, checksum"
+)
+
+
+class StoreError(ValueError):
+    """A store that is damaged, locked, of a newer version, write-protected, or no store at all."""
+
+
+class UnknownGameError(StoreError, LookupError):
+    """An id that no game of the store has."""
+
+
+class GameStore:
+    """The games of one file, which is made if there is none; a context that closes it.
+
+    read_only: nothing is made, changed or added. timeout: seconds to wait for another process that
+    is writing. Raises StoreError, and leaves the file as it is, if it is no store, damaged, locked,
+    of a newer version or write-protected.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], read_only: bool = False, timeout: float = 5.0):
+        self.path, self.read_only, self.timeout = Path(path), read_only, timeout
+        self._lock, self._process = threading.RLock(), os.getpid()
+        self._check_file()
+        with self._explained():
+            self._connection = self._connect()
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> GameStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; a second time does nothing."""
+        with self._explained():
+            self._connection.close()
+
+    # --- adding ----------------------------------------------------------------------------------
+
+    def add(self, game: Game) -> int:
+        """Keep a game; its new id."""
+        return self.add_many((game,))[0]
+
+    def add_many(self, games: Iterable[Game]) -> range:
+        """Keep games, all of them or, if anything fails, none; their new ids."""
+        rows = [_values(game) for game in games]
+        places = ", ".join("?" * len(COLUMNS.split(", ")))
+        with self._writing() as connection:
+            last = connection.execute("SELECT ifnull(max(id), 0) FROM games").fetchone()[0]
+            ids = range(last + 1, last + 1 + len(rows))
+            connection.executemany(
+                f"INSERT INTO games ({COLUMNS}) VALUES ({places})",
+                ((id, *row, _checksum(row)) for id, row in zip(ids, rows, strict=True)),
+            )
+        return ids
+
+    def import_lines(self, lines: Iterable[str], rules: Rules = SQUARE) -> range:
+        """Add the games of lines of text, such as an open file, all or none; their ids.
+
+        rules: the board of lines that name none.
+        """
+        return self.add_many(parse_lines(lines, rules))
+
+    def import_json(self, text: str | bytes) -> range:
+        """Add the games of a JSON list as `export_json` writes it, all or none; their new ids."""
+        return self.add_many(parse_json(text))
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def get(self, id: int) -> Game:
+        """The game with this number; UnknownGameError if there is none."""
+        id = whole_number(id, "the id of a game", 1)
+        found = self._rows(f"SELECT {COLUMNS} FROM games WHERE id = ?", (min(id, LARGEST),))
+        if not found:
+            count, low, high = self._rows("SELECT count(*), min(id), max(id) FROM games")[0]
+            has = f"{_counted(count)}, {low} to {high}" if count else "no game yet"
+            raise UnknownGameError(f"unknown game {id}: {self.path} holds {has}")
+        return self._game(found[0])
+
+    def list(
+        self,
+        limit: int = 50,
+        before: int | None = None,
+        *,
+        origin: str | Collection[str] = LISTED,
+        player: str | None = None,
+        result: str | None = None,
+        rules: Rules | None = None,
+    ) -> Sequence[Game]:
+        """The newest games, the newest first; those with ids below `before`, for the next page.
+
+        origin: one or several of ORIGINS, all but training by default. player: a name, of either
+        side. rules: the board.
+        """
+        before = LARGEST if before is None else whole_number(before, "before", 1)
+        ids, values = self._ids(origin, player, result, rules, min(before, LARGEST))
+        values["limit"] = whole_number(limit, "limit", 0, LARGEST)
+        newest = f"{ids} ORDER BY id DESC LIMIT :limit"
+        statement = f"SELECT {COLUMNS} FROM games WHERE id IN ({newest}) ORDER BY id DESC"
+        return [self._game(row) for row in self._rows(statement, values)]
+
+    def count(
+        self,
+        *,
+        origin: str | Collection[str] = LISTED,
+        player: str | None = None,
+        result: str | None = None,
+        rules: Rules | None = None,
+    ) -> int:
+        """How many games `list` has to show."""
+        ids, values = self._ids(origin, player, result, rules)
+        return self._rows(f"SELECT count(*) FROM ({ids})", values)[0][0]
+
+    def __iter__(self) -> Iterator[Game]:
+        """Every game, those of training too, the oldest first."""
+        statement = f"SELECT {COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {CHUNK}"
+        last = 0
+        while rows := self._rows(statement, (last,)):
+            yield from map(self._game, rows)
+            last = rows[-1][0]
+
+    def export_lines(self) -> Iterator[str]:
+        """Every game as a line of text, the oldest first."""
+        return (game.line() for game in self)
+
+    def export_json(self) -> str:
+        """Every game as one JSON list, the oldest first."""
+        return json_text(self)
+
+    def check(self) -> int:
+        """Check every page and walk through every game; the number of games.
+
+        StoreError says what is damaged.
+        """
+        found = [text for (text,) in self._rows("PRAGMA integrity_check(5)")]
+        if found != ["ok"]:
+            raise _damaged(self.path, "; ".join(found))
+        return sum(1 for _ in self)
+
+    # --- the file --------------------------------------------------------------------------------
+
+    def _check_file(self) -> None:
+        """Raises StoreError unless the path is free, or a store. SQLite has changed nothing yet."""
+        try:
+            if not self.path.exists():
+                if self.read_only:
+                    raise StoreError(
+                        f"there is no store at {self.path}: give the path of one, "
+                        "or play a game to make it"
+                    )
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                return
+            if not self.path.is_file():
+                kind = "folder" if self.path.is_dir() else "device"
+                raise StoreError(
+                    f"{self.path} is a {kind}: expected a file, such as {self.path / 'games.db'}"
+                )
+            is_empty = self.path.stat().st_size == 0
+        except OSError as error:
+            raise StoreError(f"{self.path} {NOT_OPENED} ({error})") from None
+        if is_empty and not self.read_only:
+            return  # another process has just begun to make it, or it was made by `touch`
+        application = _application(self.path)
+        if application == APPLICATION:
+            return
+        if is_empty:
+            got = "an empty file"
+        else:
+            is_sqlite = application is not None
+            got = "the SQLite file of another program" if is_sqlite else "another kind of file"
+        raise StoreError(
+            f"{self.path} is no store of games: expected an SQLite file made by one, got {got}; "
+            "nothing was changed, give another path"
+        )
+
+    def _connect(self) -> sqlite3.Connection:
+        mode = "ro" if self.read_only else "rwc"
+        has_log = os.path.exists(f"{self.path}-wal")
+        if self.read_only and not has_log and not os.access(self.path.parent, os.W_OK):
+            # Nobody can write beside it, not even the file by which readers and writers agree.
+            mode += "&immutable=1"
+        return sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode={mode}",
+            timeout=self.timeout,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
+        )
+
+    def _prepare(self) -> None:
+        """Bring a new or older file to this version; StoreError for one of a newer version."""
+        version, latest = self._version(), len(MIGRATIONS)
+        if version > latest:
+            raise StoreError(
+                f"{self.path} was written by a newer program (version {version}, this one knows "
+                f"{latest}): update tictactoe-env"
+            )
+        if self.read_only:
+            if version < latest:
+                raise StoreError(
+                    f"{self.path} is of version {version}, this program reads {latest}: "
+                    "open it for writing once, which brings it up to date"
+                )
+            return
+        self._rows("PRAGMA synchronous = FULL")
+        if version < latest:
+            with self._writing() as connection:
+                # The version is asked again: another process may have been faster.
+                for statement in itertools.chain(*MIGRATIONS[self._version() :]):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {latest}")
+        self._rows("PRAGMA journal_mode = WAL")
+
+    def _version(self) -> int:
+        return self._rows("PRAGMA user_version")[0][0]
+
+    def _rows(self, statement: str, values: Any = ()) -> Sequence[Any]:
+        """All rows that a statement gives."""
+        with self._explained():
+            return self._connection.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction of the only writer: at its end all of it is on the disk, or nothing."""
+        with self._explained():
+            connection = self._connection
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """One thread at a time, and StoreError for what goes wrong in SQLite."""
+        if os.getpid() != self._process:
+            raise StoreError(
+                f"{self.path} was opened by another process: open it again after a fork"
+            )
+        with self._lock:
+            try:
+                yield
+            except sqlite3.Error as error:
+                raise _explain(self.path, error) from error
+
+    # --- rows ------------------------------------------------------------------------------------
+
+    def _ids(
+        self,
+        origin: str | Collection[str],
+        player: str | None,
+        result: str | None,
+        rules: Rules | None,
+        before: int = LARGEST,
+    ) -> tuple[str, dict[str, Any]]:
+        """The statement that gives the ids of the games asked for, and its values."""
+        origins = {origin} if isinstance(origin, str) else set(origin)
+        for name in origins - set(ORIGINS):
+            raise unknown_name("origin of a game", name, ORIGINS)
+        if result not in (None, *RESULTS):
+            raise unknown_name("result of a game", result, RESULTS)
+        board = {} if rules is None else asdict(rules)
+        values: dict[str, Any] = {"before": before, "player": player, "result": result, **board}
+        where = ["id < :before"]
+        if origins == set(LISTED):
+            where.append("origin <> 'training'")  # as the indexes say it
+        elif origins != set(ORIGINS):
+            where.append(f"origin IN ({', '.join(repr(name) for name in sorted(origins))})")
+        for name in ("result", "rows", "cols", "k"):
+            if values.get(name) is not None:
+                where.append(f"{name} = :{name}")
+        sides = ([],) if player is None else (["x_name = :player"], ["o_name = :player"])
+        parts = (f"SELECT id FROM games WHERE {' AND '.join(where + side)}" for side in sides)
+        return " UNION ".join(parts), values
+
+    def _game(self, row: tuple[Any, ...]) -> Game:
+        """The game of a row; StoreError if it is not what was written."""
+        id, when, *players, side, rows, cols, k, seed, moves, result, ended, origin, checksum = row
+        if checksum != _checksum(row[1:-1]):
+            raise _damaged(self.path, f"game {id} is not what was written, its checksum differs")
+        try:
+            rules = rules_of(rows, cols, k)
+            return Game(
+                x=Player(*players[:3]),
+                o=Player(*players[3:]),
+                moves=tuple(parse_cells(moves, rules)),
+                origin=origin,
+                rules=rules,
+                result=result,
+                ended=ended,
+                side=side,
+                seed=seed,
+                time=when,
+                id=id,
+            )
+        except ValueError as error:
+            raise _damaged(self.path, f"game {id}: {error}") from None
+
+
+def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[Game]:
+    """The games of a file, the oldest first: a store, a JSON list, or text with one game a line.
+
+    The content says which it is. rules: the board of lines that name none.
+    """
+    path = Path(path)
+    if path.is_file() and path.stat().st_size > 0 and _application(path) is not None:
+        with GameStore(path, read_only=True) as store:
+            yield from store
+        return
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            first = file.readline()
+            if first.startswith("["):
+                yield from parse_json(first + file.read())
+            else:
+                yield from parse_lines(itertools.chain([first], file), rules, str(path))
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} holds no games: expected a store, a JSON list of games, or text with one "
+            f"game a line, got bytes that are none of these ({error})"
+        ) from None
+
+
+# --- errors and rows -----------------------------------------------------------------------------
+
+NOT_OPENED = "cannot be opened: a store needs a file and a folder that may be read and written"
+# What SQLite says, and what that means.
+REASONS = (
+    (
+        "locked",
+        "is locked: another program has been writing for too long; let it finish, and try again",
+    ),
+    (
+        "readonly",
+        "cannot be written: it was opened for reading only, or the file or its folder is "
+        "write-protected",
+    ),
+    ("unable to open", NOT_OPENED),
+    (
+        "disk I/O",
+        "cannot be read or written, the disk reports an error: see whether it is full or failing",
+    ),
+    ("full", "cannot grow, the disk is full: make room, and try again; nothing was changed"),
+    ("closed database", "is closed: open the store again"),
+)
+
+
+def _explain(path: Path, error: sqlite3.Error) -> StoreError:
+    """The error for what SQLite says: one of REASONS, or damage."""
+    return next(
+        (StoreError(f"{path} {reason}") for words, reason in REASONS if words in str(error)),
+        _damaged(path, error),
+    )
+
+
+def _damaged(path: Path, what: object) -> StoreError:
+    return StoreError(f"{path} is damaged: {what}; nothing was changed, bring back a copy of it")
+
+
+def _application(path: Path) -> int | None:
+    """The application id of an SQLite file, None for any other file.
+
+    The file is not locked, recovered or changed. SQLite reads it, because a process that closes a
+    file of its own loses the locks that its stores hold on the same file.
+    """
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        try:
+            return int(connection.execute("PRAGMA application_id").fetchone()[0])
+        finally:
+            connection.close()
+    except sqlite3.OperationalError as error:
+        raise _explain(path, error) from error
+    except sqlite3.DatabaseError as error:
+        # Damaged, or being written: the store will see.
+        return None if "not a database" in str(error) else APPLICATION
+
+
+def _counted(games: int) -> str:
+    return f"{games:,} {'game' if games == 1 else 'games'}"
+
+
+def _values(game: Game) -> tuple[Any, ...]:
+    """The row of a game, without id and checksum."""
+    players = (game.x.kind, game.x.name, game.x.source, game.o.kind, game.o.name, game.o.source)
+    board = (game.rules.rows, game.rules.cols, game.rules.k)
+    ending = (game.text, game.result, game.ended, game.origin)
+    return (game.time, *players, game.side, *board, game.seed, *ending)
+
+
+def _checksum(values: Sequence[Any]) -> int:
+    return zlib.crc32(json.dumps(values, default=str).encode())
+
+
+# --- the command line ----------------------------------------------------------------------------
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check, export or import the games of a store; the exit code."""
+    parser = _Parser(
+        "python -m tictactoe_env.store",
+        description="Check, export or import the games of a store.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", type=Path, help="the SQLite file that keeps the games")
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument(
+        "--check", action="store_true", help="check every page and walk through every game"
+    )
+    action.add_argument("--export", choices=("text", "json"), help="print all games, a game a line")
+    action.add_argument(
+        "--import",
+        dest="source",
+        type=Path,
+        metavar="FILE",
+        help="add the games of a file, all or none: text with a game a line, a JSON list, a store",
+    )
+    given = parser.parse_args(arguments)
+    try:
+        if given.source is not None:
+            games = list(read_games(given.source))
+            with GameStore(given.file) as store:
+                ids = store.add_many(games)
+            which = f", {ids[0]} to {ids[-1]}" if ids else ""
+            print(f"{given.file}: {_counted(len(ids))} added{which}")
+            return 0
+        with GameStore(given.file, read_only=True) as store:
+            if given.check:
+                print(f"{given.file}: {_counted(store.check())}, none damaged")
+            elif given.export == "json":
+                sys.stdout.write(store.export_json())
+            else:
+                sys.stdout.writelines(f"{line}\n" for line in store.export_lines())
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # such as `| head`
+    except (ValueError, OSError) as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
