@@ -195,7 +195,7 @@ def play(given: argparse.Namespace) -> int:
     from terminal.game import Table, seats_of
     from terminal.players import PERSON, board_of
     from terminal.talk import Talk
-    from tictactoe_env.games import Store
+    from tictactoe_env.games import GameStore
 
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(
@@ -203,7 +203,7 @@ def play(given: argparse.Namespace) -> int:
         )  # what is no text is no move, and is asked for again
     talk, path = Talk(Console()), given.store or home.default_store()
     if given.list is not None or given.replay is not None:
-        with Store(path, read_only=True) as store:
+        with GameStore(path, read_only=True) as store:
             if given.list is not None:
                 replay.print_list(store, talk, given.list, given.player, given.result)
             else:
@@ -218,7 +218,7 @@ def play(given: argparse.Namespace) -> int:
     if given.board is None and given.k is None:
         rules = board_of(specs) or rules
     seed = secrets.randbelow(MAX_SEED) if given.seed is None else given.seed
-    with Store(path) as store:
+    with GameStore(path) as store:
         if given.x is None and given.o is None:
             menu.Menu(rules, talk, store, seed, given.delay, given.values).run()
         else:

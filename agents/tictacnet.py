@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import probability, unknown_name, whole_number
-from tictactoe_env.match import random_result
+from tictactoe_env.match import result_vs_random
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import Positions, positions_of
 from training.evaluation import Report
@@ -513,7 +513,11 @@ class Learner:
         taken = self.positions.boards[self.positions.unfinished] != 0
         everywhere = float((table.table * taken).sum(axis=1).mean())
         self.history.append(
-            (self.steps, *(random_result(side, table).illegal for side in ("X", "O")), everywhere)
+            (
+                self.steps,
+                *(result_vs_random(side, table).illegal for side in ("X", "O")),
+                everywhere,
+            )
         )
         return {"illegal_everywhere": everywhere, "error": self.error, "epsilon": self.epsilon}
 

@@ -42,7 +42,7 @@ import torch
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import probability, unknown_name, whole_number
-from tictactoe_env.match import exact, sampled
+from tictactoe_env.match import exact_result, sampled_result
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import TabularPolicy, sample
 from tictactoe_env.positions import positions_of
@@ -406,9 +406,9 @@ class Learner:
         champion, before = (
             self.player(values, config.match_epsilons) for values in (self.values, self.previous)
         )
-        x, o = exact(champion, before), exact(before, champion).other_side
+        x, o = exact_result(champion, before), exact_result(before, champion).other_side
         as_x, as_o = (
-            sampled(*pair, config.rules, config.match_games, seed)
+            sampled_result(*pair, config.rules, config.match_games, seed)
             for pair in ((champion, before), (before, champion))
         )
         return {

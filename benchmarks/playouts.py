@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.mcts import Config, train
-from tictactoe_env.match import limits
+from tictactoe_env.match import best_achievable
 from tictactoe_env.mcts import Live
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
@@ -97,7 +97,7 @@ def draw(found: dict[str, Points], seeds: int, path: Path) -> None:
                 alpha=0.2,
                 linewidth=0,
             )
-            limit = limits(Rules())[side]
+            limit = best_achievable(Rules())[side]
             if limit is not None:
                 axes.axhline(100 * limit.win, color=colour, linestyle=":", linewidth=1)
         unbeatable = [

@@ -18,7 +18,7 @@ from terminal.battle import play
 from tictactoe_env.analysis import verdicts
 from tictactoe_env.certificate import FILE, certify, write
 from tictactoe_env.games import Game, Player
-from tictactoe_env.match import move_values
+from tictactoe_env.match import action_values
 from tictactoe_env.notation import SIDES, cell_text, parse_board
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
@@ -62,7 +62,7 @@ def board() -> str:
     """What each answer of O is worth against random play, exact, O being perfect from there on."""
     rules = Rules()
     board = parse_board("X../.O./..X", rules)
-    values = move_values(
+    values = action_values(
         "O", make_opponent("minimax", rules), make_opponent("random", rules), board=board
     )
     return svg(board, rules, last=8, values=values)

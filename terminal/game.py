@@ -18,7 +18,7 @@ from terminal.picture import STYLES, legend, picture, values_on_cells
 from terminal.players import Seat, seat_of
 from terminal.talk import Show, Talk
 from tictactoe_env.analysis import Thoughts, Truth, thoughts, truth, turning_point
-from tictactoe_env.games import Game, Store, StoreError
+from tictactoe_env.games import Game, GameStore, StoreError
 from tictactoe_env.notation import SIDES, cell_text, parse_cell, replay
 from tictactoe_env.policy import sample
 from tictactoe_env.positions import can_enumerate
@@ -48,7 +48,7 @@ class Table:
         seats: Mapping[str, Seat],
         rules: Rules,
         talk: Talk,
-        store: Store,
+        store: GameStore,
         *,
         values: bool = False,
         delay: float = 0.0,
@@ -319,7 +319,7 @@ def judgement(game: Game) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def replay_command(number: int, store: Store) -> str:
+def replay_command(number: int, store: GameStore) -> str:
     """The command that shows a game again."""
     return shlex.join(["python", "play.py", "--replay", str(number), *home.options(store.path)])
 

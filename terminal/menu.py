@@ -11,7 +11,7 @@ from terminal.game import Table, seats_of
 from terminal.players import PERSON
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
-from tictactoe_env.games import Store, UnknownGameError
+from tictactoe_env.games import GameStore, UnknownGameError
 from tictactoe_env.notation import SIDES
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.rules import Rules
@@ -40,7 +40,7 @@ class Menu:
         self,
         rules: Rules,
         talk: Talk,
-        store: Store,
+        store: GameStore,
         seed: int,
         delay: float | None = None,
         values: bool = False,

@@ -16,7 +16,7 @@ from terminal.picture import STYLES, legend, picture, values_on_cells
 from terminal.report import print_whole
 from terminal.talk import Talk
 from tictactoe_env.analysis import Verdict, truth, verdicts
-from tictactoe_env.games import Game, Store
+from tictactoe_env.games import Game, GameStore
 from tictactoe_env.notation import SIDES, cell_text
 from tictactoe_env.positions import can_enumerate
 
@@ -138,7 +138,7 @@ def _watch_by_keys(replay: Replay, talk: Talk, delay: float | None) -> None:
 
 
 def print_list(
-    store: Store, talk: Talk, limit: int, player: str | None = None, result: str | None = None
+    store: GameStore, talk: Talk, limit: int, player: str | None = None, result: str | None = None
 ) -> None:
     """The newest games of a store as a table; training games are left out."""
     games = store.list(limit, player=player, result=result)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tictactoe_env.match import exact, move_values, sampled
+from tictactoe_env.match import action_values, exact_result, sampled_result
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
 from tictactoe_env.render import ansi
@@ -154,7 +154,7 @@ def cross_table(players: Mapping[str, TabularPolicy]) -> dict[str, dict[str, dic
     for x_name, x in players.items():
         results[x_name] = {}
         for o_name, o in players.items():
-            result = exact(x, o)
+            result = exact_result(x, o)
             results[x_name][o_name] = {
                 "win": result.win,
                 "draw": result.draw,
@@ -203,7 +203,9 @@ def count_games(
 ) -> dict[str, Any]:
     """Rates of `policy` as `side` in games that are played: {"games", "win", "draw", "loss", "illegal", "intervals"}, 95 % Wilson."""
     is_x = side == "X"
-    found = sampled(*((policy, opponent) if is_x else (opponent, policy)), rules, games, seed)
+    found = sampled_result(
+        *((policy, opponent) if is_x else (opponent, policy)), rules, games, seed
+    )
     result, names = (
         (found.result, ("win", "draw", "loss"))
         if is_x
@@ -271,7 +273,7 @@ def print_sampled_table(
 
 def first_move_values(policy: TabularPolicy, console: Console) -> None:
     """Q of the empty board: what each first move is worth, the agent playing on against uniformly random play, exact."""
-    values = move_values("X", policy, RandomPolicy())
+    values = action_values("X", policy, RandomPolicy())
     board = np.zeros(policy.rules.cells, dtype=np.int8)
     say(
         "\nQ of the empty board: wins minus losses after each first move, the agent playing on against random, exact",

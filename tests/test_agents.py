@@ -13,7 +13,7 @@ from small_runs import small_config
 import train as command
 from agents import TRAINABLE
 from players.named import PLAYERS, make_player
-from tictactoe_env.match import exact_as
+from tictactoe_env.match import exact_result_as
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
@@ -174,9 +174,9 @@ def test_a_saved_run_plays_the_same_table(run):
     page, folder, table = last_of(run)
     loaded = page.load(folder)
     assert (tabulate(loaded, RULES).table == table.table).all()
-    assert exact_as("X", tabulate(loaded, RULES), tabulate(RandomPolicy(), RULES)) == exact_as(
-        "X", table, tabulate(RandomPolicy(), RULES)
-    )
+    assert exact_result_as(
+        "X", tabulate(loaded, RULES), tabulate(RandomPolicy(), RULES)
+    ) == exact_result_as("X", table, tabulate(RandomPolicy(), RULES))
 
 
 def test_the_player_alone_can_be_saved(run, tmp_path):

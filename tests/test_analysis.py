@@ -18,7 +18,7 @@ from tictactoe_env.analysis import (
     verdicts,
 )
 from tictactoe_env.games import Game
-from tictactoe_env.match import move_values
+from tictactoe_env.match import action_values
 from tictactoe_env.notation import parse_board
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.policy import RandomPolicy, tabulate
@@ -125,7 +125,7 @@ def test_a_table_without_values_is_given_its_exact_result_against_random_moves(t
     board, table = parse_board(text, rules), fixed_table(rules)
     found = thoughts(table, board, rules)
     side = "XO"[(board != 0).sum() % 2]
-    expected = move_values(side, table, RandomPolicy(), rules, board)
+    expected = action_values(side, table, RandomPolicy(), rules, board)
     assert found.kind == EXPECTED
     assert found.values == [None if math.isnan(number) else number for number in expected]
     assert "random moves" in found.meaning

@@ -14,8 +14,8 @@ import pytest
 
 from tictactoe_env.analysis import truth, verdicts
 from tictactoe_env.certificate import certify, perfect_table, write
-from tictactoe_env.games import Game, Player, Store
-from tictactoe_env.match import move_values
+from tictactoe_env.games import Game, GameStore, Player
+from tictactoe_env.match import action_values
 from tictactoe_env.notation import cell_text
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
@@ -56,7 +56,7 @@ def folder(tmp_path_factory):
         )
     (folder / "models").mkdir()
     (folder / "models" / "broken.json").write_text("{")
-    with Store(folder / "games.db") as store:
+    with GameStore(folder / "games.db") as store:
         store.add_many([THROWN, WIDE])
     return folder
 
@@ -141,7 +141,7 @@ def kept_game(page, folder):
     """The game that the page says it has kept."""
     link = page.locator(".note a")
     link.wait_for()
-    with Store(folder / "games.db", read_only=True) as store:
+    with GameStore(folder / "games.db", read_only=True) as store:
         return store.get(int(link.get_attribute("href").rsplit("/", 1)[1]))
 
 
@@ -351,7 +351,7 @@ def test_what_an_agent_thinks_is_shown_and_right(open_page):
     your_move(page)
     page.locator(".tile .value").first.wait_for()
     board = np.array([-1, 0, 0, 0, 1, 0, 0, 0, 0], dtype=np.int8)
-    values = move_values("X", first_free(SQUARE), RandomPolicy(), board=board)
+    values = action_values("X", first_free(SQUARE), RandomPolicy(), board=board)
     found = {
         number: float(text.replace("\N{MINUS SIGN}", "-"))
         for number, text in written(page, "value").items()
@@ -473,7 +473,7 @@ def test_the_list_of_games_is_chosen_from(open_page):
 
 
 def test_older_games_are_added_to_the_list(open_page, folder):
-    with Store(folder / "games.db") as store:
+    with GameStore(folder / "games.db") as store:
         store.add_many([Game(x=Player("human", "Bea"), moves=THROWN.moves, origin="web")] * 45)
     page = open_page("/games?player=Bea")
     expect(page.locator("a.game")).to_have_count(20)

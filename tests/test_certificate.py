@@ -12,7 +12,7 @@ from tictactoe_env import certificate, match
 from tictactoe_env.certificate import (
     CertificateError,
     certify,
-    figures,
+    exact_results,
     load_policy,
     moves_of,
     perfect_table,
@@ -167,7 +167,7 @@ def test_what_cannot_be_written_leaves_the_old_file_and_nothing_else(tmp_path):
 
 
 def test_minimax_is_unbeatable_and_not_at_the_limit():
-    found = figures(MinimaxPolicy(Rules()))
+    found = exact_results(MinimaxPolicy(Rules()))
     assert found["unbeatable"] is True
     assert found["optimal"] is False
     assert found["as_x"]["losing_line"] is None
@@ -188,7 +188,7 @@ def test_a_player_at_the_limit_on_both_sides_is_optimal():
             side, lambda result: (result[0], -result[2]), never_loses=True
         )
         moves |= {board: cell for board, cell in best.items() if game.mover(board) == side}
-    found = figures(
+    found = exact_results(
         Player(lambda board: {moves[board]: 1} if board in moves else game.uniform(board))
     )
     assert found["optimal"] is True
@@ -198,20 +198,20 @@ def test_a_player_at_the_limit_on_both_sides_is_optimal():
 
 def test_the_losing_line_is_in_the_figures_as_text():
     table = stochastic(Rules())
-    for side, worst in match.worst_case(table).items():
-        line = figures(table)[f"as_{side.lower()}"]["losing_line"]
+    for side, worst in match.best_responses(table).items():
+        line = exact_results(table)[f"as_{side.lower()}"]["losing_line"]
         assert tuple(parse_cell(name, Rules()) for name in line) == worst.losing_line
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 def test_the_figures_are_those_of_the_match_on_each_side(rules):
     table = stochastic(rules)
-    found, agreed = figures(table), match.agreement(table)
+    found, agreed = exact_results(table), match.optimal_share(table)
     assert found["optimal_moves"] == {
         "everywhere": agreed.everywhere,
         "reachable": agreed.reachable,
     }
-    for side, worst in match.worst_case(table).items():
+    for side, worst in match.best_responses(table).items():
         stated = found[f"as_{side.lower()}"]
         assert (stated["worst_case_value"], stated["worst_case_loss"], stated["unbeatable"]) == (
             worst.value,
@@ -219,9 +219,9 @@ def test_the_figures_are_those_of_the_match_on_each_side(rules):
             not worst.can_lose,
         )
         for name, result in (
-            ("vs_random", match.random_result(side, table)),
-            ("vs_minimax", match.exact_as(side, table, MinimaxPolicy(rules))),
-            ("limit_vs_random", match.limits(rules)[side]),
+            ("vs_random", match.result_vs_random(side, table)),
+            ("vs_minimax", match.exact_result_as(side, table, MinimaxPolicy(rules))),
+            ("limit_vs_random", match.best_achievable(rules)[side]),
         ):
             assert stated[name] == (
                 None if result is None else {rate: getattr(result, rate) for rate in RATES}
@@ -237,7 +237,7 @@ def test_perfect_play_is_minimax_with_random_ties():
 
 
 def test_a_side_that_cannot_avoid_losing_has_no_limit():
-    found = figures(MinimaxPolicy(Rules(2, 3, 2)))
+    found = exact_results(MinimaxPolicy(Rules(2, 3, 2)))
     assert found["as_x"]["optimal"] is True
     assert found["as_o"]["limit_vs_random"] is None
     assert found["as_o"]["optimal"] is found["optimal"] is False
@@ -253,7 +253,7 @@ def paths_of(value, path=()):
 
 
 def test_the_list_of_figures_below_is_complete():
-    assert sorted(paths_of(figures(RandomPolicy(), RECTANGLE))) == sorted(FIGURES)
+    assert sorted(paths_of(exact_results(RandomPolicy(), RECTANGLE))) == sorted(FIGURES)
 
 
 @pytest.mark.parametrize("path", FIGURES, ids=".".join)

@@ -45,7 +45,7 @@ EXTRAS = [
 
 def every(env_id):
     """The whole grid for the first id; for the second, which is the same environment by another name, a part of it."""
-    return (*GRID, *EXTRAS) if env_id == tictactoe_env.IDS[0] else (*GRID[::7], *EXTRAS)
+    return (*GRID, *EXTRAS) if env_id == tictactoe_env.ENV_IDS[0] else (*GRID[::7], *EXTRAS)
 
 
 IMAGE_ADVICE = (
@@ -53,7 +53,7 @@ IMAGE_ADVICE = (
 )
 
 
-@pytest.mark.parametrize("env_id", tictactoe_env.IDS)
+@pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)
 def test_gymnasiums_checker_passes_without_a_warning(env_id):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -70,7 +70,7 @@ def test_gymnasiums_checker_passes_the_pictures_too():
                 gymnasium_check(gym.make("TicTacToe-v0", render_mode=mode, **arguments).unwrapped)
 
 
-@pytest.mark.parametrize("env_id", tictactoe_env.IDS)
+@pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)
 def test_stable_baselines3s_checker_passes(env_id):
     stable_baselines3_check = pytest.importorskip("stable_baselines3.common.env_checker").check_env
     with warnings.catch_warnings():

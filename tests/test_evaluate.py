@@ -113,7 +113,7 @@ def test_boards_of_other_sizes_are_judged_too(capsys, size, text, positions):
     assert f"minimax on {text}\n" in printed
     assert f"random on {text}\n" in printed
     cross = [row for row in rows_of(printed) if len(row) == 3]
-    exact = match.exact(MinimaxPolicy(Rules(*size)), RandomPolicy(), Rules(*size))
+    exact = match.exact_result(MinimaxPolicy(Rules(*size)), RandomPolicy(), Rules(*size))
     assert cross[0][2] == "/".join(
         f"{100 * rate:.1f}" for rate in (exact.win, exact.draw, exact.loss)
     )
@@ -161,7 +161,7 @@ def test_games_that_are_counted_stand_beside_the_exact_rates(capsys, tmp_path):
         "random"
     ]
     for side in ("X", "O"):
-        exact = match.random_result(side, RandomPolicy())
+        exact = match.result_vs_random(side, RandomPolicy())
         for name in ("win", "draw", "loss"):
             low, high = counted[side]["intervals"][name]
             assert low < counted[side][name] < high
@@ -194,7 +194,7 @@ def test_a_board_too_large_to_be_proven_gets_a_sampled_table(capsys, tmp_path):
     assert "sampled, 1,000 games, 95 % interval" in printed
     assert "exact" not in printed.replace("exact ones", "")
     results = json.loads((tmp_path / "figures.json").read_text())["sampled"]
-    found = match.sampled(RandomPolicy(), RandomPolicy(), Rules(5, 5, 4), 1000, 3)
+    found = match.sampled_result(RandomPolicy(), RandomPolicy(), Rules(5, 5, 4), 1000, 3)
     names = ["random", "random (2)"]
     assert [(x, list(row)) for x, row in results.items()] == [(x, names) for x in names]
     assert results["random"]["random (2)"]["win"] == found.result.win
@@ -270,7 +270,7 @@ def test_the_data_hold_all_figures_and_agree_with_the_exact_ones(capsys, rules, 
     for x, row in data["cross_table"].items():
         assert list(row) == names
         for o, cell in row.items():
-            exact = match.exact(players[x], players[o])
+            exact = match.exact_result(players[x], players[o])
             assert cell == {
                 "win": exact.win,
                 "draw": exact.draw,

@@ -3,7 +3,7 @@ import pytest
 from sample_players import FixedPlayer, Stubborn, random_probs
 from small_runs import best_player
 
-from tictactoe_env.certificate import figures
+from tictactoe_env.certificate import exact_results
 from tictactoe_env.match import Result
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
@@ -30,7 +30,7 @@ def result(win, loss):
 @pytest.mark.parametrize("name", PLAYERS)
 def test_a_judgement_says_what_the_certificate_says(name, rules):
     table = tabulate(PLAYERS[name](rules), rules)
-    judged, certified = judge(table), figures(table)
+    judged, certified = judge(table), exact_results(table)
     for side, found in (("x", judged.x), ("o", judged.o)):
         stated = certified[f"as_{side}"]["vs_random"]
         assert (found.win, found.draw, found.loss, found.illegal) == tuple(

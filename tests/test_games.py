@@ -28,8 +28,8 @@ from tictactoe_env.games import (
     RESULTS,
     UNKNOWN,
     Game,
+    GameStore,
     Player,
-    Store,
     StoreError,
     UnknownGameError,
     read_games,
@@ -115,7 +115,7 @@ def any_games(draw):
 def whole(tmp_path_factory):
     """The bytes of a store of 30 games."""
     path = tmp_path_factory.mktemp("whole") / "games.db"
-    with Store(path) as store:
+    with GameStore(path) as store:
         store.add_many([game(o=RUN, seed=seed, origin=ORIGINS[seed % 5]) for seed in range(30)])
     return path.read_bytes()
 
@@ -124,14 +124,14 @@ def whole(tmp_path_factory):
 def empty(tmp_path_factory):
     """The bytes of a store without a game."""
     path = tmp_path_factory.mktemp("empty") / "games.db"
-    Store(path).close()
+    GameStore(path).close()
     return path.read_bytes()
 
 
 @pytest.fixture
 def store(empty, tmp_path):
     (tmp_path / "games.db").write_bytes(empty)
-    with Store(tmp_path / "games.db") as store:
+    with GameStore(tmp_path / "games.db") as store:
         yield store
 
 
@@ -443,8 +443,8 @@ def test_every_game_is_the_same_after_a_store(store, cases):
 def test_a_store_is_the_same_after_its_lines_and_after_json(cases):
     with (
         tempfile.TemporaryDirectory() as folder,
-        Store(Path(folder) / "games.db") as store,
-        Store(Path(folder) / "other.db") as other,
+        GameStore(Path(folder) / "games.db") as store,
+        GameStore(Path(folder) / "other.db") as other,
     ):
         store.add_many(cases)
         other.import_lines(store.export_lines())
@@ -465,7 +465,7 @@ def test_an_import_says_where_it_is_wrong_and_adds_nothing(store):
 
 
 def test_a_game_from_another_store_gets_a_number_of_this_one(store, tmp_path):
-    with Store(tmp_path / "other.db") as other:
+    with GameStore(tmp_path / "other.db") as other:
         other.add_many([game(), game(seed=1)])
         assert store.add_many(other) == range(1, 3)
     assert store.add(store.get(1)) == 3
@@ -621,8 +621,8 @@ def test_the_newest_of_a_hundred_thousand_games_are_listed_in_milliseconds(store
 
 ADDS = """
 import sys
-from tictactoe_env.games import Game, Store
-with Store(sys.argv[1], timeout=30) as store:
+from tictactoe_env.games import Game, GameStore
+with GameStore(sys.argv[1], timeout=30) as store:
     print(*(store.add(Game(moves=(0, 4, 3, 1, 6), origin="battle", seed=seed)) for seed in range(int(sys.argv[2]))))
 """
 
@@ -642,13 +642,13 @@ def test_processes_make_a_store_together_and_lose_no_game(tmp_path):
     assert [process.returncode for process in running] == [0, 0, 0, 0]
     assert all(told == sorted(told) for told in ids)
     assert sorted(itertools.chain(*ids)) == list(range(1, 4 * each + 1))
-    with Store(path) as store:
+    with GameStore(path) as store:
         assert store.check() == 4 * each
 
 
 KILLS = """
 import os, random, signal, sys, time
-from tictactoe_env.games import Game, Store
+from tictactoe_env.games import Game, GameStore
 
 rng = random.Random(0)
 
@@ -657,7 +657,7 @@ def add_and_be_killed(path, seconds):
     out, into = os.pipe()
     child = os.fork()
     if child == 0:
-        with Store(path) as store:
+        with GameStore(path) as store:
             while True:
                 os.write(into, b"%d " % store.add(Game(moves=(0, 4, 3, 1, 6), origin="human")))
     os.close(into)
@@ -668,7 +668,7 @@ def add_and_be_killed(path, seconds):
         return [int(number) for number in pipe.read().split()]
 
 def kept(path, told):
-    with Store(path) as store:
+    with GameStore(path) as store:
         assert all(store.get(number) for number in told)
         return store.check()
 
@@ -710,7 +710,7 @@ def test_threads_share_a_store(store):
 
 def test_a_store_is_not_taken_over_a_fork(tmp_path):
     program = (
-        "import os, sys\nfrom tictactoe_env.games import Store, StoreError\nstore = Store(sys.argv[1])\n"
+        "import os, sys\nfrom tictactoe_env.games import GameStore, StoreError\nstore = GameStore(sys.argv[1])\n"
         "if os.fork() == 0:\n    try:\n        store.count()\n    except StoreError as error:\n        print(error, flush=True)\n    os._exit(0)\n"
         "os.wait()\nstore.close()\n"
     )
@@ -724,19 +724,19 @@ def test_a_store_is_not_taken_over_a_fork(tmp_path):
 def test_a_second_store_of_a_process_takes_no_lock_from_the_first(tmp_path):
     """A program that closes a file loses all its locks on it; without them another process would remove the log."""
     path = tmp_path / "games.db"
-    with Store(path) as store:
+    with GameStore(path) as store:
         store.add(game())
-        Store(path).close()
+        GameStore(path).close()
         list(read_games(path))
         python(ADDS, path, 2)
         assert Path(f"{path}-wal").exists()
         assert store.add(game()) == 4
-    with Store(path) as store:
+    with GameStore(path) as store:
         assert store.check() == 4
 
 
 def test_a_reader_sees_what_others_add_and_writes_nothing(store):
-    with Store(store.path, read_only=True) as reader:
+    with GameStore(store.path, read_only=True) as reader:
         assert reader.count() == 0
         store.add(game())
         assert reader.get(1) == store.get(1)
@@ -748,7 +748,7 @@ def test_a_store_that_another_program_writes_to_is_waited_for_and_then_reported(
     store.add(game())
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with Store(store.path, timeout=0.05) as waiting:
+    with GameStore(store.path, timeout=0.05) as waiting:
         assert waiting.count() == 1
         with refuses(
             f"{store.path} is locked: another program has been writing for too long; let it finish, and try again",
@@ -816,7 +816,7 @@ def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(whole, tmp_path, n
         content = path.read_bytes()
     for read_only in (False, True):
         with refuses(reason, StoreError):
-            Store(path, read_only)
+            GameStore(path, read_only)
         assert path.read_bytes() == content
 
 
@@ -829,7 +829,7 @@ def test_what_another_program_has_in_its_log_stays_there(tmp_path):
         (tmp_path / f"copy.db{end}").write_bytes(Path(f"{path}{end}").read_bytes())
     before = {file.name: file.read_bytes() for file in tmp_path.glob("copy.db*")}
     with refuses("got the SQLite file of another program", StoreError):
-        Store(tmp_path / "copy.db")
+        GameStore(tmp_path / "copy.db")
     assert {file.name: file.read_bytes() for file in tmp_path.glob("copy.db*")} == before
     other.close()
 
@@ -846,20 +846,20 @@ def test_a_path_that_can_hold_no_store_is_refused(tmp_path):
         ("/proc/games.db", "cannot be opened"),
     ):
         with refuses(reason, StoreError):
-            Store(path)
+            GameStore(path)
     for path, reason in (
         (tmp_path / "none.db", "there is no store at"),
         (tmp_path / "file", "got an empty file"),
     ):
         with refuses(reason, StoreError):
-            Store(path, read_only=True)
+            GameStore(path, read_only=True)
     assert not (tmp_path / "none.db").exists()
 
 
 def test_an_empty_file_and_any_name_become_a_store(tmp_path):
     for name in ("games.db", "games 1?mode=ro#2 100%25.db", ":memory:"):
         (tmp_path / name).touch()
-        with Store(tmp_path / name) as store:
+        with GameStore(tmp_path / name) as store:
             store.add(game())
         assert (tmp_path / name).read_bytes()[:15] == b"SQLite format 3"
 
@@ -867,19 +867,19 @@ def test_an_empty_file_and_any_name_become_a_store(tmp_path):
 def test_a_write_protected_store_can_be_read_and_says_why_nothing_is_added():
     program = """
 import os, sys
-from tictactoe_env.games import Game, Store
+from tictactoe_env.games import Game, GameStore
 path = sys.argv[1]
-with Store(path) as store:
+with GameStore(path) as store:
     store.add(Game(moves=(0, 4, 3, 1, 6), origin="human"))
 os.chmod(path, 0o444)
 os.chmod(os.path.dirname(path), 0o555)
 if os.getuid() == 0:
     os.setuid(65534)
-with Store(path, read_only=True) as store:
+with GameStore(path, read_only=True) as store:
     print(store.check(), os.listdir(os.path.dirname(path)))
 for name in (path, path + "2"):
     try:
-        Store(name).add(Game(moves=(0, 4, 3, 1, 6), origin="human"))
+        GameStore(name).add(Game(moves=(0, 4, 3, 1, 6), origin="human"))
     except ValueError as error:
         print(type(error).__name__, "write-protected" in str(error) or "cannot be opened" in str(error))
 """
@@ -900,7 +900,7 @@ def test_a_truncated_store_is_refused_and_left_as_it_is(whole, tmp_path, left):
         message = (
             r"part\.db is (damaged: .*; nothing was changed, bring back a copy of it|no store)"
         )
-        with pytest.raises(StoreError, match=message), Store(path, read_only) as store:  # noqa: PT012
+        with pytest.raises(StoreError, match=message), GameStore(path, read_only) as store:  # noqa: PT012
             assert left == -1  # SQLite itself reads a lost byte as 0
             store.check()
         assert path.read_bytes() == whole[:left]
@@ -929,7 +929,7 @@ def test_a_bit_that_flips_anywhere_is_noticed_or_changes_no_game(whole, tmp_path
 def read_back(path, content):
     """All games of a store of these bytes, after a check."""
     path.write_bytes(content)
-    with Store(path) as store:
+    with GameStore(path) as store:
         games = list(store)
         assert set(store.list()) <= set(games)
         assert store.check() == len(games)
@@ -997,12 +997,12 @@ def test_a_store_of_version_0_and_of_version_1_becomes_one_of_version_2(
         with refuses(
             f"is of version {version}, this program reads 2: open it for writing once", StoreError
         ):
-            Store(path, read_only=True)
-        with Store(path) as store:
+            GameStore(path, read_only=True)
+        with GameStore(path) as store:
             assert store.check() == 30 * version
             assert store._rows("SELECT count(*) FROM games WHERE note = 'old'") == [(30 * version,)]
             store.add(game())
-        with Store(path, read_only=True) as store:
+        with GameStore(path, read_only=True) as store:
             assert (store._version(), store.check()) == (2, 30 * version + 1)
 
 
@@ -1013,9 +1013,9 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(whole, tmp_path, monk
             page, "MIGRATIONS", (*page.MIGRATIONS, ("DROP TABLE games", "SELECT nonsense"))
         )
         with pytest.raises(StoreError):
-            Store(tmp_path / "games.db")
+            GameStore(tmp_path / "games.db")
     assert (tmp_path / "games.db").read_bytes() == whole
-    with Store(tmp_path / "games.db") as store:
+    with GameStore(tmp_path / "games.db") as store:
         assert store.check() == 30
 
 
@@ -1025,7 +1025,7 @@ def test_a_store_that_was_written_by_version_1_can_be_read(tmp_path):
         (ROOT / "tests" / "stores" / "version-1.sql").read_text(encoding="utf-8")
     )
     connection.close()
-    with Store(tmp_path / "games.db") as store:
+    with GameStore(tmp_path / "games.db") as store:
         assert store.check() == 4
         assert list(store.export_lines()) == [
             "a1 b2 a2 b1 a3 x=human:Ann%20Lee o=agent:minimax board=3x3 k=3 result=X ended=line side=X origin=web time=2026-05-09T07:35:25Z",

@@ -7,18 +7,18 @@ import pytest
 from plain_game import Player, is_exactly, plain_game
 
 from tictactoe_env.match import (
-    EXACT,
+    ROUNDING,
     Result,
-    agreement,
+    action_values,
+    best_achievable,
+    best_responses,
     board_of,
-    exact,
-    exact_as,
-    limits,
-    move_values,
-    random_result,
-    sampled,
+    exact_result,
+    exact_result_as,
+    optimal_share,
+    result_vs_random,
+    sampled_result,
     wilson_interval,
-    worst_case,
 )
 from tictactoe_env.notation import parse_game, replay
 from tictactoe_env.opponents import MinimaxPolicy
@@ -74,7 +74,7 @@ def held_against(result, fractions):
 
 
 def test_random_play_against_itself_has_the_known_fractions():
-    result = exact(RandomPolicy(), RandomPolicy())
+    result = exact_result(RandomPolicy(), RandomPolicy())
     assert held_against(
         result, (Fraction(737, 1260), Fraction(8, 63), Fraction(121, 420), Fraction(0), Fraction(0))
     )
@@ -82,7 +82,7 @@ def test_random_play_against_itself_has_the_known_fractions():
 
 def test_minimax_against_random_has_the_known_rates():
     minimax = MinimaxPolicy(Rules())
-    as_x, as_o = (random_result(side, minimax) for side in "XO")
+    as_x, as_o = (result_vs_random(side, minimax) for side in "XO")
     assert [f"{100 * rate:.4f}" for rate in (as_x.win, as_x.draw, as_x.loss)] == [
         "96.7811",
         "3.2189",
@@ -100,7 +100,7 @@ def test_minimax_against_random_has_the_known_rates():
 
 def test_minimax_draws_against_itself():
     assert held_against(
-        exact(MinimaxPolicy(Rules()), MinimaxPolicy(Rules(), "first")),
+        exact_result(MinimaxPolicy(Rules()), MinimaxPolicy(Rules(), "first")),
         (Fraction(0), Fraction(1), Fraction(0)),
     )
 
@@ -111,7 +111,7 @@ def test_random_and_perfect_play_have_the_fractions_of_plain_enumeration(rules):
     players = ((RandomPolicy(), game.uniform), (MinimaxPolicy(rules), game.perfect))
     for x, plain_x in players:
         for o, plain_o in players:
-            assert held_against(exact(x, o, rules), game.match(plain_x, plain_o))
+            assert held_against(exact_result(x, o, rules), game.match(plain_x, plain_o))
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
@@ -121,7 +121,7 @@ def test_random_and_perfect_play_have_the_fractions_of_plain_enumeration(rules):
 )
 def test_exact_is_plain_enumeration_to_the_last_bit_illegal_moves_included(kinds, rules):
     x, o = (choice_of(seed, rules, kind) for seed, kind in enumerate(kinds))
-    result = exact(Player(x), Player(o), rules)
+    result = exact_result(Player(x), Player(o), rules)
     found = tuple(
         map(Fraction, (result.win, result.draw, result.loss, result.illegal, result.illegal_other))
     )
@@ -139,18 +139,23 @@ def test_the_other_side_sees_the_same_match():
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 def test_a_side_names_who_sits_where(rules):
     policy, other = Player(choice_of(1, rules, "any")), Player(choice_of(2, rules, "any"))
-    assert exact_as("X", policy, other, rules) == exact(policy, other, rules)
-    assert exact_as("O", policy, other, rules) == exact(other, policy, rules).other_side
-    assert random_result("O", policy, rules) == exact(RandomPolicy(), policy, rules).other_side
+    assert exact_result_as("X", policy, other, rules) == exact_result(policy, other, rules)
+    assert (
+        exact_result_as("O", policy, other, rules) == exact_result(other, policy, rules).other_side
+    )
+    assert (
+        result_vs_random("O", policy, rules)
+        == exact_result(RandomPolicy(), policy, rules).other_side
+    )
 
 
 @pytest.mark.parametrize("side", ["x", "Y", "", 1, None])
 def test_a_side_that_is_neither_x_nor_o_is_refused(side):
     policy = RandomPolicy()
     for ask in (
-        lambda: exact_as(side, policy, policy),
-        lambda: random_result(side, policy),
-        lambda: move_values(side, policy, policy),
+        lambda: exact_result_as(side, policy, policy),
+        lambda: result_vs_random(side, policy),
+        lambda: action_values(side, policy, policy),
     ):
         with pytest.raises(ValueError, match=f"^unknown side {re.escape(repr(side))}.*known: O, X"):
             ask()
@@ -170,9 +175,9 @@ def test_policies_of_different_boards_do_not_meet():
         ValueError,
         match=r"^these policies play on different boards: 2x3, 2 in a row, 3x3, 3 in a row$",
     ):
-        exact(table, MinimaxPolicy(Rules()))
+        exact_result(table, MinimaxPolicy(Rules()))
     with pytest.raises(ValueError, match="different boards"):
-        worst_case(table, Rules(3, 2, 2))
+        best_responses(table, Rules(3, 2, 2))
 
 
 # --- the best there is against random play -----------------------------------------------------------------------
@@ -187,26 +192,26 @@ def test_the_best_x_against_random_play_never_loses():
     for never_loses in (True, False):
         best = Player(moves_of(plain(rules).best_against_uniform(1, most_wins, never_loses), rules))
         assert held_against(
-            random_result("X", best), (Fraction(191, 192), Fraction(1, 192), Fraction(0))
+            result_vs_random("X", best), (Fraction(191, 192), Fraction(1, 192), Fraction(0))
         )
-        assert not worst_case(best)["X"].can_lose
+        assert not best_responses(best)["X"].can_lose
 
 
 def test_the_best_o_that_never_loses_wins_866_of_945_against_random_play():
     best = Player(moves_of(plain(Rules()).best_against_uniform(-1, most_wins, True), Rules()))
     assert held_against(
-        random_result("O", best), (Fraction(866, 945), Fraction(79, 945), Fraction(0))
+        result_vs_random("O", best), (Fraction(866, 945), Fraction(79, 945), Fraction(0))
     )
-    assert not worst_case(best)["O"].can_lose
+    assert not best_responses(best)["O"].can_lose
 
 
 def test_the_o_that_wins_most_often_against_random_play_can_be_beaten():
     best = Player(moves_of(plain(Rules()).best_against_uniform(-1, most_wins, False), Rules()))
     assert held_against(
-        random_result("O", best), (Fraction(887, 945), Fraction(43, 945), Fraction(1, 63))
+        result_vs_random("O", best), (Fraction(887, 945), Fraction(43, 945), Fraction(1, 63))
     )
-    assert worst_case(best)["O"].can_lose
-    assert worst_case(best)["O"].value == -1
+    assert best_responses(best)["O"].can_lose
+    assert best_responses(best)["O"].value == -1
 
 
 def test_every_o_with_the_best_wins_minus_losses_against_random_play_can_be_beaten():
@@ -217,11 +222,11 @@ def test_every_o_with_the_best_wins_minus_losses_against_random_play_can_be_beat
             Rules(),
         )
     )
-    result = random_result("O", best)
+    result = result_vs_random("O", best)
     assert held_against(result, (Fraction(881, 945), Fraction(57, 945), Fraction(1, 135)))
     assert is_exactly(result.value, Fraction(874, 945))
-    assert worst_case(best)["O"].can_lose
-    assert limits(Rules())["O"].value < result.value
+    assert best_responses(best)["O"].can_lose
+    assert best_achievable(Rules())["O"].value < result.value
 
 
 @pytest.mark.parametrize(
@@ -233,12 +238,12 @@ def test_the_best_x_that_never_loses_wins_by_its_first_move(cell, wins):
     rules = Rules()
     moves = plain(rules).best_against_uniform(1, most_wins, True) | {plain(rules).empty: cell}
     best = Player(moves_of(moves, rules))
-    assert held_against(random_result("X", best), (wins, 1 - wins, Fraction(0)))
-    assert not worst_case(best)["X"].can_lose
+    assert held_against(result_vs_random("X", best), (wins, 1 - wins, Fraction(0)))
+    assert not best_responses(best)["X"].can_lose
 
 
 def test_the_limits_are_the_known_fractions():
-    found = limits(Rules())
+    found = best_achievable(Rules())
     assert held_against(found["X"], (Fraction(191, 192), Fraction(1, 192), Fraction(0)))
     assert held_against(found["O"], (Fraction(866, 945), Fraction(79, 945), Fraction(0)))
 
@@ -252,10 +257,10 @@ def test_the_limits_are_those_of_plain_search_and_none_where_losing_cannot_be_av
             game.match(moves, game.uniform) if side == "X" else game.match(game.uniform, moves)
         )[:3]
         if game.value_x[game.empty] * mark < 0:
-            assert limits(rules)[side] is None
+            assert best_achievable(rules)[side] is None
         else:
             assert held_against(
-                limits(rules)[side],
+                best_achievable(rules)[side],
                 (x_wins, drawn, o_wins) if side == "X" else (o_wins, drawn, x_wins),
             )
 
@@ -338,7 +343,7 @@ def assert_is_lost(line, rules, side, choice):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_worst_case_is_the_best_response_of_plain_recursion(seed, kind, rules):
     choice = choice_of(seed, rules, kind)
-    found = worst_case(Player(choice), rules)
+    found = best_responses(Player(choice), rules)
     assert list(found) == ["X", "O"]
     for side, worst in found.items():
         value, loss, length = best_response(rules, side, choice)
@@ -357,7 +362,7 @@ def test_the_worst_case_is_the_best_response_of_plain_recursion(seed, kind, rule
 @pytest.mark.parametrize("seed", range(5))
 def test_the_worst_case_of_a_player_without_chance_is_the_worst_of_all_its_games(seed, kind, rules):
     choice = choice_of(seed, rules, kind)
-    for side, worst in worst_case(Player(choice), rules).items():
+    for side, worst in best_responses(Player(choice), rules).items():
         games = every_game(rules, side, choice)
         assert worst.value == min(result for _, result in games)
         assert worst.loss == any(result == -1 for _, result in games)
@@ -367,27 +372,27 @@ def test_the_worst_case_of_a_player_without_chance_is_the_worst_of_all_its_games
 
 @pytest.mark.parametrize("ties", ["random", "first"])
 def test_minimax_cannot_be_beaten_on_three_by_three(ties):
-    for worst in worst_case(MinimaxPolicy(Rules(), ties)).values():
+    for worst in best_responses(MinimaxPolicy(Rules(), ties)).values():
         assert not worst.can_lose
         assert worst.losing_line is None
         assert (worst.value, worst.loss) == (0, 0)
 
 
 def test_any_slip_at_all_can_be_beaten():
-    for worst in worst_case(MinimaxPolicy(Rules(), slip=0.01)).values():
+    for worst in best_responses(MinimaxPolicy(Rules(), slip=0.01)).values():
         assert worst.can_lose
         assert 0 < worst.loss < 0.05
 
 
 def test_minimax_as_o_loses_where_the_first_player_wins():
-    worst = worst_case(MinimaxPolicy(Rules(2, 3, 2)))
+    worst = best_responses(MinimaxPolicy(Rules(2, 3, 2)))
     assert not worst["X"].can_lose
-    assert abs(worst["X"].value - 1) < EXACT
+    assert abs(worst["X"].value - 1) < ROUNDING
     assert (worst["O"].value, worst["O"].loss, len(worst["O"].losing_line)) == (-1, 1, 3)
 
 
 def test_random_play_loses_the_shortest_games():
-    worst = worst_case(RandomPolicy())
+    worst = best_responses(RandomPolicy())
     assert worst["X"].losing_line == (0, 1, 2, 4, 3, 7)
     assert worst["O"].losing_line == (0, 1, 3, 2, 6)
     assert [replay(case.losing_line, Rules()).shape for case in worst.values()] == [(7, 9), (6, 9)]
@@ -396,7 +401,7 @@ def test_random_play_loses_the_shortest_games():
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 def test_always_the_same_cell_loses_by_an_illegal_move(rules):
     stubborn = Player(lambda board: {0: Fraction(1)})
-    worst = worst_case(stubborn, rules)
+    worst = best_responses(stubborn, rules)
     assert worst["X"].losing_line == (0, 1, 0)
     assert worst["O"].losing_line == (0, 0)
     assert [(case.value, case.loss) for case in worst.values()] == [(-1, 1)] * 2
@@ -427,7 +432,7 @@ def test_agreement_is_the_mean_share_of_optimal_moves(kind, rules):
                     seen.add(child)
                     if game.positions[child] is None:
                         going.append(child)
-    found = agreement(Player(choice), rules)
+    found = optimal_share(Player(choice), rules)
     assert is_within_rounding(found.everywhere, sum(shares.values()) / len(shares))
     assert is_within_rounding(found.reachable, sum(shares[board] for board in met) / len(met))
 
@@ -439,9 +444,9 @@ def is_within_rounding(value, fraction):
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 def test_minimax_agrees_with_perfect_play_everywhere(rules):
     for ties in ("random", "first"):
-        found = agreement(MinimaxPolicy(rules, ties))
-        assert abs(found.everywhere - 1) < EXACT
-        assert abs(found.reachable - 1) < EXACT
+        found = optimal_share(MinimaxPolicy(rules, ties))
+        assert abs(found.everywhere - 1) < ROUNDING
+        assert abs(found.reachable - 1) < ROUNDING
 
 
 def test_a_bad_move_counts_only_where_it_can_be_met():
@@ -453,7 +458,7 @@ def test_a_bad_move_counts_only_where_it_can_be_met():
         positions.rows(replay(parse_game("b1 a1 b2 c1", Rules()), Rules())[-1:])[0],
     )
     table[row] = np.eye(9)[8]
-    found = agreement(TabularPolicy(Rules(), table))
+    found = optimal_share(TabularPolicy(Rules(), table))
     assert is_exactly(found.everywhere, Fraction(4519, 4520))
     assert found.reachable == 1
 
@@ -470,18 +475,18 @@ def test_the_value_of_a_first_move_is_that_of_playing_on_after_it(kind, rules):
         x_wins, _, o_wins, _, _ = game.match(own, other, game.after(game.empty, cell))
         expected.append(x_wins - o_wins)
     assert [
-        Fraction(value) for value in move_values("X", Player(own), Player(other), rules)
+        Fraction(value) for value in action_values("X", Player(own), Player(other), rules)
     ] == expected
     assert [
-        -Fraction(value) for value in move_values("O", Player(other), Player(own), rules)
+        -Fraction(value) for value in action_values("O", Player(other), Player(own), rules)
     ] == expected
 
 
 def test_the_first_moves_of_random_play_have_the_values_of_its_mean():
-    values = move_values("X", RandomPolicy(), RandomPolicy())
+    values = action_values("X", RandomPolicy(), RandomPolicy())
     assert is_exactly(values.mean(), Fraction(737, 1260) - Fraction(121, 420))
     assert values[4] > values[0] > values[1]
-    assert np.abs(values[[0, 2, 6, 8]] - values[0]).max() < EXACT
+    assert np.abs(values[[0, 2, 6, 8]] - values[0]).max() < ROUNDING
 
 
 # --- sampled -----------------------------------------------------------------------------------------------------
@@ -491,7 +496,7 @@ def test_the_first_moves_of_random_play_have_the_values_of_its_mean():
 @pytest.mark.parametrize("kinds", [("legal", "legal"), ("any", "any")])
 def test_a_sample_agrees_with_the_exact_result_within_its_interval(kinds, rules):
     x, o = (Player(choice_of(seed, rules, kind)) for seed, kind in enumerate(kinds, 6))
-    found, truth = sampled(x, o, rules, games=4000, seed=1), exact(x, o, rules)
+    found, truth = sampled_result(x, o, rules, games=4000, seed=1), exact_result(x, o, rules)
     assert found.games == 4000
     for name in ("win", "draw", "loss"):
         low, high = found.intervals[name]
@@ -503,7 +508,7 @@ def test_a_sample_agrees_with_the_exact_result_within_its_interval(kinds, rules)
 
 def test_the_same_seed_samples_the_same_games():
     first, again, other = (
-        sampled(RandomPolicy(), RandomPolicy(), Rules(), 500, seed) for seed in (0, 0, 1)
+        sampled_result(RandomPolicy(), RandomPolicy(), Rules(), 500, seed) for seed in (0, 0, 1)
     )
     assert first == again
     assert first != other
@@ -511,7 +516,7 @@ def test_the_same_seed_samples_the_same_games():
 
 @pytest.mark.parametrize("rules", [Rules(6, 7, 4), Rules(7, 8, 5), Rules(4, 5, 3)], ids=str)
 def test_a_board_that_cannot_be_enumerated_is_sampled(rules):
-    found = sampled(RandomPolicy(), RandomPolicy(), rules, games=300)
+    found = sampled_result(RandomPolicy(), RandomPolicy(), rules, games=300)
     counts = [rate * 300 for rate in (found.result.win, found.result.draw, found.result.loss)]
     assert sum(round(count) for count in counts) == 300
     assert found.result.win > 0
@@ -521,17 +526,17 @@ def test_a_board_that_cannot_be_enumerated_is_sampled(rules):
 def test_sampled_illegal_moves_lose_for_the_side_that_made_them():
     stubborn = Player(lambda board: {0: 1.0})
     legal = Player(lambda board: {len(board) - 1 - board[::-1].index(0): 1.0})  # the last free cell
-    assert sampled(stubborn, legal, Rules(2, 3, 3), 10).result == Result(0, 0, 1, 1, 0)
-    assert sampled(legal, stubborn, Rules(2, 3, 3), 10).result == Result(1, 0, 0, 0, 1)
+    assert sampled_result(stubborn, legal, Rules(2, 3, 3), 10).result == Result(0, 0, 1, 1, 0)
+    assert sampled_result(legal, stubborn, Rules(2, 3, 3), 10).result == Result(1, 0, 0, 0, 1)
 
 
 def test_a_sample_of_no_games_or_of_no_probabilities_is_refused():
     with pytest.raises(ValueError, match=r"^games must be a whole number of at least 1, got 0$"):
-        sampled(RandomPolicy(), RandomPolicy(), Rules(), games=0)
+        sampled_result(RandomPolicy(), RandomPolicy(), Rules(), games=0)
     with pytest.raises(
         ValueError, match=r"^probabilities must sum to 1 in each row, row 0 sums to 0.5$"
     ):
-        sampled(Player(lambda board: {0: 0.5}), RandomPolicy(), Rules(), games=2)
+        sampled_result(Player(lambda board: {0: 0.5}), RandomPolicy(), Rules(), games=2)
 
 
 @pytest.mark.parametrize(("count", "total"), [(0, 10), (5, 10), (10, 10), (1, 1), (37, 1000)])

@@ -96,7 +96,7 @@ def test_exact_fitness_is_the_exact_result_of_both_sides(evolution, name):
     found = ground.results(ground.ways(evolution.moves), ground.opponent(name), 2.0)
     for moves, result in zip(evolution.moves, found, strict=True):
         sides = [
-            match.exact_as(side, ground.policy(moves), make_opponent(name, rules), rules)
+            match.exact_result_as(side, ground.policy(moves), make_opponent(name, rules), rules)
             for side in "XO"
         ]
         assert result == pytest.approx(
@@ -112,7 +112,8 @@ def test_a_network_that_slips_has_the_exact_result_of_its_mixture_with_random_pl
             rules, 0.75 * ground.policy(moves).table + 0.25 * tabulate(RandomPolicy(), rules).table
         )
         sides = [
-            match.exact_as(side, player, make_opponent("minimax", rules), rules) for side in "XO"
+            match.exact_result_as(side, player, make_opponent("minimax", rules), rules)
+            for side in "XO"
         ]
         assert result == pytest.approx(
             np.mean([side.value - side.illegal for side in sides]), abs=1e-12

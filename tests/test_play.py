@@ -13,7 +13,7 @@ import pytest
 from small_runs import ROOT, environment
 
 import play
-from tictactoe_env.games import Game, Store
+from tictactoe_env.games import Game, GameStore
 
 pty = pytest.importorskip("pty", reason="a pseudo-terminal is needed")
 
@@ -105,7 +105,7 @@ def test_a_piped_game_has_no_colours_and_is_kept(path):
     assert (done.returncode, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
     assert "O wins." in done.stdout
-    with Store(path) as store:
+    with GameStore(path) as store:
         assert store.get(1).x.name == "Ann"
 
 
@@ -122,7 +122,7 @@ def test_the_end_of_the_input_leaves_cleanly(path, arguments):
 
 
 def test_old_games_are_listed_and_shown_without_colours(path):
-    with Store(path) as store:
+    with GameStore(path) as store:
         store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2 x=human:Ann"))
     listed, shown = (
         piped("", "--list", "--store", path),
@@ -205,7 +205,7 @@ def test_a_game_at_a_terminal_has_colours(path):
     ],
 )
 def test_ctrl_c_leaves_cleanly(path, arguments, word):
-    with Store(path) as store:
+    with GameStore(path) as store:
         store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
     with AtTerminal(*arguments.split(), "--store", path) as terminal:
         terminal.wait_for(word)
@@ -224,7 +224,7 @@ def test_ctrl_d_leaves_cleanly(path):
 
 
 def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(path):
-    with Store(path) as store:
+    with GameStore(path) as store:
         store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
     with AtTerminal("--replay", "1", "--store", path) as terminal:
         terminal.wait_for("before the first of 7 moves", "stands", "q: quit")
@@ -248,7 +248,7 @@ def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(path):
 
 
 def test_a_replay_with_a_delay_runs_by_itself(path):
-    with Store(path) as store:
+    with GameStore(path) as store:
         store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
     with AtTerminal("--replay", "1", "--delay", "0.05", "--store", path) as terminal:
         terminal.wait_for("move 3 of 7", "move 7 of 7")
@@ -323,7 +323,7 @@ def test_a_file_that_is_no_store_is_left_as_it_is(capsys, path):
 
 
 def test_an_unknown_game_is_named_with_what_there_is(capsys, path):
-    with Store(path) as store:
+    with GameStore(path) as store:
         store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
     assert play.main(["--replay", "17", "--store", str(path)]) == 1
     assert "unknown game 17" in capsys.readouterr().err

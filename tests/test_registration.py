@@ -17,7 +17,7 @@ from sample_players import CellPlayer, FixedPlayer
 import tictactoe_env
 from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
 
-ids = pytest.mark.parametrize("env_id", tictactoe_env.IDS)
+ids = pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)
 ARGUMENTS = {
     "opponent": [["random", 1], ["minimax-slip=0.1", 2.5]],
     "side": "alternate",
@@ -35,8 +35,8 @@ ARGUMENTS = {
 
 
 def test_both_ids_are_registered():
-    assert tictactoe_env.IDS == ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")
-    assert set(tictactoe_env.IDS) <= set(gym.registry)
+    assert tictactoe_env.ENV_IDS == ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")
+    assert set(tictactoe_env.ENV_IDS) <= set(gym.registry)
 
 
 @ids

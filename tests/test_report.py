@@ -191,7 +191,7 @@ def test_the_cross_table_holds_the_exact_results_of_everyone_against_everyone(ru
     assert [list(row) for row in results.values()] == [list(players)] * 3
     for x_name, row in results.items():
         for o_name, cell in row.items():
-            exact = match.exact(players[x_name], players[o_name])
+            exact = match.exact_result(players[x_name], players[o_name])
             assert cell == {
                 "win": exact.win,
                 "draw": exact.draw,
@@ -212,7 +212,7 @@ def test_the_cross_table_holds_the_exact_results_of_everyone_against_everyone(ru
 def test_the_values_of_the_empty_board_stand_in_a_grid_of_its_shape():
     best = tabulate(MinimaxPolicy(Rules()), Rules())
     lines = text_of(lambda console: show.first_move_values(best, console)).splitlines()
-    values = match.move_values("X", best, RandomPolicy())
+    values = match.action_values("X", best, RandomPolicy())
     grid = [[float(number) for number in line.split()[1:]] for line in lines[3:6]]
     assert np.allclose(grid, values.reshape(3, 3), atol=0.005)
     assert lines[2].split() == ["a", "b", "c"]
@@ -228,7 +228,7 @@ def test_the_values_of_the_empty_board_stand_in_a_grid_of_its_shape():
 
 def test_counted_rates_are_those_of_the_side_with_its_interval():
     rules = Rules(4, 5, 4)
-    found = match.sampled(FixedPlayer(1), RandomPolicy(), rules, 200, 7)
+    found = match.sampled_result(FixedPlayer(1), RandomPolicy(), rules, 200, 7)
     x = show.count_games("X", FixedPlayer(1), RandomPolicy(), rules, 200, 7)
     o = show.count_games("O", RandomPolicy(), FixedPlayer(1), rules, 200, 7)
     assert x["win"] != x["loss"]

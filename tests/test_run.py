@@ -10,7 +10,7 @@ from rich.console import Console
 from sample_players import fixed_table
 from small_runs import best_player
 
-from tictactoe_env.certificate import figures, read, table_of, verify
+from tictactoe_env.certificate import exact_results, read, table_of, verify
 from tictactoe_env.match import Result
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
@@ -110,7 +110,7 @@ def test_the_metrics_are_the_exact_figures_of_every_judgement(tmp_path):
     seconds = [float(row["seconds"]) for row in rows]
     assert seconds == sorted(seconds)
     for row, policy in zip(rows, (WEAK, RANDOM, PERFECT, BEST), strict=True):
-        stated = figures(policy)
+        stated = exact_results(policy)
         for side in ("x", "o"):
             assert {
                 name: float(row[f"{side}_{name}"]) for name in stated[f"as_{side}"]["vs_random"]

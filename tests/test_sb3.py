@@ -223,7 +223,7 @@ def test_stock_maskable_ppo_takes_the_games_as_they_are_and_makes_legal_moves():
     model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=128, n_epochs=1, seed=0).learn(512)
     assert model.num_timesteps == 512
     assert isinstance(model.env, VecMonitor) or model.env is env
-    assert match.exact_as("X", PredictPolicy(model, Rules()), RandomPolicy()).illegal == 0
+    assert match.exact_result_as("X", PredictPolicy(model, Rules()), RandomPolicy()).illegal == 0
     mean, _ = evaluate_policy(model, env, n_eval_episodes=20, warn=False)
     assert -1 <= mean <= 0
 

@@ -127,7 +127,7 @@ def test_ties_are_drawn_or_go_to_the_lowest_cell():
 
 @pytest.mark.parametrize(("depth", "unbeatable"), [(1, False), (9, True)])
 def test_how_far_it_must_look_to_be_unbeatable_on_3x3(depth, unbeatable):
-    worst = match.worst_case(tabulate(Minimax(Rules(), depth=depth), Rules()))
+    worst = match.best_responses(tabulate(Minimax(Rules(), depth=depth), Rules()))
     assert (not any(side.can_lose for side in worst.values())) == unbeatable
 
 
@@ -200,7 +200,7 @@ def test_it_wins_blocks_and_makes_double_threats_on_a_large_board(text, moves, l
 
 
 def games(player_x, player_o, count, seed=0):
-    return match.sampled(player_x, player_o, LARGE, games=count, seed=seed).result
+    return match.sampled_result(player_x, player_o, LARGE, games=count, seed=seed).result
 
 
 def test_on_a_large_board_it_beats_random_play_and_a_shorter_search():

@@ -24,8 +24,8 @@ from terminal.replay import Replay, print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
 from tictactoe_env.analysis import thoughts
 from tictactoe_env.certificate import certify, load_policy, perfect_table, write
-from tictactoe_env.games import Game, Player, Store, StoreError
-from tictactoe_env.match import move_values
+from tictactoe_env.games import Game, GameStore, Player, StoreError
+from tictactoe_env.match import action_values
 from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
@@ -33,7 +33,7 @@ from tictactoe_env.rules import Rules
 
 @pytest.fixture
 def store(tmp_path):
-    with Store(tmp_path / "games.db") as opened:
+    with GameStore(tmp_path / "games.db") as opened:
         yield opened
 
 
@@ -284,7 +284,7 @@ def test_values_show_what_the_player_thinks_and_the_truth_until_they_are_switche
     table = seat_of("minimax-first", Rules()).policy
     best, worst = (
         f"{value:+.2f}"
-        for value in move_values(
+        for value in action_values(
             "X", table, RandomPolicy(), board=parse_board("O../.X./...", Rules())
         )[[1, 8]]
     )

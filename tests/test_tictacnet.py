@@ -8,7 +8,7 @@ import torch
 from small_runs import python, small_config
 
 from agents import tictacnet
-from tictactoe_env.match import random_result
+from tictactoe_env.match import result_vs_random
 from tictactoe_env.notation import parse_board
 from tictactoe_env.opponents import make_pool
 from tictactoe_env.policy import TabularPolicy, one_hot
@@ -195,7 +195,7 @@ def test_an_untrained_network_moves_to_taken_cells_and_is_judged_as_it_is():
     assert (table.table * taken()).sum() > 100
     assert np.isfinite(table.values).all()
     assert (table.table.argmax(axis=1) == table.values.argmax(axis=1)).all()
-    assert random_result("O", table).illegal > 0
+    assert result_vs_random("O", table).illegal > 0
 
 
 def test_it_explores_all_cells_alike_and_a_taken_one_loses_the_game():

@@ -10,7 +10,7 @@ from small_runs import python, saving
 from agents import trie as page
 from agents.trie import Config, Trie, TriePolicy
 from tictactoe_env import match
-from tictactoe_env.games import Game, Store
+from tictactoe_env.games import Game, GameStore
 from tictactoe_env.notation import parse_board, parse_cell, parse_game
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.positions import positions_of
@@ -155,7 +155,7 @@ def test_a_store_is_learned_from_like_a_text_and_says_what_was_left_out(tmp_path
     file = tmp_path / "games"  # it is known by its content
     file.write_text(MIXED)
     if kind == "store":
-        with Store(tmp_path / "games.db") as store:
+        with GameStore(tmp_path / "games.db") as store:
             store.import_lines(MIXED.splitlines())
             store.add(Game(moves=(0, 4, 3, 1, 6), origin="training"))
         file = tmp_path / "games.db"
@@ -183,7 +183,7 @@ def test_a_file_without_a_game_to_learn_from_is_refused(tmp_path):
 
 
 def test_the_command_line_learns_from_a_store(tmp_path):
-    with Store(tmp_path / "games.db") as store:
+    with GameStore(tmp_path / "games.db") as store:
         store.import_lines(MIXED.splitlines())
     command = ["train.py", "trie", "--steps", 0, "--out", tmp_path / "run", "--learn-from"]
     done = python(*command, tmp_path / "games.db")
@@ -315,9 +315,9 @@ def test_the_rule_of_one_tie_looks_mastered_and_is_beaten_almost_surely():
     """tophep/TicTacToe after 10,000 games as O against perfect play: draws with it, 95.83 % lost to the best opponent."""
     policy = page.train(TOPHEP, silent())
     perfect = make_opponent("minimax", RULES)
-    assert match.exact_as("O", policy, perfect).draw > 0.95
-    assert match.worst_case(policy)["O"].loss > 0.9
-    assert match.worst_case(policy)["X"].loss == 1.0
+    assert match.exact_result_as("O", policy, perfect).draw > 0.95
+    assert match.best_responses(policy)["O"].loss > 0.9
+    assert match.best_responses(policy)["X"].loss == 1.0
 
 
 # --- training ----------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import web.players
 import web.server
 from players.gallery import BUILT_IN, Gallery
 from tictactoe_env.certificate import certify, write
-from tictactoe_env.games import Game, Player, Store
+from tictactoe_env.games import Game, GameStore, Player
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
@@ -63,7 +63,7 @@ def client_of(store, gallery):
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory):
     """A store to which no test adds a game: making one takes a while on a busy disk."""
-    with Store(tmp_path_factory.mktemp("empty") / "games.db") as store:
+    with GameStore(tmp_path_factory.mktemp("empty") / "games.db") as store:
         yield store
 
 
@@ -75,7 +75,7 @@ def client(empty, gallery):
 
 @pytest.fixture
 def store(tmp_path):
-    with Store(tmp_path / "games.db") as store:
+    with GameStore(tmp_path / "games.db") as store:
         yield store
 
 

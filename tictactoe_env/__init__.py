@@ -15,20 +15,20 @@ from gymnasium.envs.registration import register as _register
 
 if TYPE_CHECKING:
     from tictactoe_env.env import TicTacToeEnv
-    from tictactoe_env.games import Game, Player, Store
-    from tictactoe_env.match import exact, exact_as, worst_case
+    from tictactoe_env.games import Game, GameStore, Player
+    from tictactoe_env.match import best_responses, exact_result, exact_result_as
     from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
     from tictactoe_env.rules import IllegalMoveError, Rules
     from tictactoe_env.vector_env import TicTacToeVectorEnv
 
 __version__ = "0.1.0"
 
-IDS = (
+ENV_IDS = (
     "tictactoe_env/TicTacToe-v0",
     "TicTacToe-v0",
 )  # the second so that "tictactoe_env:TicTacToe-v0" works
 
-for _id in IDS:
+for _id in ENV_IDS:
     _register(
         _id,
         entry_point="tictactoe_env.env:TicTacToeEnv",
@@ -47,32 +47,32 @@ _HOMES = {
     "IllegalMoveError": "rules",
     "Game": "games",
     "Player": "games",
-    "Store": "games",
+    "GameStore": "games",
     "Policy": "policy",
     "RandomPolicy": "policy",
     "TabularPolicy": "policy",
     "tabulate": "policy",
-    "exact": "match",
-    "exact_as": "match",
-    "worst_case": "match",
+    "exact_result": "match",
+    "exact_result_as": "match",
+    "best_responses": "match",
 }
 
 __all__ = [
-    "IDS",
+    "ENV_IDS",
     "Game",
+    "GameStore",
     "IllegalMoveError",
     "Player",
     "Policy",
     "RandomPolicy",
     "Rules",
-    "Store",
     "TabularPolicy",
     "TicTacToeEnv",
     "TicTacToeVectorEnv",
-    "exact",
-    "exact_as",
+    "best_responses",
+    "exact_result",
+    "exact_result_as",
     "tabulate",
-    "worst_case",
 ]
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.games import Game
-from tictactoe_env.match import move_values
+from tictactoe_env.match import action_values
 from tictactoe_env.notation import SIDES, cell_text
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
 from tictactoe_env.positions import positions_of
@@ -155,7 +155,7 @@ def _values(policy: Policy, board: Boards, rules: Rules) -> tuple[NDArray[np.flo
     if callable(own):
         return own(board[None])[0], OWN
     if isinstance(policy, TabularPolicy) and rules.cells <= EXPECTED_CELLS:
-        return move_values(
+        return action_values(
             SIDES[int(to_move(board) < 0)], policy, RandomPolicy(), rules, board
         ), EXPECTED
     return None, ""

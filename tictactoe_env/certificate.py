@@ -45,7 +45,7 @@ def check_board(rules: Rules) -> None:
         )
 
 
-def figures(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
+def exact_results(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
     """All that follows from a policy's table, as JSON values.
 
     unbeatable: no line of play at all ends in its loss, on either side. optimal: unbeatable, and wins as often against
@@ -56,12 +56,16 @@ def figures(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
     rules = match.board_of(rules, policy)
     check_board(rules)
     table = tabulate(policy, rules)
-    worst, limits, minimax = match.worst_case(table), match.limits(rules), perfect_table(rules)
+    worst, limits, minimax = (
+        match.best_responses(table),
+        match.best_achievable(rules),
+        perfect_table(rules),
+    )
     sides: dict[str, Any] = {}
     for side in ("X", "O"):
-        vs_random = match.random_result(side, table)
+        vs_random = match.result_vs_random(side, table)
         limit = limits[side]
-        at_limit = limit is not None and vs_random.win >= limit.win - match.EXACT
+        at_limit = limit is not None and vs_random.win >= limit.win - match.ROUNDING
         line = worst[side].losing_line
         sides[f"as_{side.lower()}"] = {
             "unbeatable": not worst[side].can_lose,
@@ -70,10 +74,10 @@ def figures(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
             "worst_case_value": worst[side].value,
             "worst_case_loss": worst[side].loss,
             "vs_random": _rates(vs_random),
-            "vs_minimax": _rates(match.exact_as(side, table, minimax, rules)),
+            "vs_minimax": _rates(match.exact_result_as(side, table, minimax, rules)),
             "limit_vs_random": None if limit is None else _rates(limit),
         }
-    agreement = match.agreement(table)
+    agreement = match.optimal_share(table)
     both = (sides["as_x"], sides["as_o"])
     return {
         "unbeatable": all(side["unbeatable"] for side in both),
@@ -102,7 +106,7 @@ def certify(policy: Policy, agent: str, rules: Rules | None = None, **about: Any
         "format": FORMAT,
         "agent": agent,
         "board": {"rows": rules.rows, "cols": rules.cols, "k": rules.k},
-        **figures(table),
+        **exact_results(table),
         "seed": None,
         "config": {},
         "versions": versions(),
@@ -164,13 +168,13 @@ def table_of(content: Mapping[str, Any]) -> TabularPolicy:
 def verify(content: Mapping[str, Any]) -> None:
     """Compute every figure again from the moves alone. Raises CertificateError, naming the first figure that differs or does not belong."""
     table = _unchanged_table(content)
-    for key, value in figures(table).items():
+    for key, value in exact_results(table).items():
         _compare(key, value, content.get(key, MISSING))
     unknown = set(content) - {
         "format",
         "agent",
         "board",
-        *figures(table),
+        *exact_results(table),
         "seed",
         "config",
         "training",
@@ -213,7 +217,7 @@ def _compare(key: str, computed: Any, stated: Any) -> None:
     )
     is_same = type(computed) is type(stated) and computed == stated
     if not (
-        computed - match.EXACT <= stated <= computed + match.EXACT if is_number else is_same
+        computed - match.ROUNDING <= stated <= computed + match.ROUNDING if is_number else is_same
     ):  # NaN is no figure
         raise CertificateError(
             f"{key} is {computed!r} when computed from the moves, the certificate says {stated!r}"

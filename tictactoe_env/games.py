@@ -1,13 +1,13 @@
 """Games that were played, kept in one SQLite file: who, on which board, every move, how it ended.
 
-    with Store("games.db") as store:
+    with GameStore("games.db") as store:
         number = store.add(Game(x=Player("human", "Ann"), o=Player("agent", "minimax"), moves=(0, 4, 8, 1, 7, 6, 2, 5, 3), origin="web"))
         store.get(number).result                        # "draw": it follows from the moves
         store.list(20, player="Ann", result="X")        # newest first; training games only where `origin` names them
         store.import_lines(["b2 a1 c2 b1 a2"])          # a line of moves is a game; export_lines() writes behind them what else is known
 
 When `add` has returned, the game is on the disk (write-ahead log, flushed at every commit). Several processes may use a
-store at once. Threads may share a `Store`, a lock lets in one at a time; processes may not: open it after a fork.
+store at once. Threads may share a `GameStore`, a lock lets in one at a time; processes may not: open it after a fork.
 
 Every row holds a checksum, and a game is played through again whenever it is read, so that damage is told, not shown.
 """
@@ -354,7 +354,7 @@ def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[
         and Path(path).stat().st_size > 0
         and _application(Path(path)) is not None
     ):
-        with Store(path, read_only=True) as store:
+        with GameStore(path, read_only=True) as store:
             yield from store
         return
     try:
@@ -390,7 +390,7 @@ COLUMNS = "id, time, x_kind, x_name, x_source, o_kind, o_name, o_source, side, r
 CHUNK = 1_000  # games that are read at once where all are read
 
 
-class Store:
+class GameStore:
     """The games of one file, made if there is none yet; a context that closes it.
 
     read_only: nothing is made, changed or added. timeout: seconds to wait for another process that is writing.
@@ -409,7 +409,7 @@ class Store:
             self.close()
             raise
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> GameStore:
         return self
 
     def __exit__(self, *_: object) -> None:

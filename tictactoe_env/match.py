@@ -22,7 +22,7 @@ from tictactoe_env.positions import Positions, positions_of
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.solver import solve
 
-EXACT = 1e-12  # two probabilities closer than this are the same: rounding of sums of some thousand float64 terms
+ROUNDING = 1e-12  # two probabilities closer than this are the same: rounding of sums of some thousand float64 terms
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Result:
         return self.win - self.loss
 
 
-def exact(policy_x: Policy, policy_o: Policy, rules: Rules | None = None) -> Result:
+def exact_result(policy_x: Policy, policy_o: Policy, rules: Rules | None = None) -> Result:
     """The exact result for X of two policies, stochastic ones included.
 
     The board is that of a TabularPolicy among the two, or `rules`, or 3x3.
@@ -75,17 +75,19 @@ def exact(policy_x: Policy, policy_o: Policy, rules: Rules | None = None) -> Res
     return Result(x_lines + illegal[1], drawn, o_lines + illegal[0], illegal[0], illegal[1])
 
 
-def exact_as(side: str, policy: Policy, opponent: Policy, rules: Rules | None = None) -> Result:
+def exact_result_as(
+    side: str, policy: Policy, opponent: Policy, rules: Rules | None = None
+) -> Result:
     """The exact result for `policy`, playing `side`, against `opponent`."""
     return (
-        exact(policy, opponent, rules)
+        exact_result(policy, opponent, rules)
         if _seat(side) > 0
-        else exact(opponent, policy, rules).other_side
+        else exact_result(opponent, policy, rules).other_side
     )
 
 
 @dataclass(frozen=True)
-class WorstCase:
+class BestResponse:
     """What the best possible opponent, one that knows the policy, makes of it when it plays `side`.
 
     value: the policy's expected result (win - loss) against the opponent that makes it smallest.
@@ -101,14 +103,14 @@ class WorstCase:
     losing_line: tuple[int, ...] | None
 
 
-def worst_case(policy: Policy, rules: Rules | None = None) -> dict[str, WorstCase]:
+def best_responses(policy: Policy, rules: Rules | None = None) -> dict[str, BestResponse]:
     """The worst case of a policy as X and as O, over all opponents there can be: {"X": ..., "O": ...}."""
     rules = board_of(rules, policy)
     table = tabulate(policy, rules).by_row()
-    return {side: _worst_case_of(side, table, positions_of(rules)) for side in ("X", "O")}
+    return {side: _best_response_to(side, table, positions_of(rules)) for side in ("X", "O")}
 
 
-def _worst_case_of(side: str, table: NDArray[np.float64], positions: Positions) -> WorstCase:
+def _best_response_to(side: str, table: NDArray[np.float64], positions: Positions) -> BestResponse:
     seat = 1 if side == "X" else -1
     value = (positions.outcome_x * seat).astype(np.float64)
     loss = (value < 0).astype(np.float64)
@@ -129,7 +131,7 @@ def _worst_case_of(side: str, table: NDArray[np.float64], positions: Positions) 
         plies_to_loss[rows] = 1 + nearest.min(axis=1)
     can_lose = bool(np.isfinite(plies_to_loss[0]))
     line = _shortest_line(side, table, positions, plies_to_loss) if can_lose else None
-    return WorstCase(side, float(value[0]), float(loss[0]), can_lose, line)
+    return BestResponse(side, float(value[0]), float(loss[0]), can_lose, line)
 
 
 def _shortest_line(
@@ -154,7 +156,7 @@ def _shortest_line(
 
 
 @dataclass(frozen=True)
-class Agreement:
+class OptimalShare:
     """Share of a policy's probability that is on optimal moves, mean over positions: 1.0 is perfect play.
 
     everywhere: over all unfinished positions. reachable: over those it can meet as X or as O, whatever the opponent does.
@@ -164,7 +166,7 @@ class Agreement:
     reachable: float
 
 
-def agreement(policy: Policy, rules: Rules | None = None) -> Agreement:
+def optimal_share(policy: Policy, rules: Rules | None = None) -> OptimalShare:
     """How far a policy agrees with perfect play, over all positions and over those that it can reach."""
     rules = board_of(rules, policy)
     positions = positions_of(rules)
@@ -173,7 +175,7 @@ def agreement(policy: Policy, rules: Rules | None = None) -> Agreement:
     met = np.zeros(len(positions), dtype=bool)
     for side in ("X", "O"):
         met |= _reachable(side, table, positions)
-    return Agreement(float(good[positions.unfinished].mean()), float(good[met].mean()))
+    return OptimalShare(float(good[positions.unfinished].mean()), float(good[met].mean()))
 
 
 def _reachable(side: str, table: NDArray[np.float64], positions: Positions) -> NDArray[np.bool_]:
@@ -199,7 +201,7 @@ def _optimal(rules: Rules) -> NDArray[np.bool_]:
 
 
 @lru_cache(maxsize=8)
-def limits(rules: Rules) -> dict[str, Result | None]:
+def best_achievable(rules: Rules) -> dict[str, Result | None]:
     """The most wins against uniformly random play that a policy which never loses can have: {"X": ..., "O": ...}.
 
     None for a side that cannot avoid losing against perfect play. On 3x3: X wins 191/192, O wins 866/945, the rest draws.
@@ -225,7 +227,7 @@ def _limit(side: str, rules: Rules) -> Result | None:
     return Result(float(win[0]), float(1 - win[0]), 0.0)
 
 
-def move_values(
+def action_values(
     side: str,
     policy: Policy,
     opponent: Policy,
@@ -262,7 +264,7 @@ class SampledResult:
     intervals: dict[str, tuple[float, float]]
 
 
-def sampled(
+def sampled_result(
     policy_x: Policy, policy_o: Policy, rules: Rules, games: int = 1000, seed: int = 0
 ) -> SampledResult:
     """Play `games` games and count, for X, on a board of any size; the same seed gives the same games."""
@@ -305,9 +307,9 @@ def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tup
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def random_result(side: str, policy: Policy, rules: Rules | None = None) -> Result:
+def result_vs_random(side: str, policy: Policy, rules: Rules | None = None) -> Result:
     """The exact result of `policy` as `side` against uniformly random play."""
-    return exact_as(side, policy, RandomPolicy(), rules)
+    return exact_result_as(side, policy, RandomPolicy(), rules)
 
 
 def board_of(rules: Rules | None, *policies: Any) -> Rules:

@@ -67,11 +67,11 @@ def judge(policy: TabularPolicy) -> Figures:
     """The exact figures of a policy."""
     rules = policy.rules
     uniform = _uniform(rules)
-    x, o = (match.exact_as(side, policy, uniform) for side in ("X", "O"))
-    worst, limits = match.worst_case(policy), match.limits(rules)
+    x, o = (match.exact_result_as(side, policy, uniform) for side in ("X", "O"))
+    worst, limits = match.best_responses(policy), match.best_achievable(rules)
     safe = {side: not worst[side].can_lose for side in ("X", "O")}
     optimal = (
-        safe[side] and limit is not None and result.win >= limit.win - match.EXACT
+        safe[side] and limit is not None and result.win >= limit.win - match.ROUNDING
         for side, result, limit in (("X", x, limits["X"]), ("O", o, limits["O"]))
     )
     return Figures(x, o, safe["X"], safe["O"], *optimal)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.match import limits
+from tictactoe_env.match import best_achievable
 from tictactoe_env.rules import Rules
 from training.files import write_file
 
@@ -34,7 +34,7 @@ def growth(rows: Sequence[dict[str, Any]], rules: Rules, path: Path, title: str)
                 color=colour,
                 label=f"{name} {100 * rows[-1][f'{side}_{name}']:.2f} %",
             )
-        limit = limits(rules)[side.upper()]
+        limit = best_achievable(rules)[side.upper()]
         if limit is not None:
             axes.axhline(
                 100 * limit.win,

@@ -47,7 +47,7 @@ from players.gallery import FOLDERS, Entry, Gallery
 from tictactoe_env.analysis import Verdict, Worth, truth, turning_point, verdicts
 from tictactoe_env.certificate import MAX_CELLS as MAX_PROVEN
 from tictactoe_env.errors import unknown_name, whole_number
-from tictactoe_env.games import LISTED, Game, Player, Store, StoreError, UnknownGameError
+from tictactoe_env.games import LISTED, Game, GameStore, Player, StoreError, UnknownGameError
 from tictactoe_env.notation import SIDES, board_text, cell_text, replay
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.rules import Boards, Rules
@@ -89,7 +89,7 @@ class Refusal(Exception):
 class Server:
     """What the handlers share. Files are read and games are solved in threads, each without waiting for the other."""
 
-    store: Store
+    store: GameStore
     gallery: Gallery
     players: Players
     files: Threads
@@ -586,7 +586,7 @@ class Guard:
         await app(scope, receive, send_with_headers)
 
 
-def application(store: Store, gallery: Gallery | None = None) -> Any:
+def application(store: GameStore, gallery: Gallery | None = None) -> Any:
     """The ASGI application; the store stays open, and belongs to the caller."""
     gallery = gallery or Gallery()
     server = Server(store, gallery, Players(gallery), Threads(4, 64), Threads(4, 16))
@@ -616,7 +616,7 @@ def application(store: Store, gallery: Gallery | None = None) -> Any:
 
 def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> None:
     """Serve until Ctrl-C. Raises StoreError if the store cannot be used, ValueError if the port is taken; 0 is any free one."""
-    with Store(store) as opened:
+    with GameStore(store) as opened:
         listening = socket.socket(
             proto=socket.IPPROTO_TCP
         )  # asyncio turns off Nagle's algorithm only where TCP is named: 40 ms an answer
