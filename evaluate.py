@@ -8,12 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agents import TRAINABLE
-from players.named import PLAYERS, make_player
+from agents import TRAINABLE, load
+from players.seat import NAMES_TEXT, path_of, policy_of
 from terminal import battle, report
-from tictactoe_env.certificate import MAX_CELLS, certify, read, table_of, verify
+from tictactoe_env.certificate import MAX_CELLS, certify, load_policy, read, verify
 from tictactoe_env.errors import unknown_name, whole_number
-from tictactoe_env.opponents import NAMES
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 from training.command_line import Parser
@@ -26,8 +25,8 @@ def parser() -> Parser:
     parser = Parser(
         prog="evaluate.py",
         description="Exact results of agents, whether anybody can beat them and by which game, and a cross table of several.",
-        epilog="An agent is the folder of a run, the path of a certificate, random, minimax, minimax-first, minimax-slip=0.1, "
-        f"or needs no training: {'; '.join(f'{name} ({sentence})' for name, (_, _, sentence) in PLAYERS.items())}.",
+        epilog=f"agents:\n{NAMES_TEXT}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "agents", nargs="*", default=[], metavar="RUN-OR-AGENT", help="what to judge"
@@ -137,7 +136,7 @@ def sample_all(given: argparse.Namespace, rules: Rules) -> int:
 
     console, games = Console(), GAMES if given.games is None else given.games
     players = {
-        name: make_player(spec, rules)
+        name: policy_of(spec, rules, "agent")
         for name, spec in zip(report.names_of(given.agents), given.agents, strict=True)
     }
     results = report.sampled_table(players, rules, games, given.game_seed)
@@ -155,7 +154,7 @@ def fight(given: argparse.Namespace, rules: Rules) -> int:
     from rich.console import Console
 
     console = Console()
-    first, second = (make_player(spec, rules) for spec in given.agents)
+    first, second = (policy_of(spec, rules, "agent") for spec in given.agents)
     name, other = report.names_of(given.agents)
     result = battle.battle(
         (first, second), (name, other), rules, given.battle, given.game_seed, console
@@ -178,8 +177,9 @@ def judge_all(given: argparse.Namespace, rules: Rules) -> int:
     players, contents, counted = {}, {}, {}
     for name, spec in zip(names, given.agents, strict=True):
         players[name], contents[name] = player_of(spec, rules)
-        if given.from_model and is_saved(spec):
-            compare_with_model(Path(spec), players[name])
+        path = path_of(spec, rules, "agent")
+        if given.from_model and path is not None:
+            compare_with_model(path, players[name])
         if given.games is not None:
             counted[name] = {
                 side: report.count_games(
@@ -209,23 +209,19 @@ def _rules(given: argparse.Namespace) -> Rules:
     asked = (given.rows, given.cols, given.k)
     if any(size is not None for size in asked):
         return Rules(*(3 if size is None else size for size in asked))
-    for spec in given.agents:
-        if is_saved(spec):
-            return table_of(read(spec)).rules
+    for path in (path_of(spec, what="agent") for spec in given.agents):
+        if path is not None:
+            return load_policy(path).rules
     return Rules()
-
-
-def is_saved(spec: str) -> bool:
-    """Whether an agent is a run or a certificate rather than a name."""
-    return spec not in NAMES and Path(spec).exists()
 
 
 def player_of(spec: str, rules: Rules) -> tuple[TabularPolicy, dict[str, Any]]:
     """The table of an agent, and its certificate computed anew; what a run's certificate says of the training is kept."""
-    player = tabulate(make_player(spec, rules), rules)
+    path = path_of(spec, rules, "agent")
+    player = tabulate(policy_of(spec, rules, "agent"), rules)
     about = (
-        {fact: value for fact, value in read(spec).items() if fact in RUN_FACTS}
-        if is_saved(spec)
+        {fact: value for fact, value in read(path).items() if fact in RUN_FACTS}
+        if path is not None
         else {}
     )
     return player, {**certify(player, spec, rules), **about}
@@ -233,14 +229,12 @@ def player_of(spec: str, rules: Rules) -> tuple[TabularPolicy, dict[str, Any]]:
 
 def compare_with_model(folder: Path, player: TabularPolicy) -> None:
     """Raises ValueError unless the saved network makes the certified moves in every position."""
-    import importlib
-
     if not folder.is_dir():
         raise ValueError(f"--from-model needs the folder of a run, {folder} is a file")
     agent = read(folder).get("agent")
     if not isinstance(agent, str) or agent not in TRAINABLE:
         raise unknown_name("agent", agent, TRAINABLE)
-    model = tabulate(importlib.import_module(f"agents.{agent}").load(folder), player.rules)
+    model = tabulate(load(folder), player.rules)
     different = int((model.table != player.table).any(axis=1).sum())
     if different:
         raise ValueError(

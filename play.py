@@ -11,10 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agents import TRAINABLE
-from players.named import PLAYERS
+from players.seat import NAMES_TEXT
 from tictactoe_env.notation import SIDES
-from tictactoe_env.opponents import NAMES
 from tictactoe_env.rules import Rules
 from training.command_line import Parser
 
@@ -28,10 +26,9 @@ def parser() -> Parser:
         prog="play.py",
         usage="play.py [options]: a menu; with --x or --o a game",
         description="Play tic-tac-toe against people and agents, watch agents play, look at old games. Without arguments: a menu.",
-        epilog="A player is human, human:NAME, the folder of a run, the path of a certificate, the name of a trained agent, which means "
-        f"its newest run ({', '.join(name for name in TRAINABLE if name not in PLAYERS)}), {', '.join(NAMES)}, minimax-slip=0.1, "
-        f"or needs no training: {'; '.join(f'{name} ({sentence})' for name, (_, _, sentence) in PLAYERS.items())}. "
+        epilog=f"players:\n  human, human:NAME    a person at this keyboard\n{NAMES_TEXT}\n\n"
         "In the browser: --web; `play.py --web --help` lists what goes with it.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     for side in SIDES:
         parser.add_argument(
@@ -191,9 +188,9 @@ def play(given: argparse.Namespace) -> int:
     """Do what was asked for, with the store open."""
     from rich.console import Console
 
+    from players.seat import PERSON, board_of
     from terminal import home, menu, replay
     from terminal.game import Table, seats_of
-    from terminal.players import PERSON, board_of
     from terminal.talk import Talk
     from tictactoe_env.games import GameStore
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from agents.mcts import Config, train
 from tictactoe_env.match import best_achievable
-from tictactoe_env.mcts import Live
+from tictactoe_env.mcts import TreeSearchPolicy
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 from training.evaluation import Figures, judge
@@ -56,7 +56,7 @@ def live(seeds: int, draws: float) -> Points:
     rules = Rules()
     return {
         playouts: [
-            judge(tabulate(Live(rules, playouts, draws=draws, seed=seed), rules))
+            judge(tabulate(TreeSearchPolicy(rules, playouts, draws=draws, seed=seed), rules))
             for seed in range(seeds)
         ]
         for playouts in LIVE

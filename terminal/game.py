@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from players.named import make_player
+from players.seat import Seat, seat_of
 from terminal import home
 from terminal.picture import STYLES, legend, picture, values_on_cells
-from terminal.players import Seat, seat_of
 from terminal.talk import Show, Talk
-from tictactoe_env.analysis import Thoughts, Truth, thoughts, truth, turning_point
+from tictactoe_env.analysis import Thoughts, Truth, truth, turning_point
 from tictactoe_env.games import Game, GameStore, StoreError
 from tictactoe_env.notation import SIDES, cell_text, parse_cell, replay
-from tictactoe_env.policy import sample
+from tictactoe_env.opponents import make_opponent
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.rules import Boards, Rules
 
@@ -61,7 +60,7 @@ class Table:
             values,
             delay,
         )
-        self.people = [side for side in SIDES if seats[side].policy is None]
+        self.people = [side for side in SIDES if seats[side].is_person]
         self.played: list[Game] = []
 
     def play_all(self, games: int, seed: int) -> None:
@@ -146,12 +145,11 @@ class Table:
     ) -> int:
         """The cell that a player chooses."""
         seat = self.seats[side]
-        assert seat.policy is not None
         note = f"{self._who(side)} has never met this position." if seat.is_new(board) else ""
         if not self.people:
             show(self.view(cells, note))
             time.sleep(self.delay)
-        cell = int(sample(seat.policy.probs(board[None]), rng)[0])
+        cell = seat.move(board, rng)
         if self.people:
             self.talk.say(
                 " ".join(
@@ -218,7 +216,7 @@ class Table:
         self._solve(True)
         exact = self._truth(board)
         if exact is None:
-            best = np.flatnonzero(make_player(HINT, self.rules).probs(board[None])[0]).tolist()
+            best = np.flatnonzero(make_opponent(HINT, self.rules).probs(board[None])[0]).tolist()
             return f"Hint: {_any_of(best, self.rules)}, by a look two moves ahead; this board is too large to be solved."
         best = [cell for cell, worth in enumerate(exact.moves) if worth == exact.position]
         which = "every move" if len(best) == (board == 0).sum() else _any_of(best, self.rules)
@@ -237,11 +235,11 @@ class Table:
     def _thinker(self, board: Boards) -> Seat:
         """Who is asked what it thinks: who has the turn, or the other one if that is a person."""
         side = SIDES[int((board != 0).sum()) % 2]
-        return self.seats[side if self.seats[side].mind is not None else _other(side)]
+        return self.seats[_other(side) if self.seats[side].is_person else side]
 
     def _thoughts(self, board: Boards) -> Thoughts | None:
-        mind = self._thinker(board).mind
-        return None if mind is None else thoughts(mind, board, self.rules)
+        seat = self._thinker(board)
+        return None if seat.is_person else seat.thoughts(board)
 
     def _truth(self, board: Boards) -> Truth | None:
         return truth(board, self.rules) if can_enumerate(self.rules) else None

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from players.gallery import Entry, Gallery
+from players.seat import PERSON
 from terminal.game import Table, seats_of
-from terminal.players import PERSON
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
 from tictactoe_env.games import GameStore, UnknownGameError

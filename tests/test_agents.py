@@ -12,8 +12,8 @@ from small_runs import small_config
 
 import train as command
 from agents import TRAINABLE
-from players.named import PLAYERS, make_player
 from tictactoe_env.match import exact_result_as
+from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
@@ -23,7 +23,7 @@ from training.files import DamagedFileError
 RULES = Rules()
 BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]
 SOME = BOARDS[::97]
-READY = [*PLAYERS, "mcts-playouts=30", "search-depth=2-ties=first"]
+READY = ["search", "mcts", "mcts-playouts=30", "search-depth=2-ties=first"]
 
 
 def page_of(agent):
@@ -86,10 +86,10 @@ def test_a_board_gets_the_same_row_whatever_its_neighbours(run):
 
 @pytest.mark.parametrize("name", READY)
 def test_a_player_that_needs_no_training_keeps_the_same_promises(name):
-    boards, policy = SOME[-20:], make_player(name, RULES)
+    boards, policy = SOME[-20:], make_opponent(name, RULES)
     together = policy.probs(boards)
     assert together.sum(axis=1) == pytest.approx(np.ones(len(boards)), abs=1e-12)
-    assert (make_player(name, RULES).probs(boards[::-1])[::-1] == together).all()
+    assert (make_opponent(name, RULES).probs(boards[::-1])[::-1] == together).all()
     assert (np.concatenate([policy.probs(board[None]) for board in boards]) == together).all()
 
 
@@ -294,4 +294,4 @@ def test_an_unknown_option_is_answered_with_a_guess(agent, capsys):
 @pytest.mark.parametrize("name", READY)
 def test_an_unknown_option_of_a_player_is_answered_with_a_guess(name):
     with pytest.raises(ValueError, match="did you mean"):
-        make_player(f"{name.partition('-')[0]}-{'sede' if 'mcts' in name else 'dept'}=5", RULES)
+        make_opponent(f"{name.partition('-')[0]}-{'sede' if 'mcts' in name else 'dept'}=5", RULES)

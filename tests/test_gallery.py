@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from small_runs import small_config
 
-from players.gallery import BUILT_IN, TELLING, Gallery
+from agents import WITH_VALUES
+from players.gallery import BUILT_IN, Gallery
 from tictactoe_env.certificate import CertificateError, certify, perfect_table, write
 from tictactoe_env.policy import RandomPolicy, TabularPolicy
 from tictactoe_env.rules import Rules
@@ -59,7 +60,7 @@ def test_an_entry_says_what_it_is(gallery):
         "2x3, 2 in a row",
     )
     assert entry.about == "dqn, seed 7, can be beaten"
-    assert gallery.entry("minimax").about == "plays perfectly, and draws lots among equal moves"
+    assert gallery.entry("minimax").about == "perfect play, ties drawn at random"
     assert gallery.entry("minimax").boards == "boards of up to 16 cells"
     assert gallery.entry("random").boards == "any board"
 
@@ -161,7 +162,7 @@ def test_new_runs_are_found_and_deleted_ones_are_gone(gallery, folders, content)
 # --- what a run believes -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("agent", TELLING)
+@pytest.mark.parametrize("agent", WITH_VALUES)
 def test_a_run_that_can_say_more_than_its_moves_is_asked_without_torch(tmp_path, agent):
     folder = tmp_path / "runs" / agent
 

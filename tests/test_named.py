@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
+from players.named import PLAYERS, make_player
 
 from evaluate import main
-from players.named import PLAYERS, make_player
 from tictactoe_env.opponents import MinimaxPolicy
 from tictactoe_env.rules import Rules
-from tictactoe_env.search import Minimax
+from tictactoe_env.search import SearchPolicy
 
 
 def test_a_name_stands_for_a_player_with_its_options():
     player = make_player("search-depth=3-ties=first-seconds=0.5", Rules(4, 4, 3))
-    assert isinstance(player, Minimax)
+    assert isinstance(player, SearchPolicy)
     assert (player.depth, player.ties, player.seconds, player.rules) == (
         3,
         "first",

@@ -10,7 +10,7 @@ from tictactoe_env.notation import parse_board, parse_cell
 from tictactoe_env.policy import RandomPolicy, tabulate
 from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules
-from tictactoe_env.search import WIN, Minimax, Search
+from tictactoe_env.search import WIN, Search, SearchPolicy
 from tictactoe_env.solver import solve
 
 LARGE = Rules(5, 5, 4)
@@ -44,7 +44,7 @@ def cells(names, rules=LARGE):
     ids=str,
 )
 def test_it_agrees_with_the_solver_in_every_position(rules):
-    positions, player = positions_of(rules), Minimax(rules)
+    positions, player = positions_of(rules), SearchPolicy(rules)
     boards, solution = positions.boards[positions.unfinished], solve(rules)
     assert ((player.probs(boards) > 0) == solution.optimal(positions.unfinished)).all()
     assert [player.value(board) for board in boards] == solution.value[
@@ -57,7 +57,7 @@ def test_the_order_in_which_positions_are_asked_changes_nothing():
     boards = positions.boards[positions.unfinished]
     shuffled = np.random.default_rng(0).permutation(len(boards))
     assert (
-        Minimax(Rules()).probs(boards)[shuffled] == Minimax(Rules()).probs(boards[shuffled])
+        SearchPolicy(Rules()).probs(boards)[shuffled] == SearchPolicy(Rules()).probs(boards[shuffled])
     ).all()
 
 
@@ -73,14 +73,14 @@ def test_the_order_in_which_positions_are_asked_changes_nothing():
     ids=str,
 )
 def test_it_proves_what_an_empty_board_is_worth(rules, value):
-    assert Minimax(rules).value(np.zeros(rules.cells, dtype=np.int8)) == value
+    assert SearchPolicy(rules).value(np.zeros(rules.cells, dtype=np.int8)) == value
 
 
 def test_it_answers_the_empty_board_in_five_milliseconds_with_nothing_prepared():
     def seconds():
         symmetries_of.cache_clear()
         began = time.perf_counter()
-        Minimax(Rules()).probs(np.zeros((1, 9), dtype=np.int8))
+        SearchPolicy(Rules()).probs(np.zeros((1, 9), dtype=np.int8))
         return time.perf_counter() - began
 
     assert min(seconds() for _ in range(5)) < 0.005
@@ -88,7 +88,7 @@ def test_it_answers_the_empty_board_in_five_milliseconds_with_nothing_prepared()
 
 def test_it_searches_few_positions():
     """Of the 765 positions of 3x3 that differ by more than symmetry, and the 9,722,011 of 4x4."""
-    small, large = Minimax(Rules()), Minimax(Rules(4, 4, 4))
+    small, large = SearchPolicy(Rules()), SearchPolicy(Rules(4, 4, 4))
     small.value(np.zeros(9, dtype=np.int8))
     large.value(np.zeros(16, dtype=np.int8))
     assert small.search.nodes < 200
@@ -116,7 +116,7 @@ def test_positions_that_differ_by_more_than_symmetry_have_different_keys():
 
 def test_ties_are_drawn_or_go_to_the_lowest_cell():
     boards = positions_of(Rules()).boards[positions_of(Rules()).unfinished]
-    drawn, first = Minimax(Rules()).probs(boards), Minimax(Rules(), "first").probs(boards)
+    drawn, first = SearchPolicy(Rules()).probs(boards), SearchPolicy(Rules(), "first").probs(boards)
     assert np.allclose(drawn, (drawn > 0) / (drawn > 0).sum(axis=1, keepdims=True))
     assert (first.argmax(axis=1) == (drawn > 0).argmax(axis=1)).all()
     assert (first.max(axis=1) == 1).all()
@@ -127,12 +127,12 @@ def test_ties_are_drawn_or_go_to_the_lowest_cell():
 
 @pytest.mark.parametrize(("depth", "unbeatable"), [(1, False), (9, True)])
 def test_how_far_it_must_look_to_be_unbeatable_on_3x3(depth, unbeatable):
-    worst = match.best_responses(tabulate(Minimax(Rules(), depth=depth), Rules()))
+    worst = match.best_responses(tabulate(SearchPolicy(Rules(), depth=depth), Rules()))
     assert (not any(side.can_lose for side in worst.values())) == unbeatable
 
 
 def test_looking_to_the_end_it_plays_optimal_moves_in_every_position():
-    positions, player = positions_of(Rules()), Minimax(Rules(), depth=9)
+    positions, player = positions_of(Rules()), SearchPolicy(Rules(), depth=9)
     assert (
         (player.probs(positions.boards[positions.unfinished]) > 0)
         <= solve(Rules()).optimal(positions.unfinished)
@@ -162,7 +162,7 @@ def test_a_win_or_a_loss_that_is_seen_within_a_limit_is_one(rules):
 
 @pytest.mark.parametrize("depth", [1, 2, 9])
 def test_within_limits_it_wins_at_once_where_it_can_and_else_does_not_let_the_other_side(depth):
-    positions, player = positions_of(Rules()), Minimax(Rules(), depth=depth)
+    positions, player = positions_of(Rules()), SearchPolicy(Rules(), depth=depth)
     boards = positions.boards[positions.unfinished]
     mover = 1 - 2 * boards.sum(axis=1)
     chosen, wins, blocks = (
@@ -194,7 +194,7 @@ def test_within_limits_it_wins_at_once_where_it_can_and_else_does_not_let_the_ot
 )
 @pytest.mark.parametrize("limits", [{"depth": 4}, {"depth": 6}, {"seconds": 0.1}], ids=str)
 def test_it_wins_blocks_and_makes_double_threats_on_a_large_board(text, moves, limits):
-    found = moves_of(Minimax(LARGE, **limits), text)
+    found = moves_of(SearchPolicy(LARGE, **limits), text)
     assert found
     assert found <= cells(moves)
 
@@ -204,7 +204,7 @@ def games(player_x, player_o, count, seed=0):
 
 
 def test_on_a_large_board_it_beats_random_play_and_a_shorter_search():
-    near, far = Minimax(LARGE, depth=1), Minimax(LARGE, depth=4)
+    near, far = SearchPolicy(LARGE, depth=1), SearchPolicy(LARGE, depth=4)
     assert games(far, RandomPolicy(), 10).win == 1
     assert games(RandomPolicy(), far, 10).loss == 1
     assert games(far, near, 5).loss == 0
@@ -214,7 +214,7 @@ def test_on_a_large_board_it_beats_random_play_and_a_shorter_search():
 @pytest.mark.slow
 def test_a_second_a_move_is_kept_on_a_large_board_and_nobody_is_beaten_with_perfect_play():
     """5x5 with four in a row is a draw with best play; whoever looks twelve moves ahead does not lose it."""
-    player, board, longest = Minimax(LARGE, seconds=1.0), np.zeros(25, dtype=np.int8), 0.0
+    player, board, longest = SearchPolicy(LARGE, seconds=1.0), np.zeros(25, dtype=np.int8), 0.0
     for ply in range(25):
         began = time.perf_counter()
         board[player.probs(board[None])[0].argmax()] = 1 - 2 * (ply % 2)
@@ -240,17 +240,17 @@ def test_a_second_a_move_is_kept_on_a_large_board_and_nobody_is_beaten_with_perf
 )
 def test_bad_options_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
-        Minimax(Rules(), **options)
+        SearchPolicy(Rules(), **options)
 
 
 def test_a_large_board_needs_a_limit():
     with pytest.raises(
         ValueError, match=r"5x5, 4 in a row is too large to search to the end .* search-seconds=1"
     ):
-        Minimax(LARGE)
+        SearchPolicy(LARGE)
 
 
 @pytest.mark.parametrize("board", [[1, 1, 1, -1, -1, 0, 0, 0, 0], [1, -1, 1, 1, -1, -1, -1, 1, 1]])
 def test_a_finished_board_is_refused(board):
     with pytest.raises(ValueError, match="finished board"):
-        Minimax(Rules()).probs(np.array([board], dtype=np.int8))
+        SearchPolicy(Rules()).probs(np.array([board], dtype=np.int8))

@@ -13,16 +13,15 @@ import pytest
 from rich.console import Console
 from sample_players import CellPlayer, FixedPlayer
 
+from players.seat import Seat, board_of, path_of, seat_of
 from terminal import battle
 from terminal.game import COMMANDS, Table, seats_of
 from terminal.keys import Keys
 from terminal.menu import Menu
 from terminal.picture import number as number_text
 from terminal.picture import picture
-from terminal.players import Seat, board_of, path_of, seat_of
 from terminal.replay import Replay, print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
-from tictactoe_env.analysis import thoughts
 from tictactoe_env.certificate import certify, load_policy, perfect_table, write
 from tictactoe_env.games import Game, GameStore, Player, StoreError
 from tictactoe_env.match import action_values
@@ -328,7 +327,10 @@ def test_the_end_of_the_input_in_a_game_keeps_nothing(store):
 def test_a_player_that_marks_a_taken_cell_loses(store):
     talk, seats = (
         talking("a1\n"),
-        {"X": seat_of("human", Rules()), "O": Seat(Player("agent", "stubborn"), CellPlayer(0))},
+        {
+            "X": seat_of("human", Rules()),
+            "O": Seat(Player("agent", "stubborn"), Rules(), CellPlayer(0)),
+        },
     )
     Table(seats, Rules(), talk, store).play_all(1, 0)
     assert "stubborn (O) marks a1, which is taken: an illegal move loses.\nX wins." in said(talk)
@@ -378,7 +380,7 @@ def test_the_same_seed_plays_the_same_games(store):
 def test_a_game_is_that_of_a_battle_with_the_same_seed(store, rules):
     policies = (RandomPolicy(), FixedPlayer(1))
     seats = {
-        side: Seat(Player("agent", side), policy)
+        side: Seat(Player("agent", side), rules, policy)
         for side, policy in zip("XO", policies, strict=True)
     }
     assert list(Table(seats, rules, talking(), store).play(seed=9).moves) == battle.play(
@@ -518,7 +520,7 @@ def test_options_of_a_player_may_hold_a_path():
 
 def test_a_table_of_values_is_asked_for_what_it_believes(tmp_path):
     seat = seat_of(str(trained("tabular_q", tmp_path / "tabular_q-0", 2000)), Rules())
-    assert thoughts(seat.mind, np.zeros(9, dtype=np.int8), Rules()).kind == "own"
+    assert seat.thoughts(np.zeros(9, dtype=np.int8)).kind == "own"
 
 
 # --- replays ---------------------------------------------------------------------------------------------------------

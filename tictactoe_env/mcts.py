@@ -184,7 +184,7 @@ class Graph:
 # --- the policies --------------------------------------------------------------------------------------------------
 
 
-class Offline:
+class GraphPolicy:
     """The moves with the largest mean success in a graph that was grown before; any legal move where it holds none of them."""
 
     def __init__(self, graph: Graph):
@@ -208,7 +208,7 @@ class Offline:
         return probs
 
 
-class Live:
+class TreeSearchPolicy:
     """The moves that a search from the position itself visits most. Raises ValueError for numbers that make no sense.
 
     playouts: for each move. milliseconds: for each move, instead of playouts; 0 to count playouts. exploration, draws,

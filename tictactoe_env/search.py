@@ -53,7 +53,7 @@ class TimeUpError(Exception):
     """The seconds are over in the middle of a search."""
 
 
-class Minimax:
+class SearchPolicy:
     """The policy of the search. Raises ValueError for limits that are negative, and without any on boards of more than 16 cells.
 
     ties: "random" or "first". depth: moves to look ahead, 0 for no limit. seconds: for each move, 0 for no limit; with both, what comes first.
