@@ -172,6 +172,39 @@ class PlainGame:
         return moves
 
 
+def plain_standing(cells: Any, size: tuple[int, int, int], early_draw: bool) -> dict[str, Any]:
+    """How a game stands, by looking at every line of the board after every move."""
+    lines = lines_of(*size)
+    board, moves, ended, winner, line, illegal = [0] * (size[0] * size[1]), [], "", None, (), None
+    for index, cell in enumerate(cells):
+        side = "XO"[len(moves) % 2]
+        if ended or board[cell]:
+            illegal = index
+            if not ended:
+                ended, winner = "illegal", "O" if side == "X" else "X"
+            break
+        board[cell] = 1 if side == "X" else -1
+        moves.append(cell)
+        mine = {cell for cell, mark in enumerate(board) if mark == board[moves[-1]]}
+        full = [one for one in lines if one <= mine]
+        if full:
+            ended, winner, line = "line", side, tuple(sorted(set().union(*full)))
+        elif 0 not in board:
+            ended = "full"
+        elif early_draw and all({1, -1} <= {board[cell] for cell in one} for one in lines):
+            ended = "early"
+    mover = None if ended else "XO"[len(moves) % 2]
+    return {
+        "moves": tuple(moves),
+        "board": tuple(board),
+        "ended": ended,
+        "winner": winner,
+        "illegal": illegal,
+        "mover": mover,
+        "line": line,
+    }
+
+
 class Player:
     """A policy for the package that asks a plain choice for each board."""
 

@@ -14,6 +14,7 @@ PACKAGE = "tictactoe_env"
 LAYERS = (
     ("errors",),
     ("rules",),
+    ("standing",),
     ("notation", "observation"),
     ("positions", "games"),
     ("solver",),
