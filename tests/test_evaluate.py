@@ -156,7 +156,7 @@ def test_games_that_are_counted_stand_beside_the_exact_rates(capsys, tmp_path):
     rows = rows_of(printed)
     assert rows[0][:3] == ["X", "random", "58.4921"]
     assert rows[1][:2] == ["X", "random, 1,000 games, sampled"]
-    assert "sampled: the 95 % Wilson interval in brackets; the other figures are exact\n" in printed
+    assert "sampled: the 95 % Wilson interval in brackets; the other results are exact\n" in printed
     counted = json.loads((tmp_path / "figures.json").read_text())["sampled_against_random"][
         "random"
     ]
@@ -239,7 +239,7 @@ def test_the_data_hold_all_figures_and_agree_with_the_exact_ones(capsys, rules, 
         "--k",
         rules.k,
     )
-    assert f"figures: {tmp_path / 'figures.json'}\n" in printed
+    assert f"results: {tmp_path / 'figures.json'}\n" in printed
     data = json.loads((tmp_path / "figures.json").read_text())
     assert data.keys() == {"agents", "cross_table"}
     names = ["a.json", "minimax", "random"]
@@ -303,7 +303,7 @@ def test_a_good_certificate_is_verified_without_torch_and_without_rich(run):
     assert (done.returncode, done.stderr) == (0, "")
     said, verdict = done.stdout.splitlines()
     assert said == (
-        f"verified: {run / 'certificate.json'} (dqn), 4,520 positions; every figure follows from the moves, "
+        f"verified: {run / 'certificate.json'} (dqn), 4,520 positions; every result follows from the moves, "
         "but name, seed, configuration and times are statements of whoever wrote the file"
     )
     assert python("-c", program, "--verify", run).stdout.splitlines() == [
@@ -463,7 +463,7 @@ def test_a_file_that_is_damaged_or_missing_is_named(tmp_path, capsys, run):
 
 def test_a_network_that_makes_the_certified_moves_is_said_to(capsys, run):
     printed = shown(capsys, run, "minimax", "--from-model")
-    assert f"{run}: the network makes the certified move in all 4,520 positions\n" in printed
+    assert f"{run}: the model makes the certified move in all 4,520 positions\n" in printed
 
 
 def test_a_network_that_moves_otherwise_is_found(capsys, run, tmp_path):
@@ -473,16 +473,15 @@ def test_a_network_that_moves_otherwise_is_found(capsys, run, tmp_path):
         folder / "model.safetensors", {name: -tensor for name, tensor in tensors.items()}, about
     )
     said = error_of(capsys, folder, "--from-model")
-    assert f"the network of {folder} moves otherwise than its certificate in " in said
+    assert f"the model of {folder} moves otherwise than its certificate in " in said
     assert said.endswith(" of 4,520 positions\n")
     (folder / "model.safetensors").write_bytes(b"")
     assert "model.safetensors is damaged" in error_of(capsys, folder, "--from-model")
 
 
 def test_only_the_folder_of_a_trained_agent_has_a_network(capsys, run, tmp_path):
-    assert "--from-model needs the folder of a run" in error_of(
-        capsys, run / "certificate.json", "--from-model"
-    )
+    alone = shutil.copy(run / "certificate.json", tmp_path / "alone.json")
+    assert "--from-model needs the folder of a run" in error_of(capsys, alone, "--from-model")
     certified(tmp_path / "certificate.json", RandomPolicy())
     assert "unknown agent 'somebody'" in error_of(capsys, tmp_path, "--from-model")
     for agent in (["dqn"], 5, None):
@@ -506,8 +505,6 @@ def test_only_the_folder_of_a_trained_agent_has_a_network(capsys, run, tmp_path)
             "random minimax --rows 5 --cols 5 --k 4",
             "too many to enumerate: at most 16 cells can be (4x4, 3x5), this one has 25",
         ),
-        ("random --game-seed -1", "--game-seed must be a whole number of at least 0, got -1"),
-        ("random --games 0", "--games must be a whole number of at least 1, got 0"),
         ("minimax --rows 9 --cols 9", "use a smaller one"),
         ("random --k 4", "k must be at most max(rows, cols) = 3, got 4"),
         ("random --rows 0", "rows must be a whole number of at least 1, got 0"),
@@ -519,7 +516,7 @@ def test_what_is_wrong_is_said_in_one_line(arguments, said, capsys):
 
 def test_nothing_to_judge_prints_the_help(capsys):
     assert evaluate.main([]) == 2
-    assert "usage: evaluate.py" in capsys.readouterr().out
+    assert "Usage: evaluate.py" in capsys.readouterr().out
 
 
 def test_a_figures_file_that_cannot_be_written_is_said_before_anything_is_computed(
@@ -549,7 +546,15 @@ def test_a_training_that_no_run_writes_is_said(capsys, tmp_path):
             "evaluate.py: unknown option '--jsn'; did you mean '--json'? (known: --battle, --cols, ",
         ),
         ("random --row 3", "evaluate.py: unknown option '--row'; did you mean '--rows'?"),
-        ("random --rows three", "evaluate.py: argument --rows: invalid int value: 'three'"),
+        ("random --rows three", "evaluate.py: --rows: expected a whole number, got 'three'"),
+        (
+            "random --game-seed -1",
+            "evaluate.py: --game-seed: expected a whole number of at least 0",
+        ),
+        (
+            "random --games 0",
+            "evaluate.py: --games: expected a whole number of at least 1, got '0'",
+        ),
     ],
 )
 def test_a_misspelt_option_gets_a_guess(arguments, said, capsys):

@@ -165,7 +165,10 @@ def test_a_function_can_value_positions_on_a_large_board():
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: TreeSearchPolicy(RULES, playouts=30, seed=7), lambda: GraphPolicy(grown(playouts=200)[0])],
+    [
+        lambda: TreeSearchPolicy(RULES, playouts=30, seed=7),
+        lambda: GraphPolicy(grown(playouts=200)[0]),
+    ],
     ids=["live", "offline"],
 )
 def test_an_answer_does_not_depend_on_what_is_asked_beside_it(make, boards):
@@ -190,10 +193,12 @@ def test_boards_that_are_images_of_each_other_get_images_of_an_answer(rules):
 def test_a_seed_is_an_answer_and_another_seed_may_be_another(boards):
     few = boards[::20]
     assert (
-        TreeSearchPolicy(RULES, playouts=20, seed=1).probs(few) == TreeSearchPolicy(RULES, playouts=20, seed=1).probs(few)
+        TreeSearchPolicy(RULES, playouts=20, seed=1).probs(few)
+        == TreeSearchPolicy(RULES, playouts=20, seed=1).probs(few)
     ).all()
     assert (
-        TreeSearchPolicy(RULES, playouts=20, seed=1).probs(few) != TreeSearchPolicy(RULES, playouts=20, seed=2).probs(few)
+        TreeSearchPolicy(RULES, playouts=20, seed=1).probs(few)
+        != TreeSearchPolicy(RULES, playouts=20, seed=2).probs(few)
     ).any()
 
 
@@ -229,7 +234,9 @@ def test_it_wins_blocks_and_makes_double_threats_on_a_large_board(text, moves):
 @pytest.mark.parametrize("rules", [Rules(4, 4, 4), LARGE], ids=str)
 def test_it_wins_against_random_play_on_large_boards(rules):
     """As X in ten games; random play as X wins about 37 % of them on 4x4 and 60 % on 5x5."""
-    result = match.sampled_result(TreeSearchPolicy(rules, playouts=200), RandomPolicy(), rules, games=10).result
+    result = match.sampled_result(
+        TreeSearchPolicy(rules, playouts=200), RandomPolicy(), rules, games=10
+    ).result
     assert result.loss == 0
     assert result.win >= 0.8
 

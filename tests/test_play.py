@@ -280,7 +280,7 @@ def test_a_battle_is_shown_in_one_place(path):
         ("--delay nan", "seconds from 0 to 3600"),
         ("--seed -1", "at least 0"),
         ("--replay 0", "at least 1"),
-        ("--result Z", "invalid choice"),
+        ("--result Z", "unknown value 'Z'"),
         ("again", "unexpected argument 'again'"),
     ],
 )

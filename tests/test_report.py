@@ -55,13 +55,13 @@ def test_the_verdict_names_the_sides_that_can_be_beaten():
 
 
 def test_the_worst_case_of_a_side_is_a_value_or_a_losing_game():
-    assert show.worst_case_text(certified(MinimaxPolicy(Rules()))["as_x"], "X") == (
-        "no opponent can beat it; the best one leaves it +0.0000 (wins minus losses)"
+    assert show.best_response_text(certified(MinimaxPolicy(Rules()))["as_x"], "X") == (
+        "no opponent can beat it; the best response leaves it +0.0000 (wins minus losses)"
     )
-    assert show.worst_case_text(certified(CellPlayer(0))["as_o"], "O") == (
-        "can be beaten, with probability 1.0000 by the best opponent; shortest losing game: a1 a1"
+    assert show.best_response_text(certified(CellPlayer(0))["as_o"], "O") == (
+        "can be beaten, with probability 1.0000 by the best response; shortest losing game: a1 a1"
     )
-    assert show.worst_case_text(certified(MinimaxPolicy(X_WINS), X_WINS)["as_x"], "X").endswith(
+    assert show.best_response_text(certified(MinimaxPolicy(X_WINS), X_WINS)["as_x"], "X").endswith(
         "+1.0000 (wins minus losses)"
     )
 
@@ -69,8 +69,8 @@ def test_the_worst_case_of_a_side_is_a_value_or_a_losing_game():
 @pytest.mark.parametrize("rules", [X_WINS, Rules(3, 4, 3)], ids=str)
 def test_a_loss_that_no_player_can_avoid_is_said_to_be_one(rules):
     content = certified(MinimaxPolicy(rules), rules)
-    assert show.worst_case_text(content["as_o"], "O").startswith(
-        "can be beaten (no O can avoid it on this board), with probability 1.0000 by the best opponent; "
+    assert show.best_response_text(content["as_o"], "O").startswith(
+        "can be beaten (no O can avoid it on this board), with probability 1.0000 by the best response; "
     )
     assert (
         show.verdict(certified(RandomPolicy(), rules))
@@ -108,9 +108,9 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_limits():
         "28.8095",
         "0.0000",
     ]  # 737/1260, 8/63, 121/420
-    assert rows[2] == ["X", "random, the limit", "99.4792", "0.5208", "0.0000", "0.0000"]
+    assert rows[2] == ["X", "random, best achievable", "99.4792", "0.5208", "0.0000", "0.0000"]
     assert rows[3] == ["O", "random", "28.8095", "12.6984", "58.4921", "0.0000"]
-    assert rows[5] == ["O", "random, the limit", "91.6402", "8.3598", "0.0000", "0.0000"]
+    assert rows[5] == ["O", "random, best achievable", "91.6402", "8.3598", "0.0000", "0.0000"]
     assert len(rows) == 6
     assert re.search(
         r"optimal moves: \d+\.\d\d % of the positions it can reach, \d+\.\d\d % of all 4,520\n",
@@ -151,7 +151,7 @@ def test_a_training_that_no_run_writes_is_refused(training):
 
 def test_a_side_without_a_limit_has_no_row_for_it():
     shown = text_of(lambda console: show.certificate(certified(RandomPolicy(), X_WINS), console))
-    assert shown.count("the limit") == 1
+    assert shown.count("best achievable") == 1
     assert "seed" not in shown
 
 

@@ -57,7 +57,8 @@ def test_the_order_in_which_positions_are_asked_changes_nothing():
     boards = positions.boards[positions.unfinished]
     shuffled = np.random.default_rng(0).permutation(len(boards))
     assert (
-        SearchPolicy(Rules()).probs(boards)[shuffled] == SearchPolicy(Rules()).probs(boards[shuffled])
+        SearchPolicy(Rules()).probs(boards)[shuffled]
+        == SearchPolicy(Rules()).probs(boards[shuffled])
     ).all()
 
 

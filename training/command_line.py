@@ -67,6 +67,11 @@ class Option:
         """What is typed: --judge-every."""
         return f"--{self.name.replace('_', '-')}"
 
+    @property
+    def is_default_shown(self) -> bool:
+        """Whether the help shows the default: not where there is none, nor of a flag."""
+        return self.default is not None and self.default != () and self.kind != "flag"
+
     def parameter(self) -> inspect.Parameter:
         """The option as a parameter of a function, which is what cyclopts reads."""
         is_list, is_switch, place = (
@@ -78,7 +83,7 @@ class Option:
             name=None if self.kind in _PLACES else self.spelling,
             help=f"{self.help} [{self.bound}]" if self.bound else self.help,
             group=_group(self.group),
-            show_default=_shown if self.default not in (None, (), False) else False,
+            show_default=_shown if self.is_default_shown else False,
             negative=None if self.kind == "switch" else (),
             metavar=None if is_switch else self.metavar,
             converter=None if is_switch else lambda _, tokens: self._value(tokens),
@@ -97,7 +102,7 @@ class Option:
 
     def _value(self, tokens: Sequence[Any]) -> Any:
         found = [self.read(token.value) for token in tokens]
-        return found if self.kind in _LISTS else found[-1]
+        return found if self.kind in ("optional", "several") else found[-1]
 
 
 _PLACES = {
