@@ -100,9 +100,9 @@ class Entry:
 class Gallery:
     """The players of BUILT_IN and the saved runs in `folders`.
 
-    Ids begin with the last part of a folder's path, so these must differ. `entries` reads the folders
-    anew, and so does `entry` for an unknown id; a certificate that has not changed is not read
-    again. Threads may share a gallery.
+    Ids begin with the last part of a folder's path, so these must differ. `entries` reads the
+    folders anew, and so does `entry` for an unknown id; a certificate that has not changed is not
+    read again. Threads may share a gallery.
     """
 
     def __init__(self, folders: Sequence[str | os.PathLike[str]] = FOLDERS):

@@ -41,7 +41,8 @@ class Seat:
     """A side of the board and who plays it. Threads may share it: one at a time asks the policy.
 
     player: as the game store names it. policy: how it moves; None for a person. model: what is
-    asked for values and for `is_new`; by default the policy, tabulated on boards of at most 9 cells.
+    asked for values and for `is_new`; by default the policy, tabulated on boards of at most 9
+    cells.
     """
 
     def __init__(

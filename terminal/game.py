@@ -75,7 +75,7 @@ class Table:
             counts = ", ".join(f"{self._who(side)} won {won[side]}" for side in SIDES)
             self.talk.say(f"\n{len(self.played)} games: {counts}, drawn {won['draw']}", "bold")
 
-    # --- a game --------------------------------------------------------------------------------------------------------
+    # --- a game -------------------------------------------------------------------------------
 
     def play(self, seed: int) -> Game | None:
         """A finished game, the players' moves drawn with a seed; None if a person left it."""
@@ -154,7 +154,7 @@ class Table:
             with self.talk.in_place() as show:
                 yield show
 
-    # --- what a person asks for ----------------------------------------------------------------------------------------
+    # --- what a person asks for ---------------------------------------------------------------
 
     def _answer(self, side: str, board: Boards) -> int | str:
         """The cell that a person chooses, or a command for the game: undo, resign, quit, values."""
@@ -215,7 +215,7 @@ class Table:
         else:
             del cells[-plies:]
 
-    # --- what is known -------------------------------------------------------------------------------------------------
+    # --- what is known ------------------------------------------------------------------------
 
     def _thinker(self, board: Boards) -> Seat:
         """Whose values are shown: those of the side to move, or of the other if that is a person."""
@@ -243,7 +243,7 @@ class Table:
                 for seat in seats:
                     seat.thoughts(empty)
 
-    # --- the end -------------------------------------------------------------------------------------------------------
+    # --- the end ------------------------------------------------------------------------------
 
     def _finish(self, game: Game) -> None:
         """Keep a game, and say how it ended, what decided it, and where it is."""

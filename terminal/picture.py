@@ -47,7 +47,8 @@ def picture(
            ┌─────┬─────┬─────┐
          1 │  1  │  O  │ [X] │
 
-    about: for each cell what stands below the number of a free one. On a narrow console the cells are narrow too.
+    about: for each cell what stands below the number of a free one. On a narrow console the cells
+    are narrow too.
     """
     won = set(rules.winning_cells(board))
     cells = [_cell(cell, int(board[cell]), last, won, about) for cell in range(rules.cells)]

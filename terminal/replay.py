@@ -30,7 +30,8 @@ ENDED = {"resigned": ", resigned", "illegal": ", illegal move"}
 class Replay:
     """A game that is looked at, after `at` of its moves.
 
-    judged: the verdicts, None on boards that are too large. values: whether the free cells show what they are worth.
+    judged: the verdicts, None on boards that are too large. values: whether the free cells show
+    what they are worth.
     """
 
     def __init__(self, game: Game):
