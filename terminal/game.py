@@ -60,7 +60,7 @@ class Table:
         self.played: list[Game] = []
 
     def play_all(self, games: int, seed: int) -> None:
-        """Play games, keep them, say how each ended, and count them. Game i has the seed `seed + i`."""
+        """Play games, keep them and say how each ended. Game i has the seed `seed + i`."""
         for number in range(games):
             if games > 1:
                 self.talk.say(f"game {number + 1} of {games}", "bold")
@@ -176,7 +176,7 @@ class Table:
                 return answer
 
     def _understand(self, board: Boards, text: str) -> int | str:
-        """A command, or the cell of "b2" or "5"; ValueError, saying what is allowed, for other texts."""
+        """A command, or the cell of "b2" or "5"; ValueError for other texts."""
         word = SHORT.get(text.lower(), text.lower())
         if word in COMMANDS:
             return word
@@ -218,7 +218,7 @@ class Table:
     # --- what is known ------------------------------------------------------------------------
 
     def _thinker(self, board: Boards) -> Seat:
-        """Whose values are shown: those of the side to move, or of the other if that is a person."""
+        """Whose values are shown: the side to move, or the other side if a person moves."""
         side = SIDES[int((board != 0).sum()) % 2]
         return self.seats[_other(side) if self.seats[side].is_person else side]
 
@@ -270,13 +270,13 @@ class Table:
 
 
 def seats_of(specs: Sequence[str], rules: Rules, talk: Talk) -> dict[str, Seat]:
-    """The seats of X and O; ValueError for a player that is unknown or does not play on this board."""
+    """The seats of X and O; ValueError for a player that is unknown or plays elsewhere."""
     with talk.waiting("getting the players ready"):
         return {side: seat_of(spec, rules) for side, spec in zip(SIDES, specs, strict=True)}
 
 
 def who(name: str, side: str) -> str:
-    """A player with its side, such as "minimax (O)"; a person without a name is called by the side."""
+    """A player with its side, such as "minimax (O)"; the side alone for an unnamed person."""
     return side if name == "human" else f"{name} ({side})"
 
 
@@ -307,7 +307,7 @@ def judgement(game: Game) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def replay_command(number: int, store: GameStore) -> str:
+def replay_command(number: int | None, store: GameStore) -> str:
     """The command that shows a game again."""
     return shlex.join(["python", "play.py", "--replay", str(number), *home.options(store.path)])
 

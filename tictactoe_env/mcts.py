@@ -242,6 +242,7 @@ class TreeSearchPolicy:
         self.playouts = whole_number(playouts, "playouts", 1)
         self.exploration, self.draws, self.value = exploration, draws, value_named(value, rules)
         self.seed, self.orientations = whole_number(seed, "seed", 0), Orientations(rules)
+        self.clock = time.perf_counter
         self._answers: dict[int, set[int]] = {}
 
     def probs(self, boards: Boards) -> Probs:
@@ -281,9 +282,9 @@ class TreeSearchPolicy:
         )
         root = graph.root(self.rules.to_boards(x, o)[0])
         if self.milliseconds:
-            deadline = time.perf_counter() + self.milliseconds / 1000
+            deadline = self.clock() + self.milliseconds / 1000
             graph.playout(root)
-            while time.perf_counter() < deadline:
+            while self.clock() < deadline:
                 graph.playout(root)
         else:
             for _ in range(self.playouts):
