@@ -16,7 +16,7 @@ from tictactoe_env.notation import SIDES
 from tictactoe_env.rules import Rules
 
 if TYPE_CHECKING:
-    from training.command_line import CommandLine
+    from training.command_line import CommandLine, Option
 
 LISTED = 20  # games of --list
 MAX_SEED = 2**32
@@ -27,74 +27,52 @@ PACKAGES = ("cyclopts", "rich", "platformdirs", "safetensors", "starlette", "fas
 def command_line() -> CommandLine:
     """The options, each with a sentence."""
     from players.seat import NAMES_TEXT
-    from training.command_line import CommandLine, Option, one_of, whole
+    from training.command_line import CommandLine, Option
 
-    default = "(default: human, if the other side is given)"
-    players = [
-        Option(side.lower(), f"who plays {side} {default}", metavar="PLAYER") for side in SIDES
-    ]
+    web = Option("web", "serve the page for the browser instead", kind="flag", default=False)
     return CommandLine(
         "play.py",
-        [
-            *players,
-            Option("games", "games to play", whole(1), 1, metavar="N"),
-            Option(
-                "delay",
-                "to look at each board of agents that play each other, or of a replay, which then "
-                "runs by itself",
-                _seconds,
-                metavar="SECONDS",
-            ),
-            Option(
-                "values",
-                "show on the board what each move is worth; in a game `values` switches it",
-                kind="flag",
-                default=False,
-            ),
-            Option(
-                "board",
-                "rows and columns (default: those of a run that plays, or 3x3)",
-                _board,
-                metavar="4x4",
-            ),
-            Option("k", "marks in a line that win (default: 3)", whole(1), metavar="K"),
-            Option(
-                "seed",
-                "seed of the players' moves; each further game has the next (default: another one "
-                "each time)",
-                whole(0),
-                metavar="N",
-            ),
-            Option(
-                "replay",
-                "look at a game again, move by move, by keys; with --delay it runs by itself",
-                whole(1),
-                metavar="ID",
-            ),
-            Option(
-                "list", f"the newest games, {LISTED} or N", whole(1), kind="optional", metavar="N"
-            ),
-            Option("player", "with --list: games of this player only", metavar="NAME"),
-            Option(
-                "result",
-                "with --list: games with this result only",
-                one_of(*SIDES, "draw"),
-                metavar="X|O|draw",
-            ),
-            Option(
-                "store",
-                "where games are kept (default: in the user's folder for data)",
-                Path,
-                metavar="FILE",
-            ),
-            Option("web", "serve the page for the browser instead", kind="flag", default=False),
-        ],
+        [*_game_options(), *_look_options(), web],
         usage="play.py [options]: a menu; with --x or --o a game",
         about="Play tic-tac-toe against people and agents, watch agents play, look at old games. "
         "Without arguments: a menu.",
         epilog=f"players:\n  human, human:NAME    a person at this keyboard\n{NAMES_TEXT}\n\n"
         "In the browser: --web; `play.py --web --help` lists what goes with it.",
     )
+
+
+def _game_options() -> list[Option]:
+    from training.command_line import Option, whole
+
+    who = "(default: human, if the other side is given)"
+    board = "rows and columns (default: those of a run that plays, or 3x3)"
+    seed = "seed of the players' moves; each further game has the next (default: another each time)"
+    delay = "to look at each board of agents that play each other, or of a replay, which then runs"
+    values = "show on the board what each move is worth; in a game `values` switches it"
+    return [
+        *(Option(side.lower(), f"who plays {side} {who}", metavar="PLAYER") for side in SIDES),
+        Option("games", "games to play", whole(1), 1, metavar="N"),
+        Option("delay", f"{delay} by itself", _seconds, metavar="SECONDS"),
+        Option("values", values, kind="flag", default=False),
+        Option("board", board, _board, metavar="4x4"),
+        Option("k", "marks in a line that win (default: 3)", whole(1), metavar="K"),
+        Option("seed", seed, whole(0), metavar="N"),
+    ]
+
+
+def _look_options() -> list[Option]:
+    from training.command_line import Option, one_of, whole
+
+    replay = "look at a game again, move by move, by keys; with --delay it runs by itself"
+    result = "with --list: games with this result only"
+    store = "where games are kept (default: in the user's folder for data)"
+    return [
+        Option("replay", replay, whole(1), metavar="ID"),
+        Option("list", f"the newest games, {LISTED} or N", whole(1), kind="optional", metavar="N"),
+        Option("player", "with --list: games of this player only", metavar="NAME"),
+        Option("result", result, one_of(*SIDES, "draw"), metavar="X|O|draw"),
+        Option("store", store, Path, metavar="FILE"),
+    ]
 
 
 def _seconds(text: str) -> float:

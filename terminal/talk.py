@@ -30,7 +30,7 @@ class Talk:
         self.console.print(text, highlight=False, soft_wrap=not self.console.is_terminal)
 
     def ask(self, question: str, understand: Callable[[str], Answer]) -> Answer:
-        """What `understand` makes of the answer; where it raises ValueError the question is repeated.
+        """What `understand` makes of the answer; the question is repeated after a ValueError.
 
         Raises EOFError at the end of the input.
         """
