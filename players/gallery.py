@@ -127,20 +127,21 @@ class Gallery:
         self._entries = {entry.id: entry for entry in every}
         return every
 
-    def entry(self, id: str) -> Entry:
+    def entry(self, id: str, rules: Rules | None = None) -> Entry:
         """The player of an id, of a name with options, or of an agent's name: its newest run.
 
-        Raises ValueError, with a guess, if there is none, and for options beyond MOST.
+        rules: prefer a run on this board. Raises ValueError, with a guess, if there is none, and
+        for options beyond MOST.
         """
         if id not in self._entries:
             self.entries()
-        found = self._entries.get(id) or _named_entry(id) or self._newest(id)
+        found = self._entries.get(id) or _named_entry(id) or self._newest(id, rules)
         if found is None:
             raise unknown_name("agent", id, {*known_names(self.folders), *self._entries})
         return found
 
-    def _newest(self, agent: str) -> Entry | None:
-        run = None if agent in NAMES else newest_run(agent, folders=self.folders)
+    def _newest(self, agent: str, rules: Rules | None) -> Entry | None:
+        run = None if agent in NAMES else newest_run(agent, rules, self.folders)
         return next((one for one in self._entries.values() if run and one.path == run.file), None)
 
     def make(self, id: str, rules: Rules) -> Policy:
@@ -159,7 +160,7 @@ class Gallery:
             raise self._break(entry, error) from None
 
     def _playing(self, id: str, rules: Rules) -> Entry:
-        entry = self.entry(id)
+        entry = self.entry(id, rules)
         if entry.broken:
             raise CertificateError(f"{id} is broken: {entry.about}")
         if not entry.plays(rules):
