@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tictactoe_env.mcts import ROLLOUTS, Graph, GraphPolicy, Node, check_search, value_named
+from tictactoe_env.mcts import ROLLOUTS, Graph, Node, Offline, check_search, value_named
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import positions_of
 from training.evaluation import Report
@@ -100,14 +100,14 @@ def train(
 
 
 def table_of(graph: Graph) -> TabularPolicy:
-    """`GraphPolicy` as a table; asked in one orientation of each position only."""
+    """`Offline` as a table; asked in one orientation of each position only."""
     positions = positions_of(graph.rules)
     canonical, probs = (
         positions.canonical[positions.unfinished],
         np.zeros((len(positions), graph.rules.cells)),
     )
     asked = np.unique(canonical)
-    probs[asked] = GraphPolicy(graph).probs(positions.boards[asked])
+    probs[asked] = Offline(graph).probs(positions.boards[asked])
     turned = np.zeros((len(canonical), graph.rules.cells))
     np.put_along_axis(
         turned,

@@ -11,7 +11,7 @@ from agents import mcts
 from agents.mcts import Config
 from tictactoe_env import match
 from tictactoe_env.certificate import certify, perfect_table, write
-from tictactoe_env.mcts import Graph, GraphPolicy, TreeSearchPolicy, value_of
+from tictactoe_env.mcts import Graph, Live, Offline, value_of
 from tictactoe_env.notation import parse_board, parse_cell
 from tictactoe_env.policy import RandomPolicy, tabulate
 from tictactoe_env.positions import positions_of
@@ -141,7 +141,7 @@ def test_a_saved_player_can_value_positions_instead_of_rollouts(tmp_path):
     config = Config(value=str(tmp_path / "certificate.json"), steps=4_000, judge_every=4_000)
     assert judge(mcts.train(config, silent())).unbeatable
     assert (
-        TreeSearchPolicy(RULES, playouts=50, value=str(tmp_path)).probs(
+        Live(RULES, playouts=50, value=str(tmp_path)).probs(
             parse_board("XX./OO./...", RULES)[None]
         )[0, 2]
         == 1
@@ -153,7 +153,7 @@ def test_a_function_can_value_positions_on_a_large_board():
         return np.tile([0.25, 0.5, 0.25], (len(boards), 1))
 
     assert (
-        TreeSearchPolicy(LARGE, playouts=200, value=even).probs(
+        Live(LARGE, playouts=200, value=even).probs(
             parse_board("XXX../OO.../...../...../O....", LARGE)[None]
         )[0, 3]
         == 1
@@ -165,10 +165,7 @@ def test_a_function_can_value_positions_on_a_large_board():
 
 @pytest.mark.parametrize(
     "make",
-    [
-        lambda: TreeSearchPolicy(RULES, playouts=30, seed=7),
-        lambda: GraphPolicy(grown(playouts=200)[0]),
-    ],
+    [lambda: Live(RULES, playouts=30, seed=7), lambda: Offline(grown(playouts=200)[0])],
     ids=["live", "offline"],
 )
 def test_an_answer_does_not_depend_on_what_is_asked_beside_it(make, boards):
@@ -181,7 +178,7 @@ def test_an_answer_does_not_depend_on_what_is_asked_beside_it(make, boards):
 
 @pytest.mark.parametrize("rules", [RULES, RECTANGLE], ids=str)
 def test_boards_that_are_images_of_each_other_get_images_of_an_answer(rules):
-    positions, player = positions_of(rules), TreeSearchPolicy(rules, playouts=20)
+    positions, player = positions_of(rules), Live(rules, playouts=20)
     for board in positions.boards[positions.unfinished][::97]:
         for permutation in positions.symmetries:
             assert (
@@ -193,29 +190,27 @@ def test_boards_that_are_images_of_each_other_get_images_of_an_answer(rules):
 def test_a_seed_is_an_answer_and_another_seed_may_be_another(boards):
     few = boards[::20]
     assert (
-        TreeSearchPolicy(RULES, playouts=20, seed=1).probs(few)
-        == TreeSearchPolicy(RULES, playouts=20, seed=1).probs(few)
+        Live(RULES, playouts=20, seed=1).probs(few) == Live(RULES, playouts=20, seed=1).probs(few)
     ).all()
     assert (
-        TreeSearchPolicy(RULES, playouts=20, seed=1).probs(few)
-        != TreeSearchPolicy(RULES, playouts=20, seed=2).probs(few)
+        Live(RULES, playouts=20, seed=1).probs(few) != Live(RULES, playouts=20, seed=2).probs(few)
     ).any()
 
 
 def test_milliseconds_bound_a_search():
     from time import perf_counter
 
-    player, board = TreeSearchPolicy(LARGE, milliseconds=50), np.zeros((1, 25), dtype=np.int8)
+    player, board = Live(LARGE, milliseconds=50), np.zeros((1, 25), dtype=np.int8)
     began = perf_counter()
     player.probs(board)
     assert 0.05 <= perf_counter() - began < 1
-    assert TreeSearchPolicy(RULES, milliseconds=0.001).probs(
+    assert Live(RULES, milliseconds=0.001).probs(
         np.zeros((1, 9), dtype=np.int8)
     ).sum() == pytest.approx(1), "one playout at least"
 
 
 def test_an_empty_graph_moves_at_random(boards):
-    assert (GraphPolicy(grown(playouts=0)[0]).probs(boards) == RandomPolicy().probs(boards)).all()
+    assert (Offline(grown(playouts=0)[0]).probs(boards) == RandomPolicy().probs(boards)).all()
 
 
 @pytest.mark.parametrize(
@@ -227,23 +222,21 @@ def test_an_empty_graph_moves_at_random(boards):
     ],
 )
 def test_it_wins_blocks_and_makes_double_threats_on_a_large_board(text, moves):
-    probs = TreeSearchPolicy(LARGE, playouts=1_000).probs(parse_board(text, LARGE)[None])[0]
+    probs = Live(LARGE, playouts=1_000).probs(parse_board(text, LARGE)[None])[0]
     assert set(np.flatnonzero(probs).tolist()) == {parse_cell(moves, LARGE)}
 
 
 @pytest.mark.parametrize("rules", [Rules(4, 4, 4), LARGE], ids=str)
 def test_it_wins_against_random_play_on_large_boards(rules):
     """As X in ten games; random play as X wins about 37 % of them on 4x4 and 60 % on 5x5."""
-    result = match.sampled_result(
-        TreeSearchPolicy(rules, playouts=200), RandomPolicy(), rules, games=10
-    ).result
+    result = match.sampled_result(Live(rules, playouts=200), RandomPolicy(), rules, games=10).result
     assert result.loss == 0
     assert result.win >= 0.8
 
 
 def test_a_graph_can_be_grown_on_a_large_board():
     graph, root = grown(LARGE, 500)
-    probs = GraphPolicy(graph).probs(np.zeros((1, 25), dtype=np.int8))[0]
+    probs = Offline(graph).probs(np.zeros((1, 25), dtype=np.int8))[0]
     assert probs.sum() == pytest.approx(1)
     assert len(root.children) == 6, "cells of 5x5 that differ"
 
@@ -280,7 +273,7 @@ def test_it_goes_on_bit_for_bit(tmp_path, board):
 
 def test_its_table_is_what_the_graph_answers(boards):
     graph, _ = grown(playouts=500)
-    assert (mcts.table_of(graph).table == tabulate(GraphPolicy(graph), RULES).table).all()
+    assert (mcts.table_of(graph).table == tabulate(Offline(graph), RULES).table).all()
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -295,7 +288,7 @@ def test_four_thousand_playouts_make_it_unbeatable(seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_thousand_playouts_a_move_make_it_unbeatable(seed):
-    assert judge(tabulate(TreeSearchPolicy(RULES, seed=seed), RULES)).unbeatable
+    assert judge(tabulate(Live(RULES, seed=seed), RULES)).unbeatable
 
 
 @pytest.mark.slow
@@ -342,11 +335,11 @@ def test_a_bad_configuration_is_refused_with_a_reason(wrong, words):
 )
 def test_bad_options_of_a_live_search_are_refused(wrong, words):
     with pytest.raises(ValueError, match=words):
-        TreeSearchPolicy(RULES, **wrong)
+        Live(RULES, **wrong)
 
 
 def test_a_finished_board_is_refused():
-    for player in (TreeSearchPolicy(RULES), GraphPolicy(grown(playouts=0)[0])):
+    for player in (Live(RULES), Offline(grown(playouts=0)[0])):
         with pytest.raises(ValueError, match="finished board"):
             player.probs(np.array([[1, 1, 1, -1, -1, 0, 0, 0, 0]], dtype=np.int8))
 

@@ -1,6 +1,7 @@
 import os
 import re
 from contextlib import suppress
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -37,10 +38,13 @@ def refused(message):
     return pytest.raises(ValueError, match=f"^{re.escape(message)}")
 
 
+content = lru_cache(lambda agent, rules: certificate.certify(RandomPolicy(), agent, rules))
+
+
 def certified(path, agent="sarsa", rules=RECTANGLE, age=0):
     """A certificate of random play, written `age` seconds ago."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    certificate.write(certificate.certify(RandomPolicy(), agent, rules), path)
+    certificate.write(content(agent, rules), path)
     os.utime(path, (1e9 - age, 1e9 - age))
     return path
 

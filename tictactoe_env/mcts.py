@@ -297,6 +297,8 @@ class TreeSearchPolicy:
         }
 
 
+Offline, Live = GraphPolicy, TreeSearchPolicy  # their former names, until no page uses them
+
 # --- learned values ---------------------------------------------------------------------------
 
 
