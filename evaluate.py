@@ -1,122 +1,115 @@
-"""Judge agents exactly: `python evaluate.py runs/dqn-0 minimax random`; `--verify FILE` checks a certificate again."""
+"""Evaluate agents exactly: `python evaluate.py runs/dqn-0 minimax random`, `--verify FILE`."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from agents import TRAINABLE
-from players.named import PLAYERS, make_player
+from agents import TRAINABLE, load
+from players.seat import NAMES_TEXT, path_of, policy_of
 from terminal import battle, report
-from tictactoe_env.certificate import MAX_CELLS, certify, read, table_of, verify
-from tictactoe_env.errors import unknown_name, whole_number
-from tictactoe_env.opponents import NAMES
+from tictactoe_env.certificate import MAX_CELLS, certify, load_policy, read, verify
+from tictactoe_env.errors import unknown_name
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
-from training.command_line import Parser
+from training.command_line import CommandLine, Option, whole
 
 RUN_FACTS = ("agent", "seed", "config", "training", "versions")
 GAMES = 1000  # of a sampled result, where the board is too large for an exact one
 
-
-def parser() -> Parser:
-    parser = Parser(
-        prog="evaluate.py",
-        description="Exact results of agents, whether anybody can beat them and by which game, and a cross table of several.",
-        epilog="An agent is the folder of a run, the path of a certificate, random, minimax, minimax-first, minimax-slip=0.1, "
-        f"or needs no training: {'; '.join(f'{name} ({sentence})' for name, (_, _, sentence) in PLAYERS.items())}.",
-    )
-    parser.add_argument(
-        "agents", nargs="*", default=[], metavar="RUN-OR-AGENT", help="what to judge"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON too")
-    parser.add_argument(
-        "--verify",
-        type=Path,
-        nargs="+",
-        metavar="FILE",
-        help="compute every figure of certificates again from their moves, without the model",
-    )
-    parser.add_argument(
-        "--from-model",
-        action="store_true",
-        help="load each run's network (torch) and check that it makes the certified moves",
-    )
-    parser.add_argument(
-        "--rows", type=int, default=None, help="rows of the board (default: that of the runs, or 3)"
-    )
-    parser.add_argument("--cols", type=int, default=None, help="columns of the board")
-    parser.add_argument("--k", type=int, default=None, help="marks in a line that win")
-    parser.add_argument(
-        "--games",
-        type=int,
-        metavar="N",
-        help=f"also count N games as X and N as O against random (default: {GAMES:,} on boards of more than {MAX_CELLS} cells, else none)",
-    )
-    parser.add_argument(
-        "--battle",
-        type=int,
-        metavar="N",
-        help="only play N games between two agents, by turns as X and as O, and print every one",
-    )
-    parser.add_argument(
-        "--game-seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed of the example game and of the games that are counted (default: 0)",
-    )
-    return parser
+LINE = CommandLine(
+    "evaluate.py",
+    [
+        Option("agents", "who is evaluated", kind="arguments", default=()),
+        Option("json", "write all results as JSON too", Path, metavar="FILE"),
+        Option(
+            "verify",
+            "compute every result of certificates again from their moves, without the model",
+            Path,
+            kind="several",
+            metavar="FILE...",
+        ),
+        Option(
+            "from_model",
+            "load each run's model and check that it makes the certified moves",
+            kind="flag",
+            default=False,
+        ),
+        Option("rows", "rows of the board (default: that of the runs, or 3)", whole(), metavar="N"),
+        Option("cols", "columns of the board", whole(), metavar="N"),
+        Option("k", "marks in a line that win", whole(), metavar="N"),
+        Option(
+            "games",
+            f"also count N games as X and N as O against random (default: {GAMES:,} on boards of "
+            f"more than {MAX_CELLS} cells, else none)",
+            whole(1),
+            metavar="N",
+        ),
+        Option(
+            "battle",
+            "only play N games between two agents, each in turn as X and as O, and print every one",
+            whole(1),
+            metavar="N",
+        ),
+        Option(
+            "game_seed",
+            "seed of the example game and of the games that are counted",
+            whole(0),
+            0,
+            metavar="N",
+        ),
+    ],
+    usage="evaluate.py AGENTS... [options], or evaluate.py --verify FILE...",
+    about="Exact results of agents, whether any opponent can beat them and by which game, and a "
+    "cross table of several.",
+    epilog=f"agents:\n{NAMES_TEXT}",
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    given = parser().parse_args(arguments)
+    """Do what the arguments say; the exit code."""
+    typed = LINE.parse(arguments)
+    given = SimpleNamespace(**{**LINE.defaults, **typed})
     try:
-        check(given)
+        check(given, typed)
         if given.verify is not None:
             return max([print_verified(path) for path in given.verify])
         if not given.agents:
-            parser().print_help()
+            LINE.print_help()
             return 2
-        rules = _rules(given)
+        rules = board_of(given)
         if given.battle is not None:
             return fight(given, rules)
-        return sample_all(given, rules) if rules.cells > MAX_CELLS else judge_all(given, rules)
+        return sample_all(given, rules) if rules.cells > MAX_CELLS else evaluate_all(given, rules)
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 1
 
 
-def check(given: argparse.Namespace) -> None:
-    """Raises ValueError for what cannot be done, before anything is computed."""
-    others = [
-        name
-        for name, value in vars(given).items()
-        if name != "verify" and value != parser().get_default(name)
-    ]
+def check(given: SimpleNamespace, typed: Mapping[str, Any]) -> None:
+    """Raises ValueError for options that do not go together, before anything is computed."""
+    others = [name.replace("_", "-") for name in typed if name != "verify"]
     if given.verify is not None and others:
         raise ValueError(
-            f"--verify checks files and does nothing else: leave {', '.join(name.replace('_', '-') for name in others)} out"
+            f"--verify checks files and does nothing else: leave {', '.join(others)} out"
         )
-    whole_number(given.game_seed, "--game-seed", 0)
-    for name in ("games", "battle"):
-        if getattr(given, name) is not None:
-            whole_number(getattr(given, name), f"--{name}", 1)
     if given.battle is not None and (
         len(given.agents) != 2 or given.games is not None or given.from_model
     ):
         raise ValueError(
-            "--battle plays two agents and does nothing else: name two, and leave --games and --from-model out"
+            "--battle plays two agents and does nothing else: name two, and leave --games and "
+            "--from-model out"
         )
     if given.json is not None and (given.json.is_dir() or not given.json.parent.is_dir()):
         raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
 
 
 def print_verified(path: Path) -> int:
-    """Check one certificate: 0 if every figure of it follows from its moves."""
+    """Check one certificate: 0 if every result in it follows from its moves."""
     try:
         content = read(path)
         verify(content)
@@ -124,129 +117,131 @@ def print_verified(path: Path) -> int:
         print(f"evaluate.py: {path}: {error}", file=sys.stderr)
         return 1
     print(
-        f"verified: {path} ({content.get('agent')}), {len(content['moves']):,} positions; every figure follows from the moves, "
-        "but name, seed, configuration and times are statements of whoever wrote the file"
+        f"verified: {path} ({content.get('agent')}), {len(content['moves']):,} positions; every "
+        "result follows from the moves, but name, seed, configuration and times are statements of "
+        "whoever wrote the file"
     )
     print(report.verdict(content))
     return 0
 
 
-def sample_all(given: argparse.Namespace, rules: Rules) -> int:
+def sample_all(given: SimpleNamespace, rules: Rules) -> int:
     """Results of games that are played, on a board that is too large for exact ones."""
     from rich.console import Console
 
     console, games = Console(), GAMES if given.games is None else given.games
+    names = report.names_of(given.agents)
     players = {
-        name: make_player(spec, rules)
-        for name, spec in zip(report.names_of(given.agents), given.agents, strict=True)
+        name: policy_of(spec, rules, "agent")
+        for name, spec in zip(names, given.agents, strict=True)
     }
     results = report.sampled_table(players, rules, games, given.game_seed)
     report.say(
-        f"{rules}: more than {MAX_CELLS} cells, so nothing is proven; games are played and counted instead",
+        f"{rules}: more than {MAX_CELLS} cells, so nothing is proven; games are played and counted "
+        "instead",
         console,
     )
     report.print_sampled_table(results, rules, games, console)
-    write_figures(given.json, {"sampled": results}, console)
+    write_results(given.json, {"sampled": results}, console)
     return 0
 
 
-def fight(given: argparse.Namespace, rules: Rules) -> int:
+def fight(given: SimpleNamespace, rules: Rules) -> int:
     """Games between two agents, printed."""
     from rich.console import Console
 
     console = Console()
-    first, second = (make_player(spec, rules) for spec in given.agents)
+    first, second = (policy_of(spec, rules, "agent") for spec in given.agents)
     name, other = report.names_of(given.agents)
     result = battle.battle(
         (first, second), (name, other), rules, given.battle, given.game_seed, console
     )
-    write_figures(given.json, {"battle": result}, console)
+    write_results(given.json, {"battle": result}, console)
     return 0
 
 
-def write_figures(path: Path | None, figures: dict[str, Any], console: Any) -> None:
+def write_results(path: Path | None, results: dict[str, Any], console: Any) -> None:
+    """Write results as JSON, if a file was asked for."""
     if path is not None:
-        path.write_text(json.dumps(figures, indent=1), encoding="utf-8")
-        report.say(f"figures: {path}", console)
+        path.write_text(json.dumps(results, indent=1), encoding="utf-8")
+        report.say(f"results: {path}", console)
 
 
-def judge_all(given: argparse.Namespace, rules: Rules) -> int:
+def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
+    """Exact results of every agent, an example game and the cross table."""
     from rich.console import Console
 
-    console = Console()
-    names = report.names_of(given.agents)
-    players, contents, counted = {}, {}, {}
+    console, names = Console(), report.names_of(given.agents)
+    players: dict[str, TabularPolicy] = {}
+    contents, counted = {}, {}
     for name, spec in zip(names, given.agents, strict=True):
-        players[name], contents[name] = player_of(spec, rules)
-        if given.from_model and is_saved(spec):
-            compare_with_model(Path(spec), players[name])
+        players[name], contents[name] = player_of(spec, rules, given.from_model)
         if given.games is not None:
-            counted[name] = {
-                side: report.count_games(
-                    side, players[name], RandomPolicy(), rules, given.games, given.game_seed
-                )
-                for side in ("X", "O")
-            }
+            counted[name] = report.counted_against_random(
+                players[name], given.games, given.game_seed
+            )
         report.certificate(contents[name], console, counted.get(name))
         report.first_move_values(players[name], console)
-    first, last = names[0], names[-1]
-    opponent, other = (
-        (last, players[last]) if len(names) > 1 else ("random", tabulate(RandomPolicy(), rules))
+    if len(names) > 1:
+        opponent, other = names[-1], players[names[-1]]
+    else:
+        opponent, other = "random", tabulate(RandomPolicy(), rules)
+    battle.example_game(
+        players[names[0]], other, (names[0], opponent), rules, console, given.game_seed
     )
-    battle.example_game(players[first], other, (first, opponent), rules, console, given.game_seed)
     results = report.cross_table(players)
     if len(names) > 1:
         report.print_cross_table(results, console)
     figures = {"agents": contents, "cross_table": results}
-    write_figures(
-        given.json, {**figures, "sampled_against_random": counted} if counted else figures, console
-    )
+    if counted:
+        figures["sampled_against_random"] = counted
+    write_results(given.json, figures, console)
     return 0
 
 
-def _rules(given: argparse.Namespace) -> Rules:
+def board_of(given: SimpleNamespace) -> Rules:
     """The board that was asked for, or that of the first run, or 3x3."""
     asked = (given.rows, given.cols, given.k)
     if any(size is not None for size in asked):
         return Rules(*(3 if size is None else size for size in asked))
-    for spec in given.agents:
-        if is_saved(spec):
-            return table_of(read(spec)).rules
+    for path in (path_of(spec, what="agent") for spec in given.agents):
+        if path is not None:
+            return load_policy(path).rules
     return Rules()
 
 
-def is_saved(spec: str) -> bool:
-    """Whether an agent is a run or a certificate rather than a name."""
-    return spec not in NAMES and Path(spec).exists()
+def player_of(
+    spec: str, rules: Rules, from_model: bool = False
+) -> tuple[TabularPolicy, dict[str, Any]]:
+    """The table of an agent, and its certificate computed anew.
 
-
-def player_of(spec: str, rules: Rules) -> tuple[TabularPolicy, dict[str, Any]]:
-    """The table of an agent, and its certificate computed anew; what a run's certificate says of the training is kept."""
-    player = tabulate(make_player(spec, rules), rules)
-    about = (
-        {fact: value for fact, value in read(spec).items() if fact in RUN_FACTS}
-        if is_saved(spec)
-        else {}
-    )
-    return player, {**certify(player, spec, rules), **about}
+    What a run's certificate says of the training is kept. from_model: compare a run's model too.
+    """
+    player = tabulate(policy_of(spec, rules, "agent"), rules)
+    content, path = certify(player, spec, rules), path_of(spec, rules, "agent")
+    if path is not None:
+        content |= {fact: value for fact, value in read(path).items() if fact in RUN_FACTS}
+        if from_model:
+            compare_with_model(path, player)
+    return player, content
 
 
 def compare_with_model(folder: Path, player: TabularPolicy) -> None:
-    """Raises ValueError unless the saved network makes the certified moves in every position."""
-    import importlib
-
+    """Raises ValueError unless the saved model makes the certified moves in every position."""
     if not folder.is_dir():
         raise ValueError(f"--from-model needs the folder of a run, {folder} is a file")
     agent = read(folder).get("agent")
     if not isinstance(agent, str) or agent not in TRAINABLE:
         raise unknown_name("agent", agent, TRAINABLE)
-    model = tabulate(importlib.import_module(f"agents.{agent}").load(folder), player.rules)
+    model = tabulate(load(folder), player.rules)
     different = int((model.table != player.table).any(axis=1).sum())
+    positions = f"{len(player.table):,} positions"
     if different:
         raise ValueError(
-            f"the network of {folder} moves otherwise than its certificate in {different:,} of {len(player.table):,} positions"
+            f"the model of {folder} moves otherwise than its certificate in {different:,} of "
+            f"{positions}"
         )
-    print(f"{folder}: the network makes the certified move in all {len(player.table):,} positions")
+    print(f"{folder}: the model makes the certified move in all {positions}")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ TRAINABLE = {
 """The agents that `train.py` can train, by name, with the first sentence of each page."""
 
 
+WITH_VALUES = ("tabular_q", "trie")
+"""Agents whose saved model says more than its table, values or `is_new`, and loads without torch."""
 CONTRACT = ("AGENT", "Config", "PRESETS", "begin", "player")
 
 

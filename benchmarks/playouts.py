@@ -2,7 +2,7 @@
 
     python -m benchmarks.playouts --out docs/playouts.png
 
-Offline: one graph, grown by playouts from the empty board. Live: a new graph for each position,
+Offline: one graph, grown by playouts from the empty board. TreeSearchPolicy: a new graph for each position,
 with so many playouts for a move. Each line of the table is the median over the seeds. "unbeatable"
 counts the seeds that no opponent can beat on either side.
 """
@@ -17,7 +17,7 @@ from typing import Any
 from agents import mcts
 from tictactoe_env.evaluation import Evaluation, evaluate
 from tictactoe_env.match import best_achievable
-from tictactoe_env.mcts import Live
+from tictactoe_env.mcts import TreeSearchPolicy
 from tictactoe_env.policy import tabulate
 from tictactoe_env.rules import Rules
 
@@ -49,7 +49,7 @@ def live(seeds: int, draws: float) -> Points:
     rules = Rules()
     return {
         playouts: [
-            evaluate(tabulate(Live(rules, playouts, draws=draws, seed=seed), rules))
+            evaluate(tabulate(TreeSearchPolicy(rules, playouts, draws=draws, seed=seed), rules))
             for seed in range(seeds)
         ]
         for playouts in LIVE

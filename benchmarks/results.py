@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import agents
-from players.named import make_player
 from terminal.report import cross_table
 from tictactoe_env.certificate import FILE, certify, read, table_of, versions
+from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 from training.files import write_file
@@ -458,7 +458,7 @@ def document(entries: Sequence[Entry], ready: Mapping[str, str], seeds: int, out
         )
         players[entry.name] = table_of(content)
     for name, spec in ready.items():
-        players[name] = tabulate(make_player(spec, rules), rules)
+        players[name] = tabulate(make_opponent(spec, rules), rules)
         contents[name], costs[name], labels[name] = (
             certify(players[name], spec, rules),
             ("", "nothing"),

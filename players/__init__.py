@@ -1,4 +1,4 @@
-"""Who can be asked to play: one resolver from text to player, and the seat that a player takes at a board.
+"""Who can be asked to play: the seat of a player at a board, and the list to choose from.
 
-It imports the package, `training`, and the agents through `agents.page` alone.
+Imports the package, `training`, and the agents through `agents/__init__.py` alone.
 """

@@ -1,24 +1,22 @@
-"""The players that can be chosen: those built in, and every certificate below models/ and runs/. No torch is needed.
+"""The list of players to choose from: those without training, and every saved run. No torch.
 
-A player has an id: its name (`search-depth=4`), or where its certificate lies (`runs/dqn-0`). Ids are looked up in the list
-of what was found and are never made into paths, so no id reaches a file that is not listed.
+A player has an id: its name (`search-depth=4`), or where its certificate lies (`runs/dqn-0`). Ids
+are looked up among what was found and are never made into paths, so no id reaches a file that is
+not listed.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from players.named import make_player
+from players.seat import Seat, model_of, named_seat, run_seat
 from tictactoe_env.certificate import (
     FILE,
     MAX_CELLS,
@@ -31,44 +29,41 @@ from tictactoe_env.certificate import (
 )
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.games import MAX_NAME, Player
+from tictactoe_env.opponents import NAMES, known_names, make_opponent, named_player
 from tictactoe_env.policy import Policy, TabularPolicy, tabulate
 from tictactoe_env.positions import MAX_CELLS as MAX_SOLVED
 from tictactoe_env.rules import MAX_BITS, Rules
+from tictactoe_env.runs import FOLDERS as FOLDERS
+from tictactoe_env.runs import SavedRun, certificates, newest_run, saved_run
 
-FOLDERS = ("models", "runs")
-MAX_DEPTH = 5  # of folders in these; a run beside others in a folder of its own is 2 deep
-MAX_FOUND = 500  # certificates that are looked at
 BUILT_IN = {
-    "random": ("makes any legal move, each equally likely", MAX_BITS),
-    "minimax": ("plays perfectly, and draws lots among equal moves", MAX_SOLVED),
-    "minimax-first": ("plays perfectly, and always takes the first of equal moves", MAX_SOLVED),
-    "minimax-slip=0.1": ("plays perfectly, but every tenth move is any move", MAX_SOLVED),
+    "random": ("plays any legal move, each equally likely", MAX_BITS),
+    "minimax": ("perfect play, ties drawn at random", MAX_SOLVED),
+    "minimax-first": ("perfect play, the first of equal moves", MAX_SOLVED),
+    "minimax-slip=0.1": ("perfect play, but a random move with probability 0.1", MAX_SOLVED),
     "search": ("alpha-beta search to the end of every game", MAX_SOLVED),
-    "search-depth=1": (
-        "wins and blocks where it can, but looks no further: falls for a fork",
-        MAX_BITS,
-    ),
+    "search-depth=1": ("alpha-beta search that wins and blocks, but falls for a fork", MAX_BITS),
     "search-depth=2": ("alpha-beta search that looks two moves ahead", MAX_BITS),
     "search-depth=4": ("alpha-beta search that looks four moves ahead", MAX_BITS),
     "mcts-playouts=50": (
-        "Monte-Carlo tree search, 50 playouts a move: plays well, and errs",
+        "Monte-Carlo tree search, 50 playouts a move: plays well, with mistakes",
         MAX_BITS,
     ),
     "mcts-playouts=1000": ("Monte-Carlo tree search, 1,000 playouts a move", MAX_BITS),
 }
-"""Players that need no training: a sentence, and the most cells of a board they play on."""
-MODEL = "model.safetensors"
-TELLING = ("tabular_q", "trie")
-"""Agents whose saved runs say more than their moves, what they believe or what is new to them, and load without torch."""
+"""The listed players without training: a sentence, and the most cells of a board they play on."""
+MOST = {"depth": 6, "seconds": 5, "playouts": 5_000, "milliseconds": 5_000}
+"""The largest options of a player that is not listed: a server computes the moves for a browser."""
 
 
 @dataclass(frozen=True)
 class Entry:
     """A player that can be chosen, or a certificate that is broken.
 
-    kind: "agent" (built in) or "run" (from a certificate). about: a sentence, or why it is broken. rules: the only board it
-    plays on; None for any of at most `max_cells`. path, sha256: of the file of its certificate. agent: what was trained.
-    unbeatable: what the certificate states; None for a player that is built in.
+    kind: "agent" (without training) or "run" (from a certificate). about: a sentence, or why it is
+    broken. rules: the only board it plays on; None for any of at most `max_cells`. path, sha256: of
+    the file of its certificate. agent: what was trained. unbeatable: what the certificate states;
+    None for a player without training.
     """
 
     id: str
@@ -89,98 +84,113 @@ class Entry:
 
     def plays(self, rules: Rules) -> bool:
         """Whether it plays on this board."""
-        return not self.broken and (
-            rules == self.rules if self.rules else rules.cells <= self.max_cells
-        )
+        if self.broken:
+            return False
+        return rules == self.rules if self.rules else rules.cells <= self.max_cells
 
     @property
     def boards(self) -> str:
         """The boards it plays on, in words."""
-        return (
-            str(self.rules)
-            if self.rules
-            else "any board"
-            if self.max_cells >= MAX_BITS
-            else f"boards of up to {self.max_cells} cells"
-        )
+        if self.rules:
+            return str(self.rules)
+        is_any = self.max_cells >= MAX_BITS
+        return "any board" if is_any else f"boards of up to {self.max_cells} cells"
 
 
 class Gallery:
-    """The players built in and those of the certificates in `folders`; each of these is named by the last part of its path.
+    """The players of BUILT_IN and the saved runs in `folders`.
 
-    The folders are looked through anew by `entries`, and where an id is unknown; a certificate that has not changed is not
-    read again. Threads may share it.
+    Ids begin with the last part of a folder's path, so these must differ. `entries` reads the
+    folders anew, and so does `entry` for an unknown id; a certificate that has not changed is not
+    read again. Threads may share a gallery.
     """
 
     def __init__(self, folders: Sequence[str | os.PathLike[str]] = FOLDERS):
         self.folders = [Path(folder) for folder in folders]
         if len({folder.name for folder in self.folders}) < len(self.folders):
-            raise ValueError(
-                f"the folders of a gallery must have different names, got {', '.join(map(str, self.folders))}"
-            )
+            names = ", ".join(map(str, self.folders))
+            raise ValueError(f"the folders of a gallery must have different names, got {names}")
         self._lock = threading.RLock()
         self._known: dict[Path, tuple[tuple[int, int], Entry]] = {}
         self._entries: dict[str, Entry] = {}
 
     def entries(self) -> list[Entry]:
-        """Everybody: those built in, then the certificates by id, the broken ones too."""
+        """All players: those without training, then the runs by id, the broken ones too."""
         built_in = [
             Entry(id, "agent", about, max_cells, agent=id)
             for id, (about, max_cells) in BUILT_IN.items()
         ]
         found = [
-            self._entry_of(folder, path)
-            for folder in self.folders
-            for path in _certificates(folder)
+            self._entry_of(folder, path) for folder in self.folders for path in certificates(folder)
         ]
         every = built_in + sorted(found, key=lambda entry: entry.id)
         self._entries = {entry.id: entry for entry in every}
         return every
 
-    def entry(self, id: str) -> Entry:
-        """The player of this id; ValueError, with a guess, if there is none."""
+    def entry(self, id: str, rules: Rules | None = None) -> Entry:
+        """The player of an id, of a name with options, or of an agent's name: its newest run.
+
+        rules: prefer a run on this board. Raises ValueError, with a guess, if there is none, and
+        for options beyond MOST.
+        """
         if id not in self._entries:
             self.entries()
-        if id not in self._entries:
-            raise unknown_name("agent", id, self._entries)
-        return self._entries[id]
+        found = self._entries.get(id) or _named_entry(id) or self._newest(id, rules)
+        if found is None:
+            raise unknown_name("agent", id, {*known_names(self.folders), *self._entries})
+        return found
+
+    def _newest(self, agent: str, rules: Rules | None) -> Entry | None:
+        run = None if agent in NAMES else newest_run(agent, rules, self.folders)
+        return next((one for one in self._entries.values() if run and one.path == run.file), None)
 
     def make(self, id: str, rules: Rules) -> Policy:
-        """The policy of a player on a board. ValueError for an unknown one, a broken one, and one that does not play there."""
-        entry = self.entry(id)
+        """The policy of a player; ValueError for one that is unknown, broken or plays elsewhere."""
+        entry = self._playing(id, rules)
+        return make_opponent(entry.id, rules) if entry.path is None else self._table(entry)
+
+    def seat(self, id: str, rules: Rules) -> Seat:
+        """The seat of a player; ValueError for one that is unknown, broken or plays elsewhere."""
+        entry = self._playing(id, rules)
+        if entry.path is None:
+            return named_seat(entry.id, rules)
+        try:
+            return run_seat(SavedRun(entry.path, entry.agent, rules).path, entry.id, rules)
+        except (CertificateError, OSError) as error:
+            raise self._break(entry, error) from None
+
+    def _playing(self, id: str, rules: Rules) -> Entry:
+        entry = self.entry(id, rules)
         if entry.broken:
             raise CertificateError(f"{id} is broken: {entry.about}")
         if not entry.plays(rules):
             raise ValueError(
                 f"{id} plays on {entry.boards}, not on {rules}: choose another player or board"
             )
-        return make_player(id, rules) if entry.path is None else self._table(entry)
+        return entry
 
     def mind(self, id: str, policy: Policy) -> Policy:
-        """What a player that `make` made is to be asked for thoughts: more than its moves where it has more to say, see `mind_of`."""
+        """The model that `Seat` asks for values; for callers that make the seat themselves."""
         entry = self.entry(id)
-        return (
-            policy
-            if entry.path is None or not isinstance(policy, TabularPolicy)
-            else mind_of(
-                entry.path.parent if entry.path.name == FILE else entry.path, entry.agent, policy
-            )
-        )
+        if entry.path is None or not isinstance(policy, TabularPolicy):
+            return policy
+        return model_of(SavedRun(entry.path, "", policy.rules).path, entry.agent, policy)
 
     def player(self, id: str) -> Player:
-        """The player as the store of games names it: a run with the sha256 of its certificate."""
+        """The player as the game store names it: a run with the sha256 of its certificate."""
         entry = self.entry(id)
-        return Player("agent" if entry.path is None else "run", id, entry.sha256)
+        return Player("agent" if entry.path is None else "run", entry.id, entry.sha256)
 
     def certificate(self, id: str, rules: Rules | None = None) -> dict[str, Any]:
-        """What is proven of a player, computed anew from its moves: see `tictactoe_env.certificate`.
+        """What is proven of a player, computed from its moves: see `tictactoe_env.certificate`.
 
-        rules: the board, of at most 12 cells, for players that are built in; 3x3 by default. A run's certificate is verified.
-        Raises ValueError for an unknown player or board, CertificateError for a certificate whose figures do not follow from its moves.
+        rules: the board, of at most 12 cells, for players without training; 3x3 by default. Raises
+        ValueError for an unknown player or board, CertificateError for a certificate whose results
+        do not follow from its moves.
         """
         entry = self.entry(id)
         if entry.path is None:
-            return _certified(id, rules or Rules())
+            return _certified(entry.id, rules or Rules())
         try:
             content = read(entry.path)
             verify(content)
@@ -190,24 +200,22 @@ class Gallery:
             raise ValueError(f"{id} plays on {entry.boards}, not on {rules}")
         return content
 
-    # --- certificates --------------------------------------------------------------------------------------------------
+    # --- certificates -------------------------------------------------------------------------
 
     def _entry_of(self, folder: Path, path: Path) -> Entry:
-        """What a certificate says of itself; it is read again only if it has changed."""
+        """The entry of a certificate, which is read again only if it has changed."""
         place = path.parent if path.name == FILE else path
         id = "/".join((folder.resolve().name, *place.relative_to(folder).parts))
+        stamp = (0, 0)
         try:
             status = path.stat()
             stamp = (status.st_mtime_ns, status.st_size)
             with self._lock:
                 if path in self._known and self._known[path][0] == stamp:
                     return self._known[path][1]
-            entry = _checked_entry(id, path)
+            entry = _run_entry(id, path)
         except (ValueError, OSError) as error:
-            stamp, entry = (
-                (0, 0) if isinstance(error, OSError) else stamp,
-                _broken_entry(id, path, error),
-            )
+            entry = _broken_entry(id, path, error)
         with self._lock:
             self._known[path] = (stamp, entry)
         return entry
@@ -222,7 +230,7 @@ class Gallery:
             raise self._break(entry, error) from None
 
     def _break(self, entry: Entry, error: Exception) -> CertificateError:
-        """List a certificate as broken from now on; what is only seen when all its moves are read is not seen by `entries`."""
+        """List a certificate as broken from now on: `entries` does not read all its moves."""
         assert entry.path is not None
         broken = _broken_entry(entry.id, entry.path, error)
         with self._lock:
@@ -231,77 +239,46 @@ class Gallery:
         return CertificateError(f"{entry.id} is broken: {error}")
 
 
-def mind_of(folder: Path, agent: Any, table: TabularPolicy) -> TabularPolicy:
-    """What a saved run believes beside its moves `table`, if it is of TELLING; else the table.
+def _named_entry(id: str) -> Entry | None:
+    """The entry of a name with options that is not listed; None for other texts."""
+    named = named_player(id)
+    if named is None:
+        return None
+    if "value" in named.options:
+        raise ValueError(f"the value of {named.name} names a file, which the gallery does not read")
+    for key, most in MOST.items():
+        if named.options.get(key, 0) > most:
+            raise ValueError(f"{key} of {named.name} must be at most {most} here, got {id!r}")
+    is_limited = bool(named.options.get("depth") or named.options.get("seconds"))
+    anywhere = named.name in ("random", "mcts") or is_limited
+    options = ", ".join(f"{key}={value}" for key, value in named.options.items())
+    about = f"{named.name} with {options}" if options else named.name
+    return Entry(id, "agent", about, MAX_BITS if anywhere else MAX_SOLVED, agent=named.name)
 
-    Raises DamagedFileError (a ValueError) for damaged files, ValueError if they are not those of the certificate beside them.
+
+def _run_entry(id: str, path: Path) -> Entry:
+    """The entry of a certificate; ValueError if it is broken.
+
+    Whether its results follow from its moves is left to `verify`.
     """
-    if agent not in TELLING or not (folder / MODEL).exists():
-        return table
-    mind: TabularPolicy = importlib.import_module(f"agents.{agent}").load(folder)
-    if not np.array_equal(mind.table, table.table):
-        raise ValueError(
-            f"{folder / MODEL} moves otherwise than the certificate beside it: train the run again"
-        )
-    return mind
-
-
-def _certificates(folder: Path) -> Iterator[Path]:
-    """The certificate of every run below a folder, and every .json file in models/ itself; what lies below a run is its own."""
-    found = 0
-    for place, folders, files in os.walk(folder):
-        depth = len(Path(place).relative_to(folder).parts)
-        names = (
-            [FILE]
-            if FILE in files
-            else sorted(name for name in files if name.endswith(".json"))
-            if depth == 0
-            else []
-        )
-        folders[:] = (
-            []
-            if FILE in files or depth >= MAX_DEPTH
-            else sorted(name for name in folders if not name.startswith("."))
-        )
-        for name in names:
-            found += 1
-            if found > MAX_FOUND:
-                return
-            yield Path(place, name)
-
-
-def _checked_entry(id: str, path: Path) -> Entry:
-    """The entry of a certificate; ValueError if it is broken. Whether its figures follow from its moves is left to `verify`."""
     if len(id) > MAX_NAME or not id.isprintable() or id != id.strip():
         raise ValueError(f"its path must be at most {MAX_NAME} printable characters")
     content = read(path)
-    board, agent = content.get("board"), content.get("agent")
-    if (
-        not isinstance(board, Mapping)
-        or set(board) != {"rows", "cols", "k"}
-        or not isinstance(agent, str)
-    ):
-        raise CertificateError(f"{path} names no agent and no board")
-    rules = Rules(**board)
-    check_digest(content)
-    seed = "" if content.get("seed") is None else f", seed {str(content['seed'])[:20]}"
-    training = content.get("training")
-    preset = (
-        f"-{str(training['preset'])[:40]}"
-        if isinstance(training, Mapping) and "preset" in training
-        else ""
-    )
-    about = f"{agent[:MAX_NAME]}{preset}{seed}, {_strength(content)}"
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    run = saved_run(path, content)
+    agent, seed, training = run.agent[:MAX_NAME], content.get("seed"), content.get("training")
+    preset = training.get("preset") if isinstance(training, Mapping) else None
+    about = agent if preset is None else f"{agent}-{str(preset)[:40]}"
+    if seed is not None:
+        about += f", seed {str(seed)[:20]}"
     return Entry(
         id,
         "run",
-        about,
-        rules.cells,
-        rules,
+        f"{about}, {_strength(content)}",
+        run.rules.cells,
+        run.rules,
         path,
-        digest,
-        agent[:MAX_NAME],
+        hashlib.sha256(path.read_bytes()).hexdigest(),
+        agent,
         content.get("unbeatable") is True,
     )
 
@@ -318,9 +295,10 @@ def _broken_entry(id: str, path: Path, error: Exception) -> Entry:
 
 @lru_cache(maxsize=32)
 def _certified(id: str, rules: Rules) -> dict[str, Any]:
-    """The certificate of a player that is built in."""
+    """The certificate of a player without training."""
     if rules.cells > MAX_CELLS:
         raise ValueError(
-            f"nothing is proven on {rules}: a certificate is for boards of at most {MAX_CELLS} cells (3x4)"
+            f"nothing is proven on {rules}: certificates are for boards of at most "
+            f"{MAX_CELLS} cells (3x4)"
         )
-    return certify(tabulate(make_player(id, rules), rules), id, rules)
+    return certify(tabulate(make_opponent(id, rules), rules), id, rules)

@@ -1,1 +1,1 @@
-"""Play, watch and look at old games in a terminal; `play.py` is its command line. No torch is needed."""
+"""Play, watch and replay games at a terminal, and print reports. Needs no torch."""

@@ -1,4 +1,4 @@
-"""Games at the terminal: a person or a player on each side, and everything that a person can ask for meanwhile."""
+"""Games at the terminal, with a person or a player on each side, and the commands of a person."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 from rich.text import Text
 
-from players.named import make_player
+from players.seat import Seat, seat_of
 from terminal import home
 from terminal.picture import STYLES, legend, picture, values_on_cells
-from terminal.players import Seat, seat_of
 from terminal.talk import Show, Talk
-from tictactoe_env.analysis import Thoughts, Truth, thoughts, truth, turning_point
+from tictactoe_env.analysis import Thoughts, Truth, truth, turning_point
 from tictactoe_env.games import Game
-from tictactoe_env.notation import SIDES, cell_text, parse_cell, replay
-from tictactoe_env.policy import sample
+from tictactoe_env.notation import SIDES, cell_text, parse_cell
+from tictactoe_env.opponents import make_opponent
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.standing import standing
 from tictactoe_env.store import GameStore, StoreError
 
 COMMANDS = {
@@ -41,7 +42,7 @@ LONG = 12  # cells; a larger board takes seconds to solve
 class Table:
     """Two seats at a board, and the store of their games.
 
-    values: whether values are shown from the start. delay: seconds to look at each board, where no person plays.
+    values: show values from the start. delay: seconds to show each board where no person plays.
     """
 
     def __init__(
@@ -54,19 +55,13 @@ class Table:
         values: bool = False,
         delay: float = 0.0,
     ):
-        self.seats, self.rules, self.talk, self.store, self.values, self.delay = (
-            seats,
-            rules,
-            talk,
-            store,
-            values,
-            delay,
-        )
-        self.people = [side for side in SIDES if seats[side].policy is None]
+        self.seats, self.rules, self.talk, self.store = seats, rules, talk, store
+        self.values, self.delay = values, delay
+        self.people = [side for side in SIDES if seats[side].is_person]
         self.played: list[Game] = []
 
     def play_all(self, games: int, seed: int) -> None:
-        """Play games, keep them, say how each ended, and count them. Game i is drawn with `seed + i`."""
+        """Play games, keep them and say how each ended. Game i has the seed `seed + i`."""
         for number in range(games):
             if games > 1:
                 self.talk.say(f"game {number + 1} of {games}", "bold")
@@ -81,61 +76,55 @@ class Table:
             counts = ", ".join(f"{self._who(side)} won {won[side]}" for side in SIDES)
             self.talk.say(f"\n{len(self.played)} games: {counts}, drawn {won['draw']}", "bold")
 
-    # --- a game --------------------------------------------------------------------------------------------------------
+    # --- a game -------------------------------------------------------------------------------
 
     def play(self, seed: int) -> Game | None:
         """A finished game, the players' moves drawn with a seed; None if a person left it."""
         rng, cells = np.random.default_rng(seed), list[int]()
-        about: dict[str, Any] = {
-            "x": self.seats["X"].player,
-            "o": self.seats["O"].player,
-            "rules": self.rules,
-            "seed": seed,
-        }
-        about |= {
-            "origin": "human" if self.people else "battle",
-            "side": self.people[0] if len(self.people) == 1 else None,
-        }
         self._solve(self.values)
         with self._screen() as show:
-            while not is_over(board := replay(cells, self.rules)[-1], self.rules):
-                side = SIDES[len(cells) % 2]
-                if side in self.people:
-                    show(self.view(cells))
-                    answer = self._answer(side, board)
-                    if answer in ("quit", "resign"):
-                        return (
-                            None
-                            if answer == "quit"
-                            else Game(
-                                moves=tuple(cells), ended="resigned", result=_other(side), **about
-                            )
-                        )
-                    if isinstance(answer, int):
-                        cells.append(answer)
-                    elif answer == "undo":
-                        self._take_back(cells)
-                else:
-                    cells.append(self._move(side, cells, board, rng, show))
-                    if board[cells[-1]] != 0:
-                        return Game(moves=tuple(cells), ended="illegal", **about)
-            show(self.view(cells))
-        return Game(moves=tuple(cells), **about)
+            while not (now := standing(cells, self.rules)).ended:
+                assert now.mover is not None
+                if now.mover not in self.people:
+                    cells.append(self._move(now.mover, cells, now.board, rng, show))
+                    continue
+                show(self.view(cells))
+                answer = self._answer(now.mover, now.board)
+                if answer == "quit":
+                    return None
+                if answer == "resign":
+                    return self._game(cells, seed, ended="resigned", result=_other(now.mover))
+                if isinstance(answer, int):
+                    cells.append(answer)
+                elif answer == "undo":
+                    self._take_back(cells)
+            if now.ended != "illegal":
+                show(self.view(cells))
+        return self._game(cells, seed, ended=now.ended)
+
+    def _game(self, cells: Sequence[int], seed: int, **end: Any) -> Game:
+        """The game as it is kept."""
+        return Game(
+            x=self.seats["X"].player,
+            o=self.seats["O"].player,
+            moves=tuple(cells),
+            rules=self.rules,
+            seed=seed,
+            origin="human" if self.people else "battle",
+            side=self.people[0] if len(self.people) == 1 else None,
+            **end,
+        )
 
     def view(self, cells: Sequence[int], note: str = "") -> Text:
-        """The board after some moves, with what is to be known of it."""
-        board = replay(cells, self.rules)[-1]
-        values = self.values and not is_over(board, self.rules)
-        mind, exact = (
-            self._thoughts(board) if values else None,
-            self._truth(board) if values else None,
-        )
+        """The board after some moves, with the values if they are switched on."""
+        now = standing(cells, self.rules)
+        board, values = now.board, self.values and not now.ended
+        mind = self._thoughts(board) if values else None
+        exact = self._truth(board) if values else None
         about = values_on_cells(self.rules, mind, exact) if values else None
-        found = (
-            Text()
-            if self.people
-            else versus(self.seats["X"].name, self.seats["O"].name).append("\n")
-        )
+        found = Text()
+        if not self.people:
+            found = versus(self.seats["X"].name, self.seats["O"].name).append("\n")
         last = cells[-1] if cells else None
         found.append(picture(board, self.rules, self.talk.console, last, about))
         if values:
@@ -147,65 +136,37 @@ class Table:
     ) -> int:
         """The cell that a player chooses."""
         seat = self.seats[side]
-        assert seat.policy is not None
         note = f"{self._who(side)} has never met this position." if seat.is_new(board) else ""
         if not self.people:
             show(self.view(cells, note))
             time.sleep(self.delay)
-        cell = int(sample(seat.policy.probs(board[None]), rng)[0])
+        cell = seat.move(board, rng)
         if self.people:
-            self.talk.say(
-                " ".join(
-                    filter(None, [note, f"{self._who(side)} plays {cell_text(cell, self.rules)}."])
-                )
-            )
+            move = f"{self._who(side)} plays {cell_text(cell, self.rules)}."
+            self.talk.say(f"{note} {move}" if note else move)
         return cell
 
     @contextmanager
     def _screen(self) -> Iterator[Show]:
-        """Where boards are shown: one below the other to people who type, in one place to those who watch."""
+        """Show boards one below the other to a person who types, else in one place."""
         if self.people:
             yield self.talk.say
         else:
             with self.talk.in_place() as show:
                 yield show
 
-    # --- what a person asks for ----------------------------------------------------------------------------------------
+    # --- what a person asks for ---------------------------------------------------------------
 
     def _answer(self, side: str, board: Boards) -> int | str:
-        """The cell that a person chooses, or the command that has to be carried out by the game: undo, resign, quit or values."""
+        """The cell that a person chooses, or a command for the game: undo, resign, quit, values."""
         last = cell_text(self.rules.cells - 1, self.rules)
-
-        def understand(text: str) -> int | str:
-            word = SHORT.get(text.lower(), text.lower())
-            if word in COMMANDS:
-                return word
-            try:
-                is_number = (
-                    text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= self.rules.cells
-                )
-                cell = int(text) - 1 if is_number else parse_cell(text, self.rules)
-            except ValueError:
-                commands = ", ".join(COMMANDS)
-                raise ValueError(
-                    f"{text[:40]!r} is no move: type a1 to {last}, or 1 to {self.rules.cells}, or {commands}"
-                ) from None
-            if board[cell] != 0:
-                free = " ".join(
-                    cell_text(free, self.rules) for free in np.flatnonzero(board == 0).tolist()
-                )
-                raise ValueError(f"{cell_text(cell, self.rules)} is taken; free are {free}")
-            return cell
-
+        question = (
+            f"{self._who(side)}, your move (such as {last} or {self.rules.cells}, ? for help):"
+        )
         while True:
-            answer = self.talk.ask(
-                f"{self._who(side)}, your move (such as {last} or {self.rules.cells}, ? for help):",
-                understand,
-            )
+            answer = self.talk.ask(question, partial(self._understand, board))
             if answer == "help":
-                self.talk.say(
-                    "\n".join(f"  {word:<7} {sentence}" for word, sentence in COMMANDS.items())
-                )
+                self.talk.say("\n".join(f"  {word:<7} {text}" for word, text in COMMANDS.items()))
             elif answer == "hint":
                 self.talk.say(self._hint(board))
             elif answer == "values":
@@ -215,12 +176,34 @@ class Table:
             else:
                 return answer
 
+    def _understand(self, board: Boards, text: str) -> int | str:
+        """A command, or the cell of "b2" or "5"; ValueError for other texts."""
+        word = SHORT.get(text.lower(), text.lower())
+        if word in COMMANDS:
+            return word
+        cells = self.rules.cells
+        try:
+            is_number = text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= cells
+            cell = int(text) - 1 if is_number else parse_cell(text, self.rules)
+        except ValueError:
+            last, commands = cell_text(cells - 1, self.rules), ", ".join(COMMANDS)
+            raise ValueError(
+                f"{text[:40]!r} is no move: type a1 to {last}, or 1 to {cells}, or {commands}"
+            ) from None
+        if board[cell] != 0:
+            free = [cell_text(free, self.rules) for free in np.flatnonzero(board == 0).tolist()]
+            raise ValueError(f"{cell_text(cell, self.rules)} is taken; free are {' '.join(free)}")
+        return cell
+
     def _hint(self, board: Boards) -> str:
         self._solve(True)
         exact = self._truth(board)
         if exact is None:
-            best = np.flatnonzero(make_player(HINT, self.rules).probs(board[None])[0]).tolist()
-            return f"Hint: {_any_of(best, self.rules)}, by a look two moves ahead; this board is too large to be solved."
+            best = np.flatnonzero(make_opponent(HINT, self.rules).probs(board[None])[0]).tolist()
+            return (
+                f"Hint: {_any_of(best, self.rules)}, by a look two moves ahead; this board is too "
+                "large to be solved."
+            )
         best = [cell for cell, worth in enumerate(exact.moves) if worth == exact.position]
         which = "every move" if len(best) == (board == 0).sum() else _any_of(best, self.rules)
         return f"Hint: {which} {exact.position.text}."
@@ -233,34 +216,43 @@ class Table:
         else:
             del cells[-plies:]
 
-    # --- what is known -------------------------------------------------------------------------------------------------
+    # --- what is known ------------------------------------------------------------------------
 
     def _thinker(self, board: Boards) -> Seat:
-        """Who is asked what it thinks: who has the turn, or the other one if that is a person."""
+        """Whose values are shown: the side to move, or the other side if a person moves."""
         side = SIDES[int((board != 0).sum()) % 2]
-        return self.seats[side if self.seats[side].mind is not None else _other(side)]
+        return self.seats[_other(side) if self.seats[side].is_person else side]
 
     def _thoughts(self, board: Boards) -> Thoughts | None:
-        mind = self._thinker(board).mind
-        return None if mind is None else thoughts(mind, board, self.rules)
+        seat = self._thinker(board)
+        return None if seat.is_person else seat.thoughts(board)
 
     def _truth(self, board: Boards) -> Truth | None:
         return truth(board, self.rules) if can_enumerate(self.rules) else None
 
     def _solve(self, is_needed: bool) -> None:
-        """Solve the board where that takes time, and say so."""
-        if is_needed and self.rules.cells > LONG and can_enumerate(self.rules):
+        """Solve the board and compute values, with a message, where that takes time."""
+        if not is_needed:
+            return
+        empty = np.zeros(self.rules.cells, dtype=np.int8)
+        if self.rules.cells > LONG and can_enumerate(self.rules):
             with self.talk.waiting(f"solving {self.rules}"):
-                truth(np.zeros(self.rules.cells, dtype=np.int8), self.rules)
+                truth(empty, self.rules)
+        seats = [seat for seat in self.seats.values() if not seat.is_person]
+        if self.values and not all(seat.thinks_at_once for seat in seats):
+            with self.talk.waiting("computing values"):
+                for seat in seats:
+                    seat.thoughts(empty)
 
-    # --- the end -------------------------------------------------------------------------------------------------------
+    # --- the end ------------------------------------------------------------------------------
 
     def _finish(self, game: Game) -> None:
         """Keep a game, and say how it ended, what decided it, and where it is."""
         if game.ended == "illegal":
             loser = _other(game.result)
+            cell = cell_text(game.moves[-1], self.rules)
             self.talk.say(
-                f"{self._who(loser)} marks {cell_text(game.moves[-1], self.rules)}, which is taken: an illegal move loses."
+                f"{self._who(loser)} marks {cell}, which is taken: an illegal move loses."
             )
         self.talk.say(result_text(game), "bold")
         try:
@@ -279,13 +271,13 @@ class Table:
 
 
 def seats_of(specs: Sequence[str], rules: Rules, talk: Talk) -> dict[str, Seat]:
-    """Who plays X and O; a word while the board is solved for them. ValueError for a player that is unknown or does not play there."""
+    """The seats of X and O; ValueError for a player that is unknown or plays elsewhere."""
     with talk.waiting("getting the players ready"):
         return {side: seat_of(spec, rules) for side, spec in zip(SIDES, specs, strict=True)}
 
 
 def who(name: str, side: str) -> str:
-    """A player with its side, such as "minimax (O)"; a person without a name is called by the side."""
+    """A player with its side, such as "minimax (O)"; the side alone for an unnamed person."""
     return side if name == "human" else f"{name} ({side})"
 
 
@@ -303,13 +295,9 @@ def result_text(game: Game) -> str:
     """How a game ended, in a sentence."""
     if game.result == "draw":
         return "A draw." if game.ended == "full" else "A draw: nobody could win any more."
-    winner, loser = (
-        who((game.x if game.result == "X" else game.o).name, game.result),
-        _other(game.result),
-    )
-    if game.ended == "resigned":
-        return f"{who((game.x if loser == 'X' else game.o).name, loser)} resigns: {winner} wins."
-    return f"{winner} wins."
+    names = {side: who(player.name, side) for side, player in (("X", game.x), ("O", game.o))}
+    winner, loser = names[game.result], names[_other(game.result)]
+    return f"{loser} resigns: {winner} wins." if game.ended == "resigned" else f"{winner} wins."
 
 
 def judgement(game: Game) -> str:
@@ -320,14 +308,9 @@ def judgement(game: Game) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def replay_command(number: int, store: GameStore) -> str:
+def replay_command(number: int | None, store: GameStore) -> str:
     """The command that shows a game again."""
     return shlex.join(["python", "play.py", "--replay", str(number), *home.options(store.path)])
-
-
-def is_over(board: Boards, rules: Rules) -> bool:
-    """Whether a board has a line or no free cell."""
-    return bool(rules.winning_cells(board)) or bool(board.all())
 
 
 def _other(side: str) -> str:

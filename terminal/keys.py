@@ -21,17 +21,12 @@ ESCAPES = {
     "OF": "end",
 }
 ESCAPES |= {"[1~": "home", "[4~": "end"}
-WINDOWS = {
-    "K": "left",
-    "M": "right",
-    "H": "up",
-    "P": "down",
-    "G": "home",
-    "O": "end",
-}  # what follows \0 or \xe0 there
+# What follows \0 or \xe0 on Windows.
+WINDOWS = {"K": "left", "M": "right", "H": "up", "P": "down", "G": "home", "O": "end"}
 PARTS = {"\x1b"} | {"\x1b" + code[:end] for code in ESCAPES for end in range(1, len(code))}
 PAUSE = 0.1  # seconds within which the rest of a key comes, over a slow line too
-WAKING = 0.2  # seconds after which a wait begins anew, since a Ctrl-C that comes just before it does not end it
+# A Ctrl-C that comes just before a wait does not end it, so no wait is longer than this.
+WAKING = 0.2  # seconds
 END_OF_INPUT = "\x04"  # Ctrl-D, which a terminal hands over as a key
 
 
@@ -57,7 +52,10 @@ class Keys:
             termios.tcsetattr(self.source, termios.TCSANOW, self.settings)
 
     def read(self, seconds: float | None) -> str:
-        """The next key: a character, or "left", "right", "home", "end"; "" after `seconds` without one. EOFError at the end of the input."""
+        """The next key: a character, "left", "right", "home" or "end".
+
+        "" after `seconds` without one. Raises EOFError at the end of the input.
+        """
         key = self._windows_key(seconds) if sys.platform == "win32" else self._key(seconds)
         if key == END_OF_INPUT:
             raise EOFError

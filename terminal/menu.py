@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from players.gallery import Entry, Gallery
+from players.seat import PERSON
 from terminal.game import Table, seats_of
-from terminal.players import PERSON
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
 from tictactoe_env.notation import SIDES
@@ -24,17 +24,15 @@ CHOICES = (
     "replays",
     "quit",
 )
-PERFECT, PERFECT_BEYOND = (
-    "minimax",
-    "search-seconds=2",
-)  # the second on boards that are too large to be solved
+PERFECT = "minimax"
+PERFECT_BEYOND = "search-seconds=2"  # on boards that are too large to be solved
 LISTED = 10  # games among which a replay is chosen
 MAX_GAMES = 10_000
 DELAY = 0.5  # seconds a board, where two agents are watched
 
 
 class Menu:
-    """What a newcomer can choose, until it is left. seed: of the first game; each further one has the next."""
+    """The choices, asked until the menu is left. seed: of the first game; the next has the next."""
 
     def __init__(
         self,
@@ -45,14 +43,8 @@ class Menu:
         delay: float | None = None,
         values: bool = False,
     ):
-        self.rules, self.talk, self.store, self.seed, self.delay, self.values = (
-            rules,
-            talk,
-            store,
-            seed,
-            delay,
-            values,
-        )
+        self.rules, self.talk, self.store = rules, talk, store
+        self.seed, self.delay, self.values = seed, delay, values
 
     def run(self) -> None:
         """Ask and do until "quit" is chosen; EOFError at the end of the input."""
@@ -71,7 +63,8 @@ class Menu:
     def _perfect(self) -> None:
         if not can_enumerate(self.rules):
             self.talk.say(
-                f"{self.rules} is too large to be solved: the strongest opponent here is a search of two seconds a move, {PERFECT_BEYOND}."
+                f"{self.rules} is too large to be solved: the strongest opponent here is a search "
+                f"of two seconds a move, {PERFECT_BEYOND}."
             )
         self._against(PERFECT if can_enumerate(self.rules) else PERFECT_BEYOND)
 
@@ -83,7 +76,8 @@ class Menu:
         runs = [entry for entry in entries if entry.kind == "run" and entry.plays(self.rules)]
         if not runs:
             self.talk.say(
-                f"There is no learned agent for {self.rules} in models/ or runs/ yet. Train one in a minute: python train.py trie"
+                f"There is no learned agent for {self.rules} in models/ or runs/ yet. Train one in "
+                "a minute: python train.py trie"
             )
             return
         self._against(self._choose("Against whom?", runs).id)
@@ -92,11 +86,9 @@ class Menu:
         players = [entry for entry in Gallery().entries() if entry.plays(self.rules)]
         x, o = (self._choose(f"Who plays {side}?", players).id for side in SIDES)
         games = self.talk.ask("How many games? [1]", number(1, MAX_GAMES, default=1))
-        delay = (
-            self.delay
-            if self.delay is not None
-            else self.talk.ask(f"How many seconds a move? [{DELAY}]", seconds(DELAY))
-        )
+        delay = self.delay
+        if delay is None:
+            delay = self.talk.ask(f"How many seconds a move? [{DELAY}]", seconds(DELAY))
         self._play(x, o, games, delay)
 
     def _replays(self) -> None:
@@ -129,14 +121,9 @@ class Menu:
         self._play(*((PERSON, opponent) if side == "X" else (opponent, PERSON)))
 
     def _play(self, x: str, o: str, games: int = 1, delay: float = 0.0) -> None:
-        Table(
-            seats_of((x, o), self.rules, self.talk),
-            self.rules,
-            self.talk,
-            self.store,
-            values=self.values,
-            delay=delay,
-        ).play_all(games, self.seed)
+        seats = seats_of((x, o), self.rules, self.talk)
+        table = Table(seats, self.rules, self.talk, self.store, values=self.values, delay=delay)
+        table.play_all(games, self.seed)
         self.seed += games
 
     def _choose(self, question: str, entries: list[Entry]) -> Entry:

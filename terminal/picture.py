@@ -1,4 +1,4 @@
-"""The board on a terminal: coordinates, marks, numbers to type, and what each free cell is worth."""
+"""The board on a terminal: coordinates, marks, numbers to type, and the values of free cells."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ def picture(
     last: int | None = None,
     about: Sequence[Sequence[Line]] | None = None,
 ) -> Text:
-    """The board as text: the last move in brackets, stars beside the marks of a complete line, free cells by their numbers.
+    """The board as text: the last move in brackets, a complete line in stars, free cells numbered.
 
               a     b     c
            ┌─────┬─────┬─────┐
          1 │  1  │  O  │ [X] │
 
-    about: for each cell what stands below the number of a free one. On a narrow console the cells are narrow too.
+    about: for each cell what stands below the number of a free one. On a narrow console the cells
+    are narrow too.
     """
     won = set(rules.winning_cells(board))
     cells = [_cell(cell, int(board[cell]), last, won, about) for cell in range(rules.cells)]
@@ -77,12 +78,8 @@ def _cell(
     if not mark:
         return [Line(str(cell + 1), "dim"), *(about[cell] if about is not None else ())]
     text = MARKS[mark]
-    return [
-        Line(
-            f"[{text}]" if cell == last else f"*{text}*" if cell in won else text,
-            STYLES[text] + (" reverse" if cell in won else ""),
-        )
-    ]
+    shown = f"[{text}]" if cell == last else f"*{text}*" if cell in won else text
+    return [Line(shown, STYLES[text] + (" reverse" if cell in won else ""))]
 
 
 def _part(cell: Sequence[Line], part: int, height: int) -> Line:
@@ -99,7 +96,7 @@ def _edge(corners: tuple[str, ...], across: str, width: int, margin: int, cols: 
 def values_on_cells(
     rules: Rules, thoughts: Thoughts | None, truth: Truth | None
 ) -> list[list[Line]]:
-    """What stands on each cell when values are shown: what a player thinks, and below it what is true."""
+    """The lines on each cell when values are shown: the player's own value, and the exact one."""
     found: list[list[Line]] = [[] for _ in range(rules.cells)]
     for cell in range(rules.cells):
         prob = None if thoughts is None else thoughts.probs[cell]

@@ -1,16 +1,14 @@
-"""Old games: the list of them, and one of them move by move, with the verdict on every move."""
+"""Old games: a list of them, and one of them move by move, with the verdict on every move."""
 
 from __future__ import annotations
 
-import shlex
 import time
 
 from rich.console import Console
 from rich.table import Table as Columns
 from rich.text import Text
 
-from terminal import home
-from terminal.game import judgement, result_text, versus
+from terminal.game import judgement, replay_command, result_text, versus
 from terminal.keys import Keys
 from terminal.picture import STYLES, legend, picture, values_on_cells
 from terminal.report import print_whole
@@ -29,9 +27,9 @@ ENDED = {"resigned": ", resigned", "illegal": ", illegal move"}
 
 
 class Replay:
-    """A game that is looked at, after `at` of its moves.
+    """A replay of a game, after `at` of its moves.
 
-    judged: the verdicts, None on boards that are too large. values: whether the free cells show what they are worth.
+    judged: the verdicts, None on boards that are too large. values: show values on the free cells.
     """
 
     def __init__(self, game: Game):
@@ -54,11 +52,8 @@ class Replay:
         """The board after these moves, with the last move and the verdict on it."""
         game, board = self.game, self.boards[min(self.at, len(self.boards) - 1)]
         moves = min(self.at, len(self.boards) - 1)
-        exact = (
-            truth(board, game.rules)
-            if self.values and self.judged is not None and not self.is_at_end
-            else None
-        )
+        is_shown = self.values and self.judged is not None and not self.is_at_end
+        exact = truth(board, game.rules) if is_shown else None
         about = None if exact is None else values_on_cells(game.rules, None, exact)
         found = self.heading().append("\n")
         found.append(
@@ -84,13 +79,9 @@ class Replay:
         """The last move and the verdict on it."""
         if self.at == 0:
             return Text(f"before the first of {len(self.game.moves)} moves")
-        side, cell = (
-            SIDES[(self.at - 1) % 2],
-            cell_text(self.game.moves[self.at - 1], self.game.rules),
-        )
-        found = Text(f"move {self.at} of {len(self.game.moves)}: ").append(
-            f"{side} {cell}", STYLES[side]
-        )
+        side, cell = SIDES[(self.at - 1) % 2], self.game.moves[self.at - 1]
+        found = Text(f"move {self.at} of {len(self.game.moves)}: ")
+        found.append(f"{side} {cell_text(cell, self.game.rules)}", STYLES[side])
         if self.judged is None:
             return found
         verdict = self.judged[self.at - 1]
@@ -102,7 +93,10 @@ class Replay:
 
 
 def watch(game: Game, talk: Talk, delay: float | None = None) -> None:
-    """Show a game move by move: by keys on a terminal, and by itself if `delay`, seconds a move, is given; else all of it."""
+    """Show a game move by move: by keys on a terminal, else all of it.
+
+    delay: seconds a move; where it is given, the replay runs by itself.
+    """
     with talk.waiting("judging every move"):
         replay = Replay(game)
     if talk.console.is_terminal and talk.source.isatty():
@@ -144,11 +138,8 @@ def print_list(
     """The newest games of a store as a table; training games are left out."""
     games = store.list(limit, player=player, result=result)
     if not games:
-        talk.say(
-            f"no game yet in {store.path}"
-            if player is None and result is None
-            else f"no such game in {store.path}"
-        )
+        is_all = player is None and result is None
+        talk.say(f"{'no game yet' if is_all else 'no such game'} in {store.path}")
         return
     table = Columns()
     for heading in ("game", "time (UTC)", "X", "O", "board", "result", "moves"):
@@ -169,7 +160,4 @@ def print_list(
     count = store.count(player=player, result=result)
     if count > len(games):
         talk.say(f"{len(games)} of {count:,} games; more by --list {count}")
-    talk.say(
-        f"to see one again: {shlex.join(['python', 'play.py', '--replay', str(games[0].id), *home.options(store.path)])}",
-        "dim",
-    )
+    talk.say(f"to see one again: {replay_command(games[0].id, store)}", "dim")

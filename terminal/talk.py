@@ -1,4 +1,4 @@
-"""What is said to a person and asked of one: plain text, asked again until it is understood."""
+"""Output to a person and questions to one, repeated until the answer is understood."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ class Talk:
 
     def __init__(self, console: Console, source: TextIO | None = None):
         self.console, self.source = console, sys.stdin if source is None else source
-        self.is_heard = (
-            not self.source.isatty()
-        )  # a terminal shows what is typed; what comes from elsewhere is written down here
+        # A terminal shows what is typed; answers from elsewhere are printed here.
+        self.is_heard = not self.source.isatty()
 
     def say(self, text: RenderableType = "", style: str | None = None) -> None:
-        """Print a text as it is, or a picture; where the output is no terminal a line stays a line."""
+        """Print a text as it is, or a picture. Lines are not wrapped where there is no terminal."""
         if isinstance(text, str):
             text = Text(text, style or "")
         self.console.print(text, highlight=False, soft_wrap=not self.console.is_terminal)
 
     def ask(self, question: str, understand: Callable[[str], Answer]) -> Answer:
-        """What `understand` makes of the answer; where it raises ValueError that is said, and asked again. EOFError at the end of the input."""
+        """What `understand` makes of the answer; the question is repeated after a ValueError.
+
+        Raises EOFError at the end of the input.
+        """
         while True:
             self.console.print(Text(f"{question} ", "bold"), end="", soft_wrap=True)
             self.console.file.flush()
@@ -47,7 +49,10 @@ class Talk:
 
     @contextmanager
     def in_place(self) -> Iterator[Show]:
-        """A function that shows one picture in the place of the last one; one below the other where the output is no terminal."""
+        """A function that shows each picture in the place of the last one.
+
+        Where the output is no terminal, one below the other.
+        """
         if not self.console.is_terminal:
             yield self.say
             return

@@ -23,8 +23,7 @@ from tictactoe_env.certificate import (
     write,
 )
 from tictactoe_env.notation import parse_cell
-from tictactoe_env.opponents import MinimaxPolicy
-from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 
 RECTANGLE = Rules(2, 3, 3)  # small, and a draw: both sides have all figures

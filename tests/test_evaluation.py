@@ -5,8 +5,7 @@ from sample_players import CellPlayer, FixedPlayer, Stubborn, best_player, rando
 from tictactoe_env.certificate import exact_results
 from tictactoe_env.evaluation import Evaluation, evaluate, exploitability
 from tictactoe_env.match import Result, best_responses
-from tictactoe_env.opponents import MinimaxPolicy
-from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 
 RATES = ("win", "draw", "loss", "illegal")

@@ -22,8 +22,7 @@ from tictactoe_env.match import (
     wilson_interval,
 )
 from tictactoe_env.notation import parse_game, replay
-from tictactoe_env.opponents import MinimaxPolicy
-from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 

@@ -1,121 +1,156 @@
+import os
 import re
+from contextlib import suppress
+from functools import lru_cache
 
 import numpy as np
 import pytest
 from plain_game import Player, plain_game
 
-from tictactoe_env import certificate
-from tictactoe_env.opponents import NAMES, MinimaxPolicy, Pool, make_opponent, make_pool, parse_pool
-from tictactoe_env.policy import PredictPolicy, RandomPolicy, TabularPolicy
+import evaluate
+import play
+import train
+from players.gallery import Gallery
+from players.seat import policy_of, seat_of
+from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv, certificate
+from tictactoe_env.mcts import TreeSearchPolicy
+from tictactoe_env.opponents import (
+    NAMES,
+    Pool,
+    known_names,
+    make_opponent,
+    make_pool,
+    parse_pool,
+    saved_path,
+)
+from tictactoe_env.policy import MinimaxPolicy, PredictPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from tictactoe_env.runs import MAX_DEPTH, agents_with_runs, newest_run
+from tictactoe_env.search import SearchPolicy
 
 BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 3)]
 RECTANGLE = Rules(2, 3, 2)
 
 
+def refused(message):
+    return pytest.raises(ValueError, match=f"^{re.escape(message)}")
+
+
+content = lru_cache(lambda agent, rules: certificate.certify(RandomPolicy(), agent, rules))
+
+
+def certified(path, agent="sarsa", rules=RECTANGLE, age=0):
+    """A certificate of random play, written `age` seconds ago."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    certificate.write(content(agent, rules), path)
+    os.utime(path, (1e9 - age, 1e9 - age))
+    return path
+
+
 @pytest.fixture
 def run(tmp_path):
     """The folder of a run that was saved with a policy for 2x3."""
-    certificate.write(
-        certificate.certify(RandomPolicy(), "random", RECTANGLE), tmp_path / certificate.FILE
-    )
+    return certified(tmp_path / "run" / certificate.FILE).parent
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """A working folder with runs of two agents, damaged ones among them; sarsa-1 is the newest."""
+    monkeypatch.chdir(tmp_path)
+    certified(tmp_path / "runs" / "sarsa-0" / "certificate.json", age=300)
+    certified(tmp_path / "runs" / "many" / "sarsa-1" / "certificate.json", age=100)
+    certified(tmp_path / "runs" / "sarsa-3x3" / "certificate.json", rules=Rules(), age=200)
+    certified(tmp_path / "models" / "old.json", "trie", Rules(), age=900)
+    (tmp_path / "runs" / "sarsa-2").mkdir()
+    (tmp_path / "runs" / "sarsa-2" / "certificate.json").write_text("{")
+    os.symlink(tmp_path / "nowhere", tmp_path / "models" / "gone.json")
     return tmp_path
 
 
-# --- minimax -----------------------------------------------------------------------------------------------------
+# --- minimax ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
-def test_minimax_draws_among_the_optimal_moves_of_plain_recursion(rules):
+def test_minimax_plays_the_optimal_moves_of_plain_recursion(rules):
     game = plain_game(rules.rows, rules.cols, rules.k)
     boards = np.array(game.unfinished[::3], dtype=np.int8)
+    lowest = Player(lambda board: {min(game.best(board)): 1})
     assert np.array_equal(MinimaxPolicy(rules).probs(boards), Player(game.perfect).probs(boards))
-
-
-@pytest.mark.parametrize("rules", BOARDS, ids=str)
-def test_minimax_first_takes_the_lowest_optimal_cell(rules):
-    game = plain_game(rules.rows, rules.cols, rules.k)
-    boards = np.array(game.unfinished[::3], dtype=np.int8)
-    expected = Player(lambda board: {min(game.best(board)): 1}).probs(boards)
-    assert np.array_equal(MinimaxPolicy(rules, ties="first").probs(boards), expected)
+    assert np.array_equal(MinimaxPolicy(rules, "first").probs(boards), lowest.probs(boards))
 
 
 @pytest.mark.parametrize("ties", ["random", "first"])
 def test_a_slip_is_a_uniformly_random_legal_move(ties):
     boards = np.array(plain_game(2, 3, 2).unfinished, dtype=np.int8)
     perfect, uniform = MinimaxPolicy(RECTANGLE, ties).probs(boards), RandomPolicy().probs(boards)
-    assert np.array_equal(
-        MinimaxPolicy(RECTANGLE, ties, 0.25).probs(boards), 0.75 * perfect + 0.25 * uniform
-    )
-    assert np.array_equal(MinimaxPolicy(RECTANGLE, ties, 1).probs(boards), uniform)
-    assert np.array_equal(MinimaxPolicy(RECTANGLE, ties, 0).probs(boards), perfect)
+    for slip in (0, 0.25, 1):
+        mixed = (1 - slip) * perfect + slip * uniform
+        assert np.array_equal(MinimaxPolicy(RECTANGLE, ties, slip).probs(boards), mixed)
 
 
 def test_minimax_refuses_what_it_cannot_do():
-    with pytest.raises(
-        ValueError,
-        match=r"^unknown way to break ties 'frist'; did you mean 'first'\? \(known: first, random\)$",
-    ):
+    with refused("unknown way to break ties 'frist'; did you mean 'first'? (known: first, random)"):
         MinimaxPolicy(Rules(), ties="frist")
-    with pytest.raises(ValueError, match=r"^slip must be a probability from 0 to 1, got 2$"):
+    with refused("slip must be a probability from 0 to 1, got 2"):
         MinimaxPolicy(Rules(), slip=2)
     with pytest.raises(ValueError, match="too many to enumerate"):
         MinimaxPolicy(Rules(6, 7, 4))
 
 
-# --- names -------------------------------------------------------------------------------------------------------
+# --- names ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_makes_an_opponent_on_every_board(name):
     for rules in BOARDS:
-        assert make_opponent(name, rules).probs(
-            np.zeros((1, rules.cells), dtype=np.int8)
-        ).shape == (1, rules.cells)
+        probs = make_opponent(name, rules).probs(np.zeros((2, rules.cells), dtype=np.int8))
+        assert probs.shape == (2, rules.cells)
+        assert np.allclose(probs.sum(axis=1), 1)
 
 
 @pytest.mark.parametrize(
-    ("name", "ties", "slip"),
+    ("name", "kind", "attributes"),
     [
-        ("minimax", "random", 0),
-        ("minimax-first", "first", 0),
-        ("minimax-slip=0.1", "random", 0.1),
-        ("minimax-first-slip=0.1", "first", 0.1),
-        ("minimax-slip=1e-2", "random", 0.01),
+        ("random", RandomPolicy, {}),
+        ("minimax", MinimaxPolicy, {"ties": "random", "slip": 0}),
+        ("minimax-random", MinimaxPolicy, {"ties": "random"}),
+        ("minimax-first", MinimaxPolicy, {"ties": "first", "slip": 0}),
+        ("minimax-slip=0.1", MinimaxPolicy, {"ties": "random", "slip": 0.1}),
+        ("minimax-first-slip=0.1", MinimaxPolicy, {"ties": "first", "slip": 0.1}),
+        ("minimax-slip=1e-2", MinimaxPolicy, {"slip": 0.01}),
+        ("search-depth=3-ties=first-seconds=0.5", SearchPolicy, {"depth": 3, "seconds": 0.5}),
+        ("mcts-playouts=50-seed=3", TreeSearchPolicy, {"playouts": 50, "seed": 3}),
     ],
 )
-def test_a_name_says_how_minimax_plays(name, ties, slip):
+def test_a_name_stands_for_a_policy_with_its_options(name, kind, attributes):
     opponent = make_opponent(name, RECTANGLE)
-    assert (opponent.rules, opponent.ties, opponent.slip) == (RECTANGLE, ties, slip)
-
-
-def test_the_name_random_makes_random_play():
-    assert isinstance(make_opponent("random", Rules()), RandomPolicy)
-    assert isinstance(make_opponent("random", Rules(6, 7, 4)), RandomPolicy)
+    assert isinstance(opponent, kind)
+    assert {key: getattr(opponent, key) for key in attributes} == attributes
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (
-            "minmax",
-            "unknown opponent 'minmax'; did you mean 'minimax'? (known: minimax, minimax-first, minimax-slip=0.1, random, the path of a saved run)",
-        ),
         ("rnadom", "unknown opponent 'rnadom'; did you mean 'random'?"),
         ("", "unknown opponent ''"),
-        ("minimax-slip=much", "unknown opponent 'minimax-slip=much'; did you mean"),
-        (
-            "minimax-slip=1.2.3",
-            "the slip of an opponent must be a probability such as minimax-slip=0.1, got 'minimax-slip=1.2.3'",
-        ),
-        ("minimax-slip=1.5", "slip must be a probability from 0 to 1, got 1.5"),
         ("x" * 5000, "unknown opponent 'xxx"),
+        ("serch", "unknown opponent 'serch'; did you mean 'search'"),
+        ("minimax-slip=much", "slip of minimax must be a number, such as minimax-slip=0.1, got"),
+        ("minimax-slip=1.5", "slip must be a probability from 0 to 1, got 1.5"),
+        ("search-depht=3", "unknown option of search 'depht'; did you mean 'depth'"),
+        ("search-depth=x", "depth of search must be a whole number, such as search-depth=4, got"),
+        ("search-depth=-1", "depth must be a whole number"),
+        ("search-ties=lowest", "unknown way to break ties"),
+        ("runs/none", "there is no saved run or certificate at 'runs/none', and it is no name of"),
     ],
 )
-def test_an_unknown_name_is_refused_with_a_guess(name, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+def test_what_is_no_opponent_is_refused_with_a_guess(name, message):
+    with refused(message):
         make_opponent(name, Rules())
+
+
+# --- saved runs -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", [lambda run: run, str, lambda run: run / certificate.FILE])
@@ -126,45 +161,96 @@ def test_a_saved_run_is_an_opponent(run, form):
     assert np.array_equal(opponent.probs(boards), RandomPolicy().probs(boards))
 
 
-def test_a_saved_run_for_another_board_is_refused(run):
-    with pytest.raises(
-        ValueError,
-        match=f"^{re.escape(str(run))} plays on 2x3, 2 in a row, not on 3x3, 3 in a row$",
-    ):
+def test_a_run_that_cannot_be_used_is_refused_with_the_reason(run, tmp_path):
+    with refused(f"{run} plays on 2x3, 2 in a row, not on 3x3, 3 in a row"):
         make_opponent(str(run), Rules())
-
-
-def test_a_run_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(
-        ValueError,
-        match=f"^there is no saved run or certificate at '{re.escape(str(tmp_path / 'nobody'))}', and it is no name",
-    ):
-        make_opponent(str(tmp_path / "nobody"), Rules())
-
-
-def test_a_zip_of_stable_baselines3_is_not_read(tmp_path):
+    with pytest.raises(ValueError, match=re.escape(str(tmp_path / certificate.FILE))):
+        make_opponent(tmp_path, Rules())
     (tmp_path / "model.zip").write_bytes(b"PK")
-    with pytest.raises(
-        ValueError, match="may execute code when it is read: load it with its own class"
-    ):
+    with pytest.raises(ValueError, match="may execute code when it is read"):
         make_opponent(str(tmp_path / "model.zip"), Rules())
 
 
-def test_a_player_for_another_board_is_refused():
-    with pytest.raises(
-        ValueError, match="this player plays on 3x4, 3 in a row, not on 4x3, 3 in a row"
-    ):
-        make_opponent(MinimaxPolicy(Rules(3, 4, 3)), Rules(4, 3, 3))
+def test_the_name_of_an_agent_is_its_newest_run_on_this_board_if_there_is_one(runs):
+    assert str(saved_path("sarsa")) == "runs/many/sarsa-1"
+    assert str(saved_path("sarsa", Rules())) == "runs/sarsa-3x3"
+    assert str(saved_path("trie")) == "models/old.json"
+    assert saved_path("mcts") is None
+    assert newest_run("dqn") is None
+    assert make_opponent("sarsa", RECTANGLE).rules == RECTANGLE
+    with refused("models/old.json plays on 3x3, 3 in a row, not on 2x3, 2 in a row"):
+        make_opponent("trie", RECTANGLE)
+    certified(runs / "runs" / "sarsa-4" / "certificate.json", age=-100)
+    assert str(saved_path("sarsa")) == "runs/sarsa-4"
 
 
-def test_a_class_is_no_player():
-    with pytest.raises(ValueError, match="a player must have the method probs"):
-        make_opponent(RandomPolicy, Rules())
+def test_runs_are_found_in_folders_up_to_a_depth_and_none_within_a_run(runs, monkeypatch):
+    deep = runs.joinpath("runs", *"abcdef"[:MAX_DEPTH])
+    certified(deep / "certificate.json", "deep")
+    certified(deep / "deeper" / "certificate.json", "deeper")
+    certified(runs / "runs" / "sarsa-0" / "checkpoint" / "certificate.json", "inner")
+    certified(runs / "runs" / ".hidden" / "certificate.json", "hidden")
+    certified(runs / "runs" / "odd" / "certificate.json", "not a name")
+    assert agents_with_runs() == ["deep", "sarsa", "trie"]
+    monkeypatch.setattr("tictactoe_env.runs.MAX_FOUND", 0)
+    assert agents_with_runs() == []
 
 
-def test_a_folder_without_a_certificate_is_named(tmp_path):
-    with pytest.raises(ValueError, match=re.escape(str(tmp_path / certificate.FILE))):
-        make_opponent(tmp_path, Rules())
+# --- the same players everywhere --------------------------------------------------------------
+
+
+def exit_text(command, *arguments):
+    """Raises what a command line prints to stderr."""
+
+    def call(spec, capsys):
+        with suppress(SystemExit):
+            assert command.main([*arguments, spec]) == 1
+        raise ValueError(capsys.readouterr().err)
+
+    return call
+
+
+DOORS = {
+    "gym.make": lambda spec, _: TicTacToeEnv(opponent=spec),
+    "make_vec": lambda spec, _: TicTacToeVectorEnv(2, opponent=spec),
+    "seat": lambda spec, _: seat_of(spec, Rules()),
+    "policy": lambda spec, _: policy_of(spec, Rules()),
+    "page": lambda spec, _: Gallery().seat(spec, Rules()),
+}
+COMMANDS = {
+    "train.py": exit_text(train, "tabular_q", "--opponents"),
+    "evaluate.py": exit_text(evaluate),
+    "play.py": exit_text(play, "--x"),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    "spec", ["random", "minimax-slip=0.1", "search-depth=2", "mcts-playouts=2", "trie", "sarsa"]
+)
+def test_what_one_door_accepts_all_accept(runs, door, spec):
+    DOORS[door](spec, None)
+
+
+def test_an_agent_is_the_same_policy_at_every_door(runs):
+    expected = make_opponent("runs/sarsa-3x3", Rules()).table
+    assert np.array_equal(policy_of("sarsa", Rules()).table, expected)
+    assert np.array_equal(seat_of("sarsa", Rules()).policy.table, expected)
+    assert np.array_equal(tabulate(make_opponent("sarsa", Rules()), Rules()).table, expected)
+
+
+@pytest.mark.parametrize("door", [*DOORS, *COMMANDS])
+def test_every_door_lists_the_same_names_in_its_error(runs, door, capsys):
+    assert known_names() == [*NAMES, "minimax-slip=0.1", "sarsa", "trie", "the path of a saved run"]
+    with pytest.raises(ValueError, match="'minmax'; did you mean 'minimax'") as error:
+        (DOORS | COMMANDS)[door]("minmax", capsys)
+    listed = str(error.value).partition("(known: ")[2].rstrip("\n)").split(", ")
+    assert set(known_names()) <= set(listed)
+    extra = {"human"} | {name for name in listed if "/" in name or name.startswith(NAMES)}
+    assert set(listed) <= set(known_names()) | extra
+
+
+# --- objects and pools ------------------------------------------------------------------------
 
 
 def test_objects_are_opponents_if_they_can_play():
@@ -175,31 +261,22 @@ def test_objects_are_opponents_if_they_can_play():
     policy = RandomPolicy()
     assert make_opponent(policy, Rules()) is policy
     assert isinstance(make_opponent(Model(), Rules()), PredictPolicy)
-    with pytest.raises(ValueError, match="a player must have the method probs"):
-        make_opponent(None, Rules())
+    for no_player in (None, RandomPolicy):
+        with pytest.raises(ValueError, match="a player must have the method probs"):
+            make_opponent(no_player, Rules())
+    with refused("this player plays on 3x4, 3 in a row, not on 4x3, 3 in a row"):
+        make_opponent(MinimaxPolicy(Rules(3, 4, 3)), Rules(4, 3, 3))
 
 
-# --- pools -------------------------------------------------------------------------------------------------------
-
-
-def test_a_single_opponent_is_a_pool_of_one():
+def test_a_pool_is_one_opponent_or_a_list_with_weights_that_sum_to_1():
     policy = RandomPolicy()
     pool = make_pool(policy, Rules())
     assert pool == Pool((policy,), (1.0,))
     assert make_pool(pool, Rules()) is pool
     assert isinstance(make_pool("minimax", RECTANGLE).policies[0], MinimaxPolicy)
-
-
-def test_a_list_of_opponents_and_weights_is_a_pool_with_weights_that_sum_to_1():
     pool = make_pool([["random", 3], ("minimax-first", 1)], RECTANGLE)
     assert [type(policy) for policy in pool.policies] == [RandomPolicy, MinimaxPolicy]
     assert pool.weights == (0.75, 0.25)
-
-
-def test_a_pool_of_one_draws_nothing_from_the_generator():
-    rng = np.random.default_rng(0)
-    assert make_pool("random", Rules()).draw(rng, 3).tolist() == [0, 0, 0]
-    assert rng.random() == np.random.default_rng(0).random()
 
 
 def test_opponents_are_drawn_by_their_weights_and_the_seed():
@@ -209,6 +286,9 @@ def test_opponents_are_drawn_by_their_weights_and_the_seed():
     counts = np.bincount(drawn, minlength=3)
     assert counts[1] == 0
     assert abs(counts[0] - 2500) < 4 * np.sqrt(10_000 * 0.25 * 0.75)  # four standard deviations
+    rng = np.random.default_rng(0)
+    assert make_pool("random", Rules()).draw(rng, 3).tolist() == [0, 0, 0]
+    assert rng.random() == np.random.default_rng(0).random(), "a pool of one draws nothing"
 
 
 class Drawn:
@@ -221,16 +301,12 @@ class Drawn:
         return np.full(count, self.number)
 
 
-def test_the_highest_draw_gives_the_last_opponent_though_the_weights_add_up_to_less_than_1():
-    pool = Pool((RandomPolicy(),) * 10, (0.1,) * 10)
-    assert np.cumsum(pool.weights)[-1] < 1
-    assert pool.draw(Drawn(1 - 2**-53), 1).tolist() == [9]
-
-
-@pytest.mark.parametrize("number", [0.0, 0.5, 1 - 2**-53])
-def test_an_opponent_of_weight_zero_is_never_drawn(number):
+def test_the_ends_of_the_draws_belong_to_opponents_with_a_weight():
+    """Ten times 0.1 add up to less than 1 in floating-point numbers."""
+    assert Pool((RandomPolicy(),) * 10, (0.1,) * 10).draw(Drawn(1 - 2**-53), 1).tolist() == [9]
     pool = make_pool([["minimax", 0], ["random", 1], ["minimax-first", 0]], RECTANGLE)
-    assert pool.draw(Drawn(number), 2).tolist() == [1, 1]
+    for number in (0.0, 0.5, 1 - 2**-53):
+        assert pool.draw(Drawn(number), 2).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -238,22 +314,15 @@ def test_an_opponent_of_weight_zero_is_never_drawn(number):
     [[], ["random"], ["random", "minimax"], ["random", 0.5], [["random"]], [["random", 1, 2]]],
 )
 def test_a_list_that_is_no_pool_is_refused(spec):
-    message = f'a pool of opponents must be a list of [opponent, weight], such as [["random", 0.5], ["minimax", 0.5]], got {spec!r}'
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with refused("a pool of opponents must be a list of [opponent, weight], such as [["):
         make_pool(spec, Rules())
 
 
 @pytest.mark.parametrize("weights", [[0, 0], [1, -1], [float("nan"), 1], ["much", 1], [None, 1]])
-def test_a_pool_with_weights_that_are_no_shares_is_refused(weights):
-    with pytest.raises(
-        ValueError,
-        match=f"^{re.escape(f'weights must be finite, not negative and not all zero, got {weights}')}$",
-    ):
+def test_a_pool_with_bad_weights_or_names_is_refused(weights):
+    with refused(f"weights must be finite, not negative and not all zero, got {weights}"):
         make_pool([["random", weight] for weight in weights], Rules())
-
-
-def test_a_pool_names_its_unknown_opponent():
-    with pytest.raises(ValueError, match=r"^unknown opponent 'minmax'; did you mean 'minimax'"):
+    with refused("unknown opponent 'minmax'; did you mean 'minimax'"):
         make_pool([["random", 1], ["minmax", 1]], Rules())
 
 
@@ -274,25 +343,16 @@ def test_a_pool_reads_as_names_with_weights(text, pairs):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "random:much,minimax",
-            "opponents must be written as name:weight,name:weight, got 'random:much' in 'random:much,minimax'",
-        ),
-        (
-            "random:",
-            "opponents must be written as name:weight,name:weight, got 'random:' in 'random:'",
-        ),
-        ("", "opponents must be written as name:weight,name:weight, got ''"),
-        ("random,", "opponents must be written as name:weight,name:weight, got 'random,'"),
-        (":0.5", "opponents must be written as name:weight,name:weight, got ':0.5'"),
+        ("random:much,minimax", "name:weight,name:weight, got 'random:much' in 'random:much,mini"),
+        ("random:", "name:weight,name:weight, got 'random:' in 'random:'"),
+        ("", "name:weight,name:weight, got ''"),
+        ("random,", "name:weight,name:weight, got 'random,'"),
+        (":0.5", "name:weight,name:weight, got ':0.5'"),
         ("random:0", "weights must be finite, not negative and not all zero, got [0.0]"),
-        (
-            "random:-1,minimax:2",
-            "weights must be finite, not negative and not all zero, got [-1.0, 2.0]",
-        ),
+        ("random:-1,minimax:2", "not negative and not all zero, got [-1.0, 2.0]"),
         ("random:nan", "weights must be finite, not negative and not all zero, got [nan]"),
     ],
 )
 def test_a_text_that_is_no_pool_is_refused(text, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(ValueError, match=re.escape(message)):
         parse_pool(text)

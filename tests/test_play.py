@@ -13,6 +13,7 @@ import pytest
 from small_runs import ROOT, environment
 
 import play
+from terminal import home
 from tictactoe_env.games import Game
 from tictactoe_env.store import GameStore
 
@@ -24,19 +25,25 @@ def path(tmp_path):
     return tmp_path / "games.db"
 
 
-def piped(answers, *arguments, **keywords):
+@pytest.fixture
+def kept(path):
+    """A store with one game of seven moves."""
+    with GameStore(path) as store:
+        store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2 x=human:Ann"))
+    return path
+
+
+HERE = {"cwd": ROOT, "env": environment()}
+
+
+def piped(answers, *arguments):
     """The finished process of play.py with these lines as its input."""
-    command = [sys.executable, "play.py", *map(str, arguments)]
-    return subprocess.run(
-        command,
-        input=answers,
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env=environment(),
-        timeout=60,
-        **keywords,
-    )
+    return finished([sys.executable, "play.py", *map(str, arguments)], answers)
+
+
+def finished(command, answers="", **keywords):
+    keywords = {"text": True, "timeout": 60, **HERE, **keywords}
+    return subprocess.run(command, input=answers, capture_output=True, **keywords)
 
 
 class AtTerminal:
@@ -47,20 +54,13 @@ class AtTerminal:
 
     def __enter__(self):
         self.ours, theirs = pty.openpty()
-        settings = environment() | {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "30"}
-        command = [sys.executable, "play.py", *self.arguments]
-        heard = {
-            "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-        }  # who runs the tests in the background may not hear Ctrl-C
+        size = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "30"}
         self.process = subprocess.Popen(
-            command,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            cwd=ROOT,
-            env=settings,
-            start_new_session=True,
-            **heard,
+            [sys.executable, "play.py", *self.arguments],
+            **{"stdin": theirs, "stdout": theirs, "stderr": theirs, "start_new_session": True},
+            **{**HERE, "env": HERE["env"] | size},
+            # Who runs the tests in the background may not hear Ctrl-C.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         os.close(theirs)
         return self
@@ -122,13 +122,8 @@ def test_the_end_of_the_input_leaves_cleanly(path, arguments):
     assert len(done.stdout) < 2_000
 
 
-def test_old_games_are_listed_and_shown_without_colours(path):
-    with GameStore(path) as store:
-        store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2 x=human:Ann"))
-    listed, shown = (
-        piped("", "--list", "--store", path),
-        piped("", "--replay", "1", "--store", path),
-    )
+def test_old_games_are_listed_and_shown_without_colours(kept):
+    listed, shown = piped("", "--list", "--store", kept), piped("", "--replay", 1, "--store", kept)
     assert "b2 b1 a1 c3 a3 c1 a2" in listed.stdout
     assert "O threw it away with move 2, b1: it gives away the draw and loses in 6." in shown.stdout
     assert "\x1b" not in listed.stdout + shown.stdout
@@ -137,50 +132,24 @@ def test_old_games_are_listed_and_shown_without_colours(path):
 
 def test_what_is_no_text_is_asked_for_again(path):
     command = [sys.executable, "play.py", "--x", "human", "--store", str(path)]
-    done = subprocess.run(
-        command,
-        input=b"\xff\xfe\nquit\n",
-        capture_output=True,
-        cwd=ROOT,
-        env=environment(),
-        timeout=60,
-    )
+    done = finished(command, b"\xff\xfe\nquit\n", text=False)
     assert done.returncode == 0
     assert b"is no move" in done.stdout
 
 
 def test_a_reader_that_goes_away_is_no_error(path):
-    command = (
-        f"{sys.executable} play.py --x random --o random --games 50 --store {path} | head -n 1"
-    )
-    done = subprocess.run(
-        ["bash", "-c", command],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env=environment(),
-        timeout=60,
-    )
-    assert done.stderr == ""
+    play = f"{sys.executable} play.py --x random --o random --games 50 --store {path} | head -n 1"
+    assert finished(["bash", "-c", play]).stderr == ""
 
 
 def test_torch_is_not_imported(path):
     program = (
         "import sys, play\n"
         f"code = play.main(['--x', 'minimax', '--o', 'mcts-playouts=5', '--store', {str(path)!r}])\n"
-        "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'tensorboard', 'starlette'} & {name.split('.')[0] for name in sys.modules}\n"
-        "print(code, sorted(heavy))\n"
+        "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'tensorboard', 'starlette'}\n"
+        "print(code, sorted(heavy & {name.split('.')[0] for name in sys.modules}))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env=environment(),
-        timeout=60,
-        check=True,
-    )
-    assert done.stdout.endswith("0 []\n")
+    assert finished([sys.executable, "-c", program]).stdout.endswith("0 []\n")
 
 
 # --- at a terminal ---------------------------------------------------------------------------------------------------
@@ -205,10 +174,8 @@ def test_a_game_at_a_terminal_has_colours(path):
         ("--replay 1", "q: quit"),
     ],
 )
-def test_ctrl_c_leaves_cleanly(path, arguments, word):
-    with GameStore(path) as store:
-        store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
-    with AtTerminal(*arguments.split(), "--store", path) as terminal:
+def test_ctrl_c_leaves_cleanly(kept, arguments, word):
+    with AtTerminal(*arguments.split(), "--store", kept) as terminal:
         terminal.wait_for(word)
         os.killpg(terminal.process.pid, signal.SIGINT)
         terminal.wait_for("left; a game that was not finished is not kept")
@@ -224,34 +191,27 @@ def test_ctrl_d_leaves_cleanly(path):
         assert terminal.code() == 0
 
 
-def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(path):
-    with GameStore(path) as store:
-        store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
-    with AtTerminal("--replay", "1", "--store", path) as terminal:
+def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(kept):
+    with AtTerminal("--replay", 1, "--store", kept) as terminal:
         terminal.wait_for("before the first of 7 moves", "stands", "q: quit")
-        terminal.type("\x1b[C")
-        terminal.wait_for("move 1 of 7", "keeps the draw")
-        terminal.type("n")
-        terminal.wait_for("move 2 of 7", "this decided the game")
-        terminal.type("\x1b[D")
-        terminal.wait_for("move 1 of 7")
-        terminal.type("v")
-        terminal.wait_for("draw", "words: the truth")
-        terminal.type("\x1b[F")
-        terminal.wait_for("move 7 of 7", "wins at once")
-        terminal.type("\x1bOH")
-        terminal.wait_for("before the first")
-        terminal.type("++++++++ ")
-        terminal.wait_for("plays, 0.05 s a move", "move 7 of 7", "stands")
+        for keys, *words in (
+            ("\x1b[C", "move 1 of 7", "keeps the draw"),
+            ("n", "move 2 of 7", "this decided the game"),
+            ("\x1b[D", "move 1 of 7"),
+            ("v", "draw", "words: the truth"),
+            ("\x1b[F", "move 7 of 7", "wins at once"),
+            ("\x1bOH", "before the first"),
+            ("++++++++ ", "plays, 0.05 s a move", "move 7 of 7", "stands"),
+        ):
+            terminal.type(keys)
+            terminal.wait_for(*words)
         terminal.type("q")
         assert terminal.code() == 0
     assert terminal.text.rstrip().endswith("\x1b[?25h")  # the cursor is back
 
 
-def test_a_replay_with_a_delay_runs_by_itself(path):
-    with GameStore(path) as store:
-        store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
-    with AtTerminal("--replay", "1", "--delay", "0.05", "--store", path) as terminal:
+def test_a_replay_with_a_delay_runs_by_itself(kept):
+    with AtTerminal("--replay", 1, "--delay", 0.05, "--store", kept) as terminal:
         terminal.wait_for("move 3 of 7", "move 7 of 7")
         terminal.type("\x04")
         terminal.wait_for("end of input")
@@ -259,9 +219,8 @@ def test_a_replay_with_a_delay_runs_by_itself(path):
 
 
 def test_a_battle_is_shown_in_one_place(path):
-    with AtTerminal(
-        "--x", "minimax", "--o", "random", "--games", "2", "--store", path, "--seed", "1"
-    ) as terminal:
+    players = ("--x", "minimax", "--o", "random")
+    with AtTerminal(*players, "--games", 2, "--store", path, "--seed", 1) as terminal:
         terminal.wait_for("2 games: ")
         assert re.search(r"\x1b\[\d*A", terminal.text)  # the cursor goes up
         assert terminal.code() == 0
@@ -281,7 +240,7 @@ def test_a_battle_is_shown_in_one_place(path):
         ("--delay nan", "seconds from 0 to 3600"),
         ("--seed -1", "at least 0"),
         ("--replay 0", "at least 1"),
-        ("--result Z", "invalid choice"),
+        ("--result Z", "unknown value 'Z'"),
         ("again", "unexpected argument 'again'"),
     ],
 )
@@ -323,36 +282,29 @@ def test_a_file_that_is_no_store_is_left_as_it_is(capsys, path):
     assert path.read_text() == "my letters\n" * 50
 
 
-def test_an_unknown_game_is_named_with_what_there_is(capsys, path):
-    with GameStore(path) as store:
-        store.add(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
-    assert play.main(["--replay", "17", "--store", str(path)]) == 1
+def test_an_unknown_game_is_named(capsys, kept):
+    assert play.main(["--replay", "17", "--store", str(kept)]) == 1
     assert "unknown game 17" in capsys.readouterr().err
 
 
 def test_help_names_players_and_options(capsys):
     with pytest.raises(SystemExit) as left:
         play.main(["--help"])
+    printed = capsys.readouterr().out
     assert left.value.code == 0
-    assert "minimax-slip=0.1" in capsys.readouterr().out
+    for word in ("minimax-slip=0.1", "human:NAME", "--result X|O|draw", "[default: 1]", "--web"):
+        assert word in printed
 
 
 def test_the_web_page_is_given_everything_else_and_the_same_store(monkeypatch):
-    from terminal import home
-
-    given = []
-    monkeypatch.setitem(sys.modules, "web", types.ModuleType("web"))
-    monkeypatch.setitem(
-        sys.modules,
-        "web.server",
-        types.SimpleNamespace(main=lambda arguments: given.append(arguments) or 7),
-    )
+    given, web = [], types.ModuleType("web")
+    server = types.SimpleNamespace(main=lambda arguments: given.append(arguments) or 7)
+    monkeypatch.setitem(sys.modules, "web", web)
+    monkeypatch.setitem(sys.modules, "web.server", server)
     assert play.main(["--web", "--port", "0"]) == 7
     assert play.main(["--port", "0", "--web", "--store=x.db"]) == 7
-    assert given == [
-        ["--port", "0", "--store", str(home.default_store())],
-        ["--port", "0", "--store=x.db"],
-    ]
+    stores = (["--store", str(home.default_store())], ["--store=x.db"])
+    assert given == [["--port", "0", *store] for store in stores]
 
 
 def test_games_are_kept_in_the_folder_of_the_user_if_nothing_else_is_said(
@@ -364,9 +316,11 @@ def test_games_are_kept_in_the_folder_of_the_user_if_nothing_else_is_said(
     assert "to see it again: python play.py --replay 1\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("module", ["rich.console", "training.command_line"])
 def test_a_package_that_is_missing_is_named_with_the_command_that_brings_it(
-    monkeypatch, capsys, path
+    monkeypatch, capsys, path, module
 ):
-    monkeypatch.setitem(sys.modules, "rich.console", None)
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(play, "PACKAGES", (*play.PACKAGES, "training"))
     assert play.main(["--list", "--store", str(path)]) == 1
     assert 'pip install -e ".[play]"' in capsys.readouterr().err

@@ -9,18 +9,17 @@ from sample_players import CellPlayer, FixedPlayer, best_player, fixed_table
 from terminal import report as show
 from tictactoe_env import match
 from tictactoe_env.certificate import certify
-from tictactoe_env.opponents import MinimaxPolicy
-from tictactoe_env.policy import RandomPolicy, tabulate
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
 from tictactoe_env.rules import Rules
 
-RECTANGLE = Rules(2, 4, 3)
-X_WINS = Rules(2, 3, 2)
+RECTANGLE, X_WINS = Rules(2, 4, 3), Rules(2, 3, 2)
+UNAVOIDABLE = " (no O can avoid it on this board)"
 
 
-def text_of(print_it, width=100):
+def text_of(print_it, *arguments, width=100):
     """What is written where the output is no terminal."""
     console = Console(file=io.StringIO(), width=width)
-    print_it(console)
+    print_it(*arguments, console)
     return console.file.getvalue()
 
 
@@ -28,269 +27,178 @@ def certified(player, rules=None, **about):
     return certify(player, "somebody", rules or Rules(), **about)
 
 
-# --- verdicts ----------------------------------------------------------------------------------------------------
+def rows_of(text):
+    lines = (line.split("│")[1:-1] for line in text.splitlines() if line.startswith("│"))
+    return [[cell.strip() for cell in line] for line in lines]
 
 
-def test_the_verdict_names_what_is_proven():
-    assert show.verdict(certified(best_player(Rules()))) == (
-        "PROVEN: unbeatable as X and as O, and no player that never loses wins more often against random"
+# --- certificates -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("player", "rules", "verdict"),
+    [
+        (
+            best_player(Rules()),
+            Rules(),
+            "PROVEN: unbeatable as X and as O, and no player that never loses wins more often "
+            "against random",
+        ),
+        (
+            MinimaxPolicy(Rules()),
+            Rules(),
+            "PROVEN: unbeatable as X and as O; a player that never loses could win more often "
+            "against random",
+        ),
+        (RandomPolicy(), Rules(), "can be beaten as X and as O"),
+        (RandomPolicy(), Rules(3, 4, 3), f"can be beaten as X and as O{UNAVOIDABLE}"),
+        (MinimaxPolicy(X_WINS), X_WINS, f"can be beaten as O{UNAVOIDABLE}"),
+    ],
+)
+def test_the_verdict_names_what_is_proven_and_the_sides_that_can_be_beaten(player, rules, verdict):
+    assert show.verdict(certified(player, rules)) == verdict
+
+
+def test_the_best_response_to_a_side_is_a_value_or_a_losing_game():
+    draws, wins = (
+        show.best_response_text(certified(MinimaxPolicy(rules), rules)["as_x"], "X")
+        for rules in (Rules(), X_WINS)
     )
-    assert show.verdict(certified(MinimaxPolicy(Rules()))) == (
-        "PROVEN: unbeatable as X and as O; a player that never loses could win more often against random"
+    never = "no opponent can beat it; the best response leaves it"
+    assert draws == f"{never} +0.0000 (wins minus losses)"
+    assert wins == f"{never} +1.0000 (wins minus losses)"
+    assert show.best_response_text(certified(CellPlayer(0))["as_o"], "O") == (
+        "can be beaten, with probability 1.0000 by the best response; shortest losing game: a1 a1"
     )
+    lost = show.best_response_text(certified(MinimaxPolicy(X_WINS), X_WINS)["as_o"], "O")
+    assert lost.startswith(f"can be beaten{UNAVOIDABLE}, with probability 1.0000 by the best resp")
 
 
-def test_the_verdict_names_the_sides_that_can_be_beaten():
-    assert show.verdict(certified(RandomPolicy())) == "can be beaten as X and as O"
+def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achievable():
+    best, first = {"steps": 2048, "seconds": 4.0}, {"steps": 1024, "seconds": 2.0}
+    training = {"steps": 4096, "seconds": 8.25, "best_at": best, "first_unbeatable": first}
+    content = certified(RandomPolicy(), seed=7, training=training, config={"side": "X"})
+    shown = text_of(show.certificate, content)
     assert (
-        show.verdict(certified(MinimaxPolicy(X_WINS), X_WINS))
-        == "can be beaten as O (no O can avoid it on this board)"
-    )
-    sides = {
-        "as_x": {"unbeatable": False, "limit_vs_random": {}},
-        "as_o": {"unbeatable": True, "limit_vs_random": {}},
-    }
-    assert show.verdict({"optimal": False, "unbeatable": False, **sides}) == "can be beaten as X"
-
-
-def test_the_worst_case_of_a_side_is_a_value_or_a_losing_game():
-    assert show.worst_case_text(certified(MinimaxPolicy(Rules()))["as_x"], "X") == (
-        "no opponent can beat it; the best one leaves it +0.0000 (wins minus losses)"
-    )
-    assert show.worst_case_text(certified(CellPlayer(0))["as_o"], "O") == (
-        "can be beaten, with probability 1.0000 by the best opponent; shortest losing game: a1 a1"
-    )
-    assert show.worst_case_text(certified(MinimaxPolicy(X_WINS), X_WINS)["as_x"], "X").endswith(
-        "+1.0000 (wins minus losses)"
-    )
-
-
-@pytest.mark.parametrize("rules", [X_WINS, Rules(3, 4, 3)], ids=str)
-def test_a_loss_that_no_player_can_avoid_is_said_to_be_one(rules):
-    content = certified(MinimaxPolicy(rules), rules)
-    assert show.worst_case_text(content["as_o"], "O").startswith(
-        "can be beaten (no O can avoid it on this board), with probability 1.0000 by the best opponent; "
-    )
-    assert (
-        show.verdict(certified(RandomPolicy(), rules))
-        == "can be beaten as X and as O (no O can avoid it on this board)"
-    )
-
-
-def test_a_certificate_is_shown_with_its_training_all_rates_and_the_limits():
-    training = {
-        "steps": 4096,
-        "seconds": 8.25,
-        "best_at": {"steps": 2048, "seconds": 4.0},
-        "first_unbeatable": {"steps": 1024, "seconds": 2.0},
-    }
-    shown = text_of(
-        lambda console: show.certificate(
-            certified(RandomPolicy(), seed=7, training=training), console
-        )
-    )
-    assert (
-        "somebody on 3x3, 3 in a row, seed 7, best after 2,048 steps, 4.0 s of 4,096 steps, 8.2 s, unbeatable first after 2.0 s\n"
-        in shown
+        "somebody on 3x3, 3 in a row, seed 7, trained as X only, best after 2,048 steps, 4.0 s of "
+        "4,096 steps, 8.2 s, unbeatable first after 2.0 s\n" in shown
     )  # on one line, though it is longer than the console
     assert "optimal first" not in shown
-    rows = [
-        [cell.strip() for cell in line.split("│")[1:-1]]
-        for line in shown.splitlines()
-        if line.startswith("│")
-    ]
-    assert rows[0] == [
-        "X",
-        "random",
-        "58.4921",
-        "12.6984",
-        "28.8095",
-        "0.0000",
-    ]  # 737/1260, 8/63, 121/420
-    assert rows[2] == ["X", "random, the limit", "99.4792", "0.5208", "0.0000", "0.0000"]
-    assert rows[3] == ["O", "random", "28.8095", "12.6984", "58.4921", "0.0000"]
-    assert rows[5] == ["O", "random, the limit", "91.6402", "8.3598", "0.0000", "0.0000"]
+    rows = rows_of(shown)
+    random = ["58.4921", "12.6984", "28.8095", "0.0000"]  # 737/1260, 8/63, 121/420
     assert len(rows) == 6
-    assert re.search(
-        r"optimal moves: \d+\.\d\d % of the positions it can reach, \d+\.\d\d % of all 4,520\n",
-        shown,
-    )
-    assert shown.endswith("can be beaten as X and as O\n")
+    assert rows[0] == ["X", "random", *random]
+    assert rows[2] == ["X", "random, best achievable", "99.4792", "0.5208", "0.0000", "0.0000"]
+    assert rows[3] == ["O", "random", *random[2::-1], "0.0000"]
+    assert rows[5] == ["O", "random, best achievable", "91.6402", "8.3598", "0.0000", "0.0000"]
+    assert re.search(r"optimal moves: \d+\.\d\d % of the positions it can reach, \d+", shown)
+    assert shown.endswith("% of all 4,520\ncan be beaten as X and as O\n")
+    preset = {**training, "preset": "quick"}
+    assert "\nsomebody-quick on 3x3" in text_of(show.certificate, {**content, "training": preset})
+    shown = text_of(show.certificate, certified(RandomPolicy(), X_WINS))
+    assert shown.count("best achievable") == 1, "there is none for O"
+    assert "seed" not in shown
+
+
+POINT = {"steps": 1, "seconds": 1.0}
 
 
 @pytest.mark.parametrize(
     "training",
     [
-        5,
-        [],
-        "long",
-        True,
-        {},
-        {"steps": 1},
-        {"steps": 1, "seconds": 1.0, "best_at": 3},
-        {"steps": "1", "seconds": 1.0, "best_at": {"steps": 1, "seconds": 1.0}},
-        {"steps": 1, "seconds": float("nan"), "best_at": {"steps": 1, "seconds": 1.0}},
-        {"steps": 1, "seconds": 10**400, "best_at": {"steps": 1, "seconds": 1.0}},
-        {
-            "steps": 1,
-            "seconds": 1.0,
-            "best_at": {"steps": 1, "seconds": 1.0},
-            "first_optimal": None,
-        },
+        *(5, [], "long", True, {}, {"steps": 1}, POINT | {"best_at": 3}),
+        POINT | {"best_at": POINT, "steps": "1"},
+        POINT | {"best_at": POINT, "seconds": float("nan")},
+        POINT | {"best_at": POINT, "seconds": 10**400},
+        POINT | {"best_at": POINT, "first_optimal": None},
     ],
 )
 def test_a_training_that_no_run_writes_is_refused(training):
-    with pytest.raises(
-        ValueError, match="the training of a certificate must hold steps and seconds"
-    ):
-        text_of(
-            lambda console: show.certificate(certified(RandomPolicy(), training=training), console)
-        )
+    content = certified(RandomPolicy(), X_WINS, training=training)
+    with pytest.raises(ValueError, match="the training of a certificate must hold steps and sec"):
+        text_of(show.certificate, content)
 
 
-def test_a_side_without_a_limit_has_no_row_for_it():
-    shown = text_of(lambda console: show.certificate(certified(RandomPolicy(), X_WINS), console))
-    assert shown.count("the limit") == 1
-    assert "seed" not in shown
-
-
-def test_names_are_shown_as_they_are_written():
+def test_names_are_shown_as_they_are_written_and_lines_are_not_broken():
     name = "runs/[bold]x[/bold][/] 'y'"
-    assert name in text_of(lambda console: show.say(name, console))
-    assert name in text_of(
-        lambda console: show.certificate(
-            {**certified(RandomPolicy(), X_WINS), "agent": name}, console
-        )
-    )
+    assert name in text_of(show.say, name)
+    content = certified(RandomPolicy(), X_WINS) | {"agent": name}
+    assert name in text_of(show.certificate, content)
     results = show.cross_table({name: fixed_table(X_WINS)})
-    assert (
-        text_of(lambda console: show.print_cross_table(results, console), width=20).count(name) == 2
-    )
+    assert text_of(show.print_cross_table, results, width=20).count(name) == 2
+    line = f"saved: {'runs/a-very-long-name-' * 10} look"
+    assert text_of(show.say, line, width=40) == f"{line}\n"
 
 
-def test_a_line_is_not_broken_where_the_output_is_no_terminal():
-    path = "runs/" + "a-very-long-name-" * 10
-    assert (
-        text_of(lambda console: show.say(f"saved: {path} look", console), width=40)
-        == f"saved: {path} look\n"
-    )
-
-
-# --- the cross table ---------------------------------------------------------------------------------------------
+# --- several agents ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rules", [Rules(), RECTANGLE], ids=str)
 def test_the_cross_table_holds_the_exact_results_of_everyone_against_everyone(rules):
-    players = {
-        "random": tabulate(RandomPolicy(), rules),
-        "minimax": tabulate(MinimaxPolicy(rules), rules),
-        "cell": tabulate(CellPlayer(1), rules),
-    }
+    policies = {"random": RandomPolicy(), "minimax": MinimaxPolicy(rules), "cell": CellPlayer(1)}
+    players = {name: tabulate(policy, rules) for name, policy in policies.items()}
     results = show.cross_table(players)
     assert [list(row) for row in results.values()] == [list(players)] * 3
-    for x_name, row in results.items():
-        for o_name, cell in row.items():
-            exact = match.exact_result(players[x_name], players[o_name])
-            assert cell == {
-                "win": exact.win,
-                "draw": exact.draw,
-                "loss": exact.loss,
-                "illegal": exact.illegal,
-            }
-    shown = text_of(lambda console: show.print_cross_table(results, console))
-    rows = {
-        cells[1].strip(): [cell.strip() for cell in cells[2:-1]]
-        for line in shown.splitlines()
-        if len(cells := line.split("│")) > 4
-    }
+    for x, o in ((x, o) for x in players for o in players):
+        exact = match.exact_result(players[x], players[o])
+        assert results[x][o] == {rate: getattr(exact, rate) for rate in show.RATES}
+    rows = {row[0]: row[1:] for row in rows_of(text_of(show.print_cross_table, results))}
     assert list(rows) == list(players)
     assert rows["cell"][2] == "100.0/0.0/0.0"  # b1, and O answers on the same cell
     assert rows["minimax"][1].endswith("/0.0")
 
 
-def test_the_values_of_the_empty_board_stand_in_a_grid_of_its_shape():
-    best = tabulate(MinimaxPolicy(Rules()), Rules())
-    lines = text_of(lambda console: show.first_move_values(best, console)).splitlines()
-    values = match.action_values("X", best, RandomPolicy())
-    grid = [[float(number) for number in line.split()[1:]] for line in lines[3:6]]
-    assert np.allclose(grid, values.reshape(3, 3), atol=0.005)
-    assert lines[2].split() == ["a", "b", "c"]
-    rectangle = text_of(
-        lambda console: show.first_move_values(fixed_table(RECTANGLE), console)
-    ).splitlines()
-    assert [line.split()[0] for line in rectangle[2:]] == ["a", "1", "2"]
-    assert len(rectangle[3].split()) == 5
-
-
-# --- results that are counted ------------------------------------------------------------------------------------
+@pytest.mark.parametrize("rules", [Rules(), RECTANGLE], ids=str)
+def test_the_values_of_the_empty_board_stand_in_a_grid_of_its_shape(rules):
+    best = tabulate(MinimaxPolicy(rules), rules)
+    lines = text_of(show.first_move_values, best).splitlines()[2:]
+    assert lines[0].split() == list("abcd"[: rules.cols])
+    values = match.action_values("X", best, RandomPolicy()).reshape(rules.rows, rules.cols)
+    grid = [[float(number) for number in line.split()[1:]] for line in lines[1:]]
+    assert np.allclose(grid, values, atol=0.005)
 
 
 def test_counted_rates_are_those_of_the_side_with_its_interval():
-    rules = Rules(4, 5, 4)
-    found = match.sampled_result(FixedPlayer(1), RandomPolicy(), rules, 200, 7)
-    x = show.count_games("X", FixedPlayer(1), RandomPolicy(), rules, 200, 7)
-    o = show.count_games("O", RandomPolicy(), FixedPlayer(1), rules, 200, 7)
+    rules, fixed, uniform = Rules(4, 5, 4), FixedPlayer(1), RandomPolicy()
+    found = match.sampled_result(fixed, uniform, rules, 200, 7)
+    x = show.count_games("X", fixed, uniform, rules, 200, 7)
+    o = show.count_games("O", uniform, fixed, rules, 200, 7)
     assert x["win"] != x["loss"]
-    assert (x["win"], x["draw"], x["loss"], x["games"]) == (
-        found.result.win,
-        found.result.draw,
-        found.result.loss,
-        200,
-    )
-    assert (o["win"], o["draw"], o["loss"], o["games"]) == (x["loss"], x["draw"], x["win"], 200)
-    assert x["intervals"] == {name: list(ends) for name, ends in found.intervals.items()}
-    assert o["intervals"] == {
-        "win": x["intervals"]["loss"],
-        "draw": x["intervals"]["draw"],
-        "loss": x["intervals"]["win"],
+    assert {rate: x[rate] for rate in show.RATES} == {
+        rate: getattr(found.result, rate) for rate in show.RATES
     }
-    illegal = show.count_games("O", CellPlayer(0), CellPlayer(0), rules, 10, 0)
-    assert (illegal["loss"], illegal["illegal"]) == (1.0, 1.0), "X plays the cell first"
-
-
-def test_counted_rates_are_written_in_per_cent_with_the_interval_in_brackets():
-    lost = show.count_games("O", CellPlayer(0), CellPlayer(0), Rules(), 10, 0)
-    assert show.rates_with_intervals(lost) == [
-        "0.0 (0.0-27.8)",
-        "0.0 (0.0-27.8)",
-        "100.0 (72.2-100.0)",
-        "100.0",
-    ]  # Wilson, 10 of 10
+    assert x["intervals"] == {name: list(ends) for name, ends in found.intervals.items()}
+    assert (x["games"], o["games"]) == (200, 200)
+    for own, other in (("win", "loss"), ("draw", "draw"), ("loss", "win")):
+        assert (o[own], o["intervals"][own]) == (x[other], x["intervals"][other])
+    lost = show.count_games("O", CellPlayer(0), CellPlayer(0), rules, 10, 0)
+    text = ["0.0 (0.0-27.8)", "0.0 (0.0-27.8)", "100.0 (72.2-100.0)", "100.0"]
+    assert show.rates_with_intervals(lost) == text, "Wilson, 10 of 10: X plays the cell first"
 
 
 def test_the_sampled_table_has_a_row_for_each_pair_and_says_that_it_is_sampled():
-    rules = Rules(5, 5, 4)
-    players = {"random": RandomPolicy(), "[fixed]": FixedPlayer(0)}
+    rules, players = Rules(5, 5, 4), {"random": RandomPolicy(), "[fixed]": FixedPlayer(0)}
     results = show.sampled_table(players, rules, 50, 3)
-    assert results["random"]["[fixed]"] == show.count_games(
-        "X", players["random"], players["[fixed]"], rules, 50, 3
-    )
-    shown = text_of(lambda console: show.print_sampled_table(results, rules, 50, console), width=20)
+    pair = players["random"], players["[fixed]"]
+    assert results["random"]["[fixed]"] == show.count_games("X", *pair, rules, 50, 3)
+    shown = text_of(show.print_sampled_table, results, rules, 50, width=20)
     assert "5x5, 4 in a row: sampled, 50 games, 95 % interval (Wilson)" in shown
-    rows = [
-        [cell.strip() for cell in line.split("│")[1:-1]]
-        for line in shown.splitlines()
-        if line.startswith("│")
-    ]
-    assert rows == [
+    assert rows_of(shown) == [
         [x, o, *show.rates_with_intervals(results[x][o])] for x in players for o in players
     ]
 
 
-# --- names -------------------------------------------------------------------------------------------------------
-
-
-def test_agents_are_named_by_the_last_part_of_their_path_where_that_is_unique():
-    assert show.names_of(["runs/dqn-0", "runs/dqn-1/", "minimax"]) == ["dqn-0", "dqn-1", "minimax"]
-    assert show.names_of(["a/dqn-0", "b/dqn-0", "random"]) == ["a/dqn-0", "b/dqn-0", "random"]
-    assert show.names_of(["minimax-slip=0.1"]) == ["minimax-slip=0.1"]
-
-
-def test_the_same_agent_twice_gets_two_names():
-    assert show.names_of(["random", "random"]) == ["random", "random (2)"]
-    assert show.names_of(["a/x", "b/x", "a/x", "a/x"]) == ["a/x", "b/x", "a/x (2)", "a/x (3)"]
-    assert show.names_of(["random (2)", "random", "random"]) == [
-        "random (2)",
-        "random",
-        "random (3)",
-    ]
+@pytest.mark.parametrize(
+    ("specs", "names"),
+    [
+        ("runs/dqn-0 runs/dqn-1/ minimax", "dqn-0 dqn-1 minimax"),
+        ("a/dqn-0 b/dqn-0 random", "a/dqn-0 b/dqn-0 random"),
+        ("minimax-slip=0.1", "minimax-slip=0.1"),
+        ("random random", "random random_(2)"),
+        ("a/x b/x a/x a/x", "a/x b/x a/x_(2) a/x_(3)"),
+        ("random_(2) random random", "random_(2) random random_(3)"),
+    ],
+)
+def test_names_are_the_last_parts_of_paths_and_all_different(specs, names):
+    given = [spec.replace("_", " ") for spec in specs.split()]
+    assert show.names_of(given) == [name.replace("_", " ") for name in names.split()]

@@ -8,8 +8,7 @@ from agents import TRAINABLE
 from benchmarks import results
 from benchmarks.results import ENTRIES, ORIGINS, READY, Entry
 from tictactoe_env.certificate import certify, read, table_of
-from tictactoe_env.opponents import MinimaxPolicy
-from tictactoe_env.policy import RandomPolicy, tabulate
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
 from tictactoe_env.rules import Rules
 
 PERFECT, UNIFORM = (

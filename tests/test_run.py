@@ -15,8 +15,7 @@ from sample_players import best_player, fixed_table
 from tictactoe_env.certificate import exact_results, read, table_of, verify
 from tictactoe_env.evaluation import evaluate
 from tictactoe_env.match import Result
-from tictactoe_env.opponents import MinimaxPolicy
-from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from training import run as runs

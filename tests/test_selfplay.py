@@ -3,8 +3,8 @@ import pytest
 from sample_players import fixed_table
 
 from tictactoe_env.notation import parse_board
-from tictactoe_env.opponents import MinimaxPolicy, make_opponent, make_pool
-from tictactoe_env.policy import RandomPolicy, tabulate
+from tictactoe_env.opponents import make_opponent, make_pool
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from training.selfplay import Opponents, SelfPlay

@@ -1,20 +1,24 @@
-"""Monte-Carlo tree search: which move is good is counted over games that try the promising moves more often.
+"""Monte-Carlo tree search: plays out games that try the promising moves more often, and counts.
 
-UCT (Kocsis and Szepesvari 2006, https://doi.org/10.1007/11871842_29): a playout walks down the tree, always to the move
-with the largest `mean success + exploration * sqrt(ln(visits of the position) / visits of the move)`, adds the first
-position that is new, values it, and counts its result in every position on the way. Differences:
+UCT (Kocsis and Szepesvari 2006, https://doi.org/10.1007/11871842_29): a playout walks down the
+tree, always to the move with the largest `mean success + exploration * sqrt(ln(visits of the
+position) / visits of the move)`, adds the first new position, values it, and counts the result in
+every position on the way. Differences:
 
-- Positions are shared by all sequences of moves that reach them and by all orientations of the board, so the tree is a
-  graph (UCT1 of Childs, Brodeur and Kocsis 2008, https://doi.org/10.1109/CIG.2008.5035667): 765 positions on 3x3.
-- A new position is valued by a game of random moves from there, or by what a saved player makes of it when it plays
-  both sides (`value`).
-- A draw counts as `draws` successes for either side: half by default. With 1 it is as good as a win, as in the system
-  this agent comes from: then it is content with draws, and believes that its opponent is.
+- Positions are shared by all sequences of moves that reach them and by all orientations of the
+  board, so the tree is a graph (UCT1 of Childs, Brodeur and Kocsis 2008,
+  https://doi.org/10.1109/CIG.2008.5035667): 765 positions on 3x3.
+- A new position is valued by a rollout of random moves, or by the results of a saved player when it
+  plays both sides (`value`).
+- A draw counts as `draws` successes for either side, half by default. With 1 it counts as much as a
+  win, as in the system this agent comes from: the search is then content with draws, and assumes
+  that its opponent is.
 
-Offline, one graph is grown from the empty board (`train`), and is asked for the move with the largest mean: its visits
-would count other ways to the same position too. Live, a fresh one is grown from each position that is asked for, and
-the most visited move is played; its random numbers follow from the seed and the position, so an answer does not depend
-on what was asked before or with it. (It does depend on the machine where `milliseconds` are counted.)
+`GraphPolicy` asks one graph, grown from the empty board, for the move with the largest mean: visits
+would count other ways to the same position too. `TreeSearchPolicy` grows a new graph from each
+position and plays the most visited move. Its random numbers follow from the seed and the position,
+so an answer does not depend on what was asked before or in the same batch (with `milliseconds` it
+depends on the machine).
 """
 
 from __future__ import annotations
@@ -54,20 +58,21 @@ def check_search(exploration: Any, draws: Any) -> None:
         raise ValueError(f"draws must be a number from 0 to 1, got {draws!r}")
 
 
-# --- the graph -----------------------------------------------------------------------------------------------------
+# --- the graph --------------------------------------------------------------------------------
 
 
 class Node:
-    """A position with what was counted in it. x, o: marks in all orientations. `total`: successes of the side that moved here."""
+    """A position with what was counted in it.
+
+    x, o: marks in all orientations. total: successes of the side that made the last move.
+    """
 
     __slots__ = ("children", "o", "result", "total", "visits", "x")
 
     def __init__(self, x: int, o: int, result: int | None):
         self.x, self.o = x, o
         self.result = result  # for X, +1, 0 or -1; None where the game goes on
-        self.children: list[Node] | None = (
-            None  # the positions after each move, images of each other once
-        )
+        self.children: list[Node] | None = None  # see Graph.children
         self.visits, self.total = 0, 0.0
 
     @property
@@ -88,13 +93,8 @@ class Graph:
         value: Value | None = None,
     ):
         check_search(exploration, draws)
-        self.rules, self.rng, self.exploration, self.draws, self.value = (
-            rules,
-            rng,
-            exploration,
-            draws,
-            value,
-        )
+        self.rules, self.rng = rules, rng
+        self.exploration, self.draws, self.value = exploration, draws, value
         self.nodes: dict[int, Node] = {}
         self.orientations = Orientations(rules)
         self.moves = list(zip(rules.cell_bits, self.orientations.cells, strict=True))
@@ -104,7 +104,10 @@ class Graph:
         }
 
     def node(self, x: int, o: int, last: int = 0) -> Node:
-        """The position with these marks, new or known; `last` is the bit of the last move, which alone can have completed a line."""
+        """The position with these marks, new or known.
+
+        last: the bit of the last move; only its lines are checked.
+        """
         key = self.orientations.key(x, o)
         node = self.nodes.get(key)
         if node is None:
@@ -132,7 +135,7 @@ class Graph:
         return list({id(child): child for child in found}.values())
 
     def playout(self, root: Node) -> None:
-        """Walk from `root` to a new position or to the end, value it, and count the result in all positions on the way."""
+        """Walk from `root` to a new position or to the end, value it, and count the result."""
         path, node, rng = [root], root, self.rng
         while node.result is None:
             if node.children is None:
@@ -182,23 +185,26 @@ class Graph:
         return 0
 
 
-# --- the policies --------------------------------------------------------------------------------------------------
+# --- the policies -----------------------------------------------------------------------------
 
 
-class Offline:
-    """The moves with the largest mean success in a graph that was grown before; any legal move where it holds none of them."""
+class GraphPolicy:
+    """The moves with the largest mean success in a graph that was grown before.
+
+    Where the graph holds none of the moves, any legal one.
+    """
 
     def __init__(self, graph: Graph):
         self.graph, self.rules = graph, graph.rules
 
     def probs(self, boards: Boards) -> Probs:
-        """The best moves of boards (B, cells), equally likely: (B, cells). ValueError for a finished board. The graph is left as it is."""
+        """The best moves of boards (B, cells), equally likely: (B, cells).
+
+        Raises ValueError for a finished board. The graph does not change.
+        """
         boards = check_unfinished(boards, self.rules)
-        nodes, unknown, probs = (
-            self.graph.nodes,
-            Node(0, 0, None),
-            np.zeros((len(boards), self.rules.cells)),
-        )
+        nodes, unknown = self.graph.nodes, Node(0, 0, None)
+        probs = np.zeros((len(boards), self.rules.cells))
         for row, board in zip(probs, boards, strict=True):
             means = {
                 cell: nodes.get(key, unknown).mean
@@ -209,11 +215,13 @@ class Offline:
         return probs
 
 
-class Live:
-    """The moves that a search from the position itself visits most. Raises ValueError for numbers that make no sense.
+class TreeSearchPolicy:
+    """The moves that a search from the position itself visits most.
 
-    playouts: for each move. milliseconds: for each move, instead of playouts; 0 to count playouts. exploration, draws,
-    value: see `Config`; `value` may also be a function. seed: of the random numbers, together with the position.
+    playouts: for each move. milliseconds: for each move, instead of playouts; 0 to count playouts.
+    exploration: the weight of rarely tried moves. draws: successes of a draw, from 0 to 1. value:
+    how a new position is valued: "rollouts", the path of a run, or a function. seed: of the random
+    numbers, together with the position. Raises ValueError for numbers out of range.
     """
 
     def __init__(
@@ -231,17 +239,18 @@ class Live:
                 f"milliseconds must be a finite number of at least 0, got {milliseconds!r}"
             )
         check_search(exploration, draws)
-        self.rules, self.playouts, self.milliseconds = (
-            rules,
-            whole_number(playouts, "playouts", 1),
-            milliseconds,
-        )
+        self.rules, self.milliseconds = rules, milliseconds
+        self.playouts = whole_number(playouts, "playouts", 1)
         self.exploration, self.draws, self.value = exploration, draws, value_named(value, rules)
         self.seed, self.orientations = whole_number(seed, "seed", 0), Orientations(rules)
+        self.clock = time.perf_counter
         self._answers: dict[int, set[int]] = {}
 
     def probs(self, boards: Boards) -> Probs:
-        """The most visited moves of boards (B, cells), equally likely: (B, cells). ValueError for a finished board."""
+        """The most visited moves of boards (B, cells), equally likely: (B, cells).
+
+        Raises ValueError for a finished board.
+        """
         boards = check_unfinished(boards, self.rules)
         probs = np.zeros((len(boards), self.rules.cells))
         for row, board in zip(probs, boards, strict=True):
@@ -257,7 +266,10 @@ class Live:
         return probs
 
     def search(self, key: int) -> set[int]:
-        """The keys of the most visited positions after the one with this key. It is searched in one orientation, whichever was asked for."""
+        """The keys of the most visited positions after the one with this key.
+
+        The search runs in one orientation of the board, whichever was asked for.
+        """
         graph = Graph(
             self.rules,
             random.Random(f"{self.seed} {key}"),
@@ -271,9 +283,9 @@ class Live:
         )
         root = graph.root(self.rules.to_boards(x, o)[0])
         if self.milliseconds:
-            deadline = time.perf_counter() + self.milliseconds / 1000
+            deadline = self.clock() + self.milliseconds / 1000
             graph.playout(root)
-            while time.perf_counter() < deadline:
+            while self.clock() < deadline:
                 graph.playout(root)
         else:
             for _ in range(self.playouts):
@@ -286,11 +298,13 @@ class Live:
         }
 
 
-# --- learned values ------------------------------------------------------------------------------------------------
+Offline, Live = GraphPolicy, TreeSearchPolicy  # their former names, until no page uses them
+
+# --- learned values ---------------------------------------------------------------------------
 
 
 def value_named(value: str | Value, rules: Rules) -> Value | None:
-    """None for rollouts, a function as it is, and for the path of a run what its player makes of a board."""
+    """None for rollouts, a function as it is, and `value_of` the player for the path of a run."""
     if not isinstance(value, str):
         return value
     if value == ROLLOUTS:
@@ -301,7 +315,10 @@ def value_named(value: str | Value, rules: Rules) -> Value | None:
 
 
 def value_of(player: TabularPolicy) -> Value:
-    """The exact chances (B, 3) of X's win, a draw and O's win where a player plays both sides; its illegal moves lose."""
+    """The exact chances (B, 3) of X's win, a draw and O's win if a player plays both sides.
+
+    Its illegal moves lose.
+    """
     positions = positions_of(player.rules)
     outcomes = np.stack([positions.outcome_x == result for result in (1, 0, -1)], axis=1)
     probs = player.by_row()

@@ -3,26 +3,156 @@
 random                   every legal move equally likely
 minimax                  perfect play, ties drawn at random
 minimax-first            perfect play, the lowest of the best cells
-minimax-slip=0.1         perfect play that makes a random legal move with probability 0.1 (also minimax-first-slip=0.1)
+minimax-slip=0.1         perfect play, but a random legal move with probability 0.1
+search                   alpha-beta search; search-depth=4, search-seconds=0.5, search-ties=first
+mcts                     Monte-Carlo tree search; mcts-playouts=50, mcts-milliseconds=100
 runs/dqn-0               the policy that a run saved in its certificate.json
+dqn                      the newest run of this agent in models/ or runs/ of the working folder
+
+Every command line, the page in the browser and `gym.make` accept these through `make_opponent`.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tictactoe_env.certificate import load_policy
+from tictactoe_env.certificate import FILE, load_policy
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.mcts import TreeSearchPolicy
 from tictactoe_env.policy import MinimaxPolicy, Policy, RandomPolicy, as_policy, checked_weights
 from tictactoe_env.rules import Rules
+from tictactoe_env.runs import FOLDERS, Folders, agents_with_runs, is_agent_name, newest_run
+from tictactoe_env.search import SearchPolicy
 
-NAMES = ("random", "minimax", "minimax-first")
+NAMES = ("random", "minimax", "minimax-first", "search", "mcts")
+
+
+class Named(NamedTuple):
+    """A player that needs no training: its name, the class, and the options that were given."""
+
+    name: str
+    make: Any
+    options: dict[str, Any]
+
+
+_MAKERS: dict[str, Any] = {
+    "random": lambda rules: RandomPolicy(),
+    "minimax": MinimaxPolicy,
+    "minimax-first": partial(MinimaxPolicy, ties="first"),
+    "minimax-random": partial(MinimaxPolicy, ties="random"),
+    "search": SearchPolicy,
+    "mcts": TreeSearchPolicy,
+}
+_EXAMPLES = {"slip": 0.1, "depth": 4, "seconds": 0.5, "playouts": 50, "milliseconds": 100}
+_KINDS = {int: "a whole number", float: "a number", str: "a text"}
+
+
+def make_opponent(spec: Any, rules: Rules, what: str = "opponent") -> Policy:
+    """The policy of a name, a saved run, an agent's name, or an object with `probs` or `predict`.
+
+    A search is run for each board; a saved run is the table of its certificate. what: how an error
+    calls the player. Raises ValueError for an unknown name or option, a damaged run, a run on
+    another board, and an object that cannot play.
+    """
+    if not isinstance(spec, (str, os.PathLike)):
+        return as_policy(spec, rules)
+    named = named_player(spec)
+    if named is not None:
+        return named.make(rules, **named.options)
+    path = saved_path(spec, rules, what)
+    assert path is not None
+    try:
+        return load_policy(path, rules)
+    except FileNotFoundError as error:
+        raise ValueError(f"{str(spec)!r} is no saved run: {error}") from None
+
+
+def named_player(spec: str | os.PathLike[str]) -> Named | None:
+    """The player and the options of a name such as `search-depth=4-ties=first`; else None.
+
+    Raises ValueError for an unknown option and for a value that has not the type of its default.
+    """
+    if not isinstance(spec, str):
+        return None
+    name, *options = re.split(r"-(?=[a-z_]+=)", spec)
+    if name not in _MAKERS:
+        return None
+    make = _MAKERS[name]
+    return Named(name, make, dict(_option(name, option, make) for option in options))
+
+
+def _option(name: str, text: str, make: Any) -> tuple[str, Any]:
+    """The keyword and the value of "depth=4"."""
+    known = {
+        key: parameter.default
+        for key, parameter in inspect.signature(make).parameters.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+    key, _, value = text.partition("=")
+    if key not in known:
+        raise unknown_name(f"option of {name}", key, known)
+    kind = type(known[key])
+    try:
+        return key, kind(value)
+    except ValueError:
+        example = f"{name}-{key}={_EXAMPLES.get(key, known[key])}"
+        raise ValueError(
+            f"{key} of {name} must be {_KINDS[kind]}, such as {example}, got {value!r}"
+        ) from None
+
+
+def saved_path(
+    spec: str | os.PathLike[str],
+    rules: Rules | None = None,
+    what: str = "opponent",
+    also: Iterable[str] = (),
+) -> Path | None:
+    """Where the saved run lies that a text means; None for the name of a player without training.
+
+    The name of an agent means its newest run, of those on the board `rules` if there are such.
+    what, also: how an error calls the player, and which further names it lists. Raises ValueError
+    if there is no such run and no such name.
+    """
+    text = str(spec)
+    if named_player(spec) is not None:
+        return None
+    is_path = not isinstance(spec, str) or os.sep in text or "/" in text
+    if is_path or (text and os.path.exists(text)):
+        return _existing(Path(spec))
+    run = newest_run(text, rules) if is_agent_name(text) else None
+    if run is None:
+        raise unknown_name(what, text, {*known_names(), *also})
+    return run.path
+
+
+def _existing(path: Path) -> Path:
+    """The folder of a run, or a certificate that lies alone; ValueError if it is not there."""
+    if not path.exists():
+        raise ValueError(
+            f"there is no saved run or certificate at {str(path)!r}, "
+            f"and it is no name of a player ({', '.join(known_names())})"
+        )
+    if path.suffix == ".zip":
+        raise ValueError(
+            f"{str(path)!r} may execute code when it is read: load it with its own class and give "
+            "the model as the opponent"
+        )
+    return path.parent if path.name == FILE else path
+
+
+def known_names(folders: Folders = FOLDERS) -> list[str]:
+    """The names that an error lists: NAMES, the agents with runs in some folders, and paths."""
+    agents = [name for name in agents_with_runs(folders) if name not in NAMES]
+    return [*NAMES, "minimax-slip=0.1", *agents, "the path of a saved run"]
 
 
 @dataclass(frozen=True)
@@ -33,49 +163,14 @@ class Pool:
     weights: tuple[float, ...]
 
     def draw(self, rng: np.random.Generator, games: int) -> Any:
-        """The opponent of each game: (games,) intp. Draws nothing from `rng` where there is no choice."""
+        """The opponent of each game: (games,) intp. A pool of one draws nothing from `rng`."""
         if len(self.policies) == 1:
             return np.zeros(games, dtype=np.intp)
         return np.searchsorted(np.cumsum(self.weights)[:-1], rng.random(games), side="right")
 
 
-def make_opponent(spec: Any, rules: Rules) -> Policy:
-    """The policy that `spec` describes: a name, the path of a saved run, or an object with `probs` or `predict`.
-
-    Raises ValueError for an unknown name and for an object that cannot play.
-    """
-    if not isinstance(spec, (str, os.PathLike)):
-        return as_policy(spec, rules)
-    if spec == "random":
-        return RandomPolicy()
-    name = str(spec)
-    match = re.fullmatch(r"minimax(?:-(first|random))?(?:-slip=([0-9.eE+-]+))?", name)
-    if match:
-        try:
-            slip = float(match[2] or 0)
-        except ValueError:
-            raise ValueError(
-                f"the slip of an opponent must be a probability such as minimax-slip=0.1, got {name!r}"
-            ) from None
-        return MinimaxPolicy(rules, match[1] or "random", slip)
-    if isinstance(spec, os.PathLike) or os.sep in name or os.path.exists(name):
-        if not os.path.exists(name):
-            raise ValueError(
-                f"there is no saved run or certificate at {name!r}, and it is no name of an opponent ({', '.join(NAMES)})"
-            )
-        if name.endswith(".zip"):
-            raise ValueError(
-                f"{name!r} may execute code when it is read: load it with its own class and give the model as the opponent"
-            )
-        try:
-            return load_policy(name, rules)
-        except FileNotFoundError as error:
-            raise ValueError(f"{name!r} is no saved run: {error}") from None
-    raise unknown_name("opponent", name, (*NAMES, "minimax-slip=0.1", "the path of a saved run"))
-
-
 def make_pool(spec: Any, rules: Rules) -> Pool:
-    """The pool of a single opponent, or of a list of [opponent, weight], drawn anew for each game."""
+    """The pool of one opponent or of a list of [opponent, weight], drawn anew for each game."""
     if isinstance(spec, Pool):
         return spec
     if not isinstance(spec, Sequence) or isinstance(spec, str):
@@ -86,7 +181,8 @@ def make_pool(spec: Any, rules: Rules) -> Pool:
         for pair in pairs
     ):
         raise ValueError(
-            f'a pool of opponents must be a list of [opponent, weight], such as [["random", 0.5], ["minimax", 0.5]], got {spec!r}'
+            "a pool of opponents must be a list of [opponent, weight], such as "
+            f'[["random", 0.5], ["minimax", 0.5]], got {spec!r}'
         )
     weights = checked_weights([weight for _, weight in pairs])
     return Pool(tuple(make_opponent(opponent, rules) for opponent, _ in pairs), tuple(weights))

@@ -1,4 +1,4 @@
-"""Bitboards in all orientations of a board at once, so that positions which are images of each other are found together."""
+"""The canonical form of positions under symmetry, from bitboards in all orientations at once."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from tictactoe_env.rules import Boards, Rules
 
 
 class Orientations:
-    """Marks as one Python integer that holds their bitboard in every orientation, side by side, the board's own lowest.
+    """Marks as one Python integer: their bitboards in every orientation, side by side.
 
-    A cell is one number, `cells[cell]`, so a move is one `|`; what the board's own orientation says is read with `& rules.full`.
+    The board's own orientation is in the lowest bits: `& rules.full` reads it. A cell is one
+    number, `cells[cell]`, so a move is one `|`.
     """
 
     def __init__(self, rules: Rules):
         bits, turned = rules.cell_bits, symmetries_of(rules).tolist()
         self.size = max(bits).bit_length()
-        self.field, self.shifts = (
-            (1 << 2 * self.size) - 1,
-            [2 * self.size * number for number in range(len(turned))],
-        )
+        self.field = (1 << 2 * self.size) - 1
+        self.shifts = [2 * self.size * number for number in range(len(turned))]
         self.cells = [
             sum(
                 bits[images[cell]] << shift
@@ -36,7 +35,7 @@ class Orientations:
         )
 
     def keys_after(self, board: Boards) -> dict[int, int]:
-        """The key of the position (X's marks, O's marks) after each legal move on a board (cells,): {cell: key}."""
+        """The key of the position after each legal move on a board (cells,): {cell: key}."""
         x, o = (self.marks(board, mark) for mark in (1, -1))
         x_moves = int(board.sum()) == 0
         free = [

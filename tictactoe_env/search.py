@@ -1,21 +1,24 @@
-"""Minimax: a search that proves what a position is worth, on any board, or looks a few moves ahead.
+"""Alpha-beta search: proves the value of a position on any board, or looks a few moves ahead.
 
-Negamax with alpha-beta bounds (Knuth and Moore 1975, https://doi.org/10.1016/0004-3702(75)90019-3) on two bitboards in
-Python integers. It shares nothing with `tictactoe_env.solver` but the rules' list of lines: two independent answers to
-the same question. What is more than textbook:
+Negamax with alpha-beta bounds (Knuth and Moore 1975, https://doi.org/10.1016/0004-3702(75)90019-3)
+on two bitboards in Python integers. It shares nothing with `tictactoe_env.solver` but the rules'
+list of lines, so that each can be tested against the other. What is more than textbook:
 
-- A table keeps the bounds of the positions that were searched. A position is looked up in the orientation, of all its
-  board allows, that has the smallest number. All orientations live side by side in one integer, so a move sets one
-  precomputed number in all of them.
-- A side that can complete a line does so; a side that cannot, but whose opponent could, must take that cell; two such
-  cells are a loss, and a move that makes two of them is a win. The search sees three moves ahead without searching.
+- A transposition table keeps the bounds of the positions that were searched, one entry for all
+  images of a position. All orientations of the board lie side by side in one integer, so a move is
+  one `|`.
+- A side that can complete a line does so; a side that cannot, but whose opponent could, must take
+  that cell; two such cells are a loss, and a move that makes two of them is a win. The search thus
+  sees three moves ahead without searching.
 - A side whose every line is blocked cannot win, so its bound is a draw.
-- Threats are tried first, then the moves that refuted others most often, then those on the most lines.
+- Moves that threaten are tried first, then those that refuted others most often (history
+  heuristic), then those on the most lines.
 
-Without limits the value is exact and every best move is equally likely (`ties="random"`), or the lowest is played
-("first"). With `depth` or `seconds` it deepens move by move, and values what lies beyond by counting the lines that are
-still open to one side, more the fuller they are. It then plays the shortest win it sees and puts off a loss as long as
-it can. No random numbers are drawn: the answer follows from the board, unless `seconds` cut the search short.
+Without limits the value is exact and every best move is equally likely (`ties="random"`), or the
+lowest is played ("first"). With `depth` or `seconds` the search deepens move by move. Positions at
+its edge are valued by the lines that are open to one side only, more the fuller they are. It then
+plays the shortest win it sees and delays a loss. No random numbers are drawn: the answer follows
+from the board, unless `seconds` cut the search short.
 """
 
 from __future__ import annotations
@@ -36,12 +39,13 @@ from tictactoe_env.positions import MAX_CELLS
 from tictactoe_env.rules import Boards, Rules
 
 WIN = 1_000_000  # the score of a proven win; whatever is counted stays below
+UNKNOWN = (-WIN, WIN)  # the bounds of a position that was not searched
 CLOCK_NODES = 64  # positions between two looks at the clock
 TIES = ("random", "first")
 
 
 class Move(NamedTuple):
-    """A cell as the search sees it: its bit, its bit in all orientations, and the lines through it."""
+    """A cell: its bit, its bits in all orientations, and the lines through it."""
 
     cell: int
     bit: int
@@ -53,10 +57,11 @@ class TimeUpError(Exception):
     """The seconds are over in the middle of a search."""
 
 
-class Minimax:
-    """The policy of the search. Raises ValueError for limits that are negative, and without any on boards of more than 16 cells.
+class SearchPolicy:
+    """The best moves of an alpha-beta search, with or without limits.
 
-    ties: "random" or "first". depth: moves to look ahead, 0 for no limit. seconds: for each move, 0 for no limit; with both, what comes first.
+    ties: "random" or "first". depth: moves to look ahead, 0 for no limit. seconds: for each move, 0
+    for no limit. Raises ValueError for negative limits, and for no limit on more than 16 cells.
     """
 
     def __init__(self, rules: Rules, ties: str = "random", depth: int = 0, seconds: float = 0.0):
@@ -64,21 +69,21 @@ class Minimax:
             raise unknown_name("way to break ties", ties, TIES)
         if isinstance(seconds, bool) or not 0 <= seconds < math.inf:
             raise ValueError(f"seconds must be a finite number of at least 0, got {seconds!r}")
-        self.rules, self.ties, self.depth, self.seconds = (
-            rules,
-            ties,
-            whole_number(depth, "depth", 0),
-            float(seconds),
-        )
+        self.rules, self.ties, self.seconds = rules, ties, float(seconds)
+        self.depth = whole_number(depth, "depth", 0)
         self.limited = bool(self.depth or self.seconds)
         if rules.cells > MAX_CELLS and not self.limited:
             raise ValueError(
-                f"{rules} is too large to search to the end of every game: give a depth or seconds, such as search-depth=4 or search-seconds=1"
+                f"{rules} is too large to search to the end of every game: give a depth or "
+                "seconds, such as search-depth=4 or search-seconds=1"
             )
         self.search = Search(rules)
 
     def probs(self, boards: Boards) -> Probs:
-        """The best moves of boards (B, cells), equally likely or the lowest: (B, cells). ValueError for a finished board."""
+        """The best moves of boards (B, cells), equally likely or the lowest: (B, cells).
+
+        Raises ValueError for a finished board.
+        """
         boards = check_unfinished(boards, self.rules)
         probs = np.zeros((len(boards), self.rules.cells))
         for row, board in zip(probs, boards, strict=True):
@@ -95,12 +100,15 @@ class Minimax:
         return self.search.deepen(board, self.depth or self.rules.cells, self.seconds)
 
     def value(self, board: Boards) -> int:
-        """The exact value of a board (cells,) for the side to move, +1, 0 or -1, whatever the limits."""
+        """The exact value of a board (cells,) for the side to move, +1, 0 or -1.
+
+        The limits of the policy are not applied.
+        """
         return max(self.search.scores(board).values()) // WIN
 
 
 class Search:
-    """Negamax on one board. `table` keeps what was proven without limits: (lowest, highest) score of a position."""
+    """Negamax on one board. `table` keeps proven bounds (lowest, highest score) of positions."""
 
     def __init__(self, rules: Rules):
         self.rules, self.full, self.orientations = rules, rules.full, Orientations(rules)
@@ -112,16 +120,14 @@ class Search:
             for cell, bit in enumerate(bits)
         ]
         self.moves = sorted(moves, key=lambda move: -len(move.lines))
-        self.weights = [
-            0,
-            *(4**marks for marks in range(rules.k)),
-        ]  # of an open line with so many marks
+        # The worth of an open line, by its marks.
+        self.weights = [0, *(4**marks for marks in range(rules.k))]
         self.table: dict[int, tuple[int, int]] = {}
         self.history = [0] * rules.cells
         self.nodes = 0
-        self.deadline = math.inf
+        self.clock, self.deadline = time.perf_counter, math.inf
 
-    # --- the search ------------------------------------------------------------------------------------------------
+    # --- the search ---------------------------------------------------------------------------
 
     def negamax(
         self,
@@ -133,74 +139,104 @@ class Search:
         beta: int,
         depth: int,
     ) -> int:
-        """The score for the side with the marks `own`, to move: exact inside (alpha, beta), else a bound on the same side of it.
+        """The score for the side with the marks `own`, to move.
 
-        own, other: marks in all orientations. own_threats, other_threats: cells that complete a line of theirs, taken ones included.
+        It is exact inside (alpha, beta), else a bound on the same side of the interval.
+        own, other: marks in all orientations. own_threats, other_threats: cells that complete a
+        line of theirs, taken ones included.
         """
-        full = self.full
-        free = full & ~(own | other)
+        free = self.full & ~(own | other)
+        forced = other_threats & free
         if own_threats & free:
             return WIN
-        forced = other_threats & free
         if forced & (forced - 1):
             return -WIN
         if not free & (free - 1):
             return 0  # one cell is left, and it completes nothing
         if beta > 0 and not self.is_open(other):
-            if alpha >= 0:
-                return 0
             beta = 0
         if alpha < 0 and not self.is_open(own):
-            if beta <= 0:
-                return 0
             alpha = 0
+        if alpha >= beta:
+            return 0
         if depth <= 0:
             return self.estimate(own, other)
         key = self.key(own, other)
-        low, high = self.table.get(key, (-WIN, WIN))
+        low, high = self.table.get(key, UNKNOWN)
         if low >= beta or low == high:
             return low
         if high <= alpha:
             return high
         alpha, beta = max(alpha, low), min(beta, high)
+        self.count_node()
+        moves = self.ordered_moves(own & self.full, own_threats, free, forced or free)
+        if moves is None:
+            best = low = high = WIN
+        else:
+            best = self.best_score(moves, own, other, other_threats, alpha, beta, depth)
+            if best >= beta:
+                low = best
+            else:
+                low, high = (best if best > alpha else low), max(best, low)
+        self.table[key] = (low, high)
+        return best
+
+    def count_node(self) -> None:
+        """Count a position; TimeUpError after the deadline."""
         self.nodes += 1
-        if self.nodes % CLOCK_NODES == 0 and time.perf_counter() > self.deadline:
+        if self.nodes % CLOCK_NODES == 0 and self.clock() > self.deadline:
             raise TimeUpError
+
+    def ordered_moves(
+        self, marks: int, threats: int, free: int, allowed: int
+    ) -> list[tuple[Move, int]] | None:
+        """The moves on the allowed cells and the threats after each; None if one makes two threats.
+
+        Moves that threaten come first, then those that refuted other moves most often.
+        """
         quick: list[tuple[Move, int]] = []
         quiet: list[tuple[Move, int]] = []
-        own_marks, history = own & full, self.history
         for move in self.moves:
-            if not (forced or free) & move.bit:
+            bit = move.bit
+            if not allowed & bit:
                 continue
-            marks, threats = own_marks | move.bit, own_threats
+            own, after = marks | bit, threats
             for line in move.lines:
-                rest = line & ~marks
+                rest = line & ~own
                 if not rest & (rest - 1):
-                    threats |= rest
-            live = threats & free & ~move.bit
+                    after |= rest
+            live = after & free & ~bit
             if live & (live - 1):
-                self.table[key] = (WIN, WIN)
-                return WIN
-            (quick if live else quiet).append((move, threats))
+                return None
+            (quick if live else quiet).append((move, after))
         if len(quiet) > 1:
+            history = self.history
             quiet.sort(key=lambda pair: -history[pair[0].cell])
-        best, lower = -WIN, alpha
-        for move, threats in quick + quiet:
-            score = -self.negamax(
-                other, own | move.images, other_threats, threats, -beta, -lower, depth - 1
+        return quick + quiet
+
+    def best_score(
+        self,
+        moves: Sequence[tuple[Move, int]],
+        own: int,
+        other: int,
+        other_threats: int,
+        alpha: int,
+        beta: int,
+        depth: int,
+    ) -> int:
+        """The best score of some moves, each with the threats after it; stops at beta."""
+        best, negamax = -WIN, self.negamax
+        for move, threats in moves:
+            score = -negamax(
+                other, own | move.images, other_threats, threats, -beta, -alpha, depth - 1
             )
             if score > best:
                 best = score
-                if best > lower:
-                    lower = best
-                    if lower >= beta:
-                        history[move.cell] += depth * depth
+                if best > alpha:
+                    alpha = best
+                    if alpha >= beta:
+                        self.history[move.cell] += depth * depth
                         break
-        if best >= beta:
-            low = best
-        else:
-            low, high = (best if best > alpha else low), max(best, low)
-        self.table[key] = (low, high)
         return best
 
     def is_open(self, other: int) -> bool:
@@ -208,7 +244,10 @@ class Search:
         return any(not line & other for line in self.lines)
 
     def estimate(self, own: int, other: int) -> int:
-        """What the lines promise that are still open to one side only, more the fuller they are; 0 for equal chances."""
+        """The value of the lines that are open to one side only, more the fuller they are.
+
+        0 for equal chances.
+        """
         score, weights = 0, self.weights
         for line in self.lines:
             ours, theirs = line & own, line & other
@@ -218,10 +257,10 @@ class Search:
                 score -= weights[theirs.bit_count()]
         return max(1 - WIN, min(score, WIN - 1))
 
-    # --- the root --------------------------------------------------------------------------------------------------
+    # --- the root -----------------------------------------------------------------------------
 
     def scores(self, board: Boards) -> dict[int, int]:
-        """The score of each move on a board (cells,), searched to the end: exact for the best moves, below theirs for the others."""
+        """The score of each move on a board (cells,), searched to the end, as `root` gives it."""
         own, other = self.sides(board)
         return self.root(
             own,
@@ -231,23 +270,21 @@ class Search:
         )
 
     def deepen(self, board: Boards, depth: int, seconds: float) -> list[int]:
-        """The best cells of the deepest search within the limits, at least one move deep; `seconds` is 0 where only `depth` counts.
+        """The best cells of the deepest search within the limits, at least one move deep.
 
-        It ends with the shortest win, and before the depth at which every move is seen to lose.
+        seconds: 0 for no limit of time. The search ends at the shortest win, and before the depth
+        at which every move is seen to lose.
         """
         own, other = self.sides(board)
         moves = [move for move in self.moves if not (own | other) & move.bit]
-        for threats in (
-            self.threats(own),
-            self.threats(other),
-        ):  # win, else do not let the other side win
+        for threats in (self.threats(own), self.threats(other)):  # win at once, else block
             moves = [move for move in moves if move.bit & threats] or moves
             if moves[0].bit & threats:
                 break
         proven, self.table, self.history = self.table, {}, [0] * self.rules.cells
         cells, self.deadline = (
             [move.cell for move in moves],
-            time.perf_counter() + (seconds or math.inf),
+            self.clock() + (seconds or math.inf),
         )
         try:
             for ahead in range(1, min(depth, int((board == 0).sum())) + 1):
@@ -266,7 +303,10 @@ class Search:
         return cells
 
     def root(self, own: int, other: int, moves: Sequence[Move], depth: int) -> dict[int, int]:
-        """The score of each of these moves, seen `depth` moves ahead: exact for the best ones, below theirs for the others."""
+        """The score of each of these moves, `depth` moves ahead.
+
+        It is exact for the best moves; the others get a score below that.
+        """
         own_threats, other_threats = self.threats(own), self.threats(other)
         best, scores = -WIN, {}
         for move in moves:
@@ -287,7 +327,7 @@ class Search:
         return scores
 
     def sides(self, board: Boards) -> tuple[int, int]:
-        """The marks of the side to move and of the other one, in all orientations, on a board (cells,)."""
+        """The marks of the side to move and of the other side, in all orientations."""
         mark = 1 if board.sum() == 0 else -1
         return self.orientations.marks(board, mark), self.orientations.marks(board, -mark)
 

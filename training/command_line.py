@@ -102,7 +102,7 @@ class Option:
 
     def _value(self, tokens: Sequence[Any]) -> Any:
         found = [self.read(token.value) for token in tokens]
-        return found if self.kind in _LISTS else found[-1]
+        return found if self.kind in ("optional", "several") else found[-1]
 
 
 _PLACES = {
