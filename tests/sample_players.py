@@ -10,7 +10,7 @@ from tictactoe_env.solver import solve
 
 
 class FixedPlayer:
-    """Always the same legal move on a board, chosen by an integer hash of it; on boards of any size."""
+    """Always the same legal move on a board of any size, chosen by an integer hash of it."""
 
     def __init__(self, seed: int):
         self.seed = seed
@@ -49,7 +49,7 @@ def fixed_table(rules, seed=0):
 
 
 def random_probs(rules, rng, spread=1.0, illegal=True):
-    """A random stochastic table (U, cells) with zeros; with probability on taken cells too if `illegal`."""
+    """A random stochastic table (U, cells) with zeros; illegal: with some on taken cells too."""
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
     probs = rng.gamma(spread, size=boards.shape) * (rng.random(boards.shape) < 0.6)
     if not illegal:

@@ -51,9 +51,6 @@ def plain_worths(rules):
     return game, worth, moves
 
 
-# --- the truth ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_every_position_and_every_move_has_the_value_and_the_length_of_plain_recursion(rules):
     plain, worth, moves = plain_worths(rules)
@@ -90,9 +87,6 @@ def test_boards_that_cannot_be_enumerated_or_reached_are_refused():
     for ask in (verdicts, losing_move, turning_point):
         with refuses("too many to enumerate"):
             ask(played)
-
-
-# --- what a player thinks -------------------------------------------------------------------------
 
 
 def test_a_player_with_values_is_asked_for_them():
@@ -135,9 +129,6 @@ def test_what_is_put_on_taken_cells_is_told_and_not_shown_as_a_move():
     assert found.illegal == 0.5
     assert found.probs == [None, *[0.5 / 7] * 3, None, *[0.5 / 7] * 4]
     assert thoughts(CellPlayer(0), parse_board("X../.O./...", Rules()), Rules()).illegal == 1
-
-
-# --- what the moves of a game were worth ----------------------------------------------------------
 
 
 def test_every_move_is_judged_by_the_position_before_it():

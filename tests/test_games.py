@@ -15,8 +15,6 @@ from tictactoe_env.games import UNKNOWN, Game, Player
 from tictactoe_env.notation import SIDES, board_text
 from tictactoe_env.rules import IllegalMoveError, Rules
 
-# --- what follows from the moves -----------------------------------------------------------------
-
 
 @pytest.mark.parametrize(
     ("moves", "rules", "result", "ended"),
@@ -95,9 +93,6 @@ def test_the_boards_of_a_game_begin_with_the_empty_one():
     assert boards == [".../.../...", "X../.../...", "XO./XO./X.."]
 
 
-# --- fields --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("about", "message"),
     [
@@ -165,9 +160,6 @@ def test_numbers_of_numpy_become_plain_ones():
     illegal = Game(moves=np.array([0, 0]), ended="illegal", origin="web")
     assert {type(cell) for cell in (*plain.moves, *illegal.moves)} == {int}
     assert hash(plain) == hash(game(seed=3))
-
-
-# --- text and JSON -------------------------------------------------------------------------------
 
 
 def test_a_line_is_the_moves_and_what_else_is_known():

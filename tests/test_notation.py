@@ -41,9 +41,6 @@ def games(draw):
     return rules, cells
 
 
-# --- boards ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("rules", "text", "board"),
     [
@@ -101,9 +98,6 @@ def test_a_text_that_is_no_board_of_a_rectangle_is_refused_too(text, message):
         parse_board(text, RECTANGLE)
 
 
-# --- cells ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("rules", "cells", "names"),
     [
@@ -134,9 +128,6 @@ def test_a_name_that_is_no_cell_is_refused_and_capitals_and_blanks_are_forgiven(
         parse_cell(text, SQUARE)
     with refuses('a cell of 2x3 is a column letter and a row number, "a1" to "c2", got \'a3\''):
         parse_cell("a3", RECTANGLE)
-
-
-# --- games ----------------------------------------------------------------------------------------
 
 
 @given(games())

@@ -14,9 +14,6 @@ def plain(rules):
     return plain_game(rules.rows, rules.cols, rules.k)
 
 
-# --- how many -------------------------------------------------------------------------------------
-
-
 def test_three_by_three_has_5478_positions_and_765_up_to_symmetry():
     positions = positions_of(Rules())
     assert (len(positions), positions.is_over.sum(), len(positions.unfinished)) == (5478, 958, 4520)
@@ -52,9 +49,6 @@ def test_three_by_three_has_255168_games_in_a_tree_of_549946_nodes():
 )
 def test_other_boards_have_so_many_positions(sizes, count):
     assert len(Positions(Rules(*sizes))) == count
-
-
-# --- which ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
@@ -108,9 +102,6 @@ def test_the_bits_and_the_dead_boards_are_those_of_the_rules(rules):
     assert (positions.is_dead == rules.is_dead(x, o)).all()
 
 
-# --- rows and children ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_every_board_is_found_at_its_own_row_in_any_order(rules):
     positions = positions_of(rules)
@@ -157,9 +148,6 @@ def test_positions_are_enumerated_once_and_a_large_board_is_refused_with_the_way
         "3x5), this one has 18; use sampled evaluation and opponents that need no table"
     ):
         positions_of(Rules(3, 6, 3))
-
-
-# --- symmetries -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,6 @@ def elements(text, rules=RULES, **options):
     ]
 
 
-# --- text -----------------------------------------------------------------------------------------
-
 TEXTS = """
 .../.../... -
     a   b   c
@@ -126,9 +124,6 @@ def test_the_text_has_no_trailing_blanks_and_colour_adds_escapes_only(board, rul
         assert escape in coloured
         coloured = coloured.replace(escape, "")
     assert coloured == render.ansi(board, rules, last=0)
-
-
-# --- pixels ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("board", "rules"), BOARDS)
@@ -221,9 +216,6 @@ def test_a_long_number_stays_on_its_cell_and_every_character_has_a_glyph_of_its_
     assert len(set(render.GLYPHS.values())) == len(render.GLYPHS)
 
 
-# --- SVG ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("board", "rules"), BOARDS)
 def test_the_svg_has_one_element_per_mark_in_its_cell_and_one_tile_per_cell(board, rules):
     root, found = elements(board, rules)
@@ -258,9 +250,6 @@ def test_the_svg_tints_the_last_move_and_writes_coordinates_and_numbers():
     assert fills[1:4] == [render.TILE, render.TILE, render.LAST]
     texts = [element.text for name, _, element in found if name == "text"]
     assert texts == "a b c 1 2 3 0.00 0.33 -1.00 100 1.23e+04 1.00".split()  # noqa: SIM905
-
-
-# --- errors ---------------------------------------------------------------------------------------
 
 
 EMPTY = np.zeros(9, dtype=np.int8)

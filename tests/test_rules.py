@@ -47,9 +47,6 @@ def answers(rules, x, o):
     return rules.has_line(x), rules.has_line(o), rules.is_dead(x, o), rules.is_full(x, o)
 
 
-# --- the board ------------------------------------------------------------------------------------
-
-
 def test_a_board_is_three_by_three_by_default_hashable_and_kept_as_python_ints():
     assert Rules() == Rules(3, 3, 3)
     assert Rules().cells == 9
@@ -93,9 +90,6 @@ def test_an_illegal_move_is_an_error_of_the_caller_and_loses_in_words_too():
     assert issubclass(IllegalMoveError, ValueError)
     assert (OUTCOMES[ONGOING], OUTCOMES[WIN], OUTCOMES[LOSS]) == ("", "win", "loss")
     assert (OUTCOMES[ILLEGAL], OUTCOMES[OPPONENT_ILLEGAL]) == ("loss", "win")
-
-
-# --- lines ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -163,28 +163,22 @@ def verify(content: Mapping[str, Any]) -> None:
 
     Raises CertificateError for the first result that differs and for a name that does not belong.
     """
-    table = _unchanged_table(content)
-    for key, value in exact_results(table).items():
+    results = exact_results(_unchanged_table(content))
+    for key, value in results.items():
         _compare(key, value, content.get(key, MISSING))
-    unknown = set(content) - {
-        "format",
-        "agent",
-        "board",
-        *exact_results(table),
-        "seed",
-        "config",
-        "training",
-        "versions",
-        "moves",
-        "sha256_of_moves",
-    }
+    unknown = set(content) - {*results, *STATED}
     if unknown:
         raise CertificateError(
             f"{', '.join(sorted(unknown))} belong to no certificate: nothing proves them"
         )
 
 
-MISSING = "nothing"  # stands for a figure that a certificate lacks
+# What a certificate holds beside its results.
+STATED = (
+    *("format", "agent", "board", "seed", "config", "training", "versions"),
+    *("moves", "sha256_of_moves"),
+)
+MISSING = "nothing"  # stands for a result that a certificate lacks
 
 
 def check_digest(content: Mapping[str, Any]) -> None:
@@ -209,15 +203,12 @@ def _compare(key: str, computed: Any, stated: Any) -> None:
         for name in [*computed, *(set(stated) - set(computed))]:
             _compare(f"{key}.{name}", computed.get(name, MISSING), stated.get(name, MISSING))
         return
-    is_number = (
-        isinstance(computed, float)
-        and isinstance(stated, (int, float))
-        and not isinstance(stated, bool)
-    )
-    is_same = type(computed) is type(stated) and computed == stated
-    if not (
-        computed - match.ROUNDING <= stated <= computed + match.ROUNDING if is_number else is_same
-    ):  # NaN is no figure
+    is_number = isinstance(stated, (int, float)) and not isinstance(stated, bool)
+    if isinstance(computed, float) and is_number:
+        is_same = computed - match.ROUNDING <= stated <= computed + match.ROUNDING  # NaN is not
+    else:
+        is_same = type(computed) is type(stated) and computed == stated
+    if not is_same:
         raise CertificateError(
             f"{key} is {computed!r} when computed from the moves, the certificate says {stated!r}"
         )

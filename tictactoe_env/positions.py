@@ -210,13 +210,12 @@ class Positions:
         codes, which = self.codes.copy(), np.zeros(len(self), dtype=np.int8)
         for start in range(0, len(self), CHUNK):
             part = slice(start, min(start + CHUNK, len(self)))
-            digits = (
-                self.rules.to_boards(*self._bits(self.codes[part])) % 3
-            )  # -1 becomes 2, as in the codes
+            # -1 becomes 2, as in the codes.
+            digits = self.rules.to_boards(*self._bits(self.codes[part])) % 3
             for s, permutation in enumerate(self.symmetries[1:], 1):
-                turned = digits[:, permutation].astype(np.int64) @ self.powers
-                which[part][turned < codes[part]] = s
-                np.minimum(codes[part], turned, out=codes[part])
+                image = digits[:, permutation].astype(np.int64) @ self.powers
+                which[part][image < codes[part]] = s
+                np.minimum(codes[part], image, out=codes[part])
         return self._row_of_code[codes], which
 
     @property
@@ -237,8 +236,8 @@ class Positions:
 def symmetries_of(rules: Rules) -> NDArray[np.intp]:
     """The symmetries of a board as different cell permutations (S, cells), the identity first."""
     grid = np.arange(rules.cells).reshape(rules.rows, rules.cols)
-    turned = [np.rot90(image, turn) for turn in range(4) for image in (grid, np.fliplr(grid))]
-    flat = {tuple(image.ravel().tolist()): None for image in turned if image.shape == grid.shape}
+    images = [np.rot90(one, turns) for turns in range(4) for one in (grid, np.fliplr(grid))]
+    flat = {tuple(image.ravel().tolist()): None for image in images if image.shape == grid.shape}
     result = np.array(list(flat), dtype=np.intp)
     result.setflags(write=False)
     return result

@@ -160,9 +160,8 @@ def _shapes(
 ) -> Iterator[_Shape]:
     half = size / 2
     for col in range(rules.cols):
-        yield _Shape(
-            "text", LABEL, margin + col * size + half, margin / 2, size / 48, _column(col, rules)
-        )
+        x, name = margin + col * size + half, _column(col, rules)
+        yield _Shape("text", LABEL, x, margin / 2, size / 48, name)
     for row in range(rules.rows):
         yield _Shape("text", LABEL, margin / 2, margin + row * size + half, size / 48, str(row + 1))
     corners = [
@@ -178,26 +177,19 @@ def _shapes(
             yield _Shape(mark, COLOURS[mark], x, y, size)
         elif not np.isnan(value):
             number = _number(value)
-            yield _Shape(
-                "text",
-                INK,
-                x + half,
-                y + half,
-                min(size / 36, 0.8 * size / _text_units(number)),
-                number,
-            )
+            unit = min(size / 36, 0.8 * size / _text_units(number))
+            yield _Shape("text", INK, x + half, y + half, unit, number)
     for line in rules.lines:
         if abs(board[list(line)].sum()) == rules.k:
-            (x0, y0), (x1, y1) = corners[line[0]], corners[line[-1]]
-            over_x, over_y = 0.36 * size * np.sign(x1 - x0), 0.36 * size * np.sign(y1 - y0)
-            yield _Shape(
-                "line",
-                INK,
-                x0 + half - over_x,
-                y0 + half - over_y,
-                size,
-                end=(x1 + half + over_x, y1 + half + over_y),
-            )
+            yield _stroke(corners[line[0]], corners[line[-1]], size)
+
+
+def _stroke(first: tuple[int, int], last: tuple[int, int], size: int) -> _Shape:
+    """The line through the cells with these corners, a little longer at both ends."""
+    (x0, y0), (x1, y1), half = first, last, size / 2
+    over_x, over_y = 0.36 * size * np.sign(x1 - x0), 0.36 * size * np.sign(y1 - y0)
+    end = (x1 + half + over_x, y1 + half + over_y)
+    return _Shape("line", INK, x0 + half - over_x, y0 + half - over_y, size, end=end)
 
 
 def _shade(value: float) -> str:

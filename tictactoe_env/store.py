@@ -488,6 +488,22 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check, export or import the games of a store; the exit code."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    try:
+        if given.source is not None:
+            _import(given.file, given.source)
+        else:
+            _show(given.file, given.export)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # such as `| head`
+    except (ValueError, OSError) as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         "python -m tictactoe_env.store",
         description="Check, export or import the games of a store.",
@@ -506,28 +522,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="FILE",
         help="add the games of a file, all or none: text with a game a line, a JSON list, a store",
     )
-    given = parser.parse_args(arguments)
-    try:
-        if given.source is not None:
-            games = list(read_games(given.source))
-            with GameStore(given.file) as store:
-                ids = store.add_many(games)
-            which = f", {ids[0]} to {ids[-1]}" if ids else ""
-            print(f"{given.file}: {_counted(len(ids))} added{which}")
-            return 0
-        with GameStore(given.file, read_only=True) as store:
-            if given.check:
-                print(f"{given.file}: {_counted(store.check())}, none damaged")
-            elif given.export == "json":
-                sys.stdout.write(store.export_json())
-            else:
-                sys.stdout.writelines(f"{line}\n" for line in store.export_lines())
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # such as `| head`
-    except (ValueError, OSError) as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return parser
+
+
+def _import(path: Path, source: Path) -> None:
+    games = list(read_games(source))
+    with GameStore(path) as store:
+        ids = store.add_many(games)
+    which = f", {ids[0]} to {ids[-1]}" if ids else ""
+    print(f"{path}: {_counted(len(ids))} added{which}")
+
+
+def _show(path: Path, form: str | None) -> None:
+    """Print the games as text or JSON, or without a form how many there are after a check."""
+    with GameStore(path, read_only=True) as store:
+        if form is None:
+            print(f"{path}: {_counted(store.check())}, none damaged")
+        elif form == "json":
+            sys.stdout.write(store.export_json())
+        else:
+            sys.stdout.writelines(f"{line}\n" for line in store.export_lines())
 
 
 if __name__ == "__main__":
