@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+import web.api
 import web.players
+import web.refusals
 import web.server
 from players.gallery import BUILT_IN, Gallery
 from tictactoe_env.certificate import certify, write
@@ -24,8 +26,8 @@ from tictactoe_env.games import Game, Player, Store
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from web.app import application
 from web.players import BusyError, Players, Threads
-from web.server import application
 
 ROOT = Path(__file__).parent.parent
 SQUARE = {"rows": 3, "cols": 3, "k": 3}
@@ -428,7 +430,7 @@ REFUSED = {
         "move",
         {**MOVE, "moves": [*range(9), 0]},
         400,
-        "10 moves are too many: 3x3, 3 in a row has 9 cells",
+        "10 moves are too many: a game on 3x3, 3 in a row has at most 9",
     ),
     "a float": (
         "move",
@@ -548,7 +550,7 @@ REFUSED = {
     "an unknown result": ("games", {**GAME, "result": ["X"]}, 400, "unknown result"),
     "an unknown ending": ("games", {**GAME, "ended": "mate"}, 400, "unknown ended"),
     "an unknown player": ("games", {**GAME, "o": "nobody"}, 404, "unknown agent"),
-    "a game with too many moves": ("games", {**GAME, "moves": [0] * 11}, 400, "at most 10 cells"),
+    "a game with too many moves": ("games", {**GAME, "moves": [0] * 11}, 400, "has at most 10"),
     "a game with an id": ("games", {**GAME, "id": 1}, 400, "unknown field 'id'"),
     "a game with an origin": (
         "games",
@@ -645,7 +647,7 @@ def test_another_content_type_is_refused(client, kind):
         ("games?limit=1e1", 400, "limit must be a whole number"),
         ("games?before=x", 400, "before must be a whole number"),
         ("games?before=99999999999999999999999", 400, "before must be a whole number"),
-        ("games?result=won", 400, "unknown result of a game 'won'"),
+        ("games?result=won", 400, "unknown result 'won'"),
         ("games?origin=everything", 400, "unknown origin"),
         ("games?order=id", 400, "unknown parameter 'order'"),
         ("agents/nobody", 404, "unknown agent 'nobody'"),
@@ -751,7 +753,7 @@ def test_nothing_but_the_files_of_the_page_is_sent(client, path):
 
 
 def test_the_page_holds_no_script_and_no_style_of_its_own():
-    text = (web.server.STATIC / "index.html").read_text()
+    text = (web.refusals.STATIC / "index.html").read_text()
     assert not re.search(r"<script(?![^>]*src=)|<style|\sstyle=|\son[a-z]+=", text)
 
 
@@ -846,7 +848,7 @@ def test_a_store_that_cannot_be_used_is_told_and_play_goes_on(keeper, store):
 
 
 def test_a_failure_of_the_server_shows_no_traceback(client, monkeypatch):
-    monkeypatch.setattr(web.server, "truth", lambda *_: 1 // 0)
+    monkeypatch.setattr(web.api, "truth", lambda *_: 1 // 0)
     answer = client.post("/api/analysis", json={"board": SQUARE, "moves": [], "truth": True})
     assert (answer.status_code, answer.json()) == (
         500,

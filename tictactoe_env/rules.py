@@ -28,7 +28,7 @@ MAX_BITS = (
 
 Bits = Any  # one bitboard as an int, or a batch as uint64 (B,)
 Boards = NDArray[np.int8]
-
+SIDES = ("X", "O")
 
 # How a game stands for one side.
 ONGOING, WIN, DRAW, LOSS, ILLEGAL, OPPONENT_ILLEGAL = range(6)

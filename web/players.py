@@ -1,4 +1,4 @@
-"""Players that are ready to move: made once for each board, and asked in a thread where that takes time."""
+"""Players that are ready to move, made once for each board, and the threads that ask slow ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tictactoe_env.rules import Boards, Rules
 
 Answer = TypeVar("Answer")
 
-TABLE_CELLS = 9  # of the largest board on which every player is asked for all its moves, to say what it thinks: a second at most
+TABLE_CELLS = 9  # of the largest board on which thoughts come from a table: a second at most
 QUICK_CELLS = 12  # of the largest board on which perfect play is a table
 KEPT = 32  # players that are kept; a table of 3x4 takes 8 MB
 
@@ -30,14 +30,14 @@ class BusyError(Exception):
 
 
 class Threads:
-    """Runs what takes time beside the others: at most `at_once` calls, while at most `waiting` more wait."""
+    """A pool of threads: at most `at_once` calls run, and at most `waiting` more wait."""
 
     def __init__(self, at_once: int, waiting: int):
         self.at_once, self.waiting = at_once, waiting
         self._limiter: CapacityLimiter | None = None
 
     async def run(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
-        """What the function answers. Raises BusyError if too many wait already."""
+        """Run the function in a thread. Raises BusyError if too many calls wait already."""
         self._limiter = self._limiter or CapacityLimiter(self.at_once)
         if self._limiter.statistics().tasks_waiting >= self.waiting:
             raise BusyError(f"{self.waiting} requests are waiting already: try again in a second")
@@ -46,34 +46,38 @@ class Threads:
 
 @lru_cache(maxsize=256)
 def solving(rules: Rules) -> threading.Lock:
-    """Held by who may have to solve a board: two threads that list the positions of 4x4 would take twice the time and memory."""
+    """The lock for solving a board: two threads that solve 4x4 would take twice the memory."""
     return threading.Lock()
 
 
 def solved(rules: Rules, function: Callable[..., Answer], *arguments: Any) -> Answer:
-    """What a function answers that may have to solve a board first: one at a time for each board."""
+    """Call a function that may have to solve a board first: one call at a time for each board."""
     with solving(rules):
         return function(*arguments)
 
 
 class Seat:
-    """A player on a board. Searching players keep what they have found, so one thread at a time asks them.
+    """A player on a board. Searches keep their tables, so one thread at a time asks them.
 
-    mind: what is asked for its thoughts; None for the policy itself.
+    mind: the policy that is asked for thoughts; None for the policy that moves.
     """
 
     def __init__(self, policy: Policy, rules: Rules, mind: Policy | None = None):
         self.policy, self.rules, self.mind, self._lock = policy, rules, mind, threading.Lock()
+        self._chance = np.random.default_rng()  # for moves without a seed; making one takes 9 us
         self.is_quick = isinstance(policy, (TabularPolicy, RandomPolicy, MinimaxPolicy))
 
     def move(self, board: Boards, seed: tuple[int, int] | None) -> int:
-        """A cell, drawn by its probabilities; it may be taken, if the player makes illegal moves. The same seed draws the same one."""
+        """A cell, drawn by its probabilities; taken, if the player makes an illegal move.
+
+        seed: the same seed draws the same cell; None for chance.
+        """
         with self._lock:
-            probs = self.policy.probs(board[None])
-        return int(sample(probs, np.random.default_rng(seed))[0])
+            chance = self._chance if seed is None else np.random.default_rng(seed)
+            return int(sample(self.policy.probs(board[None]), chance)[0])
 
     def thoughts(self, board: Boards) -> Thoughts:
-        """What it thinks of an unfinished board; where that is a second's work, its whole table is made for it, once."""
+        """What it thinks of an unfinished board. On small boards its table is made first, once."""
         with self._lock:
             if self.mind is None:
                 self.mind = (
@@ -110,7 +114,10 @@ class Players:
         return None
 
     def make(self, entry: Entry, rules: Rules) -> Seat:
-        """The player; ValueError if it does not play on this board, or is broken. The first time may take seconds."""
+        """The player. The first time may take seconds.
+
+        Raises ValueError if it does not play on this board, or is broken.
+        """
         with solving(rules):
             seat = self.ready(entry, rules)
             if seat is None:
