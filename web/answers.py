@@ -13,6 +13,44 @@ from pydantic import BaseModel, ConfigDict, Field
 from web.requests import SQUARE, Ending, Origin, Result, Side
 from web.sentences import example
 
+WORTH: dict[str, Any] = {"value": 1, "plies": 3, "text": "wins in 3"}
+AGENT: dict[str, Any] = {
+    "id": "runs/dqn-0",
+    "name": "dqn-0",
+    "kind": "run",
+    "agent": "dqn",
+    "about": "dqn, seed 0, optimal",
+    "unbeatable": True,
+    "broken": False,
+    "boards": "3x3, 3 in a row",
+    "board": SQUARE,
+    "max_cells": 9,
+}
+VERDICT: dict[str, Any] = {
+    "ply": 1,
+    "cell": 4,
+    "side": "X",
+    "optimal": True,
+    "threw_away": False,
+    "text": "keeps the draw",
+    "before": {"value": 0, "plies": 9, "text": "draws"},
+    "after": {"value": 0, "plies": 9, "text": "draws"},
+}
+GAME: dict[str, Any] = {
+    "id": 17,
+    "x": {"kind": "human", "name": "human", "source": ""},
+    "o": {"kind": "agent", "name": "minimax", "source": ""},
+    "board": SQUARE,
+    "moves": "b2 a1",
+    "cells": [4, 0],
+    "line": [],
+    "ended": "resigned",
+    "result": "O",
+    "origin": "web",
+    "side": "X",
+    "seed": None,
+    "time": "2025-01-31T12:00:00+00:00",
+}
 STANDING: dict[str, Any] = {
     "board": "X../.O./...",
     "turn": "X",
@@ -57,7 +95,7 @@ class Standing(Answer):
 class Worth(Answer):
     """The exact value with best play of both sides, for the side to move."""
 
-    model_config = example({"value": 1, "plies": 3, "text": "wins in 3"})
+    model_config = example(WORTH)
 
     value: Annotated[int, Field(ge=-1, le=1)]
     plies: int
@@ -126,20 +164,7 @@ class MoveAnswer(AnalysisAnswer):
 class AgentSummary(Answer):
     """An agent. It plays on `board`, or on any board of at most `max_cells` cells."""
 
-    model_config = example(
-        {
-            "id": "runs/dqn-0",
-            "name": "dqn-0",
-            "kind": "run",
-            "agent": "dqn",
-            "about": "dqn, seed 0, optimal",
-            "unbeatable": True,
-            "broken": False,
-            "boards": "3x3, 3 in a row",
-            "board": SQUARE,
-            "max_cells": 9,
-        }
-    )
+    model_config = example(AGENT)
 
     id: str
     name: str
@@ -156,12 +181,16 @@ class AgentSummary(Answer):
 class AgentsAnswer(Answer):
     """Every agent that can be chosen, and the boards to choose from."""
 
+    model_config = example({"agents": [AGENT], "boards": [SQUARE]})
+
     agents: list[AgentSummary]
     boards: list[BoardSize]
 
 
 class AgentAnswer(AgentSummary):
     """An agent with its certificate, or the reason why there is none."""
+
+    model_config = example({**AGENT, "certificate": {"unbeatable": True}, "reason": ""})
 
     certificate: dict[str, Any] | None
     """What is proven of the agent, see `tictactoe_env.certificate`; without the moves."""
@@ -170,6 +199,8 @@ class AgentAnswer(AgentSummary):
 
 class Verdict(Answer):
     """What a move was worth."""
+
+    model_config = example(VERDICT)
 
     ply: int
     cell: int
@@ -184,6 +215,14 @@ class Verdict(Answer):
 
 class VerdictsAnswer(Answer):
     """The verdict on every move, or the reason why there is none."""
+
+    model_config = example(
+        {
+            "verdicts": [VERDICT],
+            "turning_point": "O resigned a position that was a draw",
+            "reason": "",
+        }
+    )
 
     verdicts: list[Verdict] | None
     turning_point: str | None
@@ -202,6 +241,8 @@ class Kept(Answer):
 class PlayerName(Answer):
     """Who played a side."""
 
+    model_config = example(GAME["o"])
+
     kind: Literal["human", "agent", "run", "unknown"]
     name: str
     source: str
@@ -210,6 +251,8 @@ class PlayerName(Answer):
 
 class GameAnswer(Answer):
     """A kept game."""
+
+    model_config = example(GAME)
 
     id: int
     x: PlayerName
@@ -228,7 +271,9 @@ class GameAnswer(Answer):
 
 
 class GamesAnswer(Answer):
-    """A page of the kept games, the newest first."""
+    """Kept games, the newest first."""
+
+    model_config = example({"games": [GAME], "count": 1, "next": None})
 
     games: list[GameAnswer]
     count: int

@@ -17,6 +17,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, Response
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
@@ -29,49 +30,46 @@ from web.api import Api
 from web.refusals import HANDLERS, STATIC, Guard, StrictRoute
 
 PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
-REFUSALS = {
+REFUSALS: dict[int | str, str] = {
     400: "What was sent is wrong.",
     404: "There is no such agent or game.",
     413: "The request is too large.",
     415: "The request is not application/json.",
     421: "The machine is called by another name than its own.",
     503: "Too many requests wait, or the store cannot be used.",
+    "default": "Any other refusal.",
 }
 
 
 def add_endpoints(app: FastAPI, api: Api) -> None:
     """Add the addresses of the interface, the busiest first. Those with GET answer HEAD too."""
-    post, get = ("POST", (400, 404, 413, 415, 421, 503)), ("GET", (404, 421, 503))
-    paths: tuple[tuple[tuple[str, tuple[int, ...]], str, Callable[..., Any], Any], ...] = (
-        (post, "/api/move", api.move, answers.MoveAnswer),
-        (post, "/api/analysis", api.analysis, answers.AnalysisAnswer),
-        (post, "/api/verdicts", api.verdicts, answers.VerdictsAnswer),
-        (post, "/api/games", api.keep, answers.Kept),
-        (get, "/api/games", api.games, answers.GamesAnswer),
-        (get, "/api/games/{id}", api.game, answers.GameAnswer),
-        (get, "/api/agents", api.agents, answers.AgentsAnswer),
-        (get, "/api/agents/{id:path}", api.agent, answers.AgentAnswer),
+    sent = (400, 413, 415)  # what may be wrong with a body
+    endpoints: tuple[tuple[str, str, Callable[..., Any], type[BaseModel], tuple[int, ...]], ...] = (
+        ("POST", "/api/move", api.move, answers.MoveAnswer, (*sent, 404)),
+        ("POST", "/api/analysis", api.analysis, answers.AnalysisAnswer, (*sent, 404)),
+        ("POST", "/api/verdicts", api.verdicts, answers.VerdictsAnswer, sent),
+        ("POST", "/api/games", api.keep, answers.Kept, (*sent, 404)),
+        ("GET", "/api/games", api.games, answers.GamesAnswer, (400,)),
+        ("GET", "/api/games/{id}", api.game, answers.GameAnswer, (404,)),
+        ("GET", "/api/agents", api.agents, answers.AgentsAnswer, ()),
+        ("GET", "/api/agents/{id:path}", api.agent, answers.AgentAnswer, (404,)),
     )
-    for (method, statuses), path, endpoint, model in paths:
+    for method, path, endpoint, model, statuses in endpoints:
         status = 201 if model is answers.Kept else 200
-        reasons: dict[int | str, str] = {code: REFUSALS[code] for code in statuses}
-        reasons["default"] = "Any other refusal."
+        responses: dict[int | str, dict[str, Any]] = {
+            code: {"model": answers.Refused, "description": REFUSALS[code]}
+            for code in (*statuses, 421, 503, "default")
+        }
         app.add_api_route(
             path,
             endpoint,
             methods=[method],
             status_code=status,
-            response_model=None,  # endpoints return a Response
-            responses={
-                status: {"model": model},
-                **{
-                    code: {"model": answers.Refused, "description": reason}
-                    for code, reason in reasons.items()
-                },
-            },
+            response_model=None,  # endpoints return a Response; `responses` only describes it
+            responses={status: {"model": model}, **responses},
         )
-    for (method, _), path, endpoint, _ in paths:
-        if method == "GET":
+    for method, path, endpoint, *_ in endpoints:
+        if method == "GET":  # FastAPI, unlike Starlette, does not add HEAD
             app.add_api_route(
                 path, endpoint, methods=["HEAD"], response_model=None, include_in_schema=False
             )

@@ -90,7 +90,7 @@ def _rules(rows: int, cols: int, k: int) -> Rules:
 
 
 class Position(Asked):
-    """A game so far."""
+    """A board, and the moves on it."""
 
     ILLEGAL: ClassVar[int] = 0  # moves on a taken cell that may stand at the end
 
@@ -123,7 +123,7 @@ class AnalysisAsked(Position):
     model_config = example({"board": SQUARE, "moves": [0], "agent": "minimax", "truth": True})
 
     agent: AgentId | None = None
-    """The agent whose thoughts are asked for."""
+    """The agent that is asked for its thoughts."""
     truth: bool = False
     """Whether to answer what each move is worth with best play."""
 
@@ -137,21 +137,24 @@ class MoveAsked(Position):
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None
     """With a seed the same game gets the same move."""
     thinker: AgentId | None = None
-    """The agent whose thoughts on the position after the move are asked for."""
+    """The agent that is asked for its thoughts on the position after the move."""
     truth: bool = False
     """Whether to answer what each move after this one is worth with best play."""
 
 
 class FinishedAsked(Position):
-    """A finished game. How it ended follows from the moves, unless a side resigned."""
+    """A finished game."""
 
     model_config = example({"board": SQUARE, "moves": [0, 3, 1, 4, 2]})
 
     ILLEGAL: ClassVar[int] = 1
 
     moves: Annotated[list[Cell], Field(max_length=MAX_CELLS + 1)]
+    """The cells of all moves; after "illegal" the last one is taken already."""
     ended: Ending | None = None
-    result: Result | Literal[""] | None = None
+    """Follows from the moves, unless it is "early", "illegal" or "resigned"."""
+    result: Literal["X", "O", "draw", ""] | None = None
+    """Follows from the moves, unless a side resigned."""
 
 
 class GameAsked(FinishedAsked):
@@ -164,6 +167,7 @@ class GameAsked(FinishedAsked):
     x: AgentId
     """Who played X: "human", or the id of an agent."""
     o: AgentId
+    """Who played O."""
     side: Side | None = None
     """The side of the person, if there is one."""
     seed: Annotated[int, Field(ge=0, le=LARGEST)] | None = None
@@ -176,6 +180,8 @@ def _digits(text: Any) -> Any:
 
 class GamesAsked(Asked):
     """Which games are listed."""
+
+    model_config = example({"limit": 20, "before": 100, "player": "minimax", "result": "draw"})
 
     WORD: ClassVar[str] = "parameter"
 
