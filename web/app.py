@@ -56,9 +56,10 @@ def add_endpoints(app: FastAPI, api: Api) -> None:
     )
     for method, path, endpoint, model, statuses in endpoints:
         status = 201 if model is answers.Kept else 200
+        codes: tuple[int | str, ...] = (*statuses, 421, 503, "default")
         responses: dict[int | str, dict[str, Any]] = {
             code: {"model": answers.Refused, "description": REFUSALS[code]}
-            for code in (*statuses, 421, 503, "default")
+            for code in codes
         }
         app.add_api_route(
             path,

@@ -21,6 +21,7 @@ class Play {
     this.agents = agents;
     this.boards = boards;
     this.turn = 0;
+    this.standing = { turn: null }; // what the server says of the game; nothing yet
     this.speed = memory.get("speed", 700);
     const asked = parseBoard(parameters.get("board"));
     this.rules = boards.find((board) => asked && boardKey(board) === boardKey(asked)) ?? asked ?? boards[0];
@@ -199,23 +200,28 @@ class Play {
     this.proceed();
   }
 
-  /** Ask the server how the game stands, and go on from there. */
+  /** Ask the server how the game stands and what the switches show, and go on from there. */
   async proceed() {
     const turn = ++this.turn;
+    this.found = {};
     this.insight.clear();
+    const wanted = this.insight.wanted(this.thinker(this.moves.length));
     try {
-      const { standing } = await post("/api/analysis", { board: this.rules, moves: this.moves });
-      if (turn === this.turn) await this.settle(standing);
+      const asked = post("/api/analysis", { board: this.rules, moves: this.moves, ...wanted });
+      const found = await this.insight.patiently(wanted, asked);
+      if (turn === this.turn) await this.settle(found);
     } catch (error) {
       if (turn === this.turn) this.fail(error);
     }
   }
 
-  /** Show how the game stands; then an agent moves, a person may, or the game is over. */
-  async settle(standing) {
+  /** Show an answer of the server: {standing, thoughts, truth}. Then an agent moves, a person may, or the game is over. */
+  async settle(found) {
     const turn = ++this.turn;
     const { moves, rules } = this;
+    const { standing } = found;
     const mover = standing.turn;
+    this.found = found;
     this.standing = standing;
     const mayChoose = mover !== null && this.isHuman(mover);
     this.board.show(moves, {
@@ -236,16 +242,17 @@ class Play {
     if (turn === this.turn) await this.move();
   }
 
-  /** Let the agent move whose turn it is. */
+  /** Let the agent move whose turn it is. The answer holds what the switches show of the position after the move. */
   async move() {
     const turn = ++this.turn;
     const patience = setTimeout(() => this.status.append(", thinking …"), PATIENCE);
+    const { agent: thinker, ...truth } = this.insight.wanted(this.thinker(this.moves.length + 1));
     try {
       const asked = { board: this.rules, moves: this.moves, agent: this.seats[this.standing.turn], seed: this.seed };
-      const { cell, standing } = await post("/api/move", asked).finally(() => clearTimeout(patience));
+      const found = await post("/api/move", { ...asked, ...(thinker ? { thinker } : {}), ...truth }).finally(() => clearTimeout(patience));
       if (turn !== this.turn) return;
-      this.moves = [...this.moves, cell];
-      await this.settle(standing);
+      this.moves = [...this.moves, found.cell];
+      await this.settle(found);
     } catch (error) {
       if (turn === this.turn) this.fail(error);
     }
@@ -275,22 +282,29 @@ class Play {
   resign() {
     const side = this.standing.turn;
     this.turn += 1;
-    this.settle({ ...this.standing, turn: null, ended: "resigned", result: other(side) });
+    this.settle({ standing: { ...this.standing, turn: null, ended: "resigned", result: other(side) } });
   }
 
   pause(paused) {
     this.paused = paused;
     this.pauseButton.textContent = paused ? "Go on" : "Pause";
     if (paused) this.turn += 1;
-    else this.settle(this.standing);
+    else if (this.found.standing) this.settle(this.found);
+    else this.proceed();
     this.buttons();
   }
 
-  /** The agent whose thoughts are shown: whose turn it is, or the only one. */
+  /** The id of the agent whose thoughts are shown after so many moves: of the side to move, or the only one; or null. */
+  thinker(plies) {
+    const side = sideOf(plies);
+    return (this.agentOf(side) ?? this.agentOf(other(side)))?.id ?? null;
+  }
+
+  /** Show what the switches ask for: from the last answer of the server, or from a new one if it was not asked for then. */
   look() {
     const isOver = this.standing.turn === null;
-    const thinker = isOver ? null : (this.agentOf(this.standing.turn) ?? this.agentOf(other(this.standing.turn)));
-    return this.insight.update(this.rules, this.moves, isOver, thinker?.id ?? null);
+    const thinker = this.thinker(this.moves.length);
+    return this.insight.show(this.found, this.moves, isOver, thinker) || this.insight.update(this.rules, this.moves, isOver, thinker);
   }
 
   // --- what is shown ---------------------------------------------------------------------------------------------------
