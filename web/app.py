@@ -58,8 +58,7 @@ def add_endpoints(app: FastAPI, api: Api) -> None:
         status = 201 if model is answers.Kept else 200
         codes: tuple[int | str, ...] = (*statuses, 421, 503, "default")
         responses: dict[int | str, dict[str, Any]] = {
-            code: {"model": answers.Refused, "description": REFUSALS[code]}
-            for code in codes
+            code: {"model": answers.Refused, "description": REFUSALS[code]} for code in codes
         }
         app.add_api_route(
             path,

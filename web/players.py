@@ -59,41 +59,40 @@ def solved(rules: Rules, function: Callable[..., Answer], *arguments: Any) -> An
 class Seat:
     """A player on a board. Searches keep their tables, so one thread at a time asks them.
 
-    mind: the policy that is asked for thoughts; None for the policy that moves.
+    model: the policy that is asked for thoughts; None for the policy that moves.
     """
 
-    def __init__(self, policy: Policy, rules: Rules, mind: Policy | None = None):
-        self.policy, self.rules, self.mind, self._lock = policy, rules, mind, threading.Lock()
-        self._chance = np.random.default_rng()  # for moves without a seed; making one takes 9 us
-        self.is_quick = isinstance(policy, (TabularPolicy, RandomPolicy, MinimaxPolicy))
+    def __init__(self, policy: Policy, rules: Rules, model: Policy | None = None):
+        self.policy, self.rules = policy, rules
+        self._model, self._lock = model, threading.Lock()
 
-    def move(self, board: Boards, seed: tuple[int, int] | None) -> int:
-        """A cell, drawn by its probabilities; taken, if the player makes an illegal move.
+    @property
+    def is_quick(self) -> bool:
+        """Whether a move takes milliseconds: it is read off a table."""
+        return isinstance(self.policy, (TabularPolicy, RandomPolicy, MinimaxPolicy))
 
-        seed: the same seed draws the same cell; None for chance.
-        """
+    @property
+    def thinks_at_once(self) -> bool:
+        """Whether `thoughts` takes milliseconds."""
+        return self.rules.cells <= TABLE_CELLS and (self.is_quick or self._model is not None)
+
+    def move(self, board: Boards, rng: np.random.Generator) -> int:
+        """A cell, drawn by the policy's probabilities; it may be taken."""
         with self._lock:
-            chance = self._chance if seed is None else np.random.default_rng(seed)
-            return int(sample(self.policy.probs(board[None]), chance)[0])
+            probs = self.policy.probs(board[None])
+        return int(sample(probs, rng)[0])
 
     def thoughts(self, board: Boards) -> Thoughts:
         """What it thinks of an unfinished board. On small boards its table is made first, once."""
         with self._lock:
-            if self.mind is None:
-                self.mind = (
-                    tabulate(self.policy, self.rules)
-                    if self.rules.cells <= TABLE_CELLS
-                    else self.policy
-                )
-            return thoughts(self.mind, board, self.rules)
-
-    def thinks_at_once(self) -> bool:
-        """Whether `thoughts` takes milliseconds."""
-        return self.rules.cells <= TABLE_CELLS and (self.is_quick or self.mind is not None)
+            if self._model is None:
+                small = self.rules.cells <= TABLE_CELLS
+                self._model = tabulate(self.policy, self.rules) if small else self.policy
+            return thoughts(self._model, board, self.rules)
 
     def is_new(self, board: Boards) -> bool:
-        """Whether it says that it has never met this unfinished board."""
-        ask = getattr(self.mind, "is_new", None)
+        """Whether its model says that training never met this unfinished board."""
+        ask = getattr(self._model, "is_new", None)
         return ask is not None and bool(ask(board[None])[0])
 
 
@@ -121,19 +120,19 @@ class Players:
         with solving(rules):
             seat = self.ready(entry, rules)
             if seat is None:
-                policy = self._policy(entry, rules)
-                mind = None if entry.path is None else self.gallery.mind(entry.id, policy)
-                seat = Seat(policy, rules, mind)
+                seat = self._seat(entry, rules)
                 with self._lock:
                     self._seats[entry, rules] = seat
                     while len(self._seats) > KEPT:
                         self._seats.popitem(last=False)
         return seat
 
-    def _policy(self, entry: Entry, rules: Rules) -> Policy:
+    def _seat(self, entry: Entry, rules: Rules) -> Seat:
         policy = self.gallery.make(entry.id, rules)
         if isinstance(policy, MinimaxPolicy):
             if rules.cells <= QUICK_CELLS:
-                return tabulate(policy, rules)
-            policy.probs(np.zeros((1, rules.cells), dtype=np.int8))  # solves the board
-        return policy
+                policy = tabulate(policy, rules)
+            else:
+                policy.probs(np.zeros((1, rules.cells), dtype=np.int8))  # solves the board
+        model = None if entry.path is None else self.gallery.mind(entry.id, policy)
+        return Seat(policy, rules, model)

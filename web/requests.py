@@ -175,7 +175,7 @@ class GameAsked(FinishedAsked):
 
 def _digits(text: Any) -> Any:
     """A number of an address as int: digits only, no sign, no space."""
-    return int(text) if re.fullmatch("[0-9]{1,19}", text, re.ASCII) else text
+    return int(text) if re.fullmatch("[0-9]{1,19}", str(text), re.ASCII) else text
 
 
 class GamesAsked(Asked):

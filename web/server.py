@@ -5,7 +5,6 @@ It listens on 127.0.0.1 only. `web.app` is the application, docs/PLAY.md has exa
 
 from __future__ import annotations
 
-import argparse
 import socket
 import sys
 from collections.abc import Collection
@@ -15,9 +14,8 @@ from pathlib import Path
 import uvicorn
 
 from players.gallery import FOLDERS, Gallery
-from tictactoe_env.errors import whole_number
 from tictactoe_env.games import Store
-from training.command_line import Parser
+from training.command_line import CommandLine, Option, whole
 from web.app import application
 
 HOST, PORT = "127.0.0.1", 8000
@@ -62,29 +60,40 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line."""
-    parser = Parser(prog="play.py --web", description="Play in the browser.")
-    parser.add_argument(
-        "--store",
-        type=Path,
-        default=Path("games.db"),
-        metavar="FILE",
-        help="where games are kept (default: games.db; by play.py --web: your folder for data)",
-    )
-    parser.add_argument(
-        "--port",
-        type=int,
-        default=PORT,
-        metavar="N",
-        help=f"of 127.0.0.1 (default: {PORT}; 0 is any free one)",
-    )
-    given: argparse.Namespace = parser.parse_args(arguments)
+    """The command line; the exit code."""
+    given = command_line().values(arguments)
     try:
-        serve(given.store, whole_number(given.port, "port", 0, 65_535))
+        serve(given.store, given.port)
     except (ValueError, OSError) as error:
         print(f"play.py: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def command_line() -> CommandLine:
+    """The options."""
+    return CommandLine(
+        "play.py --web",
+        [
+            Option(
+                "store",
+                "where games are kept; by play.py --web in your folder for data",
+                Path,
+                Path("games.db"),
+                metavar="FILE",
+            ),
+            Option(
+                "port",
+                f"port of {HOST}; 0 is any free one",
+                whole(0, 65_535),
+                PORT,
+                metavar="N",
+                bound="0 to 65535",
+            ),
+        ],
+        usage="play.py --web [--store FILE] [--port N]",
+        about="Play in the browser.",
+    )
 
 
 if __name__ == "__main__":

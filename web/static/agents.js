@@ -67,7 +67,7 @@ function statement(certificate) {
 
 const OPPONENTS = [
   ["vs_random", "random moves"],
-  ["limit_vs_random", "random moves: the limit"],
+  ["limit_vs_random", "random moves: best achievable"],
   ["vs_minimax", "perfect play"],
 ];
 
@@ -93,14 +93,14 @@ function results(certificate) {
     "section",
     {},
     h("h2", {}, "Exact results"),
-    h("p", {}, `On ${boardName(certificate.board)}, in per cent, computed over all games there can be; nothing is sampled. The limit: the most wins of any player that never loses.`, illegal ? " Illegal moves are among the losses." : ""),
+    h("p", {}, `On ${boardName(certificate.board)}, in per cent, computed over all games there can be; nothing is sampled. Best achievable: the most wins of any player that never loses.`, illegal ? " Illegal moves are among the losses." : ""),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Exact results" }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows))),
     h(
       "ul",
       { class: "worst" },
       ["X", "O"].map((side) => {
         const { worst_case_value: value, worst_case_loss: loss } = part(certificate, side);
-        return h("li", {}, markIcon(side), ` against the best opponent there is: loses ${exact(loss)} % of its games, wins minus losses ${signed(value)}`);
+        return h("li", {}, markIcon(side), ` against the best response to it: loses ${exact(loss)} % of its games, wins minus losses ${signed(value)}`);
       }),
       h(
         "li",
