@@ -25,7 +25,7 @@ from starlette.types import ASGIApp
 from players.gallery import Gallery
 from tictactoe_env import __version__
 from tictactoe_env.games import Store
-from web import answers
+from web import answers, requests
 from web.api import Api
 from web.refusals import HANDLERS, STATIC, Guard, StrictRoute
 
@@ -75,6 +75,25 @@ def add_endpoints(app: FastAPI, api: Api) -> None:
             )
 
 
+class DescribedApp(FastAPI):
+    """FastAPI with pydantic's own schemas of the models in /openapi.json.
+
+    FastAPI's copies of them lose every null in an example, turn whole numbers into floats, and
+    require fields of an answer that may be left out.
+    """
+
+    def openapi(self) -> dict[str, Any]:
+        """The description, made at the first request."""
+        if self.openapi_schema is None:
+            schemas = super().openapi()["components"]["schemas"]
+            for name in schemas:
+                model = getattr(requests, name, None) or getattr(answers, name)
+                schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+                schemas[name] = {key: value for key, value in schema.items() if key != "$defs"}
+        assert self.openapi_schema is not None
+        return self.openapi_schema
+
+
 async def page(request: Request) -> Response:
     """The page; its script shows what the address asks for."""
     return FileResponse(STATIC / "index.html")
@@ -82,7 +101,7 @@ async def page(request: Request) -> Response:
 
 def application(store: Store, gallery: Gallery | None = None) -> ASGIApp:
     """The ASGI application. The store stays open and belongs to the caller."""
-    app = FastAPI(
+    app = DescribedApp(
         title="tic-tac-toe",
         version=__version__,
         description="The interface behind the page of `python play.py --web`.",
