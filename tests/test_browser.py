@@ -28,12 +28,9 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parent.parent
 SQUARE, MINIMAX = Rules(), Player("agent", "minimax")
 THROWN = Game(x=Player("human", "human"), o=MINIMAX, moves=(0, 3, 1, 4, 2), origin="web")  # by a2
-WIDE = Game(
-    x=Player("human", "Ann"),
-    moves=(0, 1, 6, 7, 12, 13, 18),
-    rules=Rules(5, 5, 4),
-    origin="human",
-)
+ANN, BEA, WIDE_MOVES = Player("human", "Ann"), Player("human", "Bea"), (0, 1, 6, 7, 12, 13, 18)
+WIDE = Game(x=ANN, moves=WIDE_MOVES, rules=Rules(5, 5, 4), origin="human")
+BAD = ("error", "warning")
 DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 360, "height": 740}
 FINGER = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 
@@ -90,17 +87,13 @@ def open_page(chromium, address):
     """open_page(path, **settings of the context). No page may report an error, unless `errors`."""
     contexts, reports = [], []
 
-    def heard(message):
-        if message.type in ("error", "warning"):
-            reports.append(message.text)
-
     def open_page(path, errors=False, **settings):
         context = chromium.new_context(base_url=address, **{"viewport": DESKTOP, **settings})
         context.set_default_timeout(10_000)
         contexts.append(context)
         page = context.new_page()
         if not errors:
-            page.on("console", heard)
+            page.on("console", lambda one: one.type in BAD and reports.append(one.text))
             page.on("pageerror", lambda error: reports.append(str(error)))
         page.goto(path)
         page.locator("main h1").wait_for(state="attached")
@@ -117,7 +110,6 @@ def cell(page, name):
 
 
 def label(page, name, text):
-    """Wait until a cell is called so."""
     expect(cell(page, name)).to_have_attribute("aria-label", f"{name}, {text}")
 
 
@@ -129,8 +121,12 @@ def says(page, text):
     expect(page.locator(".status")).to_have_text(text)
 
 
+def switch_on(page):
+    for switch in page.locator(".switch").all():
+        switch.click()
+
+
 def your_move(page):
-    """Wait until a person may choose a cell."""
     expect(page.locator(".grid.open")).to_be_visible()
     says(page, "Your move")
 
@@ -160,8 +156,7 @@ def written(page, kind):
 
 def test_a_whole_game_against_perfect_play_by_mouse_takes_one_request_a_ply(open_page, folder):
     page = open_page("/?x=human&o=minimax")
-    page.get_by_text("What it thinks").click()
-    page.get_by_text("The truth").click()
+    switch_on(page)
     page.locator(".tile .truth").first.wait_for()
     asked = []
     page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
@@ -191,8 +186,7 @@ def test_a_whole_game_by_keyboard_alone_is_announced(open_page, folder):
     page.keyboard.press("Tab")
     expect(cell(page, "b2")).to_be_focused()  # the one cell that Tab reaches
     assert page.locator(".cell[tabindex='0']").count() == 1
-    outline = "tile => getComputedStyle(tile).outlineStyle"
-    assert page.locator(".cell:focus .tile").evaluate(outline) == "solid"
+    expect(page.locator(".cell:focus .tile")).to_have_css("outline-style", "solid")
     page.keyboard.press("Enter")
     label(page, "a1", "O, last move")
     expect(live).to_have_text("O plays a1. Your move.")
@@ -261,8 +255,17 @@ def test_moves_are_taken_back_with_the_answer_and_a_game_is_resigned(open_page, 
     expect(page.locator(".note")).to_contain_text("X resigned a position that was a draw")
 
 
-def test_two_agents_play_at_the_speed_that_is_set(open_page, folder):
-    page = open_page("/")
+def test_two_agents_play_at_the_speed_that_is_set_or_move_by_move(open_page, folder):
+    page = open_page("/?x=minimax&o=random")
+    page.get_by_label("Time for a move").fill("3000")
+    button(page, "Pause").click()
+    button(page, "New game").click()
+    button(page, "Pause").click()
+    assert marks(page) == [0] * 9
+    for count in (1, 2, 3):
+        button(page, "Step").click()
+        expect(page.locator(".stage-board .mark")).to_have_count(count)
+    button(page, "Go on").click()
     page.get_by_label("X is played by").select_option("runs/strong")
     page.get_by_label("O is played by").select_option("search-depth=2")
     page.get_by_label("Time for a move").fill("0")
@@ -277,36 +280,17 @@ def test_two_agents_play_at_the_speed_that_is_set(open_page, folder):
     expect(page.get_by_role("switch", name="What it thinks")).not_to_be_checked()
 
 
-def test_agents_are_stopped_and_led_move_by_move(open_page):
-    page = open_page("/?x=minimax&o=random")
-    page.get_by_label("Time for a move").fill("3000")
-    button(page, "Pause").click()
-    button(page, "New game").click()
-    button(page, "Pause").click()
-    assert marks(page) == [0] * 9
-    for count in (1, 2, 3):
-        button(page, "Step").click()
-        expect(page.locator(".stage-board .mark")).to_have_count(count)
-    page.get_by_label("Time for a move").fill("0")
-    button(page, "Go on").click()
-    page.locator(".note a").wait_for()
-
-
 def test_larger_boards_are_played_by_those_who_can(open_page):
     page = open_page("/?x=human&o=runs%2Fstrong")
-    page.get_by_text("What it thinks").click()
-    page.get_by_text("The truth").click()
+    switch_on(page)
     board, o = page.get_by_label("Board", exact=True), page.get_by_label("O is played by")
     board.select_option("5x5x4")
     expect(o).to_have_value("search-depth=4")
     expect(page.locator(".note")).to_have_text("runs/strong does not play on this board.")
     for name in ("minimax", "runs/strong"):
         assert page.locator(f"#seat-o option[value='{name}']").is_disabled()
-    for size, agent in (
-        ("3x4x3", "minimax"),
-        ("7x7x5", "mcts-playouts=50"),
-        ("5x5x4", "search-depth=1"),
-    ):
+    agents = {"3x4x3": "minimax", "7x7x5": "mcts-playouts=50", "5x5x4": "search-depth=1"}
+    for size, agent in agents.items():
         board.select_option(size)
         o.select_option(agent)
         rows, cols, _ = map(int, size.split("x"))
@@ -325,24 +309,22 @@ def test_when_the_server_is_gone_the_page_says_so(open_page):
     page.route("**/api/**", lambda route: route.abort())
     cell(page, "b2").click()
     says(page, "The game cannot go on")
-    gone = "the server does not answer: is it still running?"
-    expect(page.locator(".note")).to_have_text(gone)
+    expect(page.locator(".note")).to_contain_text("the server does not answer")
 
 
 def test_what_an_agent_thinks_and_the_truth_are_shown_and_right(open_page):
     page = open_page("/?x=human&o=runs%2Fweak")
-    page.get_by_text("What it thinks").click()
-    page.get_by_text("The truth").click()
+    switch_on(page)
     cell(page, "b2").click()
     your_move(page)
     board = np.array([-1, 0, 0, 0, 1, 0, 0, 0, 0], dtype=np.int8)
     values = move_values("X", first_free(SQUARE), RandomPolicy(), board=board)
-    found = {
-        number: float(text.replace("\N{MINUS SIGN}", "-"))
-        for number, text in written(page, "value").items()
-    }
     free = np.flatnonzero(~np.isnan(values))
-    assert found == {number: pytest.approx(values[number], abs=0.0051) for number in free}
+    found = {
+        cell: float(text.replace("\N{MINUS SIGN}", "-"))
+        for cell, text in written(page, "value").items()
+    }
+    assert found == {cell: pytest.approx(values[cell], abs=0.0051) for cell in free}
     assert page.locator(".tile.good").count() == (values[free] >= 0).sum()
     assert "thought to be worth" in cell(page, "b1").get_attribute("aria-label")
     legend = page.locator(".legend")
@@ -382,7 +364,7 @@ def test_an_old_game_is_replayed_at_its_address_with_the_verdict_on_every_move(o
 
 def test_the_list_of_games_is_chosen_from_and_leads_to_each_and_back(open_page, folder):
     with Store(folder / "games.db") as store:
-        store.add_many([Game(x=Player("human", "Bea"), moves=THROWN.moves, origin="web")] * 45)
+        store.add_many([Game(x=BEA, moves=THROWN.moves, origin="web")] * 45)
     page = open_page("/games?player=Bea")
     count, older = page.locator(".count"), button(page, "Older games")
     expect(count).to_have_text("45 games")
@@ -405,8 +387,7 @@ def test_the_list_of_games_is_chosen_from_and_leads_to_each_and_back(open_page, 
     assert page.url.endswith("/games/2")
     button(page, "To the end").click()
     assert marks(page) == WIDE.boards[-1].tolist()
-    unsolved = "No verdicts: 5x5, 4 in a row is too large to be solved."
-    expect(page.locator(".replay .note")).to_have_text(unsolved)
+    expect(page.locator(".replay .note")).to_contain_text("too large to be solved")
     page.go_back()
     expect(page.locator("h1")).to_have_text("Games")
     page.get_by_role("link", name="Games", exact=True).click()
@@ -415,12 +396,9 @@ def test_the_list_of_games_is_chosen_from_and_leads_to_each_and_back(open_page, 
 
 
 def test_an_address_that_leads_nowhere_says_so(open_page):
-    for path, reason in (
-        ("/games/9999", "unknown game 9999"),
-        ("/agents/nobody", "unknown agent"),
-        ("/nowhere", "There is nothing at /nowhere"),
-    ):
-        page = open_page(path, errors=True)
+    reasons = {"games/9999": "unknown game 9999", "agents/x": "unknown agent", "x": "nothing at /x"}
+    for path, reason in reasons.items():
+        page = open_page(f"/{path}", errors=True)
         expect(page.locator("h1")).to_have_text("Nothing here")
         expect(page.locator("main")).to_contain_text(reason)
 
@@ -452,8 +430,7 @@ def test_the_game_that_an_agent_loses_is_shown_and_can_be_played(open_page, fold
     losing.get_by_role("link", name="Beat it yourself").click()
     hint, note = page.locator(".cell.hint"), page.locator(".note")
     for name in line[::2]:
-        suggested = re.compile(f"^{name}, free, suggested")
-        expect(hint).to_have_attribute("aria-label", suggested)
+        expect(hint).to_have_attribute("aria-label", re.compile(f"^{name}, free, suggested"))
         expect(note).to_have_text("The dashed cell follows the game that it loses.")
         hint.click()
     says(page, "You win")
@@ -483,8 +460,7 @@ CHECKS = Path(__file__).with_name("page_checks.js").read_text()
 def shown(open_page, name, **settings):
     """A page with all that it may show: both switches on, a move made, the details open."""
     page = open_page(PAGES[name], errors=name == "nowhere", **settings)
-    for switch in page.locator(".switch").all():
-        switch.click()
+    switch_on(page)
     if name in ("play", "large"):
         cell(page, "b2").click()
         your_move(page)

@@ -10,9 +10,9 @@ import threading
 import urllib.request
 from pathlib import Path
 from typing import get_args
+from unittest.mock import Mock
 
 import anyio
-import httpx2
 import numpy as np
 import pytest
 from fastapi.routing import APIRoute
@@ -48,58 +48,48 @@ def gallery(tmp_path_factory):
     """STUBBORN, which always marks a1, taken or not; runs/dqn-0; a broken certificate."""
     folder, rules = tmp_path_factory.mktemp("gallery"), Rules(**SMALL)
     always_a1 = one_hot(np.zeros(len(positions_of(rules).unfinished), dtype=int), rules.cells)
-    for place, policy in (
-        (STUBBORN, TabularPolicy(rules, always_a1)),
-        ("runs/dqn-0/certificate.json", RandomPolicy()),
-    ):
-        (folder / place).parent.mkdir(parents=True)
-        write(certify(policy, "dqn", rules, seed=7), folder / place)
+    for place in ("models", "runs/dqn-0"):
+        (folder / place).mkdir(parents=True)
+    write(certify(TabularPolicy(rules, always_a1), "dqn", rules), folder / STUBBORN)
+    random = certify(RandomPolicy(), "dqn", rules, seed=7)
+    write(random, folder / "runs" / "dqn-0" / "certificate.json")
     (folder / "models" / "broken.json").write_text("{")
     return Gallery([folder / "models", folder / "runs"])
 
 
-def client_of(store, gallery):
-    """A client that holds every answer against its model in /openapi.json."""
+def client_of(folder, gallery):
+    """A client with its own store. It holds every answer against its model and the policy."""
+    store = Store(folder / "games.db")
     app = application(store, gallery)
-    documented = [
-        route for route in app.app.routes if isinstance(route, APIRoute) and route.include_in_schema
-    ]
+    routes = [one for one in app.app.routes if isinstance(one, APIRoute) and one.include_in_schema]
 
     def check(answer):
-        for route in documented:
-            matched = route.path_regex.match(answer.request.url.path)
-            if matched and answer.request.method in route.methods:
+        policy = set(answer.headers["content-security-policy"].split("; "))
+        assert {"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"} <= policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        method, path = answer.request.method, answer.request.url.path
+        for route in routes:
+            if method in route.methods and route.path_regex.match(path):
                 known = route.responses.get(answer.status_code, route.responses["default"])
                 known["model"].model_validate_json(answer.read())
 
     client = TestClient(app, "http://127.0.0.1:8000", raise_server_exceptions=False)
     client.event_hooks["response"].append(check)
+    client.store = store
     return client
 
 
 @pytest.fixture(scope="module")
-def empty(tmp_path_factory):
-    """A store to which no test adds a game: making one takes a while on a busy disk."""
-    with Store(tmp_path_factory.mktemp("empty") / "games.db") as store:
-        yield store
-
-
-@pytest.fixture(scope="module")
-def client(empty, gallery):
-    with client_of(empty, gallery) as client:
+def client(tmp_path_factory, gallery):
+    """A client for tests that keep no game: making a store takes a while on a busy disk."""
+    with client_of(tmp_path_factory.mktemp("client"), gallery) as client, client.store:
         yield client
 
 
 @pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "games.db") as store:
-        yield store
-
-
-@pytest.fixture
-def keeper(store, gallery):
-    """A client whose games are kept in `store`."""
-    with client_of(store, gallery) as client:
+def keeper(tmp_path, gallery):
+    with client_of(tmp_path, gallery) as client, client.store:
         yield client
 
 
@@ -114,16 +104,14 @@ def test_the_list_of_agents_names_everybody_with_the_boards(client):
     runs = ["models/broken.json", STUBBORN, "runs/dqn-0"]
     assert [agent["id"] for agent in answer["agents"]] == [*BUILT_IN, *runs]
     assert answer["boards"][0] == SQUARE
-    assert LARGE in answer["boards"]
-    assert SMALL in answer["boards"]  # that of the runs
+    assert all(board in answer["boards"] for board in (LARGE, SMALL))  # the page's, the runs'
     run = {"kind": "run", "name": "dqn-0", "about": "dqn, seed 7, can be beaten", "board": SMALL}
     assert answer["agents"][-1].items() >= {**run, "unbeatable": False}.items()
 
 
 def test_an_agent_comes_with_its_certificate_without_the_moves_or_with_a_reason(client):
     content = client.get("/api/agents/minimax").json()["certificate"]
-    assert content["unbeatable"] is True
-    assert content["as_x"]["vs_minimax"]["draw"] == 1
+    assert (content["unbeatable"], content["as_x"]["vs_minimax"]["draw"]) == (True, 1)
     assert "moves" not in content
     content = client.get("/api/agents/runs/dqn-0").json()["certificate"]
     assert content["as_o"]["losing_line"] == ["a1", "b1", "a2"]
@@ -132,41 +120,29 @@ def test_an_agent_comes_with_its_certificate_without_the_moves_or_with_a_reason(
     assert "not JSON" in answer["reason"]
 
 
-@pytest.mark.parametrize(
-    ("size", "agent"),
-    [
-        *[((3, 3, 3), agent) for agent in BUILT_IN],
-        *[((5, 5, 4), "search-depth=2"), ((7, 7, 5), "mcts-playouts=50"), ((3, 4, 3), "minimax")],
-    ],
-)
-def test_every_agent_that_is_built_in_moves(client, size, agent):
-    board = dict(zip(("rows", "cols", "k"), size, strict=True))
-    answer = ask(client, "move", board=board, moves=[0, 4, 8], agent=agent)
-    assert answer["cell"] not in (0, 4, 8)
-    assert answer["standing"]["turn"] == "X"
-
-
-def standing(board, turn=None, ended="", result=None, line=()):
-    return {"board": board, "turn": turn, "ended": ended, "result": result, "line": list(line)}
+@pytest.mark.parametrize("agent", BUILT_IN)
+def test_every_agent_that_is_built_in_moves(client, agent):
+    boards = {"search-depth=2": LARGE, "mcts-playouts=50": {"rows": 7, "cols": 7, "k": 5}}
+    for board in (SQUARE, boards.get(agent, {"rows": 3, "cols": 4, "k": 3})):
+        answer = ask(client, "move", board=board, moves=[0, 4, 8], agent=agent)
+        assert answer["cell"] not in (0, 4, 8)
+        assert answer["standing"]["turn"] == "X"
 
 
 @pytest.mark.parametrize(
     ("board", "moves", "agent", "cell", "after"),
     [
-        (SQUARE, [0], "minimax", 4, standing("X../.O./...", "X")),
-        (SQUARE, [0, 3, 1, 4], "minimax", 2, standing("XXX/OO./...", None, "line", "X", [0, 1, 2])),
-        (SQUARE, DRAWN[:8], "random", 6, standing("OXO/XXO/XOX", None, "full", "draw")),
-        (SMALL, [0], STUBBORN, 0, standing("X../...", None, "illegal", "X")),
+        (SQUARE, [0], "minimax", [4, "b2"], ["X../.O./...", "X", "", None, []]),
+        (SQUARE, X_WINS[:4], "minimax", [2, "c1"], ["XXX/OO./...", None, "line", "X", [0, 1, 2]]),
+        (SQUARE, DRAWN[:8], "random", [6, "a3"], ["OXO/XXO/XOX", None, "full", "draw", []]),
+        (SMALL, [0], STUBBORN, [0, "a1"], ["X../...", None, "illegal", "X", []]),
     ],
-    ids=["the centre", "a line", "a full board", "a taken cell"],
 )
-def test_an_agent_moves_and_the_answer_says_how_the_game_stands(
-    client, board, moves, agent, cell, after
-):
+def test_a_move_comes_with_the_standing_after_it(client, board, moves, agent, cell, after):
     answer = ask(client, "move", board=board, moves=moves, agent=agent)
-    illegal = after["ended"] == "illegal"
-    name = {4: "b2", 2: "c1", 6: "a3", 0: "a1"}[cell]
-    assert answer == {"cell": cell, "name": name, "illegal": illegal, "standing": after}
+    assert list(answer.values())[:2] == cell
+    assert list(answer["standing"].values()) == after
+    assert answer["illegal"] == (after[2] == "illegal")
 
 
 def test_a_seed_makes_the_same_move_and_draws_anew_for_each_move_of_a_game(client):
@@ -179,16 +155,12 @@ def test_a_seed_makes_the_same_move_and_draws_anew_for_each_move_of_a_game(clien
     assert len({(cell(seed, []), cell(seed, [0, 1])) for seed in range(30)}) > 12
 
 
-@pytest.mark.parametrize(
-    ("thinker", "truth"), [("search-depth=1", True), (None, True), ("minimax", False)]
-)
-def test_one_request_a_ply_answers_the_move_and_what_the_page_shows_after_it(
-    client, thinker, truth
-):
-    moves, answer = [], {"standing": {"turn": "X"}}
+@pytest.mark.parametrize("shown", [("search-depth=1", True), (None, True), ("minimax", False)])
+def test_one_request_a_ply_answers_the_move_and_what_the_page_shows_after_it(client, shown):
+    (thinker, truth), moves, answer = shown, [], {"standing": {"turn": "X"}}
     while turn := answer["standing"]["turn"]:
         agent = {"X": "minimax-first", "O": "search-depth=4"}[turn]
-        wanted = {"truth": truth} if thinker is None else {"truth": truth, "thinker": thinker}
+        wanted = {"truth": truth, "thinker": thinker}
         answer = ask(client, "move", board=SQUARE, moves=moves, agent=agent, **wanted)
         moves = [*moves, answer["cell"]]
         same = ask(client, "analysis", board=SQUARE, moves=moves, agent=thinker, truth=truth)
@@ -206,6 +178,9 @@ def test_the_truth_after_a_corner_is_that_only_the_centre_draws(client):
     answer = ask(client, "analysis", board=SQUARE, moves=X_WINS, agent="minimax", truth=True)
     assert (answer["standing"]["result"], answer["thoughts"]) == ("X", None)  # a finished game
     assert answer["truth"]["position"]["text"] == "lost"
+    wide = {"rows": 3, "cols": 4, "k": 3}
+    found = ask(client, "analysis", board=wide, moves=[], truth=True)["truth"]
+    assert found["position"]["value"] == 1  # X wins on 3x4
 
 
 def test_an_agent_thinks_in_values_and_probabilities(client):
@@ -232,21 +207,20 @@ def test_every_move_of_a_game_is_judged(client):
     answer = ask(client, "verdicts", board=SQUARE, moves=X_WINS)
     assert answer["verdicts"][1]["text"] == "gives away the draw and loses in 6"
     assert [verdict["threw_away"] for verdict in answer["verdicts"]] == [0, 1, 0, 0, 0]
-    thrown = "O threw it away with move 2, a2: it gives away the draw and loses in 6"
-    assert answer["turning_point"] == thrown
+    assert answer["turning_point"].startswith("O threw it away with move 2, a2: it gives away")
     answer = ask(client, "verdicts", board=SQUARE, moves=[4], ended="resigned", result="X")
     assert answer["turning_point"] == "O resigned a position that was a draw"
 
 
-def test_a_finished_game_is_kept_with_who_played(keeper, store, gallery):
+def test_a_finished_game_is_kept_with_who_played(keeper, gallery):
     answer = ask(keeper, "games", 201, **GAME, side="X", seed=5)
     assert answer == {"id": 1, "address": "/games/1"}
-    game = store.get(1)
+    game = keeper.store.get(1)
     assert (str(game.x), str(game.o), game.origin) == ("human:human", "agent:minimax", "web")
     assert (game.side, game.seed, list(game.moves)) == ("X", 5, X_WINS)
     taken = {"board": SMALL, "moves": [0, 0], "ended": "illegal"}
     ask(keeper, "games", 201, **taken, x="human", o=STUBBORN)
-    game = store.get(2)
+    game = keeper.store.get(2)
     assert (game.o.kind, game.o.name, game.result) == ("run", STUBBORN, "X")
     assert game.o.source == gallery.entry(STUBBORN).sha256
     resigned = {"board": SQUARE, "moves": [4, 0], "ended": "resigned", "result": "O"}
@@ -254,16 +228,16 @@ def test_a_finished_game_is_kept_with_who_played(keeper, store, gallery):
     found = {"cells": [4, 0], "moves": "b2 a1", "ended": "resigned", "result": "O", "line": []}
     assert keeper.get("/api/games/3").json().items() >= {**found, "board": SQUARE}.items()
     wide = Game(moves=(0,), rules=Rules(5, 6, 5), origin="human", ended="resigned", result="X")
-    store.add(wide)  # a board that the page does not offer
+    keeper.store.add(wide)  # a board that the page does not offer
     assert keeper.get("/api/games/4").json()["board"] == {"rows": 5, "cols": 6, "k": 5}
 
 
-def test_games_are_listed_newest_first_without_those_of_training(keeper, store):
+def test_games_are_listed_newest_first_without_those_of_training(keeper):
     for number in range(5):
         moves, o = (X_WINS if number % 2 else DRAWN), ("minimax" if number < 2 else "random")
         ask(keeper, "games", 201, board=SQUARE, moves=moves, x="human", o=o)
-    store.add(Game(moves=tuple(X_WINS), origin="training"))
-    store.add(Game(x=Player("human", "Ann"), moves=tuple(X_WINS), origin="human"))
+    keeper.store.add(Game(moves=tuple(X_WINS), origin="training"))
+    keeper.store.add(Game(x=Player("human", "Ann"), moves=tuple(X_WINS), origin="human"))
 
     def listed(query):
         answer = keeper.get(f"/api/games?{query}").json()
@@ -276,32 +250,27 @@ def test_games_are_listed_newest_first_without_those_of_training(keeper, store):
     assert listed("origin=training") == ([6], 1, None)
 
 
-def size(rows, cols, k):
-    return {"board": {"rows": rows, "cols": cols, "k": k}}
-
-
 BAD_MOVES = [  # changes to MOVE
     ({"moves": [*range(9), 0]}, "10 moves are too many: a game on 3x3, 3 in a row has at most 9"),
     ({"moves": [4.0]}, "move 1 must be a whole number from 0 to 8, got 4.0"),
     ({"moves": ["b2"]}, "move 1 must be a whole number from 0 to 8, got 'b2'"),
     ({"moves": [True]}, "got the bool True"),
     ({"moves": [0, -1]}, "move 2 must be a whole number from 0 to 8, got -1"),
-    ({"moves": [9]}, "from 0 to 8, got 9"),
-    ({"moves": [10**300]}, "from 0 to 8"),
+    ({"moves": [10**300]}, "from 0 to 8, got 1000000000"),
     ({"moves": [0, 0]}, 'cell 0 is taken in "X../.../..."'),
     ({"moves": [*X_WINS, 5]}, "the game is over"),
     ({"moves": X_WINS}, "there is no move to make"),
     ({"moves": "b2 a1"}, "moves is a list of cells, such as [4, 0, 8], got 'b2 a1'"),
     ({"agent": 3}, "an agent is named by its id, such as minimax, got 3"),
     ({"agent": "runs/dqn-0"}, "runs/dqn-0 plays on 2x3, 2 in a row, not on 3x3"),
-    (size(5, 5, 4), "minimax plays on boards of up to 16 cells"),
+    ({"board": LARGE}, "minimax plays on boards of up to 16 cells"),
     ({"board": SMALL, "agent": "models/broken.json"}, "models/broken.json is broken"),
     ({"mover": "X"}, "unknown field 'mover'; did you mean 'moves'?"),
-    (size(99, 99, 3), "rows must be a whole number from 1 to 64, got 99"),
-    (size(9, 9, 3), "needs 90 bits"),
-    (size(2, 8, 3), "the boards of this page"),
-    (size(True, 3, 3), "rows must be a whole number from 1 to 64, got the bool True"),
-    (size(3, 3, 4), "k must be at most"),
+    ({"board": {**SQUARE, "rows": 99}}, "rows must be a whole number from 1 to 64, got 99"),
+    ({"board": {**SQUARE, "rows": 9, "cols": 9}}, "needs 90 bits"),
+    ({"board": {**SQUARE, "rows": 2, "cols": 8}}, "the boards of this page"),
+    ({"board": {**SQUARE, "rows": True}}, "rows must be a whole number from 1 to 64, got the bool"),
+    ({"board": {**SQUARE, "k": 4}}, "k must be at most"),
     ({"board": {"rows": 3, "cols": 3}}, "a board is written as"),
     ({"board": {**SQUARE, "depth": 3}}, "a board is written as"),
     ({"board": [3, 3, 3], "moves": "b2"}, "a board is written as"),
@@ -318,14 +287,11 @@ BAD_GAMES = [  # changes to GAME
     ({"id": 1}, "unknown field 'id'"),
     ({"origin": "training"}, "unknown field 'origin'"),
 ]
+NOBODY = ("minimaxx", "/etc/passwd", "runs/./dqn-0", "\ud800", "runs/dqn-0/certificate.json")
 REFUSED = [
     *[("move", {**MOVE, **change}, 400, reason) for change, reason in BAD_MOVES],
     *[("games", {**GAME, **change}, 400, reason) for change, reason in BAD_GAMES],
-    *[
-        ("move", {**MOVE, "agent": agent}, 404, "unknown agent")
-        for agent in ("minimaxx", "../../etc/passwd", "runs/./dqn-0", "\ud800")
-    ],
-    ("move", {**MOVE, "agent": "runs/dqn-0/certificate.json"}, 404, "unknown agent"),
+    *[("move", {**MOVE, "agent": agent}, 404, "unknown agent") for agent in NOBODY],
     ("move", {**MOVE, "thinker": "nobody"}, 404, "unknown agent 'nobody'"),
     ("games", {**GAME, "o": "nobody"}, 404, "unknown agent 'nobody'"),
     ("move", {"board": SQUARE}, 400, "moves, agent are missing: send board, moves, agent"),
@@ -357,16 +323,14 @@ JSON = {"content-type": "application/json"}
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, str) else "",
 )
-def test_a_bad_request_is_refused_with_a_reason(client, empty, path, body, status, reason):
+def test_a_bad_request_is_refused_with_a_reason(client, path, body, status, reason):
     answer = client.post(f"/api/{path}", content=body, headers=JSON)
     assert (answer.status_code, answer.headers["content-type"]) == (status, JSON["content-type"])
     assert reason in answer.json()["error"]
-    assert empty.count() == 0
+    assert client.store.count() == 0
 
 
-def test_a_body_without_a_length_is_cut_off_and_one_without_an_end_is_refused(
-    client, empty, gallery
-):
+def test_a_body_without_a_length_is_cut_off_and_one_without_an_end_is_refused(client):
     body = (b" " * 1_000 for _ in range(100))
     assert client.post("/api/move", content=body, headers=JSON).status_code == 413
     parts = [{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}]
@@ -380,7 +344,7 @@ def test_a_body_without_a_length_is_cut_off_and_one_without_an_end_is_refused(
     async def send(message):
         sent.append(message)
 
-    anyio.run(application(empty, gallery), {**scope, "query_string": b""}, receive, send)
+    anyio.run(client.app, {**scope, "query_string": b""}, receive, send)
     assert sent[0]["status"] == 400
     assert json.loads(sent[1]["body"]) == {"error": "the request ended too early"}
 
@@ -399,7 +363,6 @@ def test_another_content_type_is_refused(client):
     [
         ("GET games/1", 404, "unknown game 1"),
         ("GET games/0", 404, "unknown game '0'"),
-        ("GET games/9999999999999999999", 404, "unknown game"),
         ("GET games/99999999999999999999999", 404, "the id of a game is a number"),
         ("GET games/1%20OR%201=1", 404, "unknown game '1 OR 1=1'"),
         ("GET games/%D9%A1", 404, "the id of a game is a number"),
@@ -412,14 +375,16 @@ def test_another_content_type_is_refused(client):
         ("GET games?orgin=web", 400, "unknown parameter 'orgin'; did you mean 'origin'?"),
         ("GET agents/nobody", 404, "unknown agent 'nobody'"),
         ("GET agents/..%2f..%2fetc%2fpasswd", 404, "unknown agent"),
-        ("GET agents/%2e%2e/%2e%2e/etc/passwd", 404, "unknown agent"),
         ("GET agents/runs/dqn-0%00", 404, "unknown agent"),
         ("GET agents/runs//dqn-0", 404, "unknown agent"),
         ("GET nothing", 404, "there is nothing at /api/nothing"),
         ("GET move", 405, "GET is not for /api/move"),
-        ("PUT games", 405, "PUT is not for /api/games"),
         ("DELETE games/1", 405, "DELETE is not for /api/games/1"),
         ("POST ../games/1", 405, "POST is not for /games/1"),
+        *[
+            (f"GET ../static/{path}", 404, "there is nothing at /static/")
+            for path in ("..%2fserver.py", "..%5cserver.py", "/etc/passwd", "%2fetc%2fpasswd", "")
+        ],
     ],
 )
 def test_a_bad_address_or_method_is_refused_with_a_reason(client, asked, status, reason):
@@ -441,40 +406,15 @@ def test_this_machine_may_be_called_by_its_own_names_only(client, end):
                 assert "this server is for 127.0.0.1" in answer.json()["error"]
 
 
-@pytest.mark.parametrize(
-    ("path", "status"),
-    [
-        *[(path, 200) for path in ("/", "/games", "/games/17", "/agents", "/agents/runs/dqn-0")],
-        *[(path, 404) for path in ("/nowhere", "/docs", "/redoc")],
-    ],
-)
-def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(client, path, status):
-    answer = client.get(path)
-    assert answer.status_code == client.head(path).status_code == status
-    assert answer.headers["content-type"].startswith("text/html")
-    assert '<main id="main"' in answer.text
-    assert not re.search(r"<script(?![^>]*src=)|<style|\sstyle=|\son[a-z]+=|//[a-z]", answer.text)
-
-
-@pytest.mark.parametrize(
-    "path", ["/", "/static/app.js", "/api/agents", "/api/nothing", "/nowhere", "/openapi.json"]
-)
-def test_every_answer_says_what_the_page_may_do(client, path):
-    for headers in (client.get(path).headers, client.head(path).headers):
-        assert headers["x-content-type-options"] == "nosniff"
-        policy = headers["content-security-policy"]
-        assert {"script-src 'self'", "frame-ancestors 'none'"} <= set(policy.split("; "))
-        assert "unsafe" not in policy
-        assert headers["referrer-policy"] == "no-referrer"
-
-
-@pytest.mark.parametrize(
-    "path", ["..%2fserver.py", "..%5cserver.py", "/etc/passwd", "%2fetc%2fpasswd", "", "app.js%00"]
-)
-def test_nothing_but_the_files_of_the_page_is_sent(client, path):
-    answer = client.get(f"/static/{path}")
-    assert answer.status_code == 404
-    assert "error" in answer.json()
+def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(client):
+    pages = dict.fromkeys(("/", "/games", "/games/17", "/agents", "/agents/runs/dqn-0"), 200)
+    for path, status in {**pages, **dict.fromkeys(("/nowhere", "/docs", "/redoc"), 404)}.items():
+        answer = client.get(path)
+        assert answer.status_code == client.head(path).status_code == status
+        assert answer.headers["content-type"].startswith("text/html")
+        assert '<main id="main"' in answer.text
+        own = r"<script(?![^>]*src=)|<style|\sstyle=|\son[a-z]+=|//[a-z]"
+        assert not re.search(own, answer.text)  # what the policy forbids
 
 
 def test_the_description_names_every_address_with_bounds_and_examples(client):
@@ -497,40 +437,27 @@ def test_the_description_names_every_address_with_bounds_and_examples(client):
     assert (get_args(web.requests.Result), get_args(web.requests.Origin)) == (RESULTS, ORIGINS)
 
 
-def test_a_slow_agent_does_not_hold_up_a_quick_one(empty, gallery, monkeypatch):
-    begun, release = threading.Event(), threading.Event()
+def test_a_slow_agent_does_not_hold_up_a_quick_one(client, monkeypatch):
+    begun, release, order, move = threading.Event(), threading.Event(), [], Seat.move
 
-    class Slow:
-        def probs(self, boards):
+    def slow_move(seat, *asked):
+        if not seat.is_quick:
             begun.set()
             assert release.wait(20)
-            return RandomPolicy().probs(boards)
+        return move(seat, *asked)
 
-    make = Players.make
-    monkeypatch.setattr(
-        Players,
-        "make",
-        lambda self, entry, rules: (
-            Seat(Slow(), rules) if entry.id == "search" else make(self, entry, rules)
-        ),
-    )
-    transport, order = httpx2.ASGITransport(application(empty, gallery)), []
+    def play(agent):
+        ask(client, "move", **{**MOVE, "agent": agent})
+        order.append(agent)
 
-    async def move(client, agent):
-        answer = await client.post("/api/move", json={**MOVE, "agent": agent})
-        order.append((agent, answer.status_code))
-
-    async def both():
-        client = httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1")
-        async with client, anyio.create_task_group() as group:
-            group.start_soon(move, client, "search")
-            assert await anyio.to_thread.run_sync(begun.wait, 20)
-            for _ in range(3):
-                await move(client, "minimax")
-            release.set()
-
-    anyio.run(both)
-    assert order == [("minimax", 200)] * 3 + [("search", 200)]
+    monkeypatch.setattr(Seat, "move", slow_move)
+    slow = threading.Thread(target=play, args=("search",))
+    slow.start()
+    assert begun.wait(20)
+    play("minimax")
+    release.set()
+    slow.join()
+    assert order == ["minimax", "search"]
 
 
 def test_when_too_many_slow_requests_wait_the_next_is_told_so(client, monkeypatch):
@@ -546,12 +473,9 @@ def test_when_too_many_slow_requests_wait_the_next_is_told_so(client, monkeypatc
             release.set()
 
     anyio.run(crowd)
-
-    async def busy(self, *_):
-        raise BusyError("try again")
-
-    monkeypatch.setattr(Threads, "run", busy)
-    assert ask(client, "move", 503, **{**MOVE, "agent": "mcts-playouts=1000", "board": LARGE})
+    monkeypatch.setattr(Players, "make", Mock(side_effect=BusyError("try again")))
+    answer = ask(client, "move", 503, **{**MOVE, "agent": "mcts-playouts=1000", "board": LARGE})
+    assert answer == {"error": "try again"}
 
 
 def test_the_last_players_are_kept_and_the_oldest_made_anew(gallery, monkeypatch):
@@ -564,8 +488,8 @@ def test_the_last_players_are_kept_and_the_oldest_made_anew(gallery, monkeypatch
     assert players.ready(gallery.entry("random"), rules) is seats[0]
 
 
-def test_a_store_that_cannot_be_used_is_told_and_play_goes_on(keeper, store):
-    store.close()
+def test_a_store_that_cannot_be_used_is_told_and_play_goes_on(keeper):
+    keeper.store.close()
     for method, path in (("GET", "games"), ("GET", "games/1"), ("POST", "games")):
         answer = keeper.request(method, f"/api/{path}", json=GAME)
         assert answer.status_code == 503
@@ -574,18 +498,16 @@ def test_a_store_that_cannot_be_used_is_told_and_play_goes_on(keeper, store):
 
 
 def test_a_failure_of_the_server_shows_no_traceback(client, monkeypatch):
-    monkeypatch.setattr(web.api, "truth", lambda *_: 1 // 0)
+    monkeypatch.setattr(web.api, "truth", Mock(side_effect=ZeroDivisionError))
     answer = client.post("/api/analysis", json={"board": SQUARE, "moves": [], "truth": True})
-    failed = {"error": "the server failed; its log says more"}
-    assert (answer.status_code, answer.json()) == (500, failed)
-    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.status_code == 500
+    assert answer.json() == {"error": "the server failed; its log says more"}
 
 
-@pytest.fixture
-def server(tmp_path):
-    """The running program: its process and its address."""
+def test_the_program_serves_on_this_machine_only_and_ends_cleanly(tmp_path, capsys):
+    program = [sys.executable, "-m", "web.server", "--port", "0", "--store", "games.db"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "web.server", "--port", "0", "--store", str(tmp_path / "games.db")],
+        program,
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -593,37 +515,32 @@ def server(tmp_path):
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    yield process, re.search(r"http://[^ ]*", process.stdout.readline())[0]
-    process.kill()
-    process.communicate()
-
-
-def test_the_program_serves_on_this_machine_only_and_ends_cleanly(server, tmp_path, capsys):
-    process, address = server
-    assert address.startswith("http://127.0.0.1:")
-    with urllib.request.urlopen(address) as answer:
-        assert answer.status == 200
-    request = urllib.request.Request(f"{address}api/move", json.dumps(MOVE).encode(), JSON)
-    with urllib.request.urlopen(request) as answer:
-        assert json.load(answer)["cell"] == 4
-    port = address.split(":")[2].strip("/")
-    assert web.server.main(["--port", port, "--store", str(tmp_path / "other.db")]) == 1
-    assert f"port {port} cannot be used" in capsys.readouterr().err
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=10)[1] == ""
-    assert process.returncode == 0
+    try:
+        address = re.search(r"http://127.0.0.1:(\d+)/", process.stdout.readline())
+        with urllib.request.urlopen(address[0]) as answer:
+            assert answer.status == 200
+        content = json.dumps(MOVE).encode()
+        request = urllib.request.Request(f"{address[0]}api/move", content, JSON)
+        with urllib.request.urlopen(request) as answer:
+            assert json.load(answer)["cell"] == 4
+        other = ["--port", address[1], "--store", str(tmp_path / "other.db")]
+        assert web.server.main(other) == 1
+        assert f"port {address[1]} cannot be used" in capsys.readouterr().err
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=10)[1] == ""
+        assert process.returncode == 0
+    finally:
+        process.kill()
 
 
 def test_a_store_that_is_none_and_a_port_that_is_none_are_told_in_a_line(tmp_path, capsys):
     (tmp_path / "text.db").write_text("no store")
     assert web.server.main(["--store", str(tmp_path / "text.db")]) == 1
     assert "is no store of games" in capsys.readouterr().err
-    for arguments, reason in (
-        (["--port", "99999"], "a whole number from 0 to 65535, got '99999'"),
-        (["--prot", "1"], "unknown option '--prot'; did you mean '--port'?"),
-    ):
+    wrong = {"--port": "a whole number from 0 to 65535, got '99999'", "--prot": "'--port'?"}
+    for option, reason in wrong.items():
         with pytest.raises(SystemExit, match="2"):
-            web.server.main(arguments)
+            web.server.main([option, "99999"])
         error = capsys.readouterr().err
         assert reason in error
         assert error.count("\n") == 1
