@@ -16,10 +16,9 @@ from pydantic import (
 )
 
 from tictactoe_env.certificate import MAX_CELLS as MAX_PROVEN
-from tictactoe_env.errors import whole_number
 from tictactoe_env.games import LARGEST
 from tictactoe_env.rules import Rules
-from web.sentences import SHOWN, Asked, example
+from web.sentences import Asked, example, expected, shown
 
 BOARDS = (Rules(), Rules(3, 4, 3), Rules(4, 4, 4), Rules(5, 5, 4), Rules(6, 6, 4), Rules(7, 7, 5))
 MAX_CELLS = max(rules.cells for rules in BOARDS)
@@ -39,7 +38,7 @@ Cell = Annotated[int, Field(ge=0, le=MAX_CELLS - 1)]
 
 def _agent_id(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"an agent is named by its id, such as minimax, got {value!r:.{SHOWN}}")
+        raise ValueError(f"an agent is named by its id, such as minimax, got {shown(value)}")
     return value  # half a surrogate pair too: it is the id of nobody, and answered with 404
 
 
@@ -62,9 +61,7 @@ class Board(Asked):
         if any(error["type"] in ("missing", "extra_forbidden") for error in errors) or not (
             errors[0]["loc"] or errors[0]["type"] == "value_error"
         ):
-            return (
-                f'a board is written as {{"rows": 3, "cols": 3, "k": 3}}, got {content!r:.{SHOWN}}'
-            )
+            return f'a board is written as {{"rows": 3, "cols": 3, "k": 3}}, got {shown(content)}'
         return super().sentence(errors, content)
 
     @property
@@ -106,14 +103,16 @@ class Position(Asked):
             return []
         rules = info.data["board"].rules
         if not isinstance(moves, list):
-            raise ValueError(f"moves is a list of cells, such as [4, 0, 8], got {moves!r:.{SHOWN}}")
+            raise ValueError(f"moves is a list of cells, such as [4, 0, 8], got {shown(moves)}")
         if len(moves) > rules.cells + cls.ILLEGAL:
             raise ValueError(
                 f"{len(moves)} moves are too many: a game on {rules} has at most "
                 f"{rules.cells + cls.ILLEGAL}"
             )
         for ply, cell in enumerate(moves, 1):
-            whole_number(cell, f"move {ply}", 0, rules.cells - 1)
+            if type(cell) is not int or not 0 <= cell < rules.cells:
+                bounds = {"type": "integer", "minimum": 0, "maximum": rules.cells - 1}
+                raise ValueError(expected(f"move {ply}", bounds, cell))
         return moves
 
 

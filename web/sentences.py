@@ -20,6 +20,14 @@ from tictactoe_env.errors import unknown_name
 SHOWN = 120  # characters of a value in an error
 
 
+def shown(value: Any) -> str:
+    """The beginning of a value, for an error."""
+    try:
+        return f"{value!r:.{SHOWN}}"
+    except RecursionError:
+        return "a value that is nested too deeply"
+
+
 def example(value: dict[str, Any]) -> ConfigDict:
     """The configuration of a model with an example in its schema."""
     return ConfigDict(json_schema_extra={"examples": [value]})
@@ -52,7 +60,7 @@ class Asked(BaseModel):
         required = [name for name, field in cls.model_fields.items() if field.is_required()]
         by_type = {error["type"]: error for error in reversed(errors)}
         if not errors[0]["loc"] and errors[0]["type"] != "value_error":
-            return f"send an object with {', '.join(required)}, got {content!r:.{SHOWN}}"
+            return f"send an object with {', '.join(required)}, got {shown(content)}"
         if extra := by_type.get("extra_forbidden"):
             return str(unknown_name(cls.WORD, str(extra["loc"][0])[:SHOWN], cls.model_fields))
         if missing := [str(error["loc"][0]) for error in errors if error["type"] == "missing"]:
@@ -72,13 +80,16 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 def expected(name: str, schema: dict[str, Any], value: Any) -> str:
     """What a field of this JSON schema (a number, a word, true or false) takes, and what came."""
     kind = next(one for one in schema.get("anyOf", [schema]) if one.get("type") != "null")
-    if "enum" in kind:
-        return str(unknown_name(name, value, filter(None, kind["enum"])))[:1000]
-    if kind["type"] == "integer":
+    words = [word for word in kind.get("enum", ()) if word]
+    if words and isinstance(value, str):
+        return str(unknown_name(name, value[:SHOWN], words))
+    if words:
+        what = f"one of {', '.join(words)}"
+    elif kind["type"] == "integer":
         what = f"a whole number from {kind['minimum']} to {kind['maximum']}"
     else:
         what = {"boolean": "true or false", "string": "text"}[kind["type"]]
-    got = f"the bool {value}" if isinstance(value, bool) else f"{value!r:.{SHOWN}}"
+    got = f"the bool {value}" if isinstance(value, bool) else shown(value)
     return f"{name} must be {what}, got {got}"
 
 
