@@ -1,1 +1,5 @@
-"""The game in the browser: a small server (`web/server.py`) and the page that it sends (`web/static/`)."""
+"""The game in the browser: the page in `static/`, and the JSON interface behind it.
+
+`server.py` listens, `app.py` has the addresses, `api.py` the endpoints, `requests.py` and
+`answers.py` the models of their JSON, `refusals.py` what is refused.
+"""

@@ -1,4 +1,4 @@
-"""Players that are ready to move: made once for each board, and asked in a thread where that takes time."""
+"""Players that are ready to move, made once for each board, and the threads that ask slow ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tictactoe_env.rules import Boards, Rules
 
 Answer = TypeVar("Answer")
 
-TABLE_CELLS = 9  # of the largest board on which every player is asked for all its moves, to say what it thinks: a second at most
+TABLE_CELLS = 9  # of the largest board on which thoughts come from a table: a second at most
 QUICK_CELLS = 12  # of the largest board on which perfect play is a table
 KEPT = 32  # players that are kept; a table of 3x4 takes 8 MB
 
@@ -36,14 +36,14 @@ class BusyError(Exception):
 
 
 class Threads:
-    """Runs what takes time beside the others: at most `at_once` calls, while at most `waiting` more wait."""
+    """A pool of threads: at most `at_once` calls run, and at most `waiting` more wait."""
 
     def __init__(self, at_once: int, waiting: int):
         self.at_once, self.waiting = at_once, waiting
         self._limiter: CapacityLimiter | None = None
 
     async def run(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
-        """What the function answers. Raises BusyError if too many wait already."""
+        """Run the function in a thread. Raises BusyError if too many calls wait already."""
         self._limiter = self._limiter or CapacityLimiter(self.at_once)
         if self._limiter.statistics().tasks_waiting >= self.waiting:
             raise BusyError(f"{self.waiting} requests are waiting already: try again in a second")
@@ -52,50 +52,53 @@ class Threads:
 
 @lru_cache(maxsize=256)
 def solving(rules: Rules) -> threading.Lock:
-    """Held by who may have to solve a board: two threads that list the positions of 4x4 would take twice the time and memory."""
+    """The lock for solving a board: two threads that solve 4x4 would take twice the memory."""
     return threading.Lock()
 
 
 def solved(rules: Rules, function: Callable[..., Answer], *arguments: Any) -> Answer:
-    """What a function answers that may have to solve a board first: one at a time for each board."""
+    """Call a function that may have to solve a board first: one call at a time for each board."""
     with solving(rules):
         return function(*arguments)
 
 
 class Seat:
-    """A player on a board. Searching players keep what they have found, so one thread at a time asks them.
+    """A player on a board. Searches keep their tables, so one thread at a time asks them.
 
-    mind: what is asked for its thoughts; None for the policy itself.
+    model: the policy that is asked for thoughts; None for the policy that moves.
     """
 
-    def __init__(self, policy: Policy, rules: Rules, mind: Policy | None = None):
-        self.policy, self.rules, self.mind, self._lock = policy, rules, mind, threading.Lock()
-        self.is_quick = isinstance(policy, (TabularPolicy, RandomPolicy, MinimaxPolicy))
+    def __init__(self, policy: Policy, rules: Rules, model: Policy | None = None):
+        self.policy, self.rules = policy, rules
+        self._model, self._lock = model, threading.Lock()
 
-    def move(self, board: Boards, seed: tuple[int, int] | None) -> int:
-        """A cell, drawn by its probabilities; it may be taken, if the player makes illegal moves. The same seed draws the same one."""
-        with self._lock:
-            probs = self.policy.probs(board[None])
-        return int(sample(probs, np.random.default_rng(seed))[0])
+    @property
+    def is_quick(self) -> bool:
+        """Whether a move takes milliseconds: it is read off a table."""
+        return isinstance(self.policy, (TabularPolicy, RandomPolicy, MinimaxPolicy))
 
-    def thoughts(self, board: Boards) -> Thoughts:
-        """What it thinks of an unfinished board; where that is a second's work, its whole table is made for it, once."""
-        with self._lock:
-            if self.mind is None:
-                self.mind = (
-                    tabulate(self.policy, self.rules)
-                    if self.rules.cells <= TABLE_CELLS
-                    else self.policy
-                )
-            return thoughts(self.mind, board, self.rules)
-
+    @property
     def thinks_at_once(self) -> bool:
         """Whether `thoughts` takes milliseconds."""
-        return self.rules.cells <= TABLE_CELLS and (self.is_quick or self.mind is not None)
+        return self.rules.cells <= TABLE_CELLS and (self.is_quick or self._model is not None)
+
+    def move(self, board: Boards, rng: np.random.Generator) -> int:
+        """A cell, drawn by the policy's probabilities; it may be taken."""
+        with self._lock:
+            probs = self.policy.probs(board[None])
+        return int(sample(probs, rng)[0])
+
+    def thoughts(self, board: Boards) -> Thoughts:
+        """What it thinks of an unfinished board. On small boards its table is made first, once."""
+        with self._lock:
+            if self._model is None:
+                small = self.rules.cells <= TABLE_CELLS
+                self._model = tabulate(self.policy, self.rules) if small else self.policy
+            return thoughts(self._model, board, self.rules)
 
     def is_new(self, board: Boards) -> bool:
-        """Whether it says that it has never met this unfinished board."""
-        ask = getattr(self.mind, "is_new", None)
+        """Whether its model says that training never met this unfinished board."""
+        ask = getattr(self._model, "is_new", None)
         return ask is not None and bool(ask(board[None])[0])
 
 
@@ -116,23 +119,26 @@ class Players:
         return None
 
     def make(self, entry: Entry, rules: Rules) -> Seat:
-        """The player; ValueError if it does not play on this board, or is broken. The first time may take seconds."""
+        """The player. The first time may take seconds.
+
+        Raises ValueError if it does not play on this board, or is broken.
+        """
         with solving(rules):
             seat = self.ready(entry, rules)
             if seat is None:
-                policy = self._policy(entry, rules)
-                mind = None if entry.path is None else self.gallery.mind(entry.id, policy)
-                seat = Seat(policy, rules, mind)
+                seat = self._seat(entry, rules)
                 with self._lock:
                     self._seats[entry, rules] = seat
                     while len(self._seats) > KEPT:
                         self._seats.popitem(last=False)
         return seat
 
-    def _policy(self, entry: Entry, rules: Rules) -> Policy:
+    def _seat(self, entry: Entry, rules: Rules) -> Seat:
         policy = self.gallery.make(entry.id, rules)
         if isinstance(policy, MinimaxPolicy):
             if rules.cells <= QUICK_CELLS:
-                return tabulate(policy, rules)
-            policy.probs(np.zeros((1, rules.cells), dtype=np.int8))  # solves the board
-        return policy
+                policy = tabulate(policy, rules)
+            else:
+                policy.probs(np.zeros((1, rules.cells), dtype=np.int8))  # solves the board
+        model = None if entry.path is None else self.gallery.mind(entry.id, policy)
+        return Seat(policy, rules, model)

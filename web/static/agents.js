@@ -1,4 +1,4 @@
-// Who can be chosen, and the page of one of them: what is proven, and the game that it loses if there is one.
+// The list of agents, and the page of one: what is proven of it, and a game that it loses.
 
 import { percent, signed } from "./board.js";
 import { agentPath, boardKey, boardName, get, h, markIcon, other, post } from "./dom.js";
@@ -12,17 +12,44 @@ export async function agentsPage() {
       {},
       h(
         "a",
-        { class: `agent${agent.broken ? " broken" : { true: " proven", false: " beaten" }[agent.unbeatable] ?? ""}`, href: agentPath(agent.id) },
-        h("strong", {}, agent.id === agent.name ? null : h("span", { class: "folder" }, agent.id.slice(0, -agent.name.length)), agent.name),
-        h("span", { class: "about" }, agent.broken ? `broken: ${agent.about}` : `${agent.about} · ${agent.boards}`),
+        {
+          class: `agent${agent.broken ? " broken" : ({ true: " proven", false: " beaten" }[agent.unbeatable] ?? "")}`,
+          href: agentPath(agent.id),
+        },
+        h(
+          "strong",
+          {},
+          agent.id === agent.name
+            ? null
+            : h("span", { class: "folder" }, agent.id.slice(0, -agent.name.length)),
+          agent.name,
+        ),
+        h(
+          "span",
+          { class: "about" },
+          agent.broken ? `broken: ${agent.about}` : `${agent.about} · ${agent.boards}`,
+        ),
       ),
     );
   const group = (heading, kind, none) => {
     const members = agents.filter((agent) => agent.kind === kind);
-    return [h("h2", {}, heading), members.length ? h("ul", { class: "agents" }, members.map(card)) : h("p", {}, none)];
+    return [
+      h("h2", {}, heading),
+      members.length ? h("ul", { class: "agents" }, members.map(card)) : h("p", {}, none),
+    ];
   };
-  const none = ["None yet. ", h("code", {}, "python train.py maskable_ppo --until optimal"), " trains one in half a minute."];
-  const element = h("div", { class: "page wide" }, h("h1", { tabindex: "-1" }, "Players"), group("Trained", "run", none), group("Built in", "agent", ""));
+  const none = [
+    "None yet. ",
+    h("code", {}, "python train.py maskable_ppo --until optimal"),
+    " trains one in half a minute.",
+  ];
+  const element = h(
+    "div",
+    { class: "page wide" },
+    h("h1", { tabindex: "-1" }, "Players"),
+    group("Trained", "run", none),
+    group("Built in", "agent", ""),
+  );
   return { title: "Players", element };
 }
 
@@ -30,15 +57,31 @@ export async function agentPage(id) {
   const agent = await get("/api" + agentPath(id));
   const { certificate } = agent;
   const replays = [];
-  const element = h("div", { class: "page wide" }, h("h1", { tabindex: "-1" }, agent.id), h("p", { class: "lead" }, agent.broken ? "A broken certificate" : `${agent.about} · ${agent.boards}`));
+  const element = h(
+    "div",
+    { class: "page wide" },
+    h("h1", { tabindex: "-1" }, agent.id),
+    h(
+      "p",
+      { class: "lead" },
+      agent.broken ? "A broken certificate" : `${agent.about} · ${agent.boards}`,
+    ),
+  );
   if (!certificate) {
     element.append(h("p", { class: "error" }, agent.reason));
   } else {
     element.append(
       statement(certificate),
-      h("p", { class: "buttons" }, playLink(agent, certificate.board, "X"), playLink(agent, certificate.board, "O")),
+      h(
+        "p",
+        { class: "buttons" },
+        playLink(agent, certificate.board, "X"),
+        playLink(agent, certificate.board, "O"),
+      ),
       results(certificate),
-      ...(await Promise.all(["X", "O"].map((side) => losing(agent, certificate, side, replays)))).filter(Boolean),
+      ...(
+        await Promise.all(["X", "O"].map((side) => losing(agent, certificate, side, replays)))
+      ).filter(Boolean),
       facts(certificate),
     );
   }
@@ -46,28 +89,52 @@ export async function agentPage(id) {
 }
 
 const part = (certificate, side) => certificate[`as_${side.toLowerCase()}`];
-const seats = (agent, side, human) => ({ [side.toLowerCase()]: human, [other(side).toLowerCase()]: agent.id });
+const seats = (agent, side, human) => ({
+  [side.toLowerCase()]: human,
+  [other(side).toLowerCase()]: agent.id,
+});
 
 function playLink(agent, board, side) {
-  return h("a", { class: "button", href: `/?${new URLSearchParams({ ...seats(agent, side, "human"), board: boardKey(board) })}` }, "Play it as ", markIcon(side));
+  return h(
+    "a",
+    {
+      class: "button",
+      href: `/?${new URLSearchParams({ ...seats(agent, side, "human"), board: boardKey(board) })}`,
+    },
+    "Play it as ",
+    markIcon(side),
+  );
 }
 
 /** The theorem, in a sentence. */
 function statement(certificate) {
   const beaten = ["X", "O"].filter((side) => !part(certificate, side).unbeatable);
   if (beaten.length) {
-    const sides = beaten.map((side) => `as ${side}${part(certificate, side).limit_vs_random ? "" : ` (as any ${side} on this board)`}`);
-    return h("p", { class: "statement beaten" }, h("strong", {}, "It can be beaten"), ` ${sides.join(" and ")}. The losing game is below.`);
+    const sides = beaten.map(
+      (side) =>
+        `as ${side}${part(certificate, side).limit_vs_random ? "" : ` (as any ${side} on this board)`}`,
+    );
+    return h(
+      "p",
+      { class: "statement beaten" },
+      h("strong", {}, "It can be beaten"),
+      ` ${sides.join(" and ")}. The losing game is below.`,
+    );
   }
   const rest = certificate.optimal
     ? "No line of play makes it lose, and no player that never loses wins more often against random moves."
     : "No line of play makes it lose. A player that never loses could win more often against random moves.";
-  return h("p", { class: "statement proven" }, h("strong", {}, "Proven: nobody can beat it."), ` ${rest}`);
+  return h(
+    "p",
+    { class: "statement proven" },
+    h("strong", {}, "Proven: nobody can beat it."),
+    ` ${rest}`,
+  );
 }
 
 const OPPONENTS = [
   ["vs_random", "random moves"],
-  ["limit_vs_random", "random moves: the limit"],
+  ["limit_vs_random", "random moves: best achievable"],
   ["vs_minimax", "perfect play"],
 ];
 
@@ -87,20 +154,39 @@ function results(certificate) {
       );
     }),
   );
-  const head = ["As, against", "wins", "draws", "losses", ""].map((text) => (text ? h("th", { scope: "col" }, text) : h("td", {})));
-  const illegal = ["X", "O"].reduce((sum, side) => sum + part(certificate, side).vs_random.illegal, 0);
+  const head = ["As, against", "wins", "draws", "losses", ""].map((text) =>
+    text ? h("th", { scope: "col" }, text) : h("td", {}),
+  );
+  const illegal = ["X", "O"].reduce(
+    (sum, side) => sum + part(certificate, side).vs_random.illegal,
+    0,
+  );
   return h(
     "section",
     {},
     h("h2", {}, "Exact results"),
-    h("p", {}, `On ${boardName(certificate.board)}, in per cent, computed over all games there can be; nothing is sampled. The limit: the most wins of any player that never loses.`, illegal ? " Illegal moves are among the losses." : ""),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Exact results" }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows))),
+    h(
+      "p",
+      {},
+      `On ${boardName(certificate.board)}, in per cent, computed over all games there can be; nothing is sampled. Best achievable: the most wins of any player that never loses.`,
+      illegal ? " Illegal moves are among the losses." : "",
+    ),
+    h(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Exact results" },
+      h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)),
+    ),
     h(
       "ul",
       { class: "worst" },
       ["X", "O"].map((side) => {
         const { worst_case_value: value, worst_case_loss: loss } = part(certificate, side);
-        return h("li", {}, markIcon(side), ` against the best opponent there is: loses ${exact(loss)} % of its games, wins minus losses ${signed(value)}`);
+        return h(
+          "li",
+          {},
+          markIcon(side),
+          ` against the best response to it: loses ${exact(loss)} % of its games, wins minus losses ${signed(value)}`,
+        );
       }),
       h(
         "li",
@@ -116,7 +202,11 @@ const exact = (share) => (100 * share).toFixed(share === 0 || share === 1 ? 0 : 
 function bars(rates) {
   return h(
     "span",
-    { class: "stack", role: "img", "aria-label": `wins ${percent(rates.win)}, draws ${percent(rates.draw)}, losses ${percent(rates.loss)}` },
+    {
+      class: "stack",
+      role: "img",
+      "aria-label": `wins ${percent(rates.win)}, draws ${percent(rates.draw)}, losses ${percent(rates.loss)}`,
+    },
     ["win", "draw", "loss"].map((name) => {
       const bar = h("span", { class: name });
       bar.style.flexGrow = rates[name];
@@ -132,16 +222,32 @@ async function losing(agent, certificate, side, replays) {
   const { board } = certificate;
   const cells = names.map((name) => (+name.slice(1) - 1) * board.cols + name.charCodeAt(0) - 97);
   const isIllegal = cells.indexOf(cells.at(-1)) < cells.length - 1;
-  const { line } = isIllegal ? { line: [] } : (await post("/api/analysis", { board, moves: cells })).standing;
+  const { line } = isIllegal
+    ? { line: [] }
+    : (await post("/api/analysis", { board, moves: cells })).standing;
   const game = { board, cells, line, ended: isIllegal ? "illegal" : "line", result: other(side) };
-  const replay = new Replay(game, { X: "X", O: "O" }, { X: side === "X" ? agent.id : null, O: side === "O" ? agent.id : null }, "h3");
+  const replay = new Replay(
+    game,
+    { X: "X", O: "O" },
+    { X: side === "X" ? agent.id : null, O: side === "O" ? agent.id : null },
+    "h3",
+  );
   replays.push(replay);
-  const play = new URLSearchParams({ ...seats(agent, other(side), "human"), board: boardKey(board), line: cells.join(",") });
+  const play = new URLSearchParams({
+    ...seats(agent, other(side), "human"),
+    board: boardKey(board),
+    line: cells.join(","),
+  });
   return h(
     "section",
     { class: "losing", "aria-label": `The game that it loses as ${side}` },
     h("h2", {}, "The game that it loses as ", markIcon(side)),
-    h("p", {}, `The shortest one: ${names.join(" ")}. `, h("a", { class: "button primary", href: `/?${play}` }, "Beat it yourself")),
+    h(
+      "p",
+      {},
+      `The shortest one: ${names.join(" ")}. `,
+      h("a", { class: "button primary", href: `/?${play}` }, "Beat it yourself"),
+    ),
     replay.element,
   );
 }
@@ -154,7 +260,10 @@ function facts(certificate) {
     ["seed", seed],
     ["steps", training?.steps?.toLocaleString()],
     ["seconds", training?.seconds],
-    ...Object.entries(config ?? {}).map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]),
+    ...Object.entries(config ?? {}).map(([name, value]) => [
+      name,
+      typeof value === "object" ? JSON.stringify(value) : String(value),
+    ]),
     ...Object.entries(versions ?? {}),
     ["sha256 of the moves", certificate.sha256_of_moves],
   ].filter(([, value]) => value !== null && value !== undefined);
@@ -162,6 +271,10 @@ function facts(certificate) {
     "details",
     {},
     h("summary", {}, "Configuration, as its author states it"),
-    h("dl", {}, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])),
+    h(
+      "dl",
+      {},
+      rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))]),
+    ),
   );
 }

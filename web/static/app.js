@@ -24,7 +24,10 @@ async function show(isFirst = false) {
   let page;
   try {
     if (!make) throw new Error(`There is nothing at ${pathname}.`);
-    page = await make(pattern.exec(pathname).slice(1).map(decodeURIComponent), new URLSearchParams(search));
+    page = await make(
+      pattern.exec(pathname).slice(1).map(decodeURIComponent),
+      new URLSearchParams(search),
+    );
   } catch (error) {
     page = { title: "Not found", element: missing(error) };
   }
@@ -46,12 +49,26 @@ async function show(isFirst = false) {
 }
 
 function missing(error) {
-  return h("div", { class: "page" }, h("h1", { tabindex: "-1" }, "Nothing here"), h("p", {}, error.message), h("p", {}, h("a", { href: "/" }, "Play a game")));
+  return h(
+    "div",
+    { class: "page" },
+    h("h1", { tabindex: "-1" }, "Nothing here"),
+    h("p", {}, error.message),
+    h("p", {}, h("a", { href: "/" }, "Play a game")),
+  );
 }
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href]");
-  if (!link || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (
+    !link ||
+    event.button !== 0 ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.shiftKey ||
+    event.altKey
+  )
+    return;
   const address = new URL(link.href);
   if (address.origin !== location.origin) return;
   event.preventDefault();

@@ -5,7 +5,8 @@ import { cellName, h, sideOf, svg } from "./dom.js";
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 /**
- * board: {rows, cols, k}. choose(cell): called for a free cell while it is someone's turn; without it the board is a picture.
+ * board: {rows, cols, k}. choose(cell): called when a person chooses a free cell; without it the
+ * board is a picture.
  * `show` draws a game on it, `tell` writes on its free cells what somebody thinks of them.
  */
 export class Board {
@@ -17,16 +18,31 @@ export class Board {
     this.focused = Math.floor(board.rows / 2) * board.cols + Math.floor(board.cols / 2);
     this.cells = Array.from({ length: board.rows * board.cols }, (_, cell) => this.makeCell(cell));
     const rows = Array.from({ length: board.rows }, (_, row) =>
-      h("div", { role: choose && "row", class: "row" }, this.cells.slice(row * board.cols, (row + 1) * board.cols)),
+      h(
+        "div",
+        { role: choose && "row", class: "row" },
+        this.cells.slice(row * board.cols, (row + 1) * board.cols),
+      ),
     );
-    this.strike = svg("svg", { class: "strike", viewBox: `0 0 ${board.cols} ${board.rows}`, "aria-hidden": "true" });
+    this.strike = svg("svg", {
+      class: "strike",
+      viewBox: `0 0 ${board.cols} ${board.rows}`,
+      "aria-hidden": "true",
+    });
     this.grid = h(
       "div",
-      { class: "grid", role: choose ? "grid" : "img", "aria-label": `Board of ${board.rows} by ${board.cols}`, onkeydown: choose && ((event) => this.key(event)) },
+      {
+        class: "grid",
+        role: choose ? "grid" : "img",
+        "aria-label": `Board of ${board.rows} by ${board.cols}`,
+        onkeydown: choose && ((event) => this.key(event)),
+      },
       rows,
       this.strike,
     );
-    const letters = Array.from({ length: board.cols }, (_, col) => h("span", {}, cellName(col, board)[0]));
+    const letters = Array.from({ length: board.cols }, (_, col) =>
+      h("span", {}, cellName(col, board)[0]),
+    );
     const numbers = Array.from({ length: board.rows }, (_, row) => h("span", {}, String(row + 1)));
     this.element = h(
       "div",
@@ -43,7 +59,18 @@ export class Board {
   makeCell(cell) {
     const tile = h("span", { class: "tile" });
     if (!this.choose) return h("div", { class: "cell" }, tile);
-    return h("button", { type: "button", role: "gridcell", class: "cell", tabindex: "-1", onclick: () => this.press(cell), onfocus: () => this.rove(cell) }, tile);
+    return h(
+      "button",
+      {
+        type: "button",
+        role: "gridcell",
+        class: "cell",
+        tabindex: "-1",
+        onclick: () => this.press(cell),
+        onfocus: () => this.rove(cell),
+      },
+      tile,
+    );
   }
 
   press(cell) {
@@ -69,7 +96,9 @@ export class Board {
     const step = STEPS[event.key];
     let cell = null;
     if (step) {
-      cell = Math.min(Math.max(row + step[0], 0), rows - 1) * cols + Math.min(Math.max(col + step[1], 0), cols - 1);
+      cell =
+        Math.min(Math.max(row + step[0], 0), rows - 1) * cols +
+        Math.min(Math.max(col + step[1], 0), cols - 1);
     } else if (event.key === "Home") {
       cell = row * cols;
     } else if (event.key === "End") {
@@ -86,7 +115,10 @@ export class Board {
     event.preventDefault();
   }
 
-  /** The game after these moves. line: cells that are struck through. open: whether a cell may be chosen. hint: a cell that is suggested. illegal: the last move was on a taken cell. */
+  /**
+   * The game after these moves. line: cells that are struck through. open: whether a cell may be
+   * chosen. hint: a cell that is suggested. illegal: the last move was on a taken cell.
+   */
   show(moves, { line = [], open = false, hint = null, illegal = false } = {}) {
     const legal = illegal ? moves.slice(0, -1) : moves;
     const before = new Set(this.moves);
@@ -126,10 +158,19 @@ export class Board {
       tile.dataset.note = note ? describe(note) : "";
       if (!note) return;
       if (note.value !== undefined || note.probability > 0) {
-        const heat = note.value === undefined ? note.probability / likeliest : Math.min(1, Math.abs(note.value));
+        const heat =
+          note.value === undefined
+            ? note.probability / likeliest
+            : Math.min(1, Math.abs(note.value));
         tile.classList.add(note.value < 0 ? "bad" : "good");
         tile.style.setProperty("--heat", heat);
-        tile.append(h("span", { class: "value", "aria-hidden": "true" }, note.value === undefined ? percent(note.probability) : signed(note.value)));
+        tile.append(
+          h(
+            "span",
+            { class: "value", "aria-hidden": "true" },
+            note.value === undefined ? percent(note.probability) : signed(note.value),
+          ),
+        );
       }
       if (note.truth) {
         const kind = ["loses", "draws", "wins"][note.truth.value + 1];
@@ -153,7 +194,8 @@ export class Board {
       const note = !tile.dataset.side && tile.dataset.note ? `, ${tile.dataset.note}` : "";
       return `${cellName(cell, this.board)}, ${state}${last}${won}${note}${cell === this.hint ? ", suggested" : ""}`;
     });
-    if (this.choose) this.cells.forEach((element, cell) => element.setAttribute("aria-label", names[cell]));
+    if (this.choose)
+      this.cells.forEach((element, cell) => element.setAttribute("aria-label", names[cell]));
     else this.grid.setAttribute("aria-label", `Board: ${names.join("; ")}`);
   }
 
@@ -161,9 +203,17 @@ export class Board {
     const { cols } = this.board;
     this.strike.replaceChildren(
       ...linesAmong(line, this.board).map(([from, to]) => {
-        const [x0, y0, x1, y1] = [from % cols, Math.floor(from / cols), to % cols, Math.floor(to / cols)].map((place) => place + 0.5);
+        const [x0, y0, x1, y1] = [
+          from % cols,
+          Math.floor(from / cols),
+          to % cols,
+          Math.floor(to / cols),
+        ].map((place) => place + 0.5);
         const [right, down] = [Math.sign(x1 - x0) * 0.3, Math.sign(y1 - y0) * 0.3];
-        return svg("path", { d: `M${x0 - right} ${y0 - down}L${x1 + right} ${y1 + down}`, pathLength: 1 });
+        return svg("path", {
+          d: `M${x0 - right} ${y0 - down}L${x1 + right} ${y1 + down}`,
+          pathLength: 1,
+        });
       }),
     );
   }
@@ -171,22 +221,32 @@ export class Board {
 
 /** The first and last cells of the lines of k or more among the winning cells. */
 function linesAmong(cells, { rows, cols, k }) {
-  const has = (row, col) => row >= 0 && col >= 0 && row < rows && col < cols && cells.includes(row * cols + col);
+  const has = (row, col) =>
+    row >= 0 && col >= 0 && row < rows && col < cols && cells.includes(row * cols + col);
   const found = [];
   for (const cell of cells) {
     const [row, col] = [Math.floor(cell / cols), cell % cols];
-    for (const [down, right] of [[0, 1], [1, 0], [1, 1], [1, -1]]) {
+    for (const [down, right] of [
+      [0, 1],
+      [1, 0],
+      [1, 1],
+      [1, -1],
+    ]) {
       if (has(row - down, col - right)) continue;
       let length = 1;
       while (has(row + length * down, col + length * right)) length += 1;
-      if (length >= k) found.push([cell, (row + (length - 1) * down) * cols + col + (length - 1) * right]);
+      if (length >= k)
+        found.push([cell, (row + (length - 1) * down) * cols + col + (length - 1) * right]);
     }
   }
   return found;
 }
 
 function drawMark(side, isNew) {
-  const shape = side === "X" ? svg("path", { d: "M28 28L72 72M72 28L28 72", pathLength: 1 }) : svg("circle", { cx: 50, cy: 50, r: 24, pathLength: 1 });
+  const shape =
+    side === "X"
+      ? svg("path", { d: "M28 28L72 72M72 28L28 72", pathLength: 1 })
+      : svg("circle", { cx: 50, cy: 50, r: 24, pathLength: 1 });
   shape.setAttribute("class", `mark ${side.toLowerCase()}${isNew ? " new" : ""}`);
   return svg("svg", { viewBox: "0 0 100 100", "aria-hidden": "true" }, shape);
 }
@@ -207,8 +267,10 @@ function describe({ value, probability, truth }) {
     .join(", ");
 }
 
-export const percent = (share) => `${share > 0 && share < 0.005 ? "<1" : Math.round(100 * share)} %`;
-export const signed = (value) => (Math.abs(value) < 0.005 ? "0.00" : (value > 0 ? "+" : "−") + Math.abs(value).toFixed(2));
+export const percent = (share) =>
+  `${share > 0 && share < 0.005 ? "<1" : Math.round(100 * share)} %`;
+export const signed = (value) =>
+  Math.abs(value) < 0.005 ? "0.00" : (value > 0 ? "+" : "−") + Math.abs(value).toFixed(2);
 
 /** A picture of a finished game, as small as you like. */
 export function thumbnail(board, moves, line, illegal) {
@@ -222,8 +284,20 @@ export function thumbnail(board, moves, line, illegal) {
     const [x, y] = [cell % cols, Math.floor(cell / cols)];
     const faded = line.length && !line.includes(cell) ? " faded" : "";
     return ply % 2 === 0
-      ? svg("path", { class: `mark x${faded}`, d: `M${x + 0.28} ${y + 0.28}l.44 .44m0 -.44l-.44 .44` })
+      ? svg("path", {
+          class: `mark x${faded}`,
+          d: `M${x + 0.28} ${y + 0.28}l.44 .44m0 -.44l-.44 .44`,
+        })
       : svg("circle", { class: `mark o${faded}`, cx: x + 0.5, cy: y + 0.5, r: 0.23 });
   });
-  return svg("svg", { class: "thumbnail", viewBox: `-0.06 -0.06 ${cols + 0.12} ${rows + 0.12}`, "aria-hidden": "true" }, svg("path", { class: "lines", d: lines.join("") }), marks);
+  return svg(
+    "svg",
+    {
+      class: "thumbnail",
+      viewBox: `-0.06 -0.06 ${cols + 0.12} ${rows + 0.12}`,
+      "aria-hidden": "true",
+    },
+    svg("path", { class: "lines", d: lines.join("") }),
+    marks,
+  );
 }

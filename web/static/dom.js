@@ -1,6 +1,6 @@
 // Elements, requests and announcements: what every part of the page uses.
 
-/** An element with attributes (on... are listeners; null, undefined and false are left out) and children. */
+/** An element. Attributes on... are listeners; null, undefined and false are left out. */
 export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
@@ -14,10 +14,15 @@ function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "value" || name === "checked" || name === "disabled" || name === "selected") element[name] = value;
+    else if (name === "value" || name === "checked" || name === "disabled" || name === "selected")
+      element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children
+      .flat(Infinity)
+      .filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
@@ -27,7 +32,13 @@ export async function get(path) {
 }
 
 export async function post(path, content) {
-  return answer(fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) }));
+  return answer(
+    fetch(path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(content),
+    }),
+  );
 }
 
 async function answer(request) {
@@ -37,7 +48,9 @@ async function answer(request) {
   } catch {
     throw new Error("the server does not answer: is it still running?");
   }
-  const content = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));
+  const content = await response
+    .json()
+    .catch(() => ({ error: `the server answered ${response.status}` }));
   if (!response.ok) throw new Error(content.error);
   return content;
 }
@@ -68,11 +81,12 @@ export const memory = {
 export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 export const wait = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
-// --- words -----------------------------------------------------------------------------------------------------------
+// --- words ---------------------------------------------------------------------------------------
 
 export const other = (side) => (side === "X" ? "O" : "X");
 export const sideOf = (ply) => (ply % 2 === 0 ? "X" : "O");
-export const cellName = (cell, board) => String.fromCharCode(97 + (cell % board.cols)) + (Math.floor(cell / board.cols) + 1);
+export const cellName = (cell, board) =>
+  String.fromCharCode(97 + (cell % board.cols)) + (Math.floor(cell / board.cols) + 1);
 export const boardKey = (board) => `${board.rows}x${board.cols}x${board.k}`;
 export const boardName = (board) => `${board.rows} × ${board.cols}, ${board.k} in a row`;
 export const agentPath = (id) => "/agents/" + id.split("/").map(encodeURIComponent).join("/");
@@ -86,12 +100,17 @@ export function parseBoard(text) {
 /** Whether an agent plays on a board. */
 export function plays(agent, board) {
   if (agent.broken) return false;
-  return agent.board ? boardKey(agent.board) === boardKey(board) : board.rows * board.cols <= agent.max_cells;
+  return agent.board
+    ? boardKey(agent.board) === boardKey(board)
+    : board.rows * board.cols <= agent.max_cells;
 }
 
 /** A small coloured X or O, with its name unless that stands beside it. */
 export function markIcon(side, isNamed = false) {
-  const shape = side === "X" ? svg("path", { d: "M5 5l14 14M19 5l-14 14" }) : svg("circle", { cx: 12, cy: 12, r: 7.5 });
+  const shape =
+    side === "X"
+      ? svg("path", { d: "M5 5l14 14M19 5l-14 14" })
+      : svg("circle", { cx: 12, cy: 12, r: 7.5 });
   shape.setAttribute("class", `mark ${side.toLowerCase()}`);
   const name = isNamed ? { "aria-hidden": "true" } : { role: "img", "aria-label": side };
   return svg("svg", { class: "icon", viewBox: "0 0 24 24", ...name }, shape);
@@ -109,6 +128,9 @@ const ICONS = {
 
 /** A picture on a button. */
 export function icon(name) {
-  const path = svg("path", { class: ICONS[name].endsWith("z") ? "glyph" : "glyph open", d: ICONS[name] });
+  const path = svg("path", {
+    class: ICONS[name].endsWith("z") ? "glyph" : "glyph open",
+    d: ICONS[name],
+  });
   return svg("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" }, path);
 }

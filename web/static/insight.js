@@ -1,8 +1,10 @@
-// The switches "what it thinks" and "the truth", what they write on a board, and the sentence below that explains it.
+// The switches "what it thinks" and "the truth": what they write on a board, and the sentence
+// below it that explains the numbers.
 
 import { h, memory, post, sideOf } from "./dom.js";
 
-const SLOW = "Working it out … A board of 4 × 4 is solved the first time, which takes some seconds.";
+const SLOW =
+  "Working it out … A board of 4 × 4 is solved the first time, which takes some seconds.";
 
 /** board: a Board. changed(): called when a switch is turned. */
 export class Insight {
@@ -26,58 +28,109 @@ export class Insight {
         this.changed();
       },
     });
-    return { input, label: h("label", { class: "switch" }, input, h("span", { class: "track", "aria-hidden": "true" }), text) };
+    return {
+      input,
+      label: h(
+        "label",
+        { class: "switch" },
+        input,
+        h("span", { class: "track", "aria-hidden": "true" }),
+        text,
+      ),
+    };
   }
 
-  /** Write on the board what the agent (an id, or null) thinks after these moves, and the truth, as far as the switches are on. */
+  /** The fields of a request for what the switches show. agent: the id of the thinker, or null. */
+  wanted(agent) {
+    return {
+      ...(this.thinks.input.checked && agent ? { agent } : {}),
+      ...(this.truth.input.checked ? { truth: true } : {}),
+    };
+  }
+
+  /** Ask the server for what the switches show after these moves, and write it on the board. */
   async update(board, moves, isOver, agent) {
+    const wanted = this.wanted(agent);
+    if (isOver || Object.keys(wanted).length === 0) return this.show({}, moves, isOver, agent);
     const turn = ++this.turn;
-    const [thinks, truth] = [this.thinks.input.checked, this.truth.input.checked];
-    if (isOver || !(thinks || truth)) {
-      this.board.tell(null);
-      this.legend.replaceChildren(...(thinks && !isOver && !agent ? ["Nobody here thinks aloud: choose an agent."] : []));
-      return;
-    }
-    const patience = setTimeout(() => turn === this.turn && this.legend.replaceChildren(SLOW), 600);
     try {
-      const found = await post("/api/analysis", { board, moves, ...(thinks && agent ? { agent } : {}), truth });
-      if (turn === this.turn) this.write(found, agent, sideOf(moves.length), thinks && !agent);
+      const found = await this.patiently(
+        wanted,
+        post("/api/analysis", { board, moves, ...wanted }),
+      );
+      if (turn === this.turn) this.write(found, agent, sideOf(moves.length));
     } catch (error) {
-      if (turn === this.turn) {
-        this.board.tell(null);
-        this.legend.replaceChildren(error.message);
-      }
-    } finally {
-      clearTimeout(patience);
+      if (turn !== this.turn) return;
+      this.board.tell(null);
+      this.legend.replaceChildren(error.message);
     }
   }
 
-  /** Forget what was asked; the board keeps no notes. */
+  /** Write an answer of the server on the board. False if it lacks what the switches ask for. */
+  show(found, moves, isOver, agent) {
+    const { agent: thinker, truth } = this.wanted(agent);
+    if (!isOver && ((thinker && !found.thoughts) || (truth && !found.truth))) return false;
+    this.turn += 1;
+    if (isOver) {
+      this.board.tell(null);
+      this.legend.replaceChildren();
+    } else {
+      this.write(
+        { thoughts: thinker && found.thoughts, truth: truth && found.truth },
+        agent,
+        sideOf(moves.length),
+      );
+    }
+    return true;
+  }
+
+  /** The answer to a request with the fields `wanted`. If it is slow, say why below the board. */
+  async patiently(wanted, answer) {
+    const turn = this.turn;
+    const say = () => turn === this.turn && this.legend.replaceChildren(SLOW);
+    const patience = Object.keys(wanted).length > 0 ? setTimeout(say, 600) : null;
+    return answer.finally(() => clearTimeout(patience));
+  }
+
+  /** Drop what was asked, and remove all notes from the board. */
   clear() {
     this.turn += 1;
     this.board.tell(null);
     this.legend.replaceChildren();
   }
 
-  write({ thoughts, truth }, agent, side, nobody) {
-    const count = this.board.cells.length;
-    this.board.tell(
-      Array.from({ length: count }, (_, cell) => ({
-        value: thoughts?.values?.[cell] ?? undefined,
-        probability: thoughts?.probs?.[cell] ?? undefined,
-        truth: truth?.moves?.[cell] ?? undefined,
-      })),
-    );
+  write({ thoughts, truth }, agent, side) {
+    const note = (_, cell) => ({
+      value: thoughts?.values?.[cell] ?? undefined,
+      probability: thoughts?.probs?.[cell] ?? undefined,
+      truth: truth?.moves?.[cell] ?? undefined,
+    });
+    this.board.tell(thoughts || truth ? Array.from(this.board.cells, note) : null);
     const parts = [];
     if (thoughts) {
       const bar = thoughts.values ? " The bar below a number is how likely it plays there." : "";
-      const illegal = thoughts.illegal > 0.0005 ? ` It would make an illegal move with probability ${thoughts.illegal.toFixed(3)}.` : "";
-      const what = thoughts.values ? `${agent}, for ${side}: ${thoughts.meaning}.` : `${agent}, for ${side}: how likely it plays there.`;
+      const illegal =
+        thoughts.illegal > 0.0005
+          ? ` It would make an illegal move with probability ${thoughts.illegal.toFixed(3)}.`
+          : "";
+      const what = thoughts.values
+        ? `${agent}, for ${side}: ${thoughts.meaning}.`
+        : `${agent}, for ${side}: how likely it plays there.`;
       const unmet = thoughts.new ? " It has never met this position." : "";
       parts.push(h("span", {}, what + bar + illegal + unmet));
     }
-    if (nobody) parts.push(h("span", {}, "Nobody here thinks aloud: choose an agent."));
-    if (truth) parts.push(h("span", {}, truth.reason ? `The truth is not known: ${truth.reason}.` : `With best play from here, ${side} ${truth.position.text}.`));
+    if (this.thinks.input.checked && !agent)
+      parts.push(h("span", {}, "No agent is playing: choose one to see what it thinks."));
+    if (truth)
+      parts.push(
+        h(
+          "span",
+          {},
+          truth.reason
+            ? `The truth is not known: ${truth.reason}.`
+            : `With best play from here, ${side} ${truth.position.text}.`,
+        ),
+      );
     this.legend.replaceChildren(...parts);
   }
 }

@@ -1,7 +1,25 @@
 // The page on which games are played: by people, by agents, or by both.
 
 import { Board } from "./board.js";
-import { agentPath, announce, boardKey, boardName, cellName, get, h, icon, isStill, markIcon, memory, other, parseBoard, plays, post, sideOf, wait } from "./dom.js";
+import {
+  agentPath,
+  announce,
+  boardKey,
+  boardName,
+  cellName,
+  get,
+  h,
+  icon,
+  isStill,
+  markIcon,
+  memory,
+  other,
+  parseBoard,
+  plays,
+  post,
+  sideOf,
+  wait,
+} from "./dom.js";
 import { Insight } from "./insight.js";
 
 const HUMAN = "human";
@@ -21,22 +39,28 @@ class Play {
     this.agents = agents;
     this.boards = boards;
     this.turn = 0;
+    this.standing = { turn: null }; // what the server says of the game; nothing yet
     this.speed = memory.get("speed", 700);
     const asked = parseBoard(parameters.get("board"));
-    this.rules = boards.find((board) => asked && boardKey(board) === boardKey(asked)) ?? asked ?? boards[0];
-    if (!boards.some((board) => boardKey(board) === boardKey(this.rules))) this.boards = [...boards, this.rules];
+    this.rules =
+      boards.find((board) => asked && boardKey(board) === boardKey(asked)) ?? asked ?? boards[0];
+    if (!boards.some((board) => boardKey(board) === boardKey(this.rules)))
+      this.boards = [...boards, this.rules];
     this.seats = { X: parameters.get("x") ?? HUMAN, O: parameters.get("o") ?? "minimax" };
     this.guide = cellsOf(parameters.get("line"));
     this.start = cellsOf(parameters.get("moves"));
     // A number needs no focus on the board, as long as nothing else has it.
-    this.hear = (event) => document.activeElement === document.body && /^[1-9]$/.test(event.key) && this.board.key(event);
+    this.hear = (event) =>
+      document.activeElement === document.body &&
+      /^[1-9]$/.test(event.key) &&
+      this.board.key(event);
     document.addEventListener("keydown", this.hear);
     this.build();
     this.setBoard(this.rules);
     this.begin(this.start);
   }
 
-  // --- the page --------------------------------------------------------------------------------------------------------
+  // --- the page ----------------------------------------------------------------------------------
 
   build() {
     this.status = h("p", { class: "status" });
@@ -46,12 +70,26 @@ class Play {
     this.boardChoice = h(
       "select",
       { id: "board", onchange: (event) => this.chooseBoard(event.target.value) },
-      this.boards.map((board) => h("option", { value: boardKey(board), selected: boardKey(board) === boardKey(this.rules) }, boardName(board))),
+      this.boards.map((board) =>
+        h(
+          "option",
+          { value: boardKey(board), selected: boardKey(board) === boardKey(this.rules) },
+          boardName(board),
+        ),
+      ),
     );
     this.undoButton = h("button", { type: "button", onclick: () => this.undo() }, "Undo");
     this.resignButton = h("button", { type: "button", onclick: () => this.resign() }, "Resign");
-    this.newButton = h("button", { type: "button", class: "primary", onclick: () => this.again() }, "New game");
-    this.pauseButton = h("button", { type: "button", onclick: () => this.pause(!this.paused) }, "Pause");
+    this.newButton = h(
+      "button",
+      { type: "button", class: "primary", onclick: () => this.again() },
+      "New game",
+    );
+    this.pauseButton = h(
+      "button",
+      { type: "button", onclick: () => this.pause(!this.paused) },
+      "Pause",
+    );
     this.stepButton = h("button", { type: "button", onclick: () => this.move() }, "Step");
     this.speedChoice = h("input", {
       type: "range",
@@ -75,7 +113,22 @@ class Play {
       "div",
       { class: "play" },
       h("h1", { class: "hidden", tabindex: "-1" }, "Play"),
-      h("section", { class: "stage", "aria-label": "Game" }, this.status, this.stage, this.note, this.moveList, h("div", { class: "buttons main" }, this.newButton, this.undoButton, this.resignButton, this.pauseButton, this.stepButton),
+      h(
+        "section",
+        { class: "stage", "aria-label": "Game" },
+        this.status,
+        this.stage,
+        this.note,
+        this.moveList,
+        h(
+          "div",
+          { class: "buttons main" },
+          this.newButton,
+          this.undoButton,
+          this.resignButton,
+          this.pauseButton,
+          this.stepButton,
+        ),
         this.watching,
       ),
       h(
@@ -85,12 +138,27 @@ class Play {
           "div",
           { class: "box" },
           this.seatRows.X.element,
-          h("button", { type: "button", class: "swap", onclick: () => this.swap(), "aria-label": "Swap sides" }, icon("swap")),
+          h(
+            "button",
+            {
+              type: "button",
+              class: "swap",
+              onclick: () => this.swap(),
+              "aria-label": "Swap sides",
+            },
+            icon("swap"),
+          ),
           this.seatRows.O.element,
           h("div", { class: "field" }, h("label", { for: "board" }, "Board"), this.boardChoice),
         ),
         this.switches,
-        h("p", { class: "keys" }, "Keyboard: arrows and Enter on the board", h("span", { class: "square" }, ", or 1 to 9"), "."),
+        h(
+          "p",
+          { class: "keys" },
+          "Keyboard: arrows and Enter on the board",
+          h("span", { class: "square" }, ", or 1 to 9"),
+          ".",
+        ),
       ),
     );
     this.setSpeed(this.speed);
@@ -98,26 +166,53 @@ class Play {
 
   makeSeat(side) {
     const id = `seat-${side.toLowerCase()}`;
-    const select = h("select", { id, "aria-describedby": `${id}-about`, onchange: (event) => this.chooseSeat(side, event.target.value) });
+    const select = h("select", {
+      id,
+      "aria-describedby": `${id}-about`,
+      onchange: (event) => this.chooseSeat(side, event.target.value),
+    });
     const about = h("p", { class: "about", id: `${id}-about` });
-    const element = h("div", { class: "seat" }, h("label", { for: id }, markIcon(side, true), h("span", { class: "hidden" }, `${side} is played by`)), select, about);
+    const element = h(
+      "div",
+      { class: "seat" },
+      h(
+        "label",
+        { for: id },
+        markIcon(side, true),
+        h("span", { class: "hidden" }, `${side} is played by`),
+      ),
+      select,
+      about,
+    );
     return { select, about, element };
   }
 
   fillSeat(side) {
     const { select, about } = this.seatRows[side];
     const option = (agent) =>
-      h("option", { value: agent.id, disabled: !plays(agent, this.rules) }, (agent.kind === "run" ? agent.id : agent.name) + (agent.broken ? " (broken)" : ""));
+      h(
+        "option",
+        { value: agent.id, disabled: !plays(agent, this.rules) },
+        (agent.kind === "run" ? agent.id : agent.name) + (agent.broken ? " (broken)" : ""),
+      );
     const group = (label, kind) => {
       const members = this.agents.filter((agent) => agent.kind === kind);
       return members.length > 0 && h("optgroup", { label }, members.map(option));
     };
     select.replaceChildren(
-      ...[h("option", { value: HUMAN }, "You"), group("Built in", "agent"), group("Trained", "run")].filter(Boolean),
+      ...[
+        h("option", { value: HUMAN }, "You"),
+        group("Built in", "agent"),
+        group("Trained", "run"),
+      ].filter(Boolean),
     );
     select.value = this.seats[side];
     const agent = this.agentOf(side);
-    about.replaceChildren(...(agent ? [agent.about, " · ", h("a", { href: agentPath(agent.id) }, "what is proven")] : []));
+    about.replaceChildren(
+      ...(agent
+        ? [agent.about, " · ", h("a", { href: agentPath(agent.id) }, "what is proven")]
+        : []),
+    );
   }
 
   agentOf(side) {
@@ -128,14 +223,17 @@ class Play {
     return this.seats[side] === HUMAN;
   }
 
-  // --- settings --------------------------------------------------------------------------------------------------------
+  // --- settings ----------------------------------------------------------------------------------
 
   setBoard(rules) {
     this.rules = rules;
     for (const side of ["X", "O"]) {
       if (!this.isHuman(side) && !(this.agentOf(side) && plays(this.agentOf(side), rules))) {
         this.replaced = this.seats[side];
-        this.seats[side] = SUBSTITUTES.find((id) => this.agents.some((agent) => agent.id === id && plays(agent, rules))) ?? HUMAN;
+        this.seats[side] =
+          SUBSTITUTES.find((id) =>
+            this.agents.some((agent) => agent.id === id && plays(agent, rules)),
+          ) ?? HUMAN;
       }
       this.fillSeat(side);
     }
@@ -181,7 +279,7 @@ class Play {
     if (this.isHuman("X") || this.isHuman("O")) this.board.focus();
   }
 
-  // --- a game ----------------------------------------------------------------------------------------------------------
+  // --- a game ------------------------------------------------------------------------------------
 
   begin(moves) {
     this.seed = crypto.getRandomValues(new Uint32Array(1))[0] % SEEDS;
@@ -193,29 +291,41 @@ class Play {
       this.note.textContent = `${this.replaced} does not play on this board.`;
       this.replaced = null;
     }
-    const address = new URLSearchParams({ x: this.seats.X, o: this.seats.O, board: boardKey(this.rules) });
+    const address = new URLSearchParams({
+      x: this.seats.X,
+      o: this.seats.O,
+      board: boardKey(this.rules),
+    });
     if (this.guide.length) address.set("line", this.guide.join(","));
     history.replaceState(null, "", `/?${address}`);
     this.proceed();
   }
 
-  /** Ask the server how the game stands, and go on from there. */
+  /** Ask the server how the game stands and what the switches show, and go on from there. */
   async proceed() {
     const turn = ++this.turn;
+    this.found = {};
     this.insight.clear();
+    const wanted = this.insight.wanted(this.thinker(this.moves.length));
     try {
-      const { standing } = await post("/api/analysis", { board: this.rules, moves: this.moves });
-      if (turn === this.turn) await this.settle(standing);
+      const asked = post("/api/analysis", { board: this.rules, moves: this.moves, ...wanted });
+      const found = await this.insight.patiently(wanted, asked);
+      if (turn === this.turn) await this.settle(found);
     } catch (error) {
       if (turn === this.turn) this.fail(error);
     }
   }
 
-  /** Show how the game stands; then an agent moves, a person may, or the game is over. */
-  async settle(standing) {
+  /**
+   * Show an answer of the server, {standing, thoughts, truth}. Then an agent moves, a person may
+   * move, or the game is over.
+   */
+  async settle(found) {
     const turn = ++this.turn;
     const { moves, rules } = this;
+    const { standing } = found;
     const mover = standing.turn;
+    this.found = found;
     this.standing = standing;
     const mayChoose = mover !== null && this.isHuman(mover);
     this.board.show(moves, {
@@ -236,16 +346,26 @@ class Play {
     if (turn === this.turn) await this.move();
   }
 
-  /** Let the agent move whose turn it is. */
+  /** Let the agent move. The answer holds what the switches show of the position after it. */
   async move() {
     const turn = ++this.turn;
     const patience = setTimeout(() => this.status.append(", thinking …"), PATIENCE);
+    const { agent: thinker, ...truth } = this.insight.wanted(this.thinker(this.moves.length + 1));
     try {
-      const asked = { board: this.rules, moves: this.moves, agent: this.seats[this.standing.turn], seed: this.seed };
-      const { cell, standing } = await post("/api/move", asked).finally(() => clearTimeout(patience));
+      const asked = {
+        board: this.rules,
+        moves: this.moves,
+        agent: this.seats[this.standing.turn],
+        seed: this.seed,
+      };
+      const found = await post("/api/move", {
+        ...asked,
+        ...(thinker ? { thinker } : {}),
+        ...truth,
+      }).finally(() => clearTimeout(patience));
       if (turn !== this.turn) return;
-      this.moves = [...this.moves, cell];
-      await this.settle(standing);
+      this.moves = [...this.moves, found.cell];
+      await this.settle(found);
     } catch (error) {
       if (turn === this.turn) this.fail(error);
     }
@@ -259,13 +379,17 @@ class Play {
 
   suggested() {
     const begun = this.moves.every((cell, ply) => cell === this.guide[ply]);
-    if (this.guide.length) this.note.textContent = begun ? "The dashed cell follows the game that it loses." : "The game has left the losing line.";
+    if (this.guide.length)
+      this.note.textContent = begun
+        ? "The dashed cell follows the game that it loses."
+        : "The game has left the losing line.";
     return begun ? (this.guide[this.moves.length] ?? null) : null;
   }
 
   undo() {
     let moves = this.moves.slice(0, -1);
-    while (moves.length > this.first && !this.isHuman(sideOf(moves.length))) moves = moves.slice(0, -1);
+    while (moves.length > this.first && !this.isHuman(sideOf(moves.length)))
+      moves = moves.slice(0, -1);
     this.moves = moves;
     this.note.replaceChildren();
     announce("Taken back.");
@@ -275,25 +399,37 @@ class Play {
   resign() {
     const side = this.standing.turn;
     this.turn += 1;
-    this.settle({ ...this.standing, turn: null, ended: "resigned", result: other(side) });
+    this.settle({
+      standing: { ...this.standing, turn: null, ended: "resigned", result: other(side) },
+    });
   }
 
   pause(paused) {
     this.paused = paused;
     this.pauseButton.textContent = paused ? "Go on" : "Pause";
     if (paused) this.turn += 1;
-    else this.settle(this.standing);
+    else if (this.found.standing) this.settle(this.found);
+    else this.proceed();
     this.buttons();
   }
 
-  /** The agent whose thoughts are shown: whose turn it is, or the only one. */
-  look() {
-    const isOver = this.standing.turn === null;
-    const thinker = isOver ? null : (this.agentOf(this.standing.turn) ?? this.agentOf(other(this.standing.turn)));
-    return this.insight.update(this.rules, this.moves, isOver, thinker?.id ?? null);
+  /** The id of the agent whose thoughts are shown after so many moves, or null. */
+  thinker(plies) {
+    const side = sideOf(plies);
+    return (this.agentOf(side) ?? this.agentOf(other(side)))?.id ?? null;
   }
 
-  // --- what is shown ---------------------------------------------------------------------------------------------------
+  /** Show what the switches ask for, from the last answer of the server or from a new one. */
+  look() {
+    const isOver = this.standing.turn === null;
+    const thinker = this.thinker(this.moves.length);
+    return (
+      this.insight.show(this.found, this.moves, isOver, thinker) ||
+      this.insight.update(this.rules, this.moves, isOver, thinker)
+    );
+  }
+
+  // --- what is shown -----------------------------------------------------------------------------
 
   buttons() {
     const isOver = this.standing.turn === null;
@@ -314,17 +450,28 @@ class Play {
   }
 
   say({ turn, ended, result }) {
-    const last = this.moves.length ? `${sideOf(this.moves.length - 1)} plays ${cellName(this.moves.at(-1), this.rules)}. ` : "";
+    const last = this.moves.length
+      ? `${sideOf(this.moves.length - 1)} plays ${cellName(this.moves.at(-1), this.rules)}. `
+      : "";
     let text;
     if (turn !== null) {
-      text = this.isHuman(turn) ? (this.isHuman(other(turn)) ? `${turn} to move` : "Your move") : `${this.nameOf(turn)} to move`;
+      text = this.isHuman(turn)
+        ? this.isHuman(other(turn))
+          ? `${turn} to move`
+          : "Your move"
+        : `${this.nameOf(turn)} to move`;
     } else if (result === "draw") {
       text = "A draw";
     } else {
       const winner = this.nameOf(result);
       text = winner === "You" ? "You win" : `${winner} wins`;
       if (ended === "illegal") text += ": the last move was illegal";
-      if (ended === "resigned") text += ": " + (this.nameOf(other(result)) === "You" ? "you resigned" : `${this.nameOf(other(result))} resigned`);
+      if (ended === "resigned")
+        text +=
+          ": " +
+          (this.nameOf(other(result)) === "You"
+            ? "you resigned"
+            : `${this.nameOf(other(result))} resigned`);
     }
     const side = turn ?? (result === "draw" ? null : result);
     this.status.replaceChildren(...(side ? [markIcon(side), " "] : []), text);
@@ -333,7 +480,9 @@ class Play {
 
   trail() {
     this.moveList.replaceChildren(
-      ...this.moves.map((cell, ply) => h("li", { class: sideOf(ply).toLowerCase() }, cellName(cell, this.rules))),
+      ...this.moves.map((cell, ply) =>
+        h("li", { class: sideOf(ply).toLowerCase() }, cellName(cell, this.rules)),
+      ),
     );
   }
 
@@ -343,7 +492,7 @@ class Play {
     announce(`The game cannot go on: ${error.message}`);
   }
 
-  // --- the end ---------------------------------------------------------------------------------------------------------
+  // --- the end -----------------------------------------------------------------------------------
 
   /** Keep the game, and say what decided it. */
   async finish({ ended, result }) {
@@ -351,7 +500,12 @@ class Play {
     this.insight.clear();
     const game = { board: this.rules, moves: this.moves, ended, result };
     const people = ["X", "O"].filter((side) => this.isHuman(side));
-    const about = { x: this.seats.X, o: this.seats.O, seed: this.seed, ...(people.length === 1 ? { side: people[0] } : {}) };
+    const about = {
+      x: this.seats.X,
+      o: this.seats.O,
+      seed: this.seed,
+      ...(people.length === 1 ? { side: people[0] } : {}),
+    };
     let note;
     try {
       const { id, address } = await post("/api/games", { ...game, ...about });
@@ -375,5 +529,8 @@ class Play {
 
 /** The cells of "4,0,8". */
 function cellsOf(text) {
-  return (text ?? "").split(",").filter((word) => /^\d{1,2}$/.test(word)).map(Number);
+  return (text ?? "")
+    .split(",")
+    .filter((word) => /^\d{1,2}$/.test(word))
+    .map(Number);
 }

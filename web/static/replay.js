@@ -1,11 +1,12 @@
-// A game that was played: forwards and backwards, by key, at a chosen speed, with the verdict on every move.
+// The replay of a game, by key or at a chosen speed, with the verdict on every move.
 
 import { Board } from "./board.js";
 import { announce, cellName, h, icon, markIcon, memory, other, post, sideOf } from "./dom.js";
 import { Insight } from "./insight.js";
 
 /**
- * game: {board, cells, ended, result, line}. names: {X, O}, of the players. agents: {X, O}, their ids, or null where they are not here.
+ * game: {board, cells, ended, result, line}. names: {X, O}, of the players. agents: {X, O}, their
+ * ids, or null for a player that the server does not have.
  * heading: the level of the heading of the list of moves.
  */
 export class Replay {
@@ -16,7 +17,8 @@ export class Replay {
     this.board = new Board(game.board);
     this.insight = new Insight(this.board, () => this.look());
     this.status = h("p", { class: "status" });
-    const button = (name, label, go) => h("button", { type: "button", class: "round", "aria-label": label, onclick: go }, icon(name));
+    const button = (name, label, go) =>
+      h("button", { type: "button", class: "round", "aria-label": label, onclick: go }, icon(name));
     this.playButton = button("play", "Play", () => this.play(!this.timer));
     this.slider = h("input", {
       type: "range",
@@ -28,8 +30,15 @@ export class Replay {
     });
     this.speed = h(
       "select",
-      { "aria-label": "Speed", onchange: () => (memory.set("pace", this.speed.value), this.timer && this.play(true)) },
-      [["2000", "slow"], ["1000", "normal"], ["400", "fast"]].map(([value, text]) => h("option", { value }, text)),
+      {
+        "aria-label": "Speed",
+        onchange: () => (memory.set("pace", this.speed.value), this.timer && this.play(true)),
+      },
+      [
+        ["2000", "slow"],
+        ["1000", "normal"],
+        ["400", "fast"],
+      ].map(([value, text]) => h("option", { value }, text)),
     );
     this.speed.value = memory.get("pace", "1000");
     this.transport = h(
@@ -59,7 +68,14 @@ export class Replay {
     this.element = h(
       "div",
       { class: "play replay", onkeydown: (event) => this.key(event) },
-      h("section", { class: "stage", "aria-label": "Board" }, this.status, h("div", { class: "stage-board" }, this.board.element), this.transport, this.slider),
+      h(
+        "section",
+        { class: "stage", "aria-label": "Board" },
+        this.status,
+        h("div", { class: "stage-board" }, this.board.element),
+        this.transport,
+        this.slider,
+      ),
       h(
         "section",
         { class: "panel", "aria-label": "Moves" },
@@ -74,8 +90,14 @@ export class Replay {
   }
 
   key(event) {
-    if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("select, input")) return;
-    const place = { ArrowLeft: this.at - 1, ArrowRight: this.at + 1, Home: 0, End: this.game.cells.length }[event.key];
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("select, input"))
+      return;
+    const place = {
+      ArrowLeft: this.at - 1,
+      ArrowRight: this.at + 1,
+      Home: 0,
+      End: this.game.cells.length,
+    }[event.key];
     if (place === undefined) return;
     this.go(place);
     event.preventDefault();
@@ -87,21 +109,36 @@ export class Replay {
     this.at = Math.min(Math.max(at, 0), cells.length);
     if (this.at === cells.length) this.play(false);
     const isOver = this.at === cells.length;
-    this.board.show(cells.slice(0, this.at), { line: isOver ? line : [], illegal: isOver && ended === "illegal" });
+    this.board.show(cells.slice(0, this.at), {
+      line: isOver ? line : [],
+      illegal: isOver && ended === "illegal",
+    });
     this.slider.value = String(this.at);
     const side = sideOf(this.at - 1);
-    const move = this.at ? `Move ${this.at} of ${cells.length}: ${cellName(cells[this.at - 1], this.game.board)}` : "The beginning";
+    const move = this.at
+      ? `Move ${this.at} of ${cells.length}: ${cellName(cells[this.at - 1], this.game.board)}`
+      : "The beginning";
     this.slider.setAttribute("aria-valuetext", move);
     const end = isOver ? `, ${endText(result, ended)}` : "";
     this.status.replaceChildren(...(this.at ? [markIcon(side), " "] : []), move + end);
-    this.rows.forEach((row, ply) => row.firstChild.setAttribute("aria-current", ply === this.at - 1 ? "step" : "false"));
-    if (!quietly) announce(`${this.at ? `${side}: ` : ""}${move}${end}. ${this.verdicts?.[this.at - 1]?.text ?? ""}`);
+    this.rows.forEach((row, ply) =>
+      row.firstChild.setAttribute("aria-current", ply === this.at - 1 ? "step" : "false"),
+    );
+    if (!quietly)
+      announce(
+        `${this.at ? `${side}: ` : ""}${move}${end}. ${this.verdicts?.[this.at - 1]?.text ?? ""}`,
+      );
     this.look();
   }
 
   look() {
     const mover = sideOf(this.at);
-    return this.insight.update(this.game.board, this.game.cells.slice(0, this.at), this.at === this.game.cells.length, this.agents[mover] ?? this.agents[other(mover)]);
+    return this.insight.update(
+      this.game.board,
+      this.game.cells.slice(0, this.at),
+      this.at === this.game.cells.length,
+      this.agents[mover] ?? this.agents[other(mover)],
+    );
   }
 
   play(on) {
@@ -146,6 +183,9 @@ export class Replay {
 /** The result in words. */
 export function endText(result, ended) {
   if (result === "draw") return ended === "early" ? "a draw: nobody could win any more" : "a draw";
-  const why = { illegal: `, ${other(result)} made an illegal move`, resigned: `, ${other(result)} resigned` }[ended] ?? "";
+  const why =
+    { illegal: `, ${other(result)} made an illegal move`, resigned: `, ${other(result)} resigned` }[
+      ended
+    ] ?? "";
   return `${result} wins${why}`;
 }
