@@ -14,12 +14,13 @@ import pytest
 
 from tictactoe_env.analysis import truth, verdicts
 from tictactoe_env.certificate import certify, write
-from tictactoe_env.games import Game, Player, Store
+from tictactoe_env.games import Game, Player
 from tictactoe_env.match import move_values
 from tictactoe_env.notation import cell_text
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from tictactoe_env.store import GameStore
 
 sync_api = pytest.importorskip("playwright.sync_api")
 expect = sync_api.expect
@@ -51,7 +52,7 @@ def folder(tmp_path_factory):
         write(certificate, folder / "runs" / name / "certificate.json")
     (folder / "models").mkdir()
     (folder / "models" / "broken.json").write_text("{")
-    with Store(folder / "games.db") as store:
+    with GameStore(folder / "games.db") as store:
         store.add_many([THROWN, WIDE])
     return folder
 
@@ -135,7 +136,7 @@ def kept_game(page, folder):
     """The game that the page says it has kept."""
     link = page.locator(".note a")
     link.wait_for()
-    with Store(folder / "games.db", read_only=True) as store:
+    with GameStore(folder / "games.db", read_only=True) as store:
         return store.get(int(link.get_attribute("href").rsplit("/", 1)[1]))
 
 
@@ -363,7 +364,7 @@ def test_an_old_game_is_replayed_at_its_address_with_the_verdict_on_every_move(o
 
 
 def test_the_list_of_games_is_chosen_from_and_leads_to_each_and_back(open_page, folder):
-    with Store(folder / "games.db") as store:
+    with GameStore(folder / "games.db") as store:
         store.add_many([Game(x=BEA, moves=THROWN.moves, origin="web")] * 45)
     page = open_page("/games?player=Bea")
     count, older = page.locator(".count"), button(page, "Older games")

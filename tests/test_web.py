@@ -26,10 +26,11 @@ import web.requests
 import web.server
 from players.gallery import BUILT_IN, Gallery
 from tictactoe_env.certificate import certify, write
-from tictactoe_env.games import ENDINGS, ORIGINS, RESULTS, Game, Player, Store
+from tictactoe_env.games import ENDINGS, ORIGINS, RESULTS, Game, Player
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from tictactoe_env.store import GameStore
 from web.app import application
 from web.players import BusyError, Players, Seat, Threads
 
@@ -59,7 +60,7 @@ def gallery(tmp_path_factory):
 
 def client_of(folder, gallery):
     """A client with its own store. It holds every answer against its model and the policy."""
-    store = Store(folder / "games.db")
+    store = GameStore(folder / "games.db")
     app = application(store, gallery)
     routes = [one for one in app.app.routes if isinstance(one, APIRoute) and one.include_in_schema]
 

@@ -16,6 +16,7 @@ from fastapi import Path, Query
 from fastapi.responses import Response
 
 from players.gallery import Entry, Gallery
+from players.seat import TABLE_CELLS, Seat
 from tictactoe_env.analysis import truth, turning_point, verdicts
 from tictactoe_env.games import Game, Player
 from tictactoe_env.notation import board_text, cell_text, replay
@@ -24,7 +25,7 @@ from tictactoe_env.rules import Rules
 from tictactoe_env.standing import Standing, standing
 from tictactoe_env.store import LISTED, GameStore
 from web import plain
-from web.players import TABLE_CELLS, Players, Seat, Threads, solved
+from web.players import Players, Threads, solved
 from web.refusals import Refusal, reply
 from web.requests import (
     BOARDS,

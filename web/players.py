@@ -9,25 +9,14 @@ from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import anyio
-import numpy as np
 from anyio import CapacityLimiter
 
 from players.gallery import Entry, Gallery
-from tictactoe_env.analysis import Thoughts, thoughts
-from tictactoe_env.policy import (
-    MinimaxPolicy,
-    Policy,
-    RandomPolicy,
-    TabularPolicy,
-    sample,
-    tabulate,
-)
-from tictactoe_env.rules import Boards, Rules
+from players.seat import Seat
+from tictactoe_env.rules import Rules
 
 Answer = TypeVar("Answer")
 
-TABLE_CELLS = 9  # of the largest board on which thoughts come from a table: a second at most
-QUICK_CELLS = 12  # of the largest board on which perfect play is a table
 KEPT = 32  # players that are kept; a table of 3x4 takes 8 MB
 
 
@@ -62,46 +51,6 @@ def solved(rules: Rules, function: Callable[..., Answer], *arguments: Any) -> An
         return function(*arguments)
 
 
-class Seat:
-    """A player on a board. Searches keep their tables, so one thread at a time asks them.
-
-    model: the policy that is asked for thoughts; None for the policy that moves.
-    """
-
-    def __init__(self, policy: Policy, rules: Rules, model: Policy | None = None):
-        self.policy, self.rules = policy, rules
-        self._model, self._lock = model, threading.Lock()
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether a move takes milliseconds: it is read off a table."""
-        return isinstance(self.policy, (TabularPolicy, RandomPolicy, MinimaxPolicy))
-
-    @property
-    def thinks_at_once(self) -> bool:
-        """Whether `thoughts` takes milliseconds."""
-        return self.rules.cells <= TABLE_CELLS and (self.is_quick or self._model is not None)
-
-    def move(self, board: Boards, rng: np.random.Generator) -> int:
-        """A cell, drawn by the policy's probabilities; it may be taken."""
-        with self._lock:
-            probs = self.policy.probs(board[None])
-        return int(sample(probs, rng)[0])
-
-    def thoughts(self, board: Boards) -> Thoughts:
-        """What it thinks of an unfinished board. On small boards its table is made first, once."""
-        with self._lock:
-            if self._model is None:
-                small = self.rules.cells <= TABLE_CELLS
-                self._model = tabulate(self.policy, self.rules) if small else self.policy
-            return thoughts(self._model, board, self.rules)
-
-    def is_new(self, board: Boards) -> bool:
-        """Whether its model says that training never met this unfinished board."""
-        ask = getattr(self._model, "is_new", None)
-        return ask is not None and bool(ask(board[None])[0])
-
-
 class Players:
     """The players of a gallery, each made when it is first asked for; the last ones are kept."""
 
@@ -126,19 +75,9 @@ class Players:
         with solving(rules):
             seat = self.ready(entry, rules)
             if seat is None:
-                seat = self._seat(entry, rules)
+                seat = self.gallery.seat(entry.id, rules)
                 with self._lock:
                     self._seats[entry, rules] = seat
                     while len(self._seats) > KEPT:
                         self._seats.popitem(last=False)
         return seat
-
-    def _seat(self, entry: Entry, rules: Rules) -> Seat:
-        policy = self.gallery.make(entry.id, rules)
-        if isinstance(policy, MinimaxPolicy):
-            if rules.cells <= QUICK_CELLS:
-                policy = tabulate(policy, rules)
-            else:
-                policy.probs(np.zeros((1, rules.cells), dtype=np.int8))  # solves the board
-        model = None if entry.path is None else self.gallery.mind(entry.id, policy)
-        return Seat(policy, rules, model)
