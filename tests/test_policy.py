@@ -152,24 +152,23 @@ def test_random_play_is_uniform_over_the_free_cells_and_needs_no_table(rules):
     assert RandomPolicy().probs(board)[0].tolist() == [0] * 6 + [1 / 50] * 50
 
 
+def fixed(shares):
+    return Player(lambda board: shares)
+
+
 @pytest.mark.parametrize(
     ("policy", "probs"),
     [
         # A mask keeps the shares of the free cells, or makes the row uniform where nothing is left.
-        (
-            MaskedPolicy(Player(lambda board: {0: 0.5, 1: 0.375, 5: 0.125})),
-            [0, 0.75, 0, 0, 0, 0.25],
-        ),
-        (MaskedPolicy(Player(lambda board: {0: 1})), [0, 0.25, 0, 0.25, 0.25, 0.25]),
+        (MaskedPolicy(fixed({0: 0.5, 1: 0.375, 5: 0.125})), [0, 0.75, 0, 0, 0, 0.25]),
+        (MaskedPolicy(fixed({0: 1})), [0, 0.25, 0, 0.25, 0.25, 0.25]),
         # A mixture is the weighted mean.
         (
-            MixturePolicy(
-                [(Player(lambda board: {0: 1}), 3), (Player(lambda board: {0: 0.5, 1: 0.5}), 1)]
-            ),
-            [0.875, 0.125, 0, 0, 0, 0],
+            MixturePolicy([(fixed({0: 1}), 3), (fixed({0: 0.5, 1: 0.5}), 1)]),
+            [0.875, 0.125] + [0] * 4,
         ),
         # A greedy policy takes the lowest cell among equals.
-        (GreedyPolicy(Player(lambda board: {1: 0.25, 2: 0.375, 4: 0.375})), [0, 0, 1, 0, 0, 0]),
+        (GreedyPolicy(fixed({1: 0.25, 2: 0.375, 4: 0.375})), [0, 0, 1, 0, 0, 0]),
     ],
     ids=["masked", "nothing left", "mixture", "greedy"],
 )
