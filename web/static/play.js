@@ -301,12 +301,16 @@ class Play {
     this.proceed();
   }
 
-  /** Ask the server how the game stands and what the switches show, and go on from there. */
-  async proceed() {
+  /**
+   * Ask the server how the game stands, and go on from there. After a move of a person the answer
+   * also holds what the switches show. A game that begins does not wait for that: a board may have
+   * to be solved first.
+   */
+  async proceed(afterMove = false) {
     const turn = ++this.turn;
     this.found = {};
     this.insight.clear();
-    const wanted = this.insight.wanted(this.thinker(this.moves.length));
+    const wanted = afterMove ? this.insight.wanted(this.thinker(this.moves.length)) : {};
     try {
       const asked = post("/api/analysis", { board: this.rules, moves: this.moves, ...wanted });
       const found = await this.insight.patiently(wanted, asked);
@@ -374,7 +378,7 @@ class Play {
   choose(cell) {
     this.moves = [...this.moves, cell];
     this.board.show(this.moves);
-    this.proceed();
+    this.proceed(true);
   }
 
   suggested() {
