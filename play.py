@@ -164,7 +164,7 @@ def play(given: SimpleNamespace) -> int:
 def look(given: SimpleNamespace, talk: Any, path: Path) -> int:
     """The list of old games, or one of them."""
     from terminal import replay
-    from tictactoe_env.games import GameStore
+    from tictactoe_env.store import GameStore
 
     with GameStore(path, read_only=True) as store:
         if given.replay is not None:
@@ -180,7 +180,7 @@ def play_games(given: SimpleNamespace, talk: Any, path: Path) -> int:
     from players.seat import PERSON, board_of
     from terminal import menu
     from terminal.game import Table, seats_of
-    from tictactoe_env.games import GameStore
+    from tictactoe_env.store import GameStore
 
     specs = [PERSON if spec is None else spec for spec in (given.x, given.o)]
     if given.board is None and given.k is None:
