@@ -145,7 +145,8 @@ def test_a_reader_that_goes_away_is_no_error(path):
 def test_torch_is_not_imported(path):
     program = (
         "import sys, play\n"
-        f"code = play.main(['--x', 'minimax', '--o', 'mcts-playouts=5', '--store', {str(path)!r}])\n"
+        f"players = ['--x', 'minimax', '--o', 'mcts-playouts=5', '--store', {str(path)!r}]\n"
+        "code = play.main(players)\n"
         "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'tensorboard', 'starlette'}\n"
         "print(code, sorted(heavy & {name.split('.')[0] for name in sys.modules}))\n"
     )
