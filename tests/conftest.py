@@ -18,6 +18,8 @@ NEEDED = {
     "tictactoe_env",
     "sample_players",
     "plain_game",
+    "text_cases",
+    "any_games",
 }
 
 
