@@ -153,9 +153,6 @@ def test_runs_are_found_in_folders_up_to_a_depth_and_none_within_a_run(runs, mon
     assert agents_with_runs() == []
 
 
-# --- the same players everywhere --------------------------------------------------------------
-
-
 def error_of(command, *arguments):
     """Raises what a command line prints to stderr."""
 

@@ -102,9 +102,6 @@ class AtTerminal:
         return self.process.wait(timeout=30)
 
 
-# --- piped ------------------------------------------------------------------------------------
-
-
 def test_a_piped_game_is_kept_and_what_is_no_text_is_asked_for_again(path):
     players = "--x", "human:Ann", "--values", "--store", path
     text = piped(b"\xff\xfe\nb2\na1\nc3\nb1\na3\nc1\n", *players)
@@ -137,6 +134,8 @@ def test_torch_is_not_imported(path):
         "import sys, play\n"
         f"players = ['--x', 'minimax', '--o', 'mcts-playouts=5', '--store', {str(path)!r}]\n"
         "code = play.main(players)\n"
+        "from players.gallery import Gallery\n"
+        "Gallery().entries()\n"
         "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'tensorboard', 'starlette'}\n"
         "print(code, sorted(heavy & {name.split('.')[0] for name in sys.modules}))\n"
     )
@@ -146,13 +145,17 @@ def test_torch_is_not_imported(path):
 # --- at a terminal ----------------------------------------------------------------------------
 
 
-def test_a_game_at_a_terminal_has_colours(path):
+def test_a_game_at_a_terminal_has_colours_and_a_battle_is_shown_in_one_place(path):
     with AtTerminal("--x", "human", "--o", "minimax-first", "--store", path) as terminal:
         terminal.wait_for("your move")
         terminal.type("b2\n")
         assert "\x1b[" in terminal.wait_for("plays a1", "your move")
         terminal.type("resign\n")
         terminal.wait_for("X resigns", "saved as game 1")
+        assert terminal.code() == 0
+    with AtTerminal("--x", "minimax", "--o", "random", "--games", 2, "--store", path) as terminal:
+        terminal.wait_for("2 games: ")
+        assert re.search(r"\x1b\[\d*A", terminal.text)  # the cursor goes up
         assert terminal.code() == 0
 
 
@@ -200,18 +203,9 @@ def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(kept):
     assert terminal.text.rstrip().endswith("\x1b[?25h")  # the cursor is back
 
 
-def test_a_battle_is_shown_in_one_place(path):
-    players = ("--x", "minimax", "--o", "random")
-    with AtTerminal(*players, "--games", 2, "--store", path, "--seed", 1) as terminal:
-        terminal.wait_for("2 games: ")
-        assert re.search(r"\x1b\[\d*A", terminal.text)  # the cursor goes up
-        assert terminal.code() == 0
-
-
 # --- arguments --------------------------------------------------------------------------------
 
 REFUSED = """
-    --lsit | 2 | did you mean '--list'?
     --board 4 | 2 | rows and columns such as 4x4, got '4'
     --games 0 --x random | 2 | at least 1, got '0'
     --delay -1 | 2 | seconds from 0 to 3600
@@ -220,7 +214,6 @@ REFUSED = """
     --seed -1 | 2 | at least 0
     --replay 0 | 2 | at least 1
     --result Z | 2 | unknown value 'Z'
-    again | 2 | unexpected argument 'again'
     --o minmax | 1 | did you mean 'minimax'?
     --board 9x9 | 1 | needs 90 bits
     --k 4 | 1 | k must be at most
