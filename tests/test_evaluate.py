@@ -6,8 +6,8 @@ import shutil
 import numpy as np
 import pytest
 from sample_players import CellPlayer, best_player, random_probs
-from small_runs import python, trained
-from text_cases import cases, rows_of
+from small_runs import trained, without
+from text_cases import called, cases, rows_of
 
 import evaluate
 from tictactoe_env import match
@@ -33,25 +33,16 @@ def certified(path, player, rules=None, **about):
     return str(path)
 
 
-def call(capsys, *arguments):
-    """The exit code and what is printed; arguments are split at blanks."""
-    try:
-        code = evaluate.main(" ".join(map(str, arguments)).split())
-    except SystemExit as end:
-        code = end.code
-    return code, *capsys.readouterr()
-
-
 def shown(capsys, *arguments):
-    """What a successful call prints."""
-    code, out, err = call(capsys, *arguments)
+    """What a successful call prints; arguments are split at blanks."""
+    code, out, err = called(evaluate, " ".join(map(str, arguments)).split(), capsys)
     assert (code, err) == (0, "")
     return out
 
 
 def error_of(capsys, *arguments, code=1):
     """The one line with which a call ends."""
-    ended, _, err = call(capsys, *arguments)
+    ended, _, err = called(evaluate, " ".join(map(str, arguments)).split(), capsys)
     assert (ended, err.count("\n")) == (code, 1)
     assert err.startswith("evaluate.py: ")
     return err
@@ -178,18 +169,13 @@ def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, rules, 
             assert cell == {rate: getattr(match.exact_result(x, o), rate) for rate in cell}
 
 
+EVALUATE = "import evaluate; sys.exit(evaluate.main(sys.argv[1:]))"
+
+
 def test_a_good_certificate_is_verified_without_torch_and_without_rich(run):
-    """Packages that are None in `sys.modules` seem not to be installed."""
-    program = (
-        "import sys\n"
-        "missing = ('torch', 'rich', 'stable_baselines3', 'safetensors', 'matplotlib')\n"
-        "sys.modules |= dict.fromkeys(missing)\n"
-        "import evaluate\n"
-        "sys.exit(evaluate.main(sys.argv[1:]))\n"
-    )
-    done = python("-c", program, "--verify", run / "certificate.json", run)
-    assert (done.returncode, done.stderr) == (0, "")
-    said, verdict, again, _ = done.stdout.splitlines()
+    packages = "torch rich stable_baselines3 safetensors matplotlib"
+    text = without(packages, EVALUATE, "--verify", run / "certificate.json", run)
+    said, verdict, again, _ = text.splitlines()
     assert said == (
         f"verified: {run / 'certificate.json'} (dqn), 4,520 positions: every result follows from "
         "the moves; name, seed, configuration and times cannot be verified"
@@ -203,7 +189,8 @@ def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(c
     best = certified(tmp_path / "best.json", best_player(Rules()))
     bad, none = tmp_path / "bad.json", tmp_path / "none.json"
     write({**certify(RandomPolicy(), "boaster"), "optimal": True}, bad)
-    code, out, err = call(capsys, "--verify", good, bad, none, best)
+    paths = list(map(str, (good, bad, none, best)))
+    code, out, err = called(evaluate, ["--verify", *paths], capsys)
     starts = [f"verified: {good}", "can be beaten", f"verified: {best}", "PROVEN: unbeatable"]
     lines = zip(out.splitlines(), starts, strict=True)
     assert all(line.startswith(start) for line, start in lines)
@@ -247,28 +234,16 @@ def test_only_the_folder_of_a_trained_agent_has_a_model(capsys, run, tmp_path):
         assert f"unknown agent {agent!r}" in error_of(capsys, path, "--from-model")
 
 
-SHOWN = "--json --verify --from-model --rows --game-seed minimax-slip=0.1"
-
-
 def test_help_and_results_need_no_torch(capsys):
-    program = (
-        "import atexit, sys, evaluate\n"
-        "atexit.register(lambda: print('torch' in sys.modules))\n"
-        "sys.exit(evaluate.main(sys.argv[1:]))\n"
-    )
-    for arguments in (["--help"], ["minimax", "random", "--rows", 2]):
-        done = python("-c", program, *arguments)
-        assert (done.returncode, done.stderr, done.stdout[-6:]) == (0, "", "False\n")
-        assert "--help" not in arguments or all(word in done.stdout for word in SHOWN.split())
-    code, out, err = call(capsys)
+    text = without("torch", EVALUATE, "--help")
+    assert all(word in text for word in ["--json", "--from-model", "--rows", "minimax-slip=0.1"])
+    assert "PROVEN" in without("torch", EVALUATE, "minimax", "random")
+    code, out, err = called(evaluate, [], capsys)
     assert (code, out.startswith("Usage: evaluate.py"), err) == (2, True, "")
 
 
 REFUSED = """
-    minmax | 1 | unknown agent 'minmax'; did you mean 'minimax'?
     random minimax-frist | 1 | did you mean 'minimax-first'?
-    minimax-slip=2 | 1 | slip must be a probability from 0 to 1, got 2.0
-    runs/none | 1 | no saved run or certificate at 'runs/none'
     trie | 1 | no run of trie in models/ or runs/: train one with `python train.py trie`
     random minimax --rows 5 --cols 5 --k 4 | 1 | too many to enumerate: at most 16 cells can
     minimax --rows 9 --cols 9 | 1 | use a smaller one

@@ -1,13 +1,12 @@
 import ast
 import os
 import types
-from contextlib import suppress
 from functools import lru_cache, partial
 
 import numpy as np
 import pytest
 from plain_game import Player, plain_game
-from text_cases import cases, refuses
+from text_cases import called, cases, refuses
 
 import evaluate
 import play
@@ -157,9 +156,7 @@ def error_of(command, *arguments):
     """Raises what a command line prints to stderr."""
 
     def call(spec, capsys):
-        with suppress(SystemExit):
-            assert command.main([*arguments, spec]) == 1
-        raise ValueError(capsys.readouterr().err)
+        raise ValueError(called(command, [*arguments, spec], capsys)[2])
 
     return call
 
