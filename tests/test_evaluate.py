@@ -10,11 +10,9 @@ from small_runs import trained, without
 from text_cases import called, cases, rows_of
 
 import evaluate
-from tictactoe_env import match
+from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, match, tabulate
 from tictactoe_env.certificate import certify, write
-from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
-from tictactoe_env.rules import Rules
+from tictactoe_env.policy import MinimaxPolicy
 from training.files import read_tensors, write_tensors
 
 RECTANGLE = Rules(2, 4, 3)
@@ -223,15 +221,11 @@ def test_a_model_makes_the_certified_moves_or_is_found_out(capsys, run, tmp_path
     assert said.endswith(" of 4,520 positions\n")
     path.write_bytes(b"")
     assert "model.safetensors is damaged" in error_of(capsys, folder, "--from-model")
-
-
-def test_only_the_folder_of_a_trained_agent_has_a_model(capsys, run, tmp_path):
-    alone, path = shutil.copy(run / "certificate.json", tmp_path / "alone.json"), tmp_path / "run"
+    alone = shutil.copy(run / "certificate.json", tmp_path / "alone.json")
     assert "--from-model needs the folder of a run" in error_of(capsys, alone, "--from-model")
-    path.mkdir()
     for agent in ("somebody", ["dqn"], None):
-        write({**certify(RandomPolicy(), "somebody"), "agent": agent}, path / "certificate.json")
-        assert f"unknown agent {agent!r}" in error_of(capsys, path, "--from-model")
+        write({**certify(RandomPolicy(), "somebody"), "agent": agent}, folder / "certificate.json")
+        assert f"unknown agent {agent!r}" in error_of(capsys, folder, "--from-model")
 
 
 def test_help_and_results_need_no_torch(capsys):

@@ -13,7 +13,7 @@ import play
 import train
 from players.gallery import Gallery
 from players.seat import policy_of, seat_of
-from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv, certificate
+from tictactoe_env import RandomPolicy, Rules, TicTacToeEnv, TicTacToeVectorEnv, certificate
 from tictactoe_env.mcts import TreeSearchPolicy
 from tictactoe_env.opponents import (
     NAMES,
@@ -24,9 +24,8 @@ from tictactoe_env.opponents import (
     parse_pool,
     saved_path,
 )
-from tictactoe_env.policy import MinimaxPolicy, PredictPolicy, RandomPolicy, TabularPolicy
+from tictactoe_env.policy import MinimaxPolicy, PredictPolicy, TabularPolicy
 from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Rules
 from tictactoe_env.runs import MAX_DEPTH, agents_with_runs, newest_run
 from tictactoe_env.search import SearchPolicy
 
@@ -106,9 +105,6 @@ ODD = ("", "unknown opponent ''"), ("x" * 5000, "unknown opponent 'xxx")
 def test_what_is_no_opponent_is_refused_with_a_guess(name, message):
     with refuses(message):
         make_opponent(name, Rules())
-
-
-# --- saved runs -------------------------------------------------------------------------------
 
 
 def test_a_saved_run_is_an_opponent_or_is_refused_with_the_reason(tmp_path):
@@ -195,9 +191,6 @@ def test_every_door_lists_the_same_names_in_its_error(runs, door, capsys):
     assert set(known_names()) <= set(listed)
     extra = {"human"} | {name for name in listed if "/" in name or name.startswith(NAMES)}
     assert set(listed) <= set(known_names()) | extra
-
-
-# --- objects and pools ------------------------------------------------------------------------
 
 
 def test_objects_and_pools_of_them_are_opponents_if_they_can_play():

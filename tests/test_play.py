@@ -16,8 +16,7 @@ from text_cases import called, cases
 
 import play
 from terminal import home
-from tictactoe_env.games import Game
-from tictactoe_env.store import GameStore
+from tictactoe_env import Game, GameStore
 
 pty = pytest.importorskip("pty", reason="a pseudo-terminal is needed")
 
@@ -138,9 +137,6 @@ def test_torch_is_not_needed(path):
     without(packages, f"{program}sys.exit(play.main(sys.argv[1:]))", *players)
 
 
-# --- at a terminal ----------------------------------------------------------------------------
-
-
 def test_a_game_at_a_terminal_has_colours_and_a_battle_is_shown_in_one_place(path):
     with AtTerminal("--x", "human", "--o", "minimax-first", "--store", path) as terminal:
         terminal.wait_for("your move")
@@ -199,8 +195,6 @@ def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(kept):
     assert terminal.text.rstrip().endswith("\x1b[?25h")  # the cursor is back
 
 
-# --- arguments --------------------------------------------------------------------------------
-
 REFUSED = """
     --board 4 | 2 | rows and columns such as 4x4, got '4'
     --games 0 --x random | 2 | at least 1, got '0'
@@ -252,9 +246,7 @@ def test_the_web_page_is_given_everything_else_and_the_same_store(monkeypatch):
     assert given == [["--port", "0", *store] for store in stores]
 
 
-def test_games_are_kept_in_the_folder_of_the_user_if_nothing_else_is_said(
-    monkeypatch, tmp_path, capsys
-):
+def test_games_are_kept_in_the_folder_of_the_user_by_default(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert play.main(["--x", "minimax-first", "--o", "minimax-first"]) == 0
     assert (tmp_path / "tictactoe-env" / "games.db").exists() or sys.platform != "linux"

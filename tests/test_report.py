@@ -6,10 +6,9 @@ from sample_players import CellPlayer, FixedPlayer, best_player, fixed_table
 from text_cases import cases, printed, refuses, rows_of
 
 from terminal import report as show
-from tictactoe_env import match
+from tictactoe_env import RandomPolicy, Rules, match, tabulate
 from tictactoe_env.certificate import certify
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
-from tictactoe_env.rules import Rules
+from tictactoe_env.policy import MinimaxPolicy
 
 RECTANGLE, X_WINS = Rules(2, 4, 3), Rules(2, 3, 2)
 UNAVOIDABLE = " (no O can avoid it on this board)"

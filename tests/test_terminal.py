@@ -23,14 +23,12 @@ from terminal.picture import number as number_text
 from terminal.picture import picture
 from terminal.replay import Replay, print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
+from tictactoe_env import Game, GameStore, Player, RandomPolicy, Rules
 from tictactoe_env.certificate import certify, load_policy, write
-from tictactoe_env.games import Game, Player
 from tictactoe_env.match import action_values
 from tictactoe_env.notation import parse_board
 from tictactoe_env.opponents import MinimaxPolicy
-from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.rules import Rules
-from tictactoe_env.store import GameStore, StoreError
+from tictactoe_env.store import StoreError
 
 EMPTY = np.zeros(9, dtype=np.int8)
 LARGE = Rules(5, 5, 4)
@@ -77,9 +75,6 @@ def trie(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "trie-0"
     assert trained("trie", folder, "--judge-every", "10", steps=10) == 0
     return folder
-
-
-# --- the picture ------------------------------------------------------------------------------
 
 
 DRAWN = """\
@@ -319,11 +314,8 @@ def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(
         seat_of(str(folder), Rules())
 
 
-# --- replays ----------------------------------------------------------------------------------
-
-
 def test_a_replay_goes_forwards_and_backwards_and_shows_the_truth_if_asked_to():
-    replay = Replay(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
+    replay = Replay(Game.parse(LONG_GAME))
     places = {"left": 0, "right": 1, "n": 1, "end": 7, "home": 0, "x": 0}
     for key, at in places.items():
         replay.go(key)
@@ -361,21 +353,21 @@ def test_every_move_of_a_replay_has_its_verdict_and_the_end_a_sentence(line, wor
 
 
 def test_the_list_shows_the_newest_games_and_how_to_see_more(store):
-    def listed(*arguments, **about):
+    def listed(limit, **about):
         talk = talking()
-        print_list(store, talk, *arguments, **about)
+        print_list(store, talk, limit, **about)
         return said(talk)
 
     assert listed(20) == f"no game yet in {store.path}\n"
-    won, resigned = "b2 b1 a1 c3 a3 c1 a2", "a1 ended=resigned result=O origin=web"
-    training = "b2 a1 c3 b1 a3 c1 origin=training"
-    store.import_lines([f"{won} x=human:Ann", resigned, training])
-    text = listed(1)
-    for words in ("a1", "O won, resigned", "1 of 2 games; more by --list 2", "to see one again: "):
-        assert words in text
+    resigned, training = (
+        "a1 ended=resigned result=O origin=web",
+        "b2 a1 c3 b1 a3 c1 origin=training",
+    )
+    store.import_lines([f"{LONG_GAME} x=human:Ann", resigned, training])
+    more = "1 of 2 games; more by --list 2", "to see one again: "
+    assert not missing(listed(1), "a1", "O won, resigned", *more)
     text = listed(20, player="Ann", result="X")
-    assert won in text
-    assert "resigned" not in text
+    assert missing(text, LONG_GAME, "resigned") == ["resigned"]
     assert "no such game" in listed(20, player="Ben")
 
 
@@ -385,14 +377,11 @@ def menu(answers, store, rules=None, **about):
     return said(talk)
 
 
-def test_the_menu_is_asked_again_until_it_is_left(store):
+def test_the_menu_is_asked_again_until_it_is_left_and_perfect_play_takes_either_side(store):
     text = menu("7 x 1 quit 6", store)
     words = "please answer 1 to 6, got '7'", "please answer 1 to 6, got 'x'"
     assert not missing(text, *words, "You left the game; it is not saved.")
     assert text.count("1  two players") == 2
-
-
-def test_perfect_play_is_met_from_the_menu_on_either_side(store):
     menu("2 sideways O resign 6", store)
     assert (only(store).side, only(store).x) == ("O", Player("agent", "minimax"))
     text = menu("2 random quit 2 X quit 6", store, rules=LARGE)
