@@ -82,11 +82,8 @@ def test_a_battle_prints_every_game_and_the_players_change_sides():
     assert {**result["won"], None: result["drawn"]} == won
     counts = f"Anna won {won['Anna']}, Otto won 0, drawn {won[None]}"
     assert f"{counts}; {result['different']} of 6 games differ" in shown
-
-
-def test_the_winner_is_counted_by_name_and_an_illegal_move_loses():
     result, shown = fought(CellPlayer(0), FixedPlayer(1), RECTANGLE, 4)
     assert all(game["illegal_move"] for game in result["games"])
-    assert result["won"] == {"Anna": 0, "Otto": 4}
+    assert result["won"] == {"Anna": 0, "Otto": 4}, "an illegal move loses"
     assert result["different"] == 2, "both always do the same, once on each side"
     assert shown.count("loses by an illegal move") == 4

@@ -62,7 +62,7 @@ def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(ca
     )
     assert first == again
     assert {first} < {first, *others}
-    assert cell != "a1 a1", "`random` is no player by that name"
+    assert cell != "a1 a1", "the opponent is random play, not the agent called random"
 
 
 def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_last(

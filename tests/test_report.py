@@ -24,18 +24,15 @@ BEST = f"{UNBEATABLE}, and no player that never loses wins more often against ra
 SAFE = f"{UNBEATABLE}; a player that never loses could win more often against random"
 
 
-@pytest.mark.parametrize(
-    ("player", "rules", "verdict"),
-    [
+def test_the_verdict_names_what_is_proven_and_the_sides_that_can_be_beaten():
+    for player, rules, verdict in (
         (best_player(Rules()), Rules(), BEST),
         (MinimaxPolicy(Rules()), Rules(), SAFE),
         (RandomPolicy(), Rules(), "can be beaten as X and as O"),
         (RandomPolicy(), Rules(3, 4, 3), f"can be beaten as X and as O{UNAVOIDABLE}"),
         (MinimaxPolicy(X_WINS), X_WINS, f"can be beaten as O{UNAVOIDABLE}"),
-    ],
-)
-def test_the_verdict_names_what_is_proven_and_the_sides_that_can_be_beaten(player, rules, verdict):
-    assert show.verdict(certified(player, rules)) == verdict
+    ):
+        assert show.verdict(certified(player, rules)) == verdict
 
 
 def test_the_best_response_to_a_side_is_a_value_or_a_losing_game():
@@ -86,11 +83,11 @@ NO_TRAINING = [
 ]
 
 
-@pytest.mark.parametrize("training", NO_TRAINING)
-def test_a_training_that_no_run_writes_is_refused(training):
-    content = certified(RandomPolicy(), X_WINS, training=training)
-    with refuses("the training of a certificate must hold steps and seconds"):
-        printed(show.certificate, content)
+def test_a_training_that_no_run_writes_is_refused():
+    content = certified(RandomPolicy(), X_WINS)
+    for training in NO_TRAINING:
+        with refuses("the training of a certificate must hold steps and seconds"):
+            printed(show.certificate, content | {"training": training})
 
 
 def test_names_are_shown_as_they_are_written_and_lines_are_not_broken():

@@ -146,20 +146,16 @@ def test_a_second_a_move_loses_to_nobody_on_5x5_with_four_in_a_row():
     assert not LARGE.winning_cells(board)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
+def test_bad_options_and_finished_boards_are_refused():
+    for options, words in (
         ({"ties": "frist"}, "did you mean 'first'"),
         ({"depth": -1}, "depth must be a whole number of at least 0, got -1"),
         ({"depth": 1.5}, "depth must be"),
-        ({"seconds": -0.1}, "seconds must be a finite number of at least 0"),
-        *(({"seconds": bad}, "seconds must be") for bad in (math.nan, math.inf, True)),
+        *(({"seconds": bad}, "seconds must be a fin") for bad in (-0.1, math.nan, math.inf, True)),
         ({"rules": LARGE}, "5x5, 4 in a row is too large to search to the end of every game: give"),
-    ],
-)
-def test_bad_options_and_finished_boards_are_refused(options, words):
-    with refuses(words):
-        SearchPolicy(**{"rules": Rules(), **options})
+    ):
+        with refuses(words):
+            SearchPolicy(**{"rules": Rules(), **options})
     for text in ("XXX/OO./...", "XOX/XOO/OXX"):
         with refuses("finished board"):
             SearchPolicy(Rules()).probs(parse_board(text, Rules())[None])

@@ -215,7 +215,7 @@ def test_values_show_what_the_player_thinks_and_the_truth_until_they_are_switche
     assert "would play a1 56 %, b1 6 %" in played("v quit", store, o="minimax-first-slip=0.5")
 
 
-def test_a_battle_is_kept_game_by_game_and_counted(store):
+def test_a_battle_is_kept_game_by_game_and_counted_or_else_written_down(store):
     text, games = played("", store, "minimax", "random", seed=5, games=3), store.list()
     about = [(game.origin, game.side, game.seed) for game in games]
     assert about == [("battle", None, seed) for seed in (7, 6, 5)]
@@ -228,15 +228,12 @@ def test_a_battle_is_kept_game_by_game_and_counted(store):
         seats = {side: Seat(Player("agent", side), rules, policies[side]) for side in "XO"}
         game = Table(seats, rules, talking(), store).play(seed=9)
         assert list(game.moves) == battle.play(*policies.values(), rules, seed=9)
-
-
-def test_a_game_that_cannot_be_kept_is_written_down(store):
     store.close()
-    talk, players = talking(), ("minimax-first", "minimax-first")
+    talk = talking()
     with pytest.raises(StoreError, match="closed"):
-        Table(seats_of(players, Rules(), talk), Rules(), talk, store).play_all(1, 0)
+        Table(seats, rules, talk, store).play_all(1, 0)
     line = said(talk).partition("the game could not be saved; as a line of text it is: ")[2]
-    assert Game.parse(line.splitlines()[0]).x == Player("agent", "minimax-first")
+    assert Game.parse(line.splitlines()[0]).x == Player("agent", "X")
 
 
 # --- keys -------------------------------------------------------------------------------------
@@ -276,8 +273,7 @@ def test_keys_of_windows_have_the_same_names(monkeypatch):
     console = types.SimpleNamespace(kbhit=lambda: bool(typed), getwch=lambda: typed.pop(0))
     monkeypatch.setitem(sys.modules, "msvcrt", console)
     monkeypatch.setattr(sys, "platform", "win32")
-    keys = Keys(io.StringIO())
-    assert [keys.read(0.01) for _ in range(5)] == ["a", "left", "home", "q", ""]
+    assert [Keys(sys.stdin).read(0.01) for _ in range(5)] == ["a", "left", "home", "q", ""]
 
 
 def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(

@@ -155,18 +155,15 @@ def test_a_thousand_playouts_a_move_make_it_unbeatable(seed):
     assert not any(side.can_lose for side in responses.values())
 
 
-@pytest.mark.parametrize(
-    ("option", "wrong", "words"),
-    [
+def test_bad_options_are_refused():
+    for option, wrong, words in (
         ("playouts", [0], "playouts must be a whole number of at least 1"),
         ("milliseconds", [-1, math.inf], "milliseconds must be a finite number of at least 0"),
         ("draws", [-1, True], "draws must be a number from 0 to 1"),
         ("exploration", ["much", math.nan], "exploration must be a finite number of at least 0"),
         ("value", ["rolouts"], "did you mean 'rollouts'"),
         ("seed", [1.5], "seed must be"),
-    ],
-)
-def test_bad_options_are_refused(option, wrong, words):
-    for value in wrong:
-        with refuses(words):
-            TreeSearchPolicy(RULES, **{option: value})
+    ):
+        for value in wrong:
+            with refuses(words):
+                TreeSearchPolicy(RULES, **{option: value})
