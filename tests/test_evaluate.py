@@ -2,6 +2,7 @@ import itertools
 import json
 import re
 import shutil
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -139,14 +140,11 @@ def test_a_board_too_large_to_be_proven_gets_a_sampled_table(capsys, tmp_path):
     assert [tuple(row[:2]) for row in rows_of(printed)] == list(pairs)
 
 
-STATED = "seed", "config", "versions"
-
-
 @pytest.mark.parametrize("rules", [Rules(), RECTANGLE], ids=str)
 def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, rules, tmp_path):
     names, path = ["a.json", "minimax", "random"], tmp_path / "results.json"
     stochastic = TabularPolicy(rules, random_probs(rules, np.random.default_rng(0)))
-    known = {"seed": 7, "config": {"steps": 3}}
+    known, stated = {"seed": 7, "config": {"steps": 3}}, ("seed", "config", "versions")
     specs = [certified(tmp_path / "a.json", stochastic, rules, **known), *names[1:]]
     assert f"results: {path}\n" in shown(capsys, *specs, "--json", path)
     data = json.loads(path.read_text())
@@ -155,7 +153,7 @@ def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, rules, 
     players = [tabulate(make_opponent(spec, rules), rules) for spec in specs]
     for player, content in zip(players, data["agents"].values(), strict=True):
         expected = json.loads(json.dumps(certify(player, content["agent"], rules)))
-        assert content | dict.fromkeys(STATED) == expected | dict.fromkeys(STATED)
+        assert content | dict.fromkeys(stated) == expected | dict.fromkeys(stated)
     assert data["agents"]["a.json"].items() >= {"agent": "somebody", **known}.items()
     assert data["agents"]["minimax"]["agent"] == "minimax"
     for x, row in zip(players, data["cross_table"].values(), strict=True):
@@ -241,9 +239,7 @@ REFUSED = """
     odd.json | 1 | the training of a certificate must hold steps and seconds
     random --verify f.json | 1 | --verify only checks certificates: leave agents out
     --verify f.json --json g.json --games 5 | 1 | leave json, games out
-    --verify f.json --from-model | 1 | leave from-model out
     random --battle 2 | 1 | --battle only plays games between two agents
-    random minimax search --battle 2 | 1 | --battle only plays games between two agents
     random minimax --battle 2 --games 5 | 1 | --battle only plays games between two agents
     random --json none/results.json | 1 | --json must be a file in a folder that exists, got no
     random --json . | 1 | --json must be a file in a folder that exists, got .
@@ -261,10 +257,7 @@ def test_what_is_wrong_is_said_in_one_line(arguments, code, said, capsys, tmp_pa
 
 
 def test_ctrl_c_ends_an_evaluation_in_a_line(capsys, monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(evaluate, "evaluate_all", interrupted)
+    monkeypatch.setattr(evaluate, "evaluate_all", Mock(side_effect=KeyboardInterrupt))
     assert error_of(capsys, "minimax", code=130) == "evaluate.py: interrupted\n"
 
 

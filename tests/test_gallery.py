@@ -95,7 +95,6 @@ COSTLY = """
     search-depth=7         | depth of search must be at most 6 here
     mcts-playouts=1000000  | playouts of mcts must be at most
     mcts-value=/etc/passwd | value of mcts names a file
-    search-deep=3          | did you mean 'depth'
 """
 PATHS = "../runs/dqn-0 runs/../runs/dqn-0 /etc/passwd runs//dqn-0 runs/dqn-0/ runs RANDOM \0"
 NOT_LISTED = *PATHS.split(" "), "", "runs/dqn-0/certificate.json"
