@@ -292,10 +292,10 @@ def test_files_that_do_not_belong_together_are_refused(run, tmp_path):
         shutil.copytree(folder / "0", tmp_path / "mixed")
         for suffix in ("safetensors", "json"):
             shutil.copy(folder / "1" / f"model.{suffix}", tmp_path / "mixed" / f"model.{suffix}")
-        with pytest.raises(DamagedFileError, match="not of the same moment"):
+        with pytest.raises(DamagedFileError, match="were not saved together"):
             checkpoint.restore(tmp_path / "mixed", agent, config, learner)
     other = replace(config, seed=config.seed + 1)
-    with pytest.raises(ValueError, match="was trained with another seed: go on with the same"):
+    with pytest.raises(ValueError, match="was trained with another seed: continue with the same"):
         checkpoint.restore(folder / "0", agent, other, learner)
 
 

@@ -15,7 +15,7 @@ from training.files import (
     DamagedFileError,
     read_arrays,
     read_json,
-    settle_folder,
+    recover_folder,
     write_arrays,
     write_file,
     write_folder,
@@ -248,7 +248,7 @@ def test_a_kill_while_a_folder_is_written_leaves_the_old_one_and_the_next_writin
     folder = tmp_path / "checkpoint"
     write_folder(folder, fill(1))
     assert killed_at(number, lambda: write_folder(folder, fill(2)))
-    settle_folder(folder)
+    recover_folder(folder)
     assert names(folder) == ["progress.json", "state1.json", "state1.safetensors"]
     assert read_json(folder / "progress.json") == {"steps": 1}
     write_folder(folder, fill(3))
@@ -269,7 +269,7 @@ def test_an_error_while_a_folder_is_written_leaves_the_old_one(tmp_path):
 
 
 def test_a_folder_that_was_never_left_aside_stays_as_it_is(tmp_path):
-    settle_folder(tmp_path / "checkpoint")
+    recover_folder(tmp_path / "checkpoint")
     assert names(tmp_path) == []
 
 

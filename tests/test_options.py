@@ -176,7 +176,7 @@ def test_a_saved_configuration_comes_back():
 def test_only_steps_may_differ_from_a_saved_configuration():
     config, folder = Config(), Path("run")
     check_unchanged(config, replace(config, steps=5), folder)
-    with pytest.raises(ValueError, match="run was trained with another seed, hidden: go on with"):
+    with pytest.raises(ValueError, match="run was trained with another seed, hidden: continue with"):
         check_unchanged(config, replace(config, seed=5, hidden=()), folder)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from tictactoe_env.rules import Rules
 from training.learner import Chart
-from training.plots import chart, growth
+from training.plots import chart, learning_curves
 
 
 def rows(*wins, safe_from=None):
@@ -46,7 +46,7 @@ def lines(axes):
 
 
 def test_the_growth_is_a_png_with_a_panel_for_each_side(tmp_path, drawn):
-    growth(rows(0.2, 0.5, 0.8, safe_from=1), Rules(), tmp_path / "growth.png", "dqn, seed 7")
+    learning_curves(rows(0.2, 0.5, 0.8, safe_from=1), Rules(), tmp_path / "growth.png", "dqn, seed 7")
     data = (tmp_path / "growth.png").read_bytes()
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", data[16:24]) == (1100, 462)
@@ -65,7 +65,7 @@ def test_the_growth_is_a_png_with_a_panel_for_each_side(tmp_path, drawn):
 
 
 def test_a_side_that_has_no_limit_or_was_never_unbeatable_gets_no_line_for_it(tmp_path, drawn):
-    growth(rows(0.2, 0.5), Rules(3, 4, 3), tmp_path / "growth.png", "on a board where X wins")
+    learning_curves(rows(0.2, 0.5), Rules(3, 4, 3), tmp_path / "growth.png", "on a board where X wins")
     of_x, of_o = (list(lines(axes)) for axes in drawn[0].axes)
     assert of_x == [
         "win 50.00 %",
@@ -77,7 +77,7 @@ def test_a_side_that_has_no_limit_or_was_never_unbeatable_gets_no_line_for_it(tm
 
 
 def test_one_judgement_is_enough_for_a_plot(tmp_path):
-    growth(rows(0.2), Rules(), tmp_path / "growth.png", "short")
+    learning_curves(rows(0.2), Rules(), tmp_path / "growth.png", "short")
     assert (tmp_path / "growth.png").stat().st_size > 5_000
 
 
