@@ -78,5 +78,5 @@ def test_it_has_nothing_to_export_to_stable_baselines(tmp_path, capsys):
     options = ["--out", str(tmp_path / "run"), "--export-sb3", str(tmp_path / "player.zip")]
     with pytest.raises(SystemExit):
         train.main(["mcts", *options])
-    assert "mcts is not made with Stable-Baselines3" in capsys.readouterr().err
+    assert "mcts does not use Stable-Baselines3" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

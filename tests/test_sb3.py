@@ -109,8 +109,8 @@ def test_options_count_for_one_reset_and_must_be_alike():
     ("words", "arguments"),
     [
         ("leave autoreset_mode out", {"autoreset_mode": "NEXT_STEP"}),
-        ("neither an opening nor start", {"exploring_starts": 0.5, "opening": "b2"}),
-        ("neither an opening nor start", {"exploring_starts": 0.5, "start": "random"}),
+        ("cannot be combined with opening or start", {"exploring_starts": 0.5, "opening": "b2"}),
+        ("cannot be combined with opening or start", {"exploring_starts": 0.5, "start": "random"}),
         *(("a probability", {"exploring_starts": share}) for share in (-0.1, 1.1, np.nan, "half")),
     ],
 )
