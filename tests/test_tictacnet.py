@@ -79,10 +79,10 @@ def test_values_gradients_and_steps_of_2025_weights_are_those_of_torch(name):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        found = network.gradient(boards, targets, weights, learner.slope)
+        found = network.gradient(boards, targets, weights, learner.gradient)
         assert found == pytest.approx(loss.item(), rel=1e-4)
         gradient = np.concatenate([parameter.grad.ravel() for parameter in twin])
-        assert learner.slope.flat == pytest.approx(gradient, abs=2e-4)
+        assert learner.gradient.flat == pytest.approx(gradient, abs=2e-4)
         learner._step()
         assert network.flat.shape == (2_025,)
         expected = np.concatenate([parameter.detach().ravel() for parameter in twin])
@@ -131,9 +131,10 @@ def test_it_explores_all_cells_alike_and_a_taken_one_loses_the_game():
     assert abs(as_x / 10_000 - 1 / 9).max() < 0.02
 
 
-def test_an_opponent_that_moves_to_a_taken_cell_loses():
+def test_an_opponent_that_moves_to_a_taken_cell_loses(monkeypatch):
     learner = begin(replace(EXPLORING, games=2_000, side="X"))
-    learner.opponents = Opponents(make_pool(CellPlayer(0), RULES), POSITIONS)
+    opponents = Opponents(make_pool(CellPlayer(0), RULES), POSITIONS)
+    monkeypatch.setattr(learner.pool, "opponents", lambda: opponents)
     learner.round()
     opening = learner.keys[learner.keys // learner.nexts == 0]  # X opens with the first cell
     assert (opening % learner.nexts).tolist() == [learner.nexts - 3]
@@ -193,7 +194,7 @@ def test_moves_far_from_the_best_count_less():
 def test_snapshots_are_taken_at_the_start_and_at_fixed_steps():
     learner = begin(replace(SMALL, opponents="self", snapshot_every=300))
     learner.advance(1_000)
-    assert len(learner.pool.snapshots) == 1 + learner.steps // 300 == len(learner.opponents.sums)
+    assert len(learner.pool.snapshots) == 1 + learner.steps // 300 == len(learner.pool.opponents().sums)
 
 
 def test_the_share_of_illegal_moves_is_charted_in_per_cent():

@@ -208,7 +208,7 @@ def test_single_results_are_read_as_the_original_writes_them(tmp_path):
     assert read[0].sum() == 3
     unlearned = begin(replace(SMALL, validation=0.9, dataset=str(file), symmetry=False))
     unlearned.order[:] = 0  # all are held out
-    with pytest.raises(ValueError, match="all positions that the games met are held out"):
+    with pytest.raises(ValueError, match="all positions of the games are held out"):
         unlearned.advance(1)
 
 
