@@ -5,18 +5,14 @@ tests/test_sb3_learner.py holds what is true of dqn too.
 
 from dataclasses import replace
 
+import learners
 import numpy as np
 import pytest
 import torch
 
 from agents import maskable_ppo
-from tictactoe_env.observation import observe
-from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Rules
 
-RULES = Rules()
-BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]
-OBSERVATIONS = torch.as_tensor(observe(BOARDS, RULES))
+OBSERVATIONS = torch.as_tensor(learners.OBSERVATIONS)
 SMALL = maskable_ppo.Config(
     num_envs=32, rollout_steps=4, hidden=(16,), batch_size=64, epochs=2, opponents="random"
 )
