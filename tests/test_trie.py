@@ -1,10 +1,11 @@
 """agents/trie.py: what it stores, what it proves, how it chooses, and that it learns."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from learners import trained
+from learners import POSITIONS, RULES, board, row, trained
 from small_runs import python
 
 import train
@@ -13,21 +14,13 @@ from agents.trie import Config, Trie
 from tictactoe_env import match
 from tictactoe_env.evaluation import evaluate
 from tictactoe_env.games import Game
-from tictactoe_env.notation import parse_board, parse_cell, parse_game
+from tictactoe_env.notation import parse_cell, parse_game
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Rules
 from tictactoe_env.solver import solve
 from tictactoe_env.store import GameStore
 
-RULES = Rules()
-ROWS = positions_of(RULES).rows
-SMALL = Config(steps=600, judge_every=200)
+SMALL = Config(steps=200, judge_every=200)
 DRAWN_GAME = "b2 a1 c3 a3 a2 c2 b1 b3 c1"
-
-
-def board(text):
-    return parse_board(text, RULES)[None]
 
 
 def taught(*games, rule="counting"):
@@ -46,12 +39,6 @@ def cells(text):
     return {parse_cell(name, RULES) for name in text.split()}
 
 
-@pytest.fixture(scope="module")
-def learner():
-    """3,000 games against the default opponents, a tenth of a second."""
-    return trained(page, Config(steps=3_000, seed=100))
-
-
 # --- what it stores -------------------------------------------------------------------------------
 
 
@@ -64,15 +51,14 @@ def test_the_tree_prints_who_moved_where_and_how_the_games_ended():
         "1. X b2   X won 0, drawn 1, O won 0",
         "  2. O a1   X won 0, drawn 1, O won 0",
     ]
-    assert "        5. X a3   X won: 2" in trie.text(9)
-    assert "                9. X c1   drawn: 1" in trie.text(9)
-    assert len(trie.text(0).splitlines()) == 1
-    assert len(trie.text(9).splitlines()) == 1 + len(trie)
+    whole = trie.text(9).splitlines()
+    assert {"        5. X a3   X won: 2", "                9. X c1   drawn: 1"} < set(whole)
+    assert (len(trie.text(0).splitlines()), len(whole)) == (1, 1 + len(trie))
 
 
 def test_sequences_that_lead_to_the_same_position_are_merged_in_play_and_counted():
     trie = taught("a1 b1 a2 b2 a3", "a2 b2 a1 b1 c1 b3", "a2 b1 a1 b2 a3")
-    boards = np.concatenate([board("XO./XO./..."), board("X../.../..."), board("..X/.../...")])
+    boards = np.concatenate(list(map(board, ("XO./XO./...", "X../.../...", "..X/.../..."))))
     assert trie.policy().sequences(boards).tolist() == [3, 1, 0]
     assert trie.policy().is_new(boards).tolist() == [False, False, True]
     assert moves(trie, "XO./XO./...") == cells("a3")  # though O won in one of the three
@@ -99,22 +85,27 @@ a1 b1 a2 b2 a3 b3 a4 board=4x3 k=4
 LEFT_OUT = "2 resigned, 1 ended by an illegal move, 1 drawn early, 1 on another board"
 
 
+FILES = {
+    "store": (MIXED, "learned 2 games of {file}, left out " + LEFT_OUT),
+    "text": (MIXED, "learned 1 game of {file}, left out " + LEFT_OUT),
+    "finished": ("# finished\n\n" + 2 * "a1 b1 a2 b2 a3\n", ""),
+}
+
+
 @pytest.mark.parametrize(("kind", "learned"), [("store", 2), ("text", 1), ("finished", 2)])
-def test_a_training_of_no_steps_learns_from_a_file_and_says_what_was_left_out(
+def test_a_file_is_learned_before_the_first_game_and_it_is_said_what_was_left_out(
     tmp_path, recwarn, kind, learned
 ):
-    file = tmp_path / "games"  # it is known by its content
-    file.write_text("# finished\n\n" + 2 * "a1 b1 a2 b2 a3\n" if kind == "finished" else MIXED)
+    file, (text, words) = tmp_path / "games", FILES[kind]  # a store is known by its content
     if kind == "store":
-        with GameStore(tmp_path / "games.db") as store:
-            store.import_lines(MIXED.splitlines())
+        with GameStore(file) as store:
+            store.import_lines(text.splitlines())
             store.add(Game(moves=(0, 4, 3, 1, 6), origin="training"))
-        file = tmp_path / "games.db"
+    else:
+        file.write_text(text)
     config = Config(learn_from=str(file), steps=0)
     learner = trained(page, config)
-    said, games = [str(warning.message) for warning in recwarn], "games" if learned > 1 else "game"
-    left_out = [f"learned {learned} {games} of {file}, left out {LEFT_OUT}"]
-    assert said == ([] if kind == "finished" else left_out)
+    assert [str(said.message) for said in recwarn] == [words.format(file=file)][: bool(words)]
     assert (learner.trie.games, learner.steps) == (learned, 0)
     assert not learner.policy().is_new(board("XO./XO./..."))[0]
     file.unlink()  # a training that continues does not read it again
@@ -124,16 +115,16 @@ def test_a_training_of_no_steps_learns_from_a_file_and_says_what_was_left_out(
     assert rest.trie.games == learned + 1
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("a1 b1 a2 b2 a3\na1 a2", r"line 2 of .*games\.txt: .*goes on after 2 moves"),
-        ("a1 b1 a2 b2 a3\na1 a1", r"line 2 of .*games\.txt: .*cell 0 is taken"),
-        ("a1 b1 a2 b2 a3\na1 d4", r"line 2 of .*games\.txt: .*got 'd4'"),
-        ("# nothing\n", "no game to learn from: expected .* its end on 3x3, .*, got none at all$"),
-        (MIXED.replace("a1 b1 a2 b2 a3  ", "# "), f"no game to learn from: .*, got {LEFT_OUT}$"),
-    ],
-)
+WRONG_FILES = [
+    ("a1 b1 a2 b2 a3\na1 a2", r"line 2 of .*games\.txt: .*goes on after 2 moves"),
+    ("a1 b1 a2 b2 a3\na1 a1", r"line 2 of .*games\.txt: .*cell 0 is taken"),
+    ("a1 b1 a2 b2 a3\na1 d4", r"line 2 of .*games\.txt: .*got 'd4'"),
+    ("# nothing\n", "no game to learn from: expected .* its end on 3x3, .*, got none at all$"),
+    (MIXED.replace("a1 b1 a2 b2 a3  ", "# "), f"no game to learn from: .*, got {LEFT_OUT}$"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), WRONG_FILES)
 def test_a_file_with_a_wrong_line_or_without_a_game_is_refused(tmp_path, text, words):
     (tmp_path / "games.txt").write_text(text)
     with pytest.raises(ValueError, match=words):
@@ -163,25 +154,25 @@ def test_the_command_lines_learn_from_a_store_and_print_the_tree_without_torch(t
 
 def test_a_move_with_a_winning_reply_is_not_repeated_and_a_position_of_such_moves_is_lost():
     """X has two threats; each of O's four moves is refuted in a game of its own."""
-    trie, row = taught("a1 b2 a2 b1 a3"), ROWS(board("X.X/.O./X.O"))[0]
+    trie, threats = taught("a1 b2 a2 b1 a3"), row("X.X/.O./X.O")
     assert cells("b1").isdisjoint(moves(trie, "X../XO./..."))
     for name, win in (("b1", "a2"), ("a2", "b1"), ("c2", "b1"), ("b3", "b1")):
-        assert trie.known[row] == 0
+        assert trie.known[threats] == 0
         trie.learn(parse_game(f"a1 b2 c1 c3 a3 {name} {win}", RULES))
-        assert trie.known[trie.after[row][parse_cell(name, RULES)]] == 1
-    assert trie.known[row] == -1
-    assert trie.known[ROWS(board("X.X/.O./..O"))[0]] == 1  # and so X's move there wins
+        assert trie.known[trie.after[threats][parse_cell(name, RULES)]] == 1
+    assert trie.known[threats] == -1
+    assert trie.known[row("X.X/.O./..O")] == 1  # and so X's move there wins
 
 
-def test_what_it_proves_is_true_and_a_saved_tree_is_the_same_and_learns_on(learner):
+def test_what_it_proves_is_true_and_a_saved_tree_is_the_same_and_learns_on():
     """A saved tree is filled at once, the trained one was filled game by game."""
+    learner = trained(page, Config(steps=3_000, seed=100))
     known, value = np.array(learner.trie.known), solve(RULES).value
     assert (known != 0).sum() > 500
     assert (known[known != 0] == value[known != 0]).all()
     again = page.player(Config(), learner.model())
-    assert (again.table == learner.policy().table).all()
-    lists = "edges keys row_of_node results counts sequences known score"
-    for name in lists.split():
+    assert vars(again.trie).keys() == vars(learner.trie).keys()
+    for name in set(vars(again.trie)) - {"positions"}:
         assert getattr(again.trie, name) == getattr(learner.trie, name), name
     again.trie.learn(parse_game("a1 b1 a2 b2 a3", RULES))
     assert again.trie.games == 3_001
@@ -193,7 +184,9 @@ def test_what_it_proves_is_true_and_a_saved_tree_is_the_same_and_learns_on(learn
 def test_a_tree_whose_nodes_do_not_follow_from_each_other_is_refused(keys):
     """Its own parent, repeated, before the root, a taken cell, too large, nested, no game."""
     model = {"results": np.zeros((3, 1 + np.size(keys)), dtype=np.int64), "keys": np.array(keys)}
-    with pytest.raises(ValueError, match=r"must be a new legal move|keys must be|reached by a game"):
+    with pytest.raises(
+        ValueError, match=r"must be a new legal move|keys must be|reached by a game"
+    ):
         page.player(Config(), model)
 
 
@@ -226,26 +219,20 @@ def test_the_rule_of_one_tie_looks_mastered_and_is_beaten_almost_surely():
     """tophep after 10,000 games as O draws with perfect play; best responses win 95.83 %."""
     policy = trained(page, Config(**page.PRESETS["tophep"].options, judge_every=5_000)).policy()
     assert match.exact_result_as("O", policy, make_opponent("minimax", RULES)).draw > 0.95
-    assert match.best_responses(policy)["O"].loss > 0.9
-    assert match.best_responses(policy)["X"].loss == 1.0
+    worst = match.best_responses(policy)
+    assert (worst["X"].loss, worst["O"].loss > 0.9) == (1.0, True)
 
 
 # --- training -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("side", "as_x"), [("both", 100), ("X", 200), ("O", 0)])
-def test_it_plays_the_side_that_was_asked_for_and_learns_from_every_game(monkeypatch, side, as_x):
-    sides, plain = [], page.play
-
-    def play(trie, opponent, side, *rest):
-        sides.append(side)
-        return plain(trie, opponent, side, *rest)
-
+@pytest.mark.parametrize(("side", "sides"), [("both", [0, 1]), ("X", [0, 0]), ("O", [1, 1])])
+def test_it_plays_the_side_that_was_asked_for_and_learns_from_every_game(monkeypatch, side, sides):
+    play = Mock(side_effect=page.play)
     monkeypatch.setattr(page, "play", play)
-    learner = trained(page, replace(SMALL, side=side, steps=200))
-    assert (sides.count(0), len(sides)) == (as_x, 200)
-    assert learner.trie.games == learner.steps == 200
-    assert len(learner.trie) > 200
+    learner = trained(page, replace(SMALL, side=side))
+    assert [call.args[2] for call in play.call_args_list] == 100 * sides
+    assert learner.trie.games == learner.steps == 200 < len(learner.trie)
 
 
 def test_opponents_are_drawn_by_their_weights_and_self_is_the_tree():
@@ -256,32 +243,20 @@ def test_opponents_are_drawn_by_their_weights_and_self_is_the_tree():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "options", [*({"seed": seed} for seed in range(10)), {"rows": 2, "cols": 4}]
-)
-def test_every_seed_becomes_unbeatable_on_both_sides_on_2x4_too(options):
-    """As X it wins more than 97 % of 3x3 against random; an untrained tree can be beaten."""
-    results = evaluate(trained(page, Config(**options), "unbeatable").policy())
-    assert results.unbeatable
-    assert "rows" in options or results.x.win > 0.97
-
-
-@pytest.mark.slow
 def test_all_games_there_are_make_the_whole_tree_and_prove_every_value():
     """255,168 games, 549,946 sequences with the empty one; the proven values are the solver's."""
-    trie, positions = Trie(RULES), positions_of(RULES)
+    trie = Trie(RULES)
 
-    def play_all(cells, row):
-        if positions.is_over[row]:
+    def play_all(cells, at):
+        if POSITIONS.is_over[at]:
             trie.learn(cells)
-        for cell, child in enumerate(trie.after[row]):
+        for cell, child in enumerate(trie.after[at]):
             if child >= 0:
                 play_all([*cells, cell], child)
 
     play_all([], 0)
-    assert trie.games == 255_168
     assert [result[0] for result in trie.results] == [131_184, 46_080, 77_904]
-    assert len(trie) + 1 == 549_946
+    assert (trie.games, len(trie) + 1) == (255_168, 549_946)
     assert min(trie.sequences) > 0
     assert trie.known == solve(RULES).value.tolist()
     assert evaluate(trie.policy()).unbeatable
