@@ -75,9 +75,6 @@ def test_the_target_takes_the_value_of_the_move_that_the_network_would_choose(mo
     assert (moves.rewards[moves.dones == 0] == 0).all()
 
 
-# --- the duels -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", dqn.PRESETS)
 def test_a_duel_has_the_numbers_of_the_system_it_comes_from(name):
     config = dqn.Config(**dqn.PRESETS[name].options)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from learners import RULES, trained
 
-import train
 from agents import mcts
 from agents.mcts import Config
 from tictactoe_env.certificate import certify, write
@@ -57,11 +56,3 @@ def test_draws_that_count_as_wins_make_it_draw_more():
     """It wins 54 % as O, the median of ten seeds, instead of 92 % where a draw counts half."""
     results = evaluate(trained(mcts, Config(draws=1.0, judge_every=4_000)).policy())
     assert results.o.win < 0.75
-
-
-def test_it_has_nothing_to_export_to_stable_baselines(tmp_path, capsys):
-    options = ["--out", str(tmp_path / "run"), "--export-sb3", str(tmp_path / "player.zip")]
-    with pytest.raises(SystemExit):
-        train.main(["mcts", *options])
-    assert "mcts is not made with Stable-Baselines3" in capsys.readouterr().err
-    assert not (tmp_path / "run").exists()

@@ -78,9 +78,6 @@ def test_a_result_reaches_the_first_move_of_its_game_at_once(rewards, expected):
     assert learner.values[0, after].tolist() == [expected] * 3
 
 
-# --- what is learned, with numbers from outside ---------------------------------------------------
-
-
 def test_it_reaches_the_best_achievable_results_and_the_values_of_the_best_response():
     """191/192 wins as X, 866/945 as O, unbeatable; an untrained table can be beaten as O."""
     learner = trained(page, Config(steps=400_000))

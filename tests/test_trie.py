@@ -39,9 +39,6 @@ def cells(text):
     return {parse_cell(name, RULES) for name in text.split()}
 
 
-# --- what it stores -------------------------------------------------------------------------------
-
-
 def test_the_tree_prints_who_moved_where_and_how_the_games_ended():
     trie = taught(*["a1 b1 a2 b2 a3"] * 2, "a1 b1 c3 a2 b2", DRAWN_GAME)
     assert trie.text(2).splitlines() == [
@@ -85,34 +82,28 @@ a1 b1 a2 b2 a3 b3 a4 board=4x3 k=4
 LEFT_OUT = "2 resigned, 1 ended by an illegal move, 1 drawn early, 1 on another board"
 
 
-FILES = {
-    "store": (MIXED, "learned 2 games of {file}, left out " + LEFT_OUT),
-    "text": (MIXED, "learned 1 game of {file}, left out " + LEFT_OUT),
-    "finished": ("# finished\n\n" + 2 * "a1 b1 a2 b2 a3\n", ""),
-}
+FINISHED = "# finished\n\n" + 2 * "a1 b1 a2 b2 a3\n"
 
 
-@pytest.mark.parametrize(("kind", "learned"), [("store", 2), ("text", 1), ("finished", 2)])
-def test_a_file_is_learned_before_the_first_game_and_it_is_said_what_was_left_out(
-    tmp_path, recwarn, kind, learned
-):
-    file, (text, words) = tmp_path / "games", FILES[kind]  # a store is known by its content
-    if kind == "store":
+@pytest.mark.parametrize(("text", "learned"), [("", "2 games"), (MIXED, "1 game"), (FINISHED, "")])
+def test_a_file_is_learned_first_and_what_is_left_out_is_said(tmp_path, recwarn, text, learned):
+    file = tmp_path / "games"  # a store is known by its content
+    file.write_text(text)
+    if not text:
         with GameStore(file) as store:
-            store.import_lines(text.splitlines())
+            store.import_lines(MIXED.splitlines())
             store.add(Game(moves=(0, 4, 3, 1, 6), origin="training"))
-    else:
-        file.write_text(text)
     config = Config(learn_from=str(file), steps=0)
     learner = trained(page, config)
-    assert [str(said.message) for said in recwarn] == [words.format(file=file)][: bool(words)]
-    assert (learner.trie.games, learner.steps) == (learned, 0)
+    said, learned_games = [str(warning.message) for warning in recwarn], 1 + (text != MIXED)
+    assert said == [f"learned {learned} of {file}, left out {LEFT_OUT}"][: len(learned)]
+    assert (learner.trie.games, learner.steps) == (learned_games, 0)
     assert not learner.policy().is_new(board("XO./XO./..."))[0]
     file.unlink()  # a training that continues does not read it again
     rest = page.begin(config)
     rest.restore(learner.model(), learner.state())
     rest.advance(1)
-    assert rest.trie.games == learned + 1
+    assert rest.trie.games == learned_games + 1
 
 
 WRONG_FILES = [
@@ -147,9 +138,6 @@ def test_the_command_lines_learn_from_a_store_and_print_the_tree_without_torch(t
     assert done.stdout.splitlines()[1:] == ["1. X a1   X won 1, drawn 0, O won 0"]
     assert "torch" not in done.stderr
     assert python("-m", "agents.trie", tmp_path / "nothing").returncode == 2
-
-
-# --- what it proves -------------------------------------------------------------------------------
 
 
 def test_a_move_with_a_winning_reply_is_not_repeated_and_a_position_of_such_moves_is_lost():
@@ -221,9 +209,6 @@ def test_the_rule_of_one_tie_looks_mastered_and_is_beaten_almost_surely():
     assert match.exact_result_as("O", policy, make_opponent("minimax", RULES)).draw > 0.95
     worst = match.best_responses(policy)
     assert (worst["X"].loss, worst["O"].loss > 0.9) == (1.0, True)
-
-
-# --- training -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("side", "sides"), [("both", [0, 1]), ("X", [0, 0]), ("O", [1, 1])])
