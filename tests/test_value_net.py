@@ -1,7 +1,6 @@
 """agents/value_net.py: its examples, its arithmetic, and that it learns from itself alone."""
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -70,8 +69,7 @@ def test_random_games_and_matches_are_what_is_known_of_random_play():
 def test_the_previous_champion_as_the_opponent_plays_other_games(learner):
     other = begin(replace(SMALL, opponent="previous"))
     other.values = learner.values  # after random play
-    one, another = (player.play(np.random.default_rng(1))[0] for player in (learner, other))
-    assert (one != another).any()
+    assert (learner.play(np.random.default_rng(1)) != other.play(np.random.default_rng(1))).any()
 
 
 @pytest.mark.parametrize("look_ahead", [1, 2])
@@ -120,15 +118,15 @@ def test_the_champion_has_the_least_loss_on_what_was_held_out_or_is_the_last():
     for level in after(3, epochs=6, learning_rate=0.02).history:
         validation = [loss for _, loss in level["losses"]]
         assert validation[level["champion"] - 1] == min(validation)
-    (level,) = after(1, validation=0.0).history
-    assert (level["champion"], np.isnan(level["losses"][0][1])) == (2, True)
+    (last,) = after(1, validation=0.0).history
+    assert (last["champion"], np.isnan(last["losses"][0][1])) == (2, True)
 
 
 @pytest.mark.parametrize("memory", [0.5, 0.0])
 def test_earlier_games_count_less_from_level_to_level(memory):
     learner = after(2, memory=memory)
-    first, second = learner.recent
-    assert learner.results == pytest.approx(second + memory * first, abs=1e-12)
+    expected = learner.recent[1] + memory * learner.recent[0]
+    assert learner.results == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_network_learns_the_mean_result_of_every_position():
@@ -190,42 +188,33 @@ def test_single_results_are_read_as_the_original_writes_them(tmp_path):
         unlearned.advance(1)
 
 
-WRONG_DATASETS = [
-    ("", "must have the columns v0, v1"),
-    ("a,b\n1,2\n", r"must have the columns v0, .*\(deviation and games may be left out\)"),
-    (f"{NAMES}\n1\n", "must have a number in each of the 19 columns, line 2 .* 1 columns"),
-    (f"{NAMES}\n{'0,' * 18}1\n{'x,' * 18}1\n", "a number in each of the 19 columns, line 3"),
-    (f"{NAMES}\n{'1,' * 9}{'0,' * 9}1\n", "must hold boards of planes: .* cannot reach"),
-    (f"{NAMES}\n1,{'0,' * 17}nan\n", "must hold boards as planes of 0 and 1, finite"),
-    (f"{NAMES}\n{'0,' * 18}1\n", "at least one unfinished board"),
-    (f"{NAMES}\n", "at least one unfinished board"),
-    ("\xff", "must be a CSV file"),
-]
-
-
-@pytest.mark.parametrize(("text", "words"), WRONG_DATASETS)
-def test_a_dataset_that_is_none_is_refused_with_a_reason(tmp_path, text, words):
-    (tmp_path / "bad.csv").write_bytes(text.encode("latin-1"))
-    with pytest.raises(ValueError, match=words):
-        read_dataset(tmp_path / "bad.csv", begin(SMALL).afterstates)
+def test_a_dataset_that_is_none_is_refused_with_a_reason(tmp_path):
+    for text, words in (
+        ("", "must have the columns v0, v1"),
+        ("a,b\n1,2\n", r"must have the columns v0, .*\(deviation and games may be left out\)"),
+        (f"{NAMES}\n1\n", "must have a number in each of the 19 columns, line 2 .* 1 columns"),
+        (f"{NAMES}\n{'0,' * 18}1\n{'x,' * 18}1\n", "a number in each of the 19 columns, line 3"),
+        (f"{NAMES}\n{'1,' * 9}{'0,' * 9}1\n", "must hold boards of planes: .* cannot reach"),
+        (f"{NAMES}\n1,{'0,' * 17}nan\n", "must hold boards as planes of 0 and 1, finite"),
+        (f"{NAMES}\n{'0,' * 18}1\n", "at least one unfinished board"),
+        (f"{NAMES}\n", "at least one unfinished board"),
+        ("\xff", "must be a CSV file"),
+    ):
+        (tmp_path / "bad.csv").write_bytes(text.encode("latin-1"))
+        with pytest.raises(ValueError, match=words):
+            read_dataset(tmp_path / "bad.csv", begin(SMALL).afterstates)
 
 
 def best_against_exploring(epsilons, discount):
     """The values of best moves against a player of best moves that also makes random ones."""
-    children = [[child for child in cells if child >= 0] for cells in POSITIONS.children.tolist()]
-    over, outcome = POSITIONS.is_over.tolist(), np.abs(POSITIONS.outcome_x).astype(float).tolist()
-
-    @cache
-    def value(at):
-        if over[at]:
-            return outcome[at]
-        ends = children[at]
-        left = [-value(b) if over[b] else discount * max(map(value, children[b])) for b in ends]
-        epsilon = epsilons[min(int(POSITIONS.ply[at]), len(epsilons) - 1)]
-        best = left[max(range(len(left)), key=lambda i: value(ends[i]))]
-        return (1 - epsilon) * best + epsilon * sum(left) / len(left)
-
-    return np.array([value(at) for at in range(len(POSITIONS))])
+    values = np.abs(POSITIONS.outcome_x).astype(float)
+    legal = [cells[cells >= 0] for cells in POSITIONS.children]
+    for at in POSITIONS.unfinished[::-1]:
+        left = [discount * values[legal[end]].max(initial=-np.inf) for end in legal[at]]
+        left = np.where(POSITIONS.is_over[legal[at]], -values[legal[at]], left)
+        epsilon = epsilons[min(POSITIONS.ply[at], len(epsilons) - 1)]
+        values[at] = (1 - epsilon) * left[values[legal[at]].argmax()] + epsilon * left.mean()
+    return values
 
 
 def test_the_values_that_the_default_exploration_defines_are_of_an_optimal_player():
