@@ -1,7 +1,4 @@
-"""agents/dqn.py: exploration, the update, and the presets of go-sample-tictactoe.
-
-tests/test_sb3_learner.py holds what is true of maskable_ppo too.
-"""
+"""agents/dqn.py: exploration, update, duels; tests/test_sb3_learner.py has what it shares."""
 
 import numpy as np
 import pytest
@@ -84,8 +81,7 @@ def test_a_duel_has_the_numbers_of_the_system_it_comes_from(name):
         **{"target_every": 50_000, "win_reward": 0.999, "draw_reward": 0.001, "loss_penalty": 1.0},
         **{"early_draw": True, "epsilon": 1.0, "epsilon_end": 0.001, "epsilon_decay": 0.999996},
         **{"opponents": "random", "exploring_starts": 0.0},
-        "side": "O" if name == "duel-second" else "X",
-        "opening": "b2" if name == "duel-centre" else "",
+        **{"side": "XO"[name == "duel-second"], "opening": "b2" * (name == "duel-centre")},
     }
     assert {option: getattr(config, option) for option in expected} == expected
     assert config.batch_size * config.gradient_steps / config.num_envs == 8  # samples of each move
@@ -109,7 +105,7 @@ def test_a_duel_learns_one_side_sees_losses_and_keeps_to_its_opening(name, marks
     algorithm, boards, following, cells, rewards, ends = played(duel(name))
     results = set(np.round(rewards[ends].astype(float), 3).tolist())
     assert {-1.0, 0.999} <= results <= {-1.0, 0.001, 0.999}
-    assert (rewards[~ends] == 0).all()
+    assert not rewards[~ends].any()
     assert set(boards.sum(axis=1).tolist()) == {marks}
     assert not RULES.is_dead(*RULES.to_bits(boards.astype(np.int8))).any()
     first = boards[np.abs(boards).sum(axis=1) == -marks]

@@ -68,8 +68,7 @@ def test_exact_fitness_is_the_exact_result_of_the_network_and_its_slips(evolutio
     successors = graph.successors(evolution.moves)
     found = graph.results(successors, graph.probs(opponent), 2.0, slip)
     for moves, result in zip(evolution.moves, found, strict=True):
-        table = (1 - slip) * graph.policy(moves).table + slip * random
-        player = TabularPolicy(rules, table)
+        player = TabularPolicy(rules, (1 - slip) * graph.policy(moves).table + slip * random)
         sides = [match.exact_result_as(side, player, opponent, rules) for side in "XO"]
         expected = np.mean([side.value - side.illegal for side in sides])
         assert result == pytest.approx(expected, abs=1e-12)
@@ -91,8 +90,8 @@ def test_fitness_is_the_weighted_mean_over_opponents_and_kinds():
     pools = {"fitness": "exact:3,punished:1", "opponents": "random:3,minimax:1"}
     evolution = evolved(replace(SMALL, **pools, illegal_penalty=1.0, slip=0.0))
     graph, successors = evolution.graph, evolution.graph.successors(evolution.moves)
-    tables = [graph.probs(make_opponent(name, SMALL.rules)) for name in ("random", "minimax")]
-    random, minimax = (graph.results(successors, table, 1.0) for table in tables)
+    pool = (graph.probs(make_opponent(name, SMALL.rules)) for name in ("random", "minimax"))
+    random, minimax = (graph.results(successors, table, 1.0) for table in pool)
     league = points(graph.league(successors)[0], 1, 1, 0, -10)
     expected = 0.75 * (0.75 * random + 0.25 * minimax) + 0.25 * league
     assert evolution.fitness == pytest.approx(expected, abs=1e-12)
@@ -102,8 +101,7 @@ def test_points_are_those_of_the_games_of_a_member_on_both_sides():
     first, second = (NOT_PLAYED, X_WON, O_ILLEGAL), (DRAWN, NOT_PLAYED, O_WON)
     ends = np.array([first, second, (X_ILLEGAL, DRAWN, NOT_PLAYED)])
     assert (4 * points(ends, 3, 1, 0, 0)).tolist() == [3 + 3 + 1 + 3, 1 + 0 + 0 + 1, 0 + 1 + 0 + 3]
-    punished = [1 + 1 + 1 + 1, 1 + 0 + 0 + 1, -10 + 1 - 10 + 1]
-    assert (4 * points(ends, 1, 1, 0, -10)).tolist() == punished
+    assert (4 * points(ends, 1, 1, 0, -10)).tolist() == [1 + 1 + 1 + 1, 1 + 1, -10 + 1 - 10 + 1]
 
 
 def test_a_network_gives_the_sums_of_its_layers():
