@@ -198,7 +198,7 @@ def test_changed_moves_or_another_digest_are_found(board, stated, tmp_path):
 def test_changed_moves_with_a_new_digest_are_found_by_the_results_that_follow(stated):
     # The corner must be answered in the centre.
     blunder = changed(stated[Rules()]["minimax-first"], "moves.X../.../...", "a2")
-    with refuses("unbeatable is False when computed from the moves, the certificate says True"):
+    with refuses("unbeatable is False when computed from the moves, but True in the certificate"):
         verify(sealed(blunder))
     shares = changed(stated[Rules()]["random"], "moves..../.../...", {"a1": 0.5, "b2": 0.5})
     with pytest.raises(CertificateError, match=r"as_x\.\S+ is \S+ when computed from the moves"):
@@ -208,8 +208,8 @@ def test_changed_moves_with_a_new_digest_are_found_by_the_results_that_follow(st
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("superhuman", "superhuman belong to no certificate"),
-        ("as_x.elo", "as_x.elo is 'nothing' when computed from the moves, the certificate says 3"),
+        ("superhuman", "unknown entries in the certificate, not verifiable: superhuman"),
+        ("as_x.elo", "as_x.elo is 'nothing' when computed from the moves, but 3 in the certificate"),
         ("as_o.vs_random.elo", "as_o.vs_random.elo is 'nothing'"),
     ],
 )
@@ -284,7 +284,7 @@ def test_a_truncated_file_and_one_that_is_not_json_are_damaged(tmp_path, stated)
         with refuses(f"{path} is damaged, it is not JSON: ", CertificateError):
             read(path)
     path.write_text('{"format": 1, "unbeatable": false, "unbeatable": true}')
-    with refuses("a name stands twice among format, unbeatable", CertificateError):
+    with refuses("a name is repeated in the object of format, unbeatable", CertificateError):
         read(path)
 
 
@@ -304,7 +304,7 @@ def test_a_huge_file_is_refused_unread_and_a_missing_one_is_named(tmp_path):
             read(ask)
     with open(path, "wb") as file:
         file.truncate(certificate.MAX_BYTES + 1)
-    with refuses(f"{path} is larger than 256 MB, so it is no certificate", CertificateError):
+    with refuses(f"{path} is larger than 256 MB, the limit for a certificate", CertificateError):
         read(path)
 
 
@@ -313,7 +313,7 @@ def test_what_cannot_be_certified_or_loaded_is_refused(tmp_path):
     assert load_policy(tmp_path).rules == Rules(2, 3, 2)
     with refuses(f"{tmp_path} plays on 2x3, 2 in a row, not on 3x3, 3 in a row"):
         load_policy(tmp_path, Rules())
-    with refuses("unbeatable follow from the moves, so they cannot be handed in"):
+    with refuses("unbeatable cannot be given: a certificate computes them from the moves"):
         certify(RandomPolicy(), "random", Rules(2, 3, 3), unbeatable=True)
     with refuses("at most 12 cells (3x4) can be proven, this one has 16"):
         certify(RandomPolicy(), "random", Rules(4, 4, 4))

@@ -39,7 +39,7 @@ def test_the_result_and_the_ending_follow_from_the_moves(moves, rules, result, e
 
 def test_what_the_moves_contradict_is_refused():
     with refuses(
-        "by the moves 'a1 b2 a2 b1 a3' result is 'X', got 'O': correct it, or leave it out"
+        "result is 'X', got 'O'; it follows from the moves 'a1 b2 a2 b1 a3': correct it or leave"
     ):
         game(result="O")
     for ended in ("full", "early", "illegal", "resigned"):
@@ -193,7 +193,7 @@ def test_the_moves_alone_are_a_line():
         k=three            | k must be a whole number, got 'three'
         seed=-1            | seed must be a whole number, got '-1'
         seed=1_0           | seed must be a whole number, got '1_0'
-        k=3 k=3            | k= stands twice in the line
+        k=3 k=3            | k= is given twice in the line
         result=draw        | result is 'X', got 'draw'
         origin=            | unknown origin of a game ''
         d4                 | got 'd4'

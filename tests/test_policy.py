@@ -238,8 +238,8 @@ def test_masks_reach_a_predict_that_is_a_function_or_stands_behind_a_decorator()
 @pytest.mark.parametrize("action", [-1, 6, 2.5])
 def test_a_model_for_another_board_or_that_moves_off_the_board_is_refused(action):
     with refuses(
-        "the model's observations have the shape (2, 3, 3), "
-        "a board of 2x3 gives {'planes': (2, 2, 3), 'grid': (2, 3)}"
+        "the model's observations have the shape (2, 3, 3), but a board of 2x3 gives "
+        "{'planes': (2, 2, 3), 'grid': (2, 3)}; use a model for this board"
     ):
         PredictPolicy(Model(2, 3, 3), RECTANGLE)
     model = Model(2, 2, 3)

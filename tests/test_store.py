@@ -462,7 +462,7 @@ for name in (path, path + "2"):
 def test_a_truncated_store_is_refused_and_left_as_it_is(whole, tmp_path, left):
     path = tmp_path / "part.db"
     path.write_bytes(whole[:left])
-    message = r"part\.db is (damaged: .*; nothing was changed, bring back a copy of it|no store)"
+    message = r"part\.db is (damaged: .*; nothing was changed, restore it from a copy|no store)"
     for read_only in (False, True):
         with pytest.raises(StoreError, match=message):
             checked(path, read_only, left)
