@@ -84,7 +84,7 @@ class Broken:
 BAD_ARGUMENTS = [  # name, error, values
     ("opponent", "unknown opponent 'minmax'; did you mean 'minimax'?", "minmax"),
     ("opponent", "unknown opponent", "", "x" * 5000),
-    ("opponent", "slip of an opponent must be a probability", "minimax-slip=1e"),
+    ("opponent", "slip of minimax must be a number", "minimax-slip=1e"),
     ("opponent", "got None of type NoneType", None),
     ("opponent", "must be a list of [opponent, weight]", [], ["random", "minimax"]),
     ("opponent", "weights must be finite", [["random", 0]], [["random", 10**400]]),
