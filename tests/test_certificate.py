@@ -209,7 +209,10 @@ def test_changed_moves_with_a_new_digest_are_found_by_the_results_that_follow(st
     ("path", "message"),
     [
         ("superhuman", "unknown entries in the certificate, not verifiable: superhuman"),
-        ("as_x.elo", "as_x.elo is 'nothing' when computed from the moves, but 3 in the certificate"),
+        (
+            "as_x.elo",
+            "as_x.elo is 'nothing' when computed from the moves, but 3 in the certificate",
+        ),
         ("as_o.vs_random.elo", "as_o.vs_random.elo is 'nothing'"),
     ],
 )
