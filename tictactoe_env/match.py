@@ -300,11 +300,12 @@ def _play(
 
 
 def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tuple[float, float]:
-    """The Wilson score interval of a rate count / total, 95 % by default."""
+    """The Wilson score interval of the rate count / total, 95 % by default. It holds the rate."""
     rate, spread = count / total, z * z / total
     centre = (rate + spread / 2) / (1 + spread)
     half = z / (1 + spread) * math.sqrt(rate * (1 - rate) / total + spread / (4 * total))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    # Without rounding errors the rate would be inside anyway.
+    return min(rate, max(0.0, centre - half)), max(rate, min(1.0, centre + half))
 
 
 def result_vs_random(side: str, policy: Policy, rules: Rules | None = None) -> Result:
