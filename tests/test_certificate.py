@@ -16,7 +16,7 @@ from tictactoe_env.notation import parse_cell
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 
-RECTANGLE = Rules(2, 3, 3)  # small, and a draw: both sides have all figures
+RECTANGLE, ROW = Rules(2, 3, 3), Rules(1, 4, 3)  # draws: both sides have all results
 BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), RECTANGLE]
 RATES = ("win", "draw", "loss", "illegal")
 
@@ -48,7 +48,7 @@ POLICIES = {
 @pytest.fixture(scope="module")
 def stated():
     """Certificates by board and policy, to be copied before they are changed."""
-    made = {Rules(): ("minimax", "minimax-first"), RECTANGLE: POLICIES}
+    made = {Rules(): ("minimax", "minimax-first"), RECTANGLE: POLICIES, ROW: POLICIES}
     return {
         rules: {name: certify(POLICIES[name](rules), name, rules) for name in names}
         for rules, names in made.items()
@@ -130,9 +130,7 @@ def test_the_results_are_those_of_the_match_on_each_side(rules):
 @pytest.mark.parametrize("path", [*RESULTS, "as_x", "as_o.vs_random", "optimal_moves"])
 @pytest.mark.parametrize("name", ["minimax", "stochastic"])
 def test_a_changed_result_is_found_and_named(name, path, stated):
-    value = functools.reduce(
-        lambda found, key: found[key], path.split("."), stated[RECTANGLE][name]
-    )
+    value = functools.reduce(lambda found, key: found[key], path.split("."), stated[ROW][name])
     if isinstance(value, bool):
         wrong = [not value, int(value), None, "yes", GONE]
     elif isinstance(value, float):
@@ -143,7 +141,7 @@ def test_a_changed_result_is_found_and_named(name, path, stated):
         wrong = [["a1"], [], *([None, GONE] if value else ["none"])]
     for instead in wrong:
         with refuses(f"{path} is ", CertificateError):
-            certificate.verify(changed(stated[RECTANGLE][name], path, instead))
+            certificate.verify(changed(stated[ROW][name], path, instead))
 
 
 def test_results_as_whole_numbers_are_as_good_and_unchanged_certificates_are_verified(stated):
