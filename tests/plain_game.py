@@ -37,6 +37,11 @@ def plain_game(rows: int = 3, cols: int = 3, k: int = 3) -> PlainGame:
     return PlainGame(rows, cols, k)
 
 
+def plain(rules: Any) -> PlainGame:
+    """The game on a board of the package."""
+    return plain_game(rules.rows, rules.cols, rules.k)
+
+
 class PlainGame:
     """All positions of a small board and their values with perfect play."""
 

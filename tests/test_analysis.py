@@ -3,7 +3,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from plain_game import plain_game
+from plain_game import plain
 from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
 from text_cases import cases, refuses
 
@@ -20,7 +20,7 @@ SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(1, 5, 2), Rules(2, 4, 3), Rules(1
 
 def plain_worths(rules):
     """(value, plies) of every board for its mover, by recursion: winners hurry, losers delay."""
-    game = plain_game(rules.rows, rules.cols, rules.k)
+    game = plain(rules)
 
     @cache
     def worth(board):

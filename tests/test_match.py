@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_game import Player, is_exactly, plain_game
+from plain_game import Player, is_exactly, plain
 from text_cases import refuses
 
 from tictactoe_env import match
@@ -19,10 +19,6 @@ from tictactoe_env.rules import Rules
 BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(2, 4, 3)]
 MARKS = {"X": 1, "O": -1}
 RATES = ("win", "draw", "loss", "illegal", "illegal_other")
-
-
-def plain(rules):
-    return plain_game(rules.rows, rules.cols, rules.k)
 
 
 @lru_cache
@@ -79,32 +75,26 @@ def test_a_side_names_who_sits_where_and_the_other_side_sees_the_same_match(rule
     assert result.other_side.other_side == result
     assert (result.value, result.other_side.value) == (0.25, -0.25)
     own, other = Player(choice_of(1, rules, "any")), Player(choice_of(2, rules, "any"))
-    assert match.exact_result_as("X", own, other, rules) == match.exact_result(own, other, rules)
-    assert (
-        match.exact_result_as("O", own, other, rules)
-        == match.exact_result(other, own, rules).other_side
-    )
+    as_x, as_o = (match.exact_result_as(side, own, other, rules) for side in "XO")
+    assert as_x == match.exact_result(own, other, rules)
+    assert as_o == match.exact_result(other, own, rules).other_side
     against_random = match.exact_result(RandomPolicy(), own, rules).other_side
     assert match.result_vs_random("O", own, rules) == against_random
 
 
 @pytest.mark.parametrize("side", ["x", "Y", "", 1, None])
 def test_a_side_that_is_neither_x_nor_o_is_refused(side):
-    for ask in (
-        match.exact_result_as,
-        action_values,
-        lambda side, own, _: match.result_vs_random(side, own),
-    ):
+    for ask in (match.exact_result_as, action_values):
         with pytest.raises(ValueError, match=rf"^unknown side {side!r}.*\(known: O, X\)$"):
             ask(side, RandomPolicy(), RandomPolicy())
 
 
 def test_the_board_is_the_policies_own_or_the_given_one_or_three_by_three():
-    table = tabulate(RandomPolicy(), Rules(2, 3, 2))
+    table, minimax = tabulate(RandomPolicy(), Rules(2, 3, 2)), MinimaxPolicy(Rules(2, 3, 2))
     assert match.board_of(None, RandomPolicy()) == Rules()
     assert match.board_of(None, RandomPolicy(), table) == Rules(2, 3, 2)
     assert match.board_of(Rules(4, 3, 3), RandomPolicy()) == Rules(4, 3, 3)
-    assert match.board_of(Rules(2, 3, 2), table, MinimaxPolicy(Rules(2, 3, 2))) == Rules(2, 3, 2)
+    assert match.board_of(Rules(2, 3, 2), table, minimax) == Rules(2, 3, 2)
     with refuses("these policies play on different boards: 2x3, 2 in a row, 3x3, 3 in a row"):
         match.exact_result(table, MinimaxPolicy(Rules()))
     with refuses("different boards"):
@@ -115,33 +105,29 @@ def most_wins(result):
     return result[0], -result[2]
 
 
+def most_points(result):
+    return result[0] - result[2]
+
+
 @pytest.mark.parametrize(
-    ("side", "score", "never_loses", "wins", "losses", "denominator"),
+    ("side", "score", "never_loses", "win", "loss"),
     [
-        ("X", most_wins, True, 191, 0, 192),
-        ("X", most_wins, False, 191, 0, 192),
-        ("O", most_wins, True, 866, 0, 945),
+        ("X", most_wins, True, Fraction(191, 192), 0),
+        ("X", most_wins, False, Fraction(191, 192), 0),
+        ("O", most_wins, True, Fraction(866, 945), 0),
         # The O that wins most often can be beaten.
-        ("O", most_wins, False, 887, 15, 945),
+        ("O", most_wins, False, Fraction(887, 945), Fraction(15, 945)),
         # So can every O with the best wins minus losses: several reach 874/945, this one wins 881.
-        ("O", lambda result: result[0] - result[2], False, 881, 7, 945),
+        ("O", most_points, False, Fraction(881, 945), Fraction(7, 945)),
     ],
 )
-def test_the_best_players_against_random_play_have_the_known_results(
-    side, score, never_loses, wins, losses, denominator
-):
+def test_known_results_against_random_play(side, score, never_loses, win, loss):
     moves = plain(Rules()).best_against_uniform(MARKS[side], score, never_loses)
     best = Player(moves_of(moves, Rules()))
-    win, loss = Fraction(wins, denominator), Fraction(losses, denominator)
     assert is_result(match.result_vs_random(side, best), win, 1 - win - loss, loss)
-    response = best_responses(best)[side]
-    assert response.can_lose == (losses > 0)
-    assert response.value == (-1 if losses else 0)
-    achievable = best_achievable(Rules())[side]
-    if not losses:
-        assert is_result(achievable, win, 1 - win, 0)
-    else:
-        assert achievable.value < win - loss
+    response, achievable = best_responses(best)[side], best_achievable(Rules())[side]
+    assert (response.can_lose, response.value) == ((True, -1) if loss else (False, 0))
+    assert achievable.value < win - loss if loss else is_result(achievable, win, 1 - win, 0)
 
 
 @pytest.mark.parametrize("rules", [*BOARDS, Rules(1, 5, 2)], ids=str)
@@ -150,11 +136,9 @@ def test_the_best_achievable_is_that_of_plain_search_and_none_where_a_side_must_
     for side, mark in MARKS.items():
         moves = moves_of(game.best_against_uniform(mark, most_wins, True), rules)
         players = (moves, game.uniform) if side == "X" else (game.uniform, moves)
-        expected = game.match(*players)[:3][::mark]
-        if game.value_x[game.empty] * mark < 0:
-            assert best_achievable(rules)[side] is None
-        else:
-            assert is_result(best_achievable(rules)[side], *expected)
+        expected, found = game.match(*players)[:3][::mark], best_achievable(rules)[side]
+        must_lose = game.value_x[game.empty] * mark < 0
+        assert found is None if must_lose else is_result(found, *expected)
 
 
 def best_response(rules, side, choice):
@@ -169,10 +153,8 @@ def best_response(rules, side, choice):
             return outcome * mark, lost, () if lost else None
         own = game.mover(board) == mark
         chances = choice(board) if own else dict.fromkeys(game.free(board), 1)
-        after = {
-            cell: (-1, 1, ()) if board[cell] else from_here(game.after(board, cell))
-            for cell in chances
-        }
+        after = {cell: (-1, 1, ()) for cell in chances if board[cell]}
+        after |= {cell: from_here(game.after(board, cell)) for cell in chances if not board[cell]}
         value, loss = ([chances[cell] * found[i] for cell, found in after.items()] for i in (0, 1))
         lines = [(cell, *line) for cell, (_, _, line) in after.items() if line is not None]
         line = min(lines, key=lambda line: (len(line), line), default=None)
@@ -197,26 +179,23 @@ def test_a_best_response_is_that_of_plain_recursion(seed, kind, rules):
 
 
 def test_perfect_play_cannot_be_beaten_unless_it_slips_or_its_side_must_lose():
-    for ties in ("random", "first"):
-        for response in best_responses(MinimaxPolicy(Rules(), ties)).values():
-            assert (response.value, response.loss, response.can_lose) == (0, 0, False)
-    for response in best_responses(MinimaxPolicy(Rules(), slip=0.01)).values():
-        assert response.can_lose
-        assert 0 < response.loss < 0.05
-    found = best_responses(MinimaxPolicy(Rules(2, 3, 2)))
-    assert not found["X"].can_lose
-    assert abs(found["X"].value - 1) < ROUNDING
-    assert (found["O"].value, found["O"].loss, len(found["O"].losing_line)) == (-1, 1, 3)
+    def found(rules, **options):
+        responses = best_responses(MinimaxPolicy(rules, **options)).values()
+        return [(response.value, response.loss, response.can_lose) for response in responses]
+
+    assert found(Rules()) == found(Rules(), ties="first") == [(0, 0, False)] * 2
+    assert all(can_lose and 0 < loss < 0.05 for _, loss, can_lose in found(Rules(), slip=0.01))
+    assert found(Rules(2, 3, 2)) == [(pytest.approx(1, abs=ROUNDING), 0, False), (-1, 1, True)]
 
 
 def test_random_play_and_always_the_same_cell_lose_the_shortest_games():
-    found = best_responses(RandomPolicy())
-    lines = [response.losing_line for response in found.values()]
-    assert lines == [(0, 1, 2, 4, 3, 7), (0, 1, 3, 2, 6)]
+    def lines(*asked):
+        return [response.losing_line for response in best_responses(*asked).values()]
+
+    assert lines(RandomPolicy()) == [(0, 1, 2, 4, 3, 7), (0, 1, 3, 2, 6)]
+    assert len(lines(MinimaxPolicy(Rules(2, 3, 2)))[1]) == 3
     for rules in BOARDS:
-        found = best_responses(Player(lambda board: {0: Fraction(1)}), rules)
-        assert [response.losing_line for response in found.values()] == [(0, 1, 0), (0, 0)]
-        assert [(response.value, response.loss) for response in found.values()] == [(-1, 1)] * 2
+        assert lines(Player(lambda board: {0: 1}), rules) == [(0, 1, 0), (0, 0)]
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
@@ -272,10 +251,9 @@ def test_the_first_moves_of_random_play_have_the_values_of_its_mean():
     assert is_exactly(values.mean(), Fraction(737, 1260) - Fraction(121, 420))
     assert values[4] > values[0] > values[1]
     assert np.abs(values[[0, 2, 6, 8]] - values[0]).max() < ROUNDING
+    finished = np.array([1, 1, 1, -1, -1, 0, 0, 0, 0])
     with refuses("a finished board has no moves: give an unfinished one"):
-        action_values(
-            "X", RandomPolicy(), RandomPolicy(), board=np.array([1, 1, 1, -1, -1, 0, 0, 0, 0])
-        )
+        action_values("X", RandomPolicy(), RandomPolicy(), board=finished)
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
@@ -317,13 +295,14 @@ def test_a_sample_of_no_games_or_of_no_probabilities_is_refused():
 Z = 1.959963984540054
 
 
-@given(
-    st.integers(1, 10**6).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
-)
-def test_the_ends_of_a_wilson_interval_solve_its_equation_and_have_the_published_values(case):
+@given(st.integers(1, 10**6), st.data())
+def test_the_ends_of_a_wilson_interval_solve_its_equation_and_have_the_published_values(
+    total, data
+):
     # Wilson 1927: the p with (count / total - p)^2 = z^2 p (1 - p) / total.
-    rate, total = case[0] / case[1], case[1]
-    low, high = match.wilson_interval(*case)
+    count = data.draw(st.integers(0, total))
+    rate = count / total
+    low, high = match.wilson_interval(count, total)
     assert 0 <= low <= rate <= high <= 1
     for end in (low, high):
         assert abs((rate - end) ** 2 - Z * Z * end * (1 - end) / total) < 1e-12

@@ -1,16 +1,12 @@
 import numpy as np
 import pytest
-from plain_game import plain_game
+from plain_game import plain
 from text_cases import refuses
 
 from tictactoe_env.positions import Positions, can_enumerate, positions_of, symmetries_of
 from tictactoe_env.rules import Rules
 
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2), Rules(1, 5, 2), Rules(1, 1, 1)]
-
-
-def plain(rules):
-    return plain_game(rules.rows, rules.cols, rules.k)
 
 
 def test_three_by_three_has_5478_positions_and_765_up_to_symmetry():

@@ -3,7 +3,7 @@ import pytest
 from any_games import any_rules
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from plain_game import lines_of, plain_game
+from plain_game import lines_of, plain
 from text_cases import refuses
 
 from tictactoe_env import rules as module
@@ -117,7 +117,7 @@ def test_lines_dead_and_full_boards_are_recognised_on_any_board(case):
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_lines_dead_and_full_boards_are_recognised_in_every_position(rules):
-    positions = plain_game(rules.rows, rules.cols, rules.k).positions
+    positions = plain(rules).positions
     assert are_as_plain(rules, np.array(list(positions), dtype=np.int8))
 
 

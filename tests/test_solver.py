@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from plain_game import plain_game
+from plain_game import plain
 from text_cases import refuses
 
 from tictactoe_env.positions import positions_of
@@ -22,7 +22,7 @@ def test_the_first_player_wins_or_draws_with_perfect_play(sizes, value):
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_every_value_and_every_move_is_that_of_plain_recursion(rules):
-    game = plain_game(rules.rows, rules.cols, rules.k)
+    game = plain(rules)
     positions, solution = positions_of(rules), solve(rules)
     boards = list(map(tuple, positions.boards.tolist()))
     assert solution.value_x.tolist() == [game.value_x[board] for board in boards]
