@@ -59,12 +59,10 @@ class PlainGame:
 
     @staticmethod
     def mover(board: Board) -> int:
-        """+1 if X is to move, -1 if O is."""
         return 1 if board.count(1) == board.count(-1) else -1
 
     @staticmethod
     def free(board: Board) -> list[int]:
-        """The cells that are free."""
         return [cell for cell, mark in enumerate(board) if mark == 0]
 
     def moves(self, board: Board) -> list[int]:
@@ -72,7 +70,6 @@ class PlainGame:
         return self.free(board) if self.positions[board] is None else []
 
     def after(self, board: Board, cell: int) -> Board:
-        """The board after the side to move has marked a cell."""
         return (*board[:cell], self.mover(board), *board[cell + 1 :])
 
     @cached_property
@@ -91,7 +88,6 @@ class PlainGame:
 
     @cached_property
     def unfinished(self) -> list[Board]:
-        """The positions with a move to make."""
         return [board for board, outcome in self.positions.items() if outcome is None]
 
     @cached_property
@@ -115,11 +111,9 @@ class PlainGame:
         return [cell for cell in self.free(board) if self.value_x[self.after(board, cell)] == value]
 
     def uniform(self, board: Board) -> dict[int, Fraction]:
-        """Every legal move with the same chance."""
         return _evenly(self.free(board))
 
     def perfect(self, board: Board) -> dict[int, Fraction]:
-        """Every optimal move with the same chance."""
         return _evenly(self.best(board))
 
     def match(self, x: Choice, o: Choice, start: Board | None = None) -> tuple[Any, ...]:
@@ -181,13 +175,11 @@ def plain_standing(cells: Any, size: tuple[int, int, int], early_draw: bool) -> 
         side, other = ("X", "O") if len(moves) % 2 == 0 else ("O", "X")
         if ended or board[cell]:
             illegal = index
-            if not ended:
-                ended, winner = "illegal", other
+            ended, winner = (ended, winner) if ended else ("illegal", other)
             break
         board[cell] = 1 if side == "X" else -1
         moves.append(cell)
-        mine = {other for other, mark in enumerate(board) if mark == board[cell]}
-        full = [one for one in lines if one <= mine]
+        full = [one for one in lines if all(board[cell] == board[moves[-1]] for cell in one)]
         if full:
             ended, winner, line = "line", side, tuple(sorted(set().union(*full)))
         elif 0 not in board:

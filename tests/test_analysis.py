@@ -14,7 +14,9 @@ from tictactoe_env.match import action_values
 from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
+from tictactoe_env.standing import standing
 
+MARKS = {"X": 1, "O": -1, "draw": 0}
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(1, 5, 2), Rules(2, 4, 3), Rules(1, 1, 1)]
 
 
@@ -156,22 +158,17 @@ def test_the_move_that_decided_the_game_is_found(line, ply, sentence):
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3), Rules(2, 3, 2)], ids=str)
 def test_in_random_games_the_result_is_the_value_after_the_move_that_decided_it(rules):
-    plain, worth, moves = plain_worths(rules)
     rng = np.random.default_rng(0)
-    for _ in range(150):
-        board, cells = plain.empty, []
-        while plain.positions[board] is None:
-            cells.append(int(rng.choice(plain.free(board))))
-            board = plain.after(board, cells[-1])
-        played = Game(moves=tuple(cells), rules=rules, origin="battle")
-        result = {"X": 1, "O": -1, "draw": 0}[played.result]
-        board, values = plain.empty, [worth(plain.empty)[0]]
-        for verdict in verdicts(played):
-            assert verdict.before == worth(board)
-            assert verdict.after == moves(board)[verdict.cell]
-            board = plain.after(board, verdict.cell)
-            outcome = plain.positions[board]
-            values.append(worth(board)[0] * plain.mover(board) if outcome is None else outcome)
+    for _ in range(100):
+        cells = rng.permutation(rules.cells).tolist()
+        ends = (standing(cells[:plies], rules) for plies in range(rules.cells + 1))
+        played = Game(moves=next(end.moves for end in ends if end.ended), rules=rules, origin="web")
+        values = [MARKS[played.result]]
+        found = verdicts(played)
+        for verdict, board in zip(found[::-1], played.boards[-2::-1], strict=True):
+            position, moves = truth(board, rules)
+            assert (verdict.before, verdict.after) == (position, moves[verdict.cell])
+            values.insert(0, position.value * MARKS[verdict.side])
         decided = losing_move(played)
-        assert all(value == result for value in values[0 if decided is None else decided + 1 :])
-        assert decided is None or values[decided] != result
+        assert set(values[0 if decided is None else decided + 1 :]) == {values[-1]}
+        assert decided is None or values[decided] != values[-1]
