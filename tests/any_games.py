@@ -22,24 +22,25 @@ def game(moves="a1 b2 a2 b1 a3", rules=Rules(), **about):  # noqa: B008
 LETTERS = st.characters(codec="utf-8", exclude_categories=("C", "Z")) | st.sampled_from("%#:=/")
 WORDS = st.lists(st.text(LETTERS, min_size=1, max_size=9), min_size=1, max_size=3).map(" ".join)
 PLAYERS = st.builds(Player, st.sampled_from(KINDS), WORDS, st.just("") | WORDS)
-BOARDS = st.tuples(st.integers(1, 8), st.integers(1, 7)).flatmap(
-    lambda size: st.builds(Rules, *map(st.just, size), st.integers(1, max(size)))
-)
+
+
+@st.composite
+def any_rules(draw, longest=64):
+    """A board of any size that is allowed, with at most so many marks in a line."""
+    rows = draw(st.integers(1, 20))
+    cols = draw(st.integers(1, 64 // rows - 1))
+    return Rules(rows, cols, draw(st.integers(1, min(longest, max(rows, cols)))))
 
 
 @st.composite
 def any_games(draw):
     """A game of any kind on any board, ended in any way."""
-    rules, ended = draw(BOARDS), draw(st.sampled_from(ENDINGS))
+    rules, ended = draw(any_rules()), draw(st.sampled_from(ENDINGS))
     rng = random.Random(draw(st.integers(0, 2**32)))
     stop, result, cells, marks, is_over = rng.randint(1, rules.cells), "", [], [0, 0], False
     for ply, cell in enumerate(rng.sample(range(rules.cells), rules.cells)):
-        stops = {
-            "early": rules.is_dead(*marks),
-            "resigned": ply == stop - 1,
-            "illegal": ply == stop,
-        }
-        if is_over or stops.get(ended, False):
+        stops = {"resigned": ply == stop - 1, "illegal": ply == stop}
+        if is_over or stops.get(ended, ended == "early" and rules.is_dead(*marks)):
             break
         cells.append(cell)
         marks[ply % 2] |= rules.cell_bits[cell]

@@ -1,7 +1,8 @@
-"""Settings of all tests, and `--package`: only the tests of `tictactoe_env`, without torch."""
+"""Settings of all tests, and `--package`: only the tests of `tictactoe_env`, which need neither torch nor a screen."""
 
 import ast
 import sys
+from pathlib import Path
 
 from hypothesis import settings
 
@@ -9,7 +10,7 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
-NEEDED = "numpy gymnasium pytest hypothesis tictactoe_env sample_players plain_game"
+NEEDED = {"numpy", "gymnasium", "pytest", "hypothesis", "tictactoe_env"}
 
 
 def pytest_addoption(parser):
@@ -18,17 +19,17 @@ def pytest_addoption(parser):
 
 def pytest_ignore_collect(collection_path, config):
     if config.getoption("--package") and collection_path.suffix == ".py":
-        known = {*NEEDED.split(), *sys.stdlib_module_names}
-        return not imported(collection_path) <= known or None
+        return imported(collection_path) - NEEDED - sys.stdlib_module_names != set() or None
     return None
 
 
-def imported(path):
-    """The top-level packages that a test file imports."""
+def imported(path: Path) -> set[str]:
+    """The top-level packages that a test file and its helpers in this folder import."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found.add((node.module or "").split(".")[0])
-    return found
+    helpers = {name for name in found if (path.parent / f"{name}.py").exists()}
+    return (found - helpers).union(*(imported(path.parent / f"{name}.py") for name in helpers))

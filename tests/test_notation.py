@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from any_games import any_rules
 from hypothesis import given
 from hypothesis import strategies as st
 from text_cases import cases, refuses
@@ -20,16 +21,9 @@ SQUARE, RECTANGLE = Rules(), Rules(2, 3, 2)
 
 
 @st.composite
-def boards_of_any_size(draw):
-    rows = draw(st.integers(1, 20))
-    cols = draw(st.integers(1, min(63, 64 // rows - 1)))
-    return Rules(rows, cols, draw(st.integers(1, max(rows, cols))))
-
-
-@st.composite
 def games(draw):
     """A board of any size and a game on it, up to some move or to the end."""
-    rules = draw(boards_of_any_size())
+    rules = draw(any_rules())
     order = draw(st.permutations(range(rules.cells)))
     cells, marks = [], ([], [])
     for cell in order[: draw(st.integers(0, rules.cells))]:
@@ -57,45 +51,38 @@ def test_a_board_is_its_rows_from_the_top(rules, text, board):
     assert board_text(np.array(board, dtype=np.int8), rules) == text
 
 
-@given(games())
-def test_a_board_of_any_size_becomes_text_and_a_board_again(case):
-    rules, cells = case
-    for board in replay(cells, rules):
-        assert (parse_board(board_text(board, rules), rules) == board).all()
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    cases("""
-        X.O/.X.      | a board of 3x3 must be 3 rows of 3 cells joined by "/", got 'X.O/.X.'
-        X.O/.X./.... | a board of 3x3 must be 3 rows of 3 cells joined by "/", got 'X.O/.X./....'
+SIZE, LATE = (
+    'must be {0} rows of {1} cells joined by "/", got',
+    "nobody can have moved after it; got",
+)
+REFUSED = {
+    SQUARE: cases(f"""
+        X.O/.X.      | a board of 3x3 {SIZE.format(3, 3)} 'X.O/.X.'
+        X.O/.X./.... | a board of 3x3 {SIZE.format(3, 3)} 'X.O/.X./....'
         x.O/.?./...  | must hold only "X", "O" and ".", got ['?', 'x'] in 'x.O/.?./...'
         X../X../...  | so a board has as many X as O or one more; got 2 X and 0 O in 'X../X../...'
         O../.../...  | X moves first, so a board has as many X as O or one more; got 0 X and 1 O in
         XXX/OOO/...  | both sides have 3 in a row in 'XXX/OOO/...'; the game ends at the first line
-        XXX/OO./O..  | the game ends at the first line, so nobody can have moved after it; got 'XXX
-        OOO/XX./XX.  | the game ends at the first line, so nobody can have moved after it; got 'OOO
+        XXX/OO./O..  | the game ends at the first line, so {LATE} 'XXX/OO./O..'
+        OOO/XX./XX.  | the game ends at the first line, so {LATE} 'OOO/XX./XX.'
     """),
-)
-def test_a_text_that_is_no_board_is_refused_with_the_reason(text, message):
-    with refuses(message):
-        parse_board(text, SQUARE)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "a board of 2x3 must be 2 rows of 3 cells joined by \"/\", got ''"),
-        ("X./O./..", "a board of 2x3 must be 2 rows of 3 cells joined by \"/\", got 'X./O./..'"),
+    RECTANGLE: [
+        ("", f"a board of 2x3 {SIZE.format(2, 3)} ''"),
+        ("X./O./..", f"a board of 2x3 {SIZE.format(2, 3)} 'X./O./..'"),
         ("X.X/...", "got 2 X and 0 O in 'X.X/...'"),
         ("XX./OO.", "both sides have 2 in a row in 'XX./OO.'; the game ends at the first line"),
         (7, 'a board must be text such as "X.O/.X./...", got 7 of type int'),
         (None, 'a board must be text such as "X.O/.X./...", got None of type NoneType'),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("rules", "text", "message"), [(rules, *case) for rules in REFUSED for case in REFUSED[rules]]
 )
-def test_a_text_that_is_no_board_of_a_rectangle_is_refused_too(text, message):
+def test_a_text_that_is_no_board_is_refused_with_the_reason(rules, text, message):
     with refuses(message):
-        parse_board(text, RECTANGLE)
+        parse_board(text, rules)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +98,7 @@ def test_a_cell_is_column_letters_and_a_row_number_from_the_top(rules, cells, na
     assert [cell_text(cell, rules) for cell in cells] == names.split()
 
 
-@given(boards_of_any_size())
+@given(any_rules())
 def test_every_cell_has_its_own_name_and_is_found_by_it(rules):
     names = [cell_text(cell, rules) for cell in range(rules.cells)]
     assert len(set(names)) == rules.cells
@@ -131,22 +118,16 @@ def test_a_name_that_is_no_cell_is_refused_and_capitals_and_blanks_are_forgiven(
 
 
 @given(games())
-def test_a_game_becomes_text_and_a_game_again(case):
+def test_a_game_and_its_boards_become_text_and_come_back_with_one_more_mark_at_each_move(case):
     rules, cells = case
     assert parse_game(game_text(cells, rules), rules) == cells
-
-
-@given(games())
-def test_a_replayed_game_gains_one_mark_at_each_move(case):
-    rules, cells = case
     boards = replay(cells, rules)
-    assert boards.shape == (len(cells) + 1, rules.cells)
-    assert boards.dtype == np.int8
+    assert (boards.shape, boards.dtype) == ((len(cells) + 1, rules.cells), np.int8)
     assert not boards[0].any()
-    for ply, cell in enumerate(cells):
-        change = boards[ply + 1] - boards[ply]
-        assert change[cell] == (1, -1)[ply % 2]
-        assert np.count_nonzero(change) == 1
+    marks = np.eye(rules.cells)[cells] * np.resize([1, -1], (len(cells), 1))
+    assert np.array_equal(np.diff(boards, axis=0), marks)
+    for board in boards:
+        assert (parse_board(board_text(board, rules), rules) == board).all()
 
 
 def test_a_game_reads_as_its_moves():
