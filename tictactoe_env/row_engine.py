@@ -150,8 +150,8 @@ class RowGames:
 class RowReplies:
     """Draws the replies of several opponents in constant time.
 
-    This is the alias method (Walker 1977; Vose 1991) on the cells of positive probability. The alias
-    step is skipped if these are equally likely in every position, for every opponent.
+    The method is the alias method (Walker 1977; Vose 1991) on the cells of positive probability.
+    The alias step is skipped if these are equally likely in every position, for every opponent.
     """
 
     def __init__(self, tables: RowTables, policies: list[Policy]):
