@@ -105,8 +105,9 @@ def print_table(name: str, points: Points, seeds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=10)
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
+    parser.add_argument("--seeds", type=int, default=10, help="trainings or searches for each row")
     parser.add_argument("--out", type=Path, default=None, metavar="FILE", help="draw a PNG too")
     given = parser.parse_args()
     found = {}
