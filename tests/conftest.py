@@ -10,15 +10,7 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
-NEEDED = {
-    "numpy",
-    "gymnasium",
-    "pytest",
-    "hypothesis",
-    "tictactoe_env",
-    "sample_players",
-    "plain_game",
-}
+NEEDED = {"numpy", "gymnasium", "pytest", "hypothesis", "tictactoe_env", "playthroughs"}
 
 
 def pytest_addoption(parser):
@@ -27,16 +19,17 @@ def pytest_addoption(parser):
 
 def pytest_ignore_collect(collection_path, config):
     if config.getoption("--package") and collection_path.suffix == ".py":
-        return imported(collection_path) - NEEDED - sys.stdlib_module_names != set() or None
+        return not imported(collection_path) <= NEEDED | sys.stdlib_module_names or None
     return None
 
 
 def imported(path: Path) -> set[str]:
-    """The top-level packages that a test file imports."""
+    """The top-level packages that a test file imports, itself or by helpers beside it."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found.add((node.module or "").split(".")[0])
-    return found
+    helpers = {name for name in found if path.with_name(f"{name}.py").exists()}
+    return (found - helpers).union(*(imported(path.with_name(f"{name}.py")) for name in helpers))
