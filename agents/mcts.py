@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tictactoe_env.mcts import ROLLOUTS, Graph, Node, Offline, Value, value_named
+from tictactoe_env.mcts import ROLLOUTS, Graph, GraphPolicy, Node, Value, value_named
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import positions_of
 from training.checkpoint import take
@@ -151,12 +151,12 @@ def graph_of(config: Config, model: Arrays, value: Value | None = None) -> Graph
 
 
 def table_of(graph: Graph) -> TabularPolicy:
-    """`Offline` as a table. Only the canonical form of each position is looked up in the graph."""
+    """`GraphPolicy` as a table. Only the canonical form of each position is looked up in the graph."""
     positions, rows = positions_of(graph.rules), positions_of(graph.rules).unfinished
     canonical = positions.canonical[rows]
     asked = np.unique(canonical)
     probs = np.zeros((len(positions), graph.rules.cells))
-    probs[asked] = Offline(graph).probs(positions.boards[asked])
+    probs[asked] = GraphPolicy(graph).probs(positions.boards[asked])
     turned = np.zeros((len(rows), graph.rules.cells))
     permutations = positions.symmetries[positions.to_canonical[rows]]
     np.put_along_axis(turned, permutations, probs[canonical], axis=1)

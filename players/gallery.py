@@ -16,25 +16,22 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from players.seat import Seat, model_of, named_seat, run_seat
+from players.seat import Seat, named_seat, run_seat
 from tictactoe_env.certificate import (
     FILE,
     MAX_CELLS,
     CertificateError,
     certify,
-    check_digest,
     read,
-    table_of,
     verify,
 )
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.games import MAX_NAME, Player
 from tictactoe_env.opponents import NAMES, known_names, make_opponent, named_player
-from tictactoe_env.policy import Policy, TabularPolicy, tabulate
+from tictactoe_env.policy import tabulate
 from tictactoe_env.positions import MAX_CELLS as MAX_SOLVED
 from tictactoe_env.rules import MAX_BITS, Rules
-from tictactoe_env.runs import FOLDERS as FOLDERS
-from tictactoe_env.runs import SavedRun, certificates, newest_run, saved_run
+from tictactoe_env.runs import FOLDERS, SavedRun, certificates, newest_run, saved_run
 
 BUILT_IN = {
     "random": ("plays any legal move, each equally likely", MAX_BITS),
@@ -144,22 +141,8 @@ class Gallery:
         run = None if agent in NAMES else newest_run(agent, rules, self.folders)
         return next((one for one in self._entries.values() if run and one.path == run.file), None)
 
-    def make(self, id: str, rules: Rules) -> Policy:
-        """The policy of a player; ValueError for one that is unknown, broken or plays elsewhere."""
-        entry = self._playing(id, rules)
-        return make_opponent(entry.id, rules) if entry.path is None else self._table(entry)
-
     def seat(self, id: str, rules: Rules) -> Seat:
         """The seat of a player; ValueError for one that is unknown, broken or plays elsewhere."""
-        entry = self._playing(id, rules)
-        if entry.path is None:
-            return named_seat(entry.id, rules)
-        try:
-            return run_seat(SavedRun(entry.path, entry.agent, rules).path, entry.id, rules)
-        except (CertificateError, OSError) as error:
-            raise self._break(entry, error) from None
-
-    def _playing(self, id: str, rules: Rules) -> Entry:
         entry = self.entry(id, rules)
         if entry.broken:
             raise CertificateError(f"{id} is broken: {entry.about}")
@@ -167,14 +150,12 @@ class Gallery:
             raise ValueError(
                 f"{id} plays on {entry.boards}, not on {rules}: choose another player or board"
             )
-        return entry
-
-    def mind(self, id: str, policy: Policy) -> Policy:
-        """The model that `Seat` asks for values; for callers that make the seat themselves."""
-        entry = self.entry(id)
-        if entry.path is None or not isinstance(policy, TabularPolicy):
-            return policy
-        return model_of(SavedRun(entry.path, "", policy.rules).path, entry.agent, policy)
+        if entry.path is None:
+            return named_seat(entry.id, rules)
+        try:
+            return run_seat(SavedRun(entry.path, entry.agent, rules).path, entry.id, rules)
+        except (CertificateError, OSError) as error:
+            raise self._break(entry, error) from None
 
     def player(self, id: str) -> Player:
         """The player as the game store names it: a run with the sha256 of its certificate."""
@@ -219,15 +200,6 @@ class Gallery:
         with self._lock:
             self._known[path] = (stamp, entry)
         return entry
-
-    def _table(self, entry: Entry) -> TabularPolicy:
-        assert entry.path is not None
-        try:
-            content = read(entry.path)
-            check_digest(content)
-            return table_of(content)
-        except (ValueError, OSError) as error:
-            raise self._break(entry, error) from None
 
     def _break(self, entry: Entry, error: Exception) -> CertificateError:
         """List a certificate as broken from now on: `entries` does not read all its moves."""

@@ -1,5 +1,3 @@
-import copy
-import hashlib
 import json
 import shutil
 
@@ -239,58 +237,20 @@ def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(c
     assert refused == [f"{bad}:", f"{tmp_path / 'none.json'}:"]
 
 
-def changed(path, value):
-    def change(content):
-        *parents, last = path.split(".")
-        for parent in parents:
-            content = content[parent]
-        assert content[last] != value, "the change changes something"
-        content[last] = value
-
-    return change
-
-
-def another_move(content):
-    content["moves"][".../.../..."] = "a1"
-
-
-def another_move_sealed(content):
-    another_move(content)
-    moves = json.dumps(content["moves"], sort_keys=True, separators=(",", ":"))
-    content["sha256_of_moves"] = hashlib.sha256(moves.encode()).hexdigest()
-
-
-RESULTS = {
-    **{"unbeatable": True, "optimal": True, "as_x.unbeatable": True, "as_o.optimal": True},
-    **{"as_x.losing_line": None, "as_o.losing_line": ["a1"], "as_x.worst_case_value": 0.0},
-    **{"as_o.worst_case_loss": 0.5, "as_x.vs_random.win": 0.9, "as_o.vs_random.illegal": 1e-9},
-    **{"as_x.vs_minimax.draw": 1.5, "as_o.limit_vs_random": None, "as_o.limit_vs_random.win": 1.0},
-    **{"optimal_moves.everywhere": 1.0, "optimal_moves.reachable": "1.0"},
-}
-TAMPERINGS = {
-    **{path: changed(path, value) for path, value in RESULTS.items()},
-    "the moves were changed": another_move,
-    "as_x.": another_move_sealed,
-    "needs the moves of 4520 positions, this one has 4519": lambda c: c["moves"].popitem(),
-    "not a certificate": lambda content: content["moves"].update({".../.../...": "z9"}),
-    "format 1": changed("format", 2),
-}
-
-
-@pytest.fixture(scope="module")
-def honest():
-    return certify(CellPlayer(4), "centre", seed=1)
-
-
-@pytest.mark.parametrize("said", TAMPERINGS)
-def test_each_kind_of_tampering_is_found_and_named(said, honest, tmp_path, capsys):
-    path = tmp_path / "certificate.json"
-    write(honest, path)
-    assert shown(capsys, "--verify", path).startswith(f"verified: {path} (centre)")
-    content = copy.deepcopy(honest)
-    TAMPERINGS[said](content)
-    write(content, path)
-    assert said in error_of(capsys, "--verify", path)
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda content: content["as_x"].update(unbeatable=True), "as_x.unbeatable is False"),
+        (lambda content: content["moves"].update({".../.../...": "a1"}), "the moves were changed"),
+        (lambda content: content["moves"].popitem(), "this one has 4519"),
+        (lambda content: content.update(format=2), "format 1"),
+    ],
+)
+def test_tampering_is_found_and_named(change, said, tmp_path, capsys):
+    content = certify(CellPlayer(4), "centre", seed=1)
+    change(content)
+    write(content, tmp_path / "certificate.json")
+    assert said in error_of(capsys, "--verify", tmp_path / "certificate.json")
 
 
 def test_a_file_that_is_damaged_or_missing_is_named(tmp_path, capsys, run):
@@ -334,6 +294,9 @@ def test_only_the_folder_of_a_trained_agent_has_a_model(capsys, run, tmp_path):
 # --- arguments --------------------------------------------------------------------------------
 
 
+SHOWN = "--json --verify --from-model --rows --game-seed minimax-slip=0.1"
+
+
 def test_help_and_results_need_no_torch(capsys):
     program = (
         "import sys, evaluate\n"
@@ -344,14 +307,7 @@ def test_help_and_results_need_no_torch(capsys):
     )
     help_shown = python("-c", program, "--help")
     assert (help_shown.returncode, help_shown.stderr) == (0, "")
-    for option in [
-        "--json",
-        "--verify",
-        "--from-model",
-        "--rows",
-        "--game-seed",
-        "minimax-slip=0.1",
-    ]:
+    for option in SHOWN.split():
         assert option in help_shown.stdout
     assert python("-c", program, "minimax", "random", "--rows", 2).returncode == 0
     assert evaluate.main([]) == 2
@@ -389,6 +345,7 @@ BATTLE = "--battle plays two agents and does nothing else"
 )
 def test_what_is_wrong_is_said_in_one_line(arguments, said, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    certified(tmp_path / "odd.json", RandomPolicy(), training={"steps": 1})
     assert said in error_of(capsys, arguments)
 
 
@@ -408,11 +365,6 @@ def test_a_misspelt_option_gets_a_guess_and_exit_code_2(arguments, said, capsys)
     printed = capsys.readouterr()
     assert (ended.value.code, printed.err.count("\n")) == (2, 1)
     assert printed.err.startswith(f"evaluate.py: {said}")
-
-
-def test_a_training_that_no_run_writes_is_said(capsys, tmp_path):
-    path = certified(tmp_path / "player.json", RandomPolicy(), training={"steps": 1})
-    assert "the training of a certificate must hold steps and seconds" in error_of(capsys, path)
 
 
 def test_a_battle_of_any_two_agents_is_printed_and_written_on_any_board(capsys, tmp_path):

@@ -9,7 +9,7 @@ from agents import mcts
 from agents.mcts import Config
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.evaluation import evaluate
-from tictactoe_env.mcts import Offline
+from tictactoe_env.mcts import GraphPolicy
 from tictactoe_env.policy import MinimaxPolicy, tabulate
 from tictactoe_env.rules import Rules
 
@@ -23,7 +23,7 @@ def learner():
 
 
 def test_its_table_is_what_the_graph_answers_and_its_notes_count_the_positions(learner):
-    assert (learner.policy().table == tabulate(Offline(learner.graph), RULES).table).all()
+    assert (learner.policy().table == tabulate(GraphPolicy(learner.graph), RULES).table).all()
     assert learner.notes() == {"positions": len(learner.model()["visits"])}
     assert learner.model()["visits"][0] == learner.steps == 500
 

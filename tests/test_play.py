@@ -98,7 +98,7 @@ class AtTerminal:
         return self.process.wait(timeout=30)
 
 
-# --- piped -----------------------------------------------------------------------------------------------------------
+# --- piped ------------------------------------------------------------------------------------
 
 
 def test_a_piped_game_has_no_colours_and_is_kept(path):
@@ -145,14 +145,15 @@ def test_a_reader_that_goes_away_is_no_error(path):
 def test_torch_is_not_imported(path):
     program = (
         "import sys, play\n"
-        f"code = play.main(['--x', 'minimax', '--o', 'mcts-playouts=5', '--store', {str(path)!r}])\n"
+        f"players = ['--x', 'minimax', '--o', 'mcts-playouts=5', '--store', {str(path)!r}]\n"
+        "code = play.main(players)\n"
         "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'tensorboard', 'starlette'}\n"
         "print(code, sorted(heavy & {name.split('.')[0] for name in sys.modules}))\n"
     )
     assert finished([sys.executable, "-c", program]).stdout.endswith("0 []\n")
 
 
-# --- at a terminal ---------------------------------------------------------------------------------------------------
+# --- at a terminal ----------------------------------------------------------------------------
 
 
 def test_a_game_at_a_terminal_has_colours(path):
@@ -165,30 +166,30 @@ def test_a_game_at_a_terminal_has_colours(path):
         assert terminal.code() == 0
 
 
+LEFT = "left; a game that was not finished is not kept"
+
+
 @pytest.mark.parametrize(
-    ("arguments", "word"),
+    ("arguments", "word", "key", "words", "code"),
     [
-        ("", "1 to 6:"),
-        ("--o minimax", "your move"),
-        ("--x random --o random --delay 9", "└"),
-        ("--replay 1", "q: quit"),
+        ("", "1 to 6:", "\x03", LEFT, 130),
+        ("--o minimax", "your move", "\x03", LEFT, 130),
+        ("--x random --o random --delay 9", "└", "\x03", LEFT, 130),
+        ("--replay 1", "q: quit", "\x03", LEFT, 130),
+        ("", "1 to 6:", "\x04", "end of input", 0),
+        ("--replay 1 --delay 0.05", "move 7 of 7", "\x04", "end of input", 0),
     ],
 )
-def test_ctrl_c_leaves_cleanly(kept, arguments, word):
+def test_ctrl_c_and_ctrl_d_leave_cleanly(kept, arguments, word, key, words, code):
     with AtTerminal(*arguments.split(), "--store", kept) as terminal:
         terminal.wait_for(word)
-        os.killpg(terminal.process.pid, signal.SIGINT)
-        terminal.wait_for("left; a game that was not finished is not kept")
+        if key == "\x03":
+            os.killpg(terminal.process.pid, signal.SIGINT)
+        else:
+            terminal.type(key)
+        terminal.wait_for(words)
         assert "Traceback" not in terminal.text
-        assert terminal.code() == 130
-
-
-def test_ctrl_d_leaves_cleanly(path):
-    with AtTerminal("--store", path) as terminal:
-        terminal.wait_for("1 to 6:")
-        terminal.type("\x04")
-        terminal.wait_for("end of input")
-        assert terminal.code() == 0
+        assert terminal.code() == code
 
 
 def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(kept):
@@ -210,14 +211,6 @@ def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(kept):
     assert terminal.text.rstrip().endswith("\x1b[?25h")  # the cursor is back
 
 
-def test_a_replay_with_a_delay_runs_by_itself(kept):
-    with AtTerminal("--replay", 1, "--delay", 0.05, "--store", kept) as terminal:
-        terminal.wait_for("move 3 of 7", "move 7 of 7")
-        terminal.type("\x04")
-        terminal.wait_for("end of input")
-        assert terminal.code() == 0
-
-
 def test_a_battle_is_shown_in_one_place(path):
     players = ("--x", "minimax", "--o", "random")
     with AtTerminal(*players, "--games", 2, "--store", path, "--seed", 1) as terminal:
@@ -226,7 +219,7 @@ def test_a_battle_is_shown_in_one_place(path):
         assert terminal.code() == 0
 
 
-# --- arguments -------------------------------------------------------------------------------------------------------
+# --- arguments --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -264,15 +257,17 @@ def test_bad_arguments_are_refused_in_a_line(capsys, arguments, words):
         ("--replay 3 --values", "leave --values out"),
         ("--player Ann", "give it too"),
         ("--games 3", "--games needs players"),
-        ("--replay 3", "there is no store at"),
+        ("--replay 3", "unknown game 3"),
         ("--x minimax --o random --board 5x5 --k 4", "too many to enumerate"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_line(capsys, path, arguments, words):
-    assert play.main([*arguments.split(), "--store", str(path)]) == 1
+def test_what_cannot_be_done_is_said_in_a_line(capsys, kept, arguments, words):
+    assert play.main([*arguments.split(), "--store", str(kept)]) == 1
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
+    assert play.main(["--list", "--store", str(kept.with_name("none.db"))]) == 1
+    assert "there is no store at" in capsys.readouterr().err
 
 
 def test_a_file_that_is_no_store_is_left_as_it_is(capsys, path):
@@ -280,11 +275,6 @@ def test_a_file_that_is_no_store_is_left_as_it_is(capsys, path):
     assert play.main(["--x", "random", "--o", "random", "--store", str(path)]) == 1
     assert "is no store of games" in capsys.readouterr().err
     assert path.read_text() == "my letters\n" * 50
-
-
-def test_an_unknown_game_is_named(capsys, kept):
-    assert play.main(["--replay", "17", "--store", str(kept)]) == 1
-    assert "unknown game 17" in capsys.readouterr().err
 
 
 def test_help_names_players_and_options(capsys):

@@ -133,7 +133,8 @@ def test_it_explores_all_cells_alike_and_a_taken_one_loses_the_game():
 
 def test_an_opponent_that_moves_to_a_taken_cell_loses():
     learner = begin(replace(EXPLORING, games=2_000, side="X"))
-    learner.opponents = Opponents(make_pool(CellPlayer(0), RULES), POSITIONS)
+    opponents = Opponents(make_pool(CellPlayer(0), RULES), POSITIONS)
+    learner.pool.opponents = lambda turns="drawn": opponents
     learner.round()
     opening = learner.keys[learner.keys // learner.nexts == 0]  # X opens with the first cell
     assert (opening % learner.nexts).tolist() == [learner.nexts - 3]
@@ -193,7 +194,11 @@ def test_moves_far_from_the_best_count_less():
 def test_snapshots_are_taken_at_the_start_and_at_fixed_steps():
     learner = begin(replace(SMALL, opponents="self", snapshot_every=300))
     learner.advance(1_000)
-    assert len(learner.pool.snapshots) == 1 + learner.steps // 300 == len(learner.opponents.sums)
+    assert (
+        len(learner.pool.snapshots)
+        == 1 + learner.steps // 300
+        == len(learner.pool.opponents().sums)
+    )
 
 
 def test_the_share_of_illegal_moves_is_charted_in_per_cent():

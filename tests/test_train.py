@@ -93,7 +93,7 @@ def test_help_lists_all_agents_with_a_sentence_and_needs_no_torch(arguments):
         ("tabular_q --rows 1 --cols 13 --k 3 --opponents random", "at most 12 cells"),
         ("tabular_q --epsilon 1 --zzz=3", "unknown option '--zzz' (known: --anneal-steps, "),
         ("tabular_q random", "unexpected argument 'random'"),
-        ("--seed 3 dqn", "name the agent first: train.py AGENT --seed 3 dqn (known: maskable"),
+        ("--seed 3 dqn", "name the agent first: train.py AGENT --seed 3 dqn (known: dqn, mask"),
         ("tabular_q --until unbeatible", "--until: unknown value 'unbeatible'; did you mean"),
         ("tabular_q --steps many", "--steps: expected a whole number of at least 1, got 'many'"),
         ("tabular_q --steps", "--steps needs a value: --steps INT"),

@@ -298,8 +298,6 @@ class TreeSearchPolicy:
         }
 
 
-Offline, Live = GraphPolicy, TreeSearchPolicy  # their former names, until no page uses them
-
 # --- learned values ---------------------------------------------------------------------------
 
 

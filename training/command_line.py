@@ -15,7 +15,6 @@ what came. Options are never abbreviated; for an unknown one the nearest known o
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import sys
 import types
@@ -352,26 +351,3 @@ def bound_text(metadata: Sequence[Any]) -> str:
         for value in [getattr(part, sign, None) for part in inner]
         if value is not None
     )
-
-
-class Parser(argparse.ArgumentParser):
-    """The parser of the command lines that are not read by `CommandLine` yet."""
-
-    def __init__(self, **settings: Any):
-        super().__init__(**settings, allow_abbrev=False)
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """The options and arguments; exit code 2 if there are others."""
-        known, rest = self.parse_known_args(args, namespace)
-        if rest:
-            options = [option for action in self._actions for option in action.option_strings]
-            self.error(
-                str(unknown_name("option", rest[0].partition("=")[0], options))
-                if rest[0].startswith("-")
-                else f"unexpected argument {rest[0]!r}"
-            )
-        return known
-
-    def error(self, message: str) -> NoReturn:
-        """End with the message on one line and exit code 2."""
-        self.exit(2, f"{self.prog}: {message}\n")

@@ -77,7 +77,7 @@ class Run:
         self.is_interrupted = False
         self.first_reached: dict[str, tuple[int, float]] = {}
         self._earlier_seconds = 0.0
-        self._is_new = False
+        self._is_new = self._made_parent = False
 
     @property
     def name(self) -> str:
@@ -107,7 +107,7 @@ class Run:
             raise ValueError(
                 f"{self.folder} is not an empty folder: give another --out, or continue it with --resume {self.folder}"
             )
-        self._is_new = True
+        self._is_new, self._made_parent = True, not self.folder.parent.exists()
         self._write_config()
 
     def resume(self, learner: Learner) -> None:
@@ -181,6 +181,8 @@ class Run:
         self._board.close()
         if kind is not None and self._is_new and not self.rows:
             shutil.rmtree(self.folder)  # nothing was learned, so the name is free for the next try
+            if self._made_parent:
+                self.folder.parent.rmdir()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.is_interrupted:

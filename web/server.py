@@ -13,7 +13,8 @@ from pathlib import Path
 
 import uvicorn
 
-from players.gallery import FOLDERS, Gallery
+from players.gallery import Gallery
+from tictactoe_env.runs import FOLDERS
 from tictactoe_env.store import GameStore
 from training.command_line import CommandLine, Option, whole
 from web.app import application
