@@ -24,6 +24,7 @@ MAKERS = {"one": TicTacToeEnv, **MANY}
 BOTH = pytest.mark.parametrize("make", [TicTacToeEnv, MANY["SAME_STEP"]], ids=["one", "many"])
 EACH = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 LARGE = {"rows": 4, "cols": 5, "k": 4}
+BY_BOARD = pytest.mark.parametrize("board", [{}, LARGE], ids=str)
 CHANCE = {
     "default": {},
     "pool": {"side": "alternate", "opponent": [["random", 1], ["minimax", 2], [FixedPlayer(3), 1]]},
@@ -165,16 +166,15 @@ def test_the_number_of_games_and_the_autoreset_mode_are_checked():
 
 
 def test_any_part_of_the_rewards_can_be_given_and_later_changes_to_them_do_not_count():
+    every = {"win": 2, "draw": 1, "loss": 0, "illegal": np.float64(-5)}
     for given, table in (
         (None, [0, 1, 0, -1, -1, 1]),
         ({"draw": 0.5, "illegal": -3}, [0, 1, 0.5, -1, -3, 1]),
-        ({"win": 2, "draw": 1, "loss": 0, "illegal": np.float64(-5)}, [0, 2, 1, 0, -5, 2]),
+        (every, [0, 2, 1, 0, -5, 2]),
     ):
-        env = TicTacToeEnv(rewards=given)
+        config = TicTacToeEnv(rewards=given).config
         (given or {})["win"] = 7
-        assert env.config.reward_table.tolist() == table
-        env.reset(options={"board": "XX./OO./...", "side": "X"})
-        assert env.step(2)[1] == table[1]
+        assert config.reward_table.tolist() == table
 
 
 # --- reset ----------------------------------------------------------------------------------------
@@ -231,15 +231,13 @@ def test_a_reset_mask_is_a_bool_array_with_one_entry_a_game():
 
 @BOTH
 def test_a_board_option_must_fit_the_rules_of_the_board(make):
-    env = make(rows=2, cols=3, k=2)
-    with refuses("finished game"):
-        env.reset(options={"board": "XX./O.."})
-    env.reset(options={"board": "X../.O.", "side": "X"})
-    assert boards_of(env)[0].tolist() == [1, 0, 0, 0, -1, 0]
-    dead = {"board": "OXO/XXO/.OX", "side": "X"}  # no line is open
-    with refuses("finished game"):
-        make(early_draw=True).reset(options=dead)
-    make(early_draw=False).reset(options=dead)
+    small, dead = make(rows=2, cols=3, k=2), "OXO/XXO/.OX"  # no line of it is open
+    for env, board in ((small, "XX./O.."), (make(early_draw=True), dead)):
+        with refuses("finished game"):
+            env.reset(options={"board": board, "side": "X"})
+    small.reset(options={"board": "X../.O.", "side": "X"})
+    assert boards_of(small)[0].tolist() == [1, 0, 0, 0, -1, 0]
+    make().reset(options={"board": dead, "side": "X"})
 
 
 @BOTH
@@ -365,9 +363,7 @@ def test_a_start_without_an_unfinished_board_is_refused_and_leaves_no_game(
 def test_an_opponent_that_may_end_the_game_before_the_learner_has_moved_is_refused(make):
     refused = refuses("the opponent may end the game before the learner's first move: give side=")
     for arguments in (
-        {"k": 1, "side": "O"},
-        {"k": 1},
-        {"side": "X", "opening": "a1 b1 a2 b2 c3"},
+        *({"k": 1, "side": "O"}, {"k": 1}, {"side": "X", "opening": "a1 b1 a2 b2 c3"}),
         {"opponent": [["random", 1], [CellPlayer(4), 0.1]], "side": "X", "opening": "b2"},
         {"early_draw": True, "side": "X", "opening": "b2 a1 c1 a3 a2 c2 b3"},
     ):
@@ -403,29 +399,23 @@ def test_the_opening_is_on_the_board_and_the_opponent_moves_next_where_it_is_its
 # --- chance, copies and failures ------------------------------------------------------------------
 
 
+def games(env, seed):
+    return [repr(env.reset(seed=seed)), *play_on(env)]
+
+
 @EACH
 @BY_CHANCE
-def test_the_same_seed_gives_the_same_games(arguments, make):
-    def games(env, seed):
-        return [repr(env.reset(seed=seed)), *play_on(env)]
-
+def test_the_same_seed_gives_the_same_games_and_a_copy_plays_on_alike(arguments, make):
     env = make(**arguments)
     first = games(env, 7)
     assert games(env, 7) == games(make(**arguments), 7) == first != games(env, 8)
-
-
-@EACH
-@BY_CHANCE
-def test_a_copy_plays_on_alike_and_leaves_the_original_alone(arguments, make):
     for copied in (copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))):
-        env = copied(make(**arguments))
+        fresh, before, twin = copied(make(**arguments)), boards_of(env), copied(env)
         with pytest.raises(ResetNeeded):
-            step(env, [0, 0, 0])
-        env.reset(seed=1)
-        play_on(env, 3)
-        before, twin = boards_of(env), copied(env)
+            step(fresh, [0, 0, 0])
+        assert games(fresh, 7) == first
         expected = play_on(twin)
-        assert np.array_equal(boards_of(env), before)
+        assert np.array_equal(boards_of(env), before), "the copy leaves the original alone"
         assert play_on(env) == expected
 
 
@@ -451,32 +441,30 @@ def test_saved_games_continue_bit_for_bit_in_another_environment(arguments, mode
     assert (mode == "SAME_STEP") == (not seen & {4, 5}), "illegal moves are among the saved games"
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("boards", np.zeros((2, 9), dtype=int), "the state: boards must be whole numbers of the"),
-        ("boards", np.ones((3, 9), dtype=int), "as many X as O or one X more"),
-        ("boards", [[1, 1, 1, -1, -1, 0, 0, 0, 0]] * 3, "results do not fit its boards"),
-        ("boards", [[1, 1, 1, -1, -1, -1, 0, 0, 0]] * 3, "results do not fit its boards"),
-        ("seats", [0, 1, 1], "the state: seats must hold only"),
-        ("results", [0, 0, 6], "the state's results must be from 0 to 5, got 0 to 6"),
-        ("results", [0, 0, 1], "results do not fit its boards"),
-        ("which", [0, 2, 0], "the state's which must be from 0 to 1, got 0 to 2"),
-        ("begun", [1.0, 1.0, 1.0], "the state's begun must be whole numbers of the shape"),
-        ("begun", [-1, 0, 0], "the state's begun must be from 0"),
-        ("generator", {"bit_generator": "PCG64"}, "the state's generator does not fit"),
-        ("generator", None, "the state's generator does not fit"),
-        ("more", 1, "a state must be a mapping with the keys"),
-    ],
-)
-def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(name, value, message):
+BAD_STATES = [  # name, error, values
+    ("boards", "the state: boards must be whole numbers of the", np.zeros((2, 9), dtype=int)),
+    ("boards", "as many X as O or one X more", np.ones((3, 9), dtype=int)),
+    ("boards", "results do not fit its boards", [[1, 1, 1, -1, -1, 0, 0, 0, 0]] * 3),
+    ("boards", "results do not fit its boards", [[1, 1, 1, -1, -1, -1, 0, 0, 0]] * 3),
+    ("seats", "the state: seats must hold only", [0, 1, 1]),
+    ("results", "the state's results must be from 0 to 5, got 0 to 6", [0, 0, 6]),
+    ("results", "results do not fit its boards", [0, 0, 1]),
+    ("which", "the state's which must be from 0 to 1, got 0 to 2", [0, 2, 0]),
+    ("begun", "the state's begun must be whole numbers of the shape", [1.0, 1.0, 1.0]),
+    ("begun", "the state's begun must be from 0", [-1, 0, 0]),
+    ("generator", "the state's generator does not fit", {"bit_generator": "PCG64"}, None),
+    ("more", "a state must be a mapping with the keys", 1),
+]
+
+
+def test_a_state_that_does_not_fit_is_refused_and_changes_nothing():
     with pytest.raises(ResetNeeded):
         TicTacToeVectorEnv(3).state_dict()
     env, twin = going(MANY["SAME_STEP"])
-    with refuses(message):
-        env.load_state_dict({**env.state_dict(), name: value})
-    with refuses("a state must be a mapping with the keys"):
-        env.load_state_dict([])
+    for name, message, *values in BAD_STATES:
+        for state in (*({**env.state_dict(), name: value} for value in values), []):
+            with refuses(message if state else "a state must be a mapping with the keys"):
+                env.load_state_dict(state)
     assert_same_games(env, twin)
 
 
@@ -488,7 +476,7 @@ def arrays_in(value):
 
 
 @EACH
-@pytest.mark.parametrize("board", [{}, LARGE], ids=str)
+@BY_BOARD
 def test_returned_arrays_share_no_memory_with_each_other_nor_with_the_games(board, make):
     env, twin = (make(side="X", opponent=FixedPlayer(0), **board) for _ in range(2))
     rng, arrays, ended = np.random.default_rng(0), arrays_in(env.reset(seed=0)), 0
@@ -510,18 +498,18 @@ def test_returned_arrays_share_no_memory_with_each_other_nor_with_the_games(boar
 
 
 @BOTH
-@pytest.mark.parametrize("board", [{}, LARGE], ids=str)
+@BY_BOARD
 def test_a_taken_cell_raises_if_told_to_and_no_game_moves(make, board):
     env = make(side="O", illegal="raise", **board)
     env.reset(seed=0)
     twin, cells = copy.deepcopy(env), some_cells(env, np.random.default_rng(0))
-    cells[-1] = cells[0] if len(boards_of(env)) > 1 else cells[-1]
     cells[-1] = np.flatnonzero(boards_of(env)[-1])[0]
-    wrong = [*cells[: len(boards_of(env)) - 1], np.flatnonzero(boards_of(env)[-1])[0]]
-    with refuses(f"cell {wrong[-1]} is taken in ", IllegalMoveError) as caught:
-        step(env, wrong)
-    assert "(O to move, legal: " in str(caught.value)
-    assert play_on(env, 3) == play_on(twin, 3)
+    message = rf"cell {cells[-1]} is taken in .* \(O to move, legal: "
+    with pytest.raises(IllegalMoveError, match=message):
+        step(env, cells)
+    assert np.array_equal(boards_of(env), boards_of(twin))
+    legal = some_cells(env, np.random.default_rng(1))
+    assert repr(step(env, legal)) == repr(step(twin, legal))
 
 
 @BOTH
@@ -552,9 +540,11 @@ def test_sides_alternate_in_each_game_and_begin_anew_with_a_seed(make):
 
 
 @BOTH
-def test_a_step_before_reset_and_after_close_is_refused(make):
-    env = make()
-    for call in (lambda: step(env, [0, 0, 0]), env.action_masks, lambda: boards_of(env)):
+@BY_BOARD
+def test_a_call_before_reset_and_after_close_is_refused(make, board):
+    env = make(render_mode="ansi", **board)
+    calls = (lambda: step(env, [0, 0, 0]), env.action_masks, env.render, lambda: boards_of(env))
+    for call in calls:
         with pytest.raises(ResetNeeded, match="before reset"):
             call()
     env.reset()

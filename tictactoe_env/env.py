@@ -309,7 +309,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         from tictactoe_env import render  # imported here because most users never draw
 
         draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
-        before, board = self._game.board(self._before), self.board
+        board, before = self.board, self._game.board(self._before)
         return draw(board, self.rules, last=last_move(before, board, mark_of(self._side)))
 
     def close(self) -> None:
