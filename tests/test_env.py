@@ -103,7 +103,10 @@ def test_an_action_that_is_no_cell_is_refused_and_the_game_continues(board):
             env.step(action)
     assert not env.board.any()
     assert env.np_random.bit_generator.state == state
-    assert env.step(0)[2] is False
+    for kind in (int, np.int64, np.int8, np.uint8, np.uint64, np.array):
+        assert env.step(kind(4))[2] is False
+        assert env.board[4] == 1
+        env.reset()
 
 
 def assert_share(count, total, share):
