@@ -9,8 +9,8 @@ from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 from tictactoe_env import ENV_IDS
 
-OPPONENTS = ["random", "minimax", "minimax-first", "minimax-slip=0.2"]
-OPPONENTS += [[["random", 0.5], ["minimax", 0.5]]]
+POOL = [["random", 0.5], ["minimax", 0.5]]
+OPPONENTS = ["random", "minimax", "minimax-first", "minimax-slip=0.2", POOL]
 SIZES = {(3, 3, 3): OPPONENTS, (4, 5, 4): ["random"], (7, 8, 5): ["random"]}
 SIZES |= dict.fromkeys(((2, 3, 2), (1, 5, 3), (3, 4, 3), (2, 5, 3)), OPPONENTS[-2:])
 GRID = [

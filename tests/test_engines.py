@@ -13,7 +13,8 @@ from tictactoe_env.positions import positions_of
 from tictactoe_env.row_engine import RowGame, RowGames
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, WIN, Rules
 
-BOARDS = [Rules(), *(Rules(*size) for size in ((2, 3, 2), (2, 5, 3), (1, 5, 3), (5, 1, 2)))]
+SIZES = ((3, 3, 3), (3, 3, 2), (2, 3, 2), (2, 5, 3), (1, 5, 3), (5, 1, 2))
+BOARDS = [Rules(*size) for size in SIZES]
 SMALL = [rules for rules in BOARDS if rules.cells < 10]
 EARLY_DRAW = pytest.mark.parametrize("early_draw", [False, True])
 SEED = 0
@@ -63,7 +64,9 @@ def assert_same_view(rows, row_states, bits, bit_states):
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 @EARLY_DRAW
 @pytest.mark.parametrize("observation", ["planes", "grid"])
-def test_rows_and_bitboards_agree_on_every_position_move_and_reply(rules, early_draw, observation):
+def test_rows_bitboards_and_lines_agree_on_every_position_move_and_reply(
+    rules, early_draw, observation
+):
     rows, bits = RowGames(rules, early_draw, observation), BitGames(rules, early_draw, observation)
     boards, seats = every_start(rules, early_draw)
     row_states, bit_states = rows.start(boards, seats), bits.start(boards, seats)
@@ -75,6 +78,10 @@ def test_rows_and_bitboards_agree_on_every_position_move_and_reply(rules, early_
         row_moves = rows.play(row_states[ours], cells)
         bit_moves = bits.play(bit_states[ours], cells)
         assert_same_view(rows, row_moves, bits, bit_moves)
+        after = boards[ours]
+        legal, after[:, cell] = after[:, cell] == 0, seats[ours]
+        expected = plain_results(after, seats[ours], rules, early_draw)
+        assert np.array_equal(rows.result(row_moves), np.where(legal, expected, ILLEGAL))
         for games, states in ((rows, row_moves), (bits, bit_moves)):  # as saved and loaded again
             again = games.start(games.boards(states), games.seats(states), games.result(states))
             assert_same_view(games, again, games, states)
@@ -110,20 +117,6 @@ def test_one_game_goes_as_many_games_do(rules, early_draw, engines):
         of_many = (many.observe, many.legal, many.boards, many.result)
         for seen, verb in zip((*one.view(state), one.board(state), result), of_many, strict=True):
             assert np.array_equal(seen, verb(after)[0])
-
-
-@pytest.mark.parametrize("rules", [*SMALL, Rules(3, 3, 2)], ids=str)
-@EARLY_DRAW
-def test_a_game_stands_as_the_lines_on_the_board_say(rules, early_draw):
-    rows, (boards, seats) = RowGames(rules, early_draw, "grid"), every_start(rules, early_draw)
-    ours = learner_to_move(boards, seats)
-    boards, seats = boards[ours], seats[ours]
-    for cell in range(rules.cells):
-        result = rows.result(rows.play(rows.start(boards, seats), np.full(len(boards), cell)))
-        after = boards.copy()
-        after[:, cell] = seats
-        expected = plain_results(after, seats, rules, early_draw)
-        assert np.array_equal(result, np.where(boards[:, cell] == 0, expected, ILLEGAL))
 
 
 def test_boards_of_up_to_10_cells_go_by_row_and_larger_ones_on_bitboards():

@@ -30,8 +30,8 @@ STARTS = {  # boards to start from in DISABLED, with cells that a CellPlayer(4) 
     "2x5": ("...../.....", "X..O./.....", "X..O./..X.."),
     "3x4": ("..../..../....", "X.O./..../....", "X.O./.X../...."),
     "7x8": tuple(
-        "/".join([*rows, *["." * 8] * (7 - len(rows))])
-        for rows in ((), ("X......O",), ("X......O", "X......."))
+        rows + "/........" * 5
+        for rows in ("......../........", "X......O/........", "X......O/X.......")
     ),
 }
 # X against O, both uniformly random
@@ -43,16 +43,6 @@ SIZES = [*((setting, n) for setting in SETTINGS for n in (1, 2, 7, 64)), ("table
 def legal_actions(env, rng):
     masks = env.action_masks()
     return (masks * rng.random(masks.shape)).argmax(axis=1)
-
-
-def stacked(num_envs, mode, arguments):
-    """Single environments in Gymnasium's own vector environment; the odd ones begin as O."""
-    first = TicTacToeEnv(**arguments)
-    made = [copy.copy(first) for _ in range(num_envs)]  # they share the opponent's table
-    env = SyncVectorEnv([lambda env=env: env for env in made], autoreset_mode=AutoresetMode[mode])
-    for single in made[1::2]:
-        single.reset()
-    return env
 
 
 def assert_same_infos(infos, expected, rows):
@@ -73,7 +63,14 @@ def assert_same_infos(infos, expected, rows):
 def test_many_games_go_exactly_as_single_games_do(setting, num_envs, mode):
     arguments = {"side": "alternate", "k": 3, **SETTINGS[setting]}
     env = TicTacToeVectorEnv(num_envs, autoreset_mode=mode, **arguments)
-    singles, rng, ended = stacked(num_envs, mode, arguments), np.random.default_rng(num_envs), 0
+    first = TicTacToeEnv(**arguments)
+    made = [copy.copy(first) for _ in range(num_envs)]  # they share the opponent's table
+    singles = SyncVectorEnv(
+        [lambda env=env: env for env in made], autoreset_mode=env.autoreset_mode
+    )
+    for single in made[1::2]:  # these begin as O
+        single.reset()
+    rng, ended = np.random.default_rng(num_envs), 0
     every, starts = np.ones(num_envs, dtype=bool), STARTS.get(setting, STARTS["3x3"])
     (seen, infos), (expected, expected_infos) = env.reset(seed=0), singles.reset()
     assert np.array_equal(seen, expected)
@@ -133,12 +130,16 @@ def test_a_million_random_games_agree_with_the_exact_results():
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_the_mode_is_declared_and_can_be_given_by_name_or_value(mode):
+def test_the_mode_is_declared_and_given_by_name_or_value(mode):
     for spelling in (mode, mode.name, mode.value):
         env = TicTacToeVectorEnv(2, autoreset_mode=spelling)
         assert env.metadata["autoreset_mode"] is mode
     for known in (TicTacToeVectorEnv(2), TicTacToeVectorEnv):
         assert known.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    for wrong in ("same_stop", None, 3, ["x"]):
+        guess = "'SAME_STOP'; did you mean 'SAME_STEP'?" if wrong == "same_stop" else ""
+        with refuses(f"unknown autoreset mode {guess}"):
+            TicTacToeVectorEnv(2, autoreset_mode=wrong)
 
 
 def test_next_step_ignores_the_action_of_a_finished_game_even_if_its_cell_is_taken():
@@ -174,9 +175,8 @@ def test_current_games_can_be_reset_in_every_mode(mode):
     env.step([0, 1, 2])
     one = {"reset_mask": np.array([False, True, False])}
     observations, infos = env.reset(options=one)
-    assert (env.boards != 0).sum(axis=1).tolist() == [2, 0, 2]
-    assert (infos["action_mask"] == 0).sum(axis=1).tolist() == [2, 0, 2]
-    assert observations.reshape(3, -1).sum(axis=1).tolist() == [2, 0, 2]
+    for seen in (env.boards != 0, infos["action_mask"] == 0, observations.reshape(3, -1)):
+        assert seen.sum(axis=1).tolist() == [2, 0, 2]
     assert env.reset()[1]["side"].tolist() == list("OOO"), "each game takes turns on its own"
 
 
