@@ -85,8 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         line.error(str(error))
     except KeyboardInterrupt:
-        message = "ended at once; --resume continues from the last checkpoint"
-        print(f"train.py: {message}", file=sys.stderr)
+        print("train.py: ended at once, before anything was saved", file=sys.stderr)
         return 130
 
 
@@ -224,8 +223,15 @@ def train(page: Any, config: BoardConfig, preset: str | None, given: SimpleNames
             run.resume(learner)
         else:
             run.start()
-        with run:
-            drive(learner, config, run.evaluate)
+        try:
+            with run:
+                drive(learner, config, run.evaluate)
+        except KeyboardInterrupt:
+            if not run.checkpoint.exists():
+                raise
+            hint = shlex.join(["python", "train.py", "--resume", str(folder)])
+            print(f"train.py: ended at once; continue with: {hint}", file=sys.stderr)
+            return 130
     report.certificate(run.finish(), console)
     battle.example_of(run.best_player, run.side, run.name, console)
     if given.export_sb3:

@@ -46,6 +46,8 @@ def page(agent: str) -> Page:
         raise TypeError(
             f"agents/{agent}.py must define {', '.join(CONTRACT)}: {', '.join(missing)} missing"
         )
+    if agent != found.AGENT:
+        raise TypeError(f"AGENT in agents/{agent}.py must be {agent!r}, got {found.AGENT!r}")
     return cast("Page", found)
 
 

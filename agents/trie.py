@@ -431,7 +431,7 @@ class Opponents:
 
 
 def _sums(name: str, rules: Rules) -> Sums:
-    probs = tabulate(make_opponent(name, rules), rules).by_row()
+    probs = tabulate(make_opponent(name, rules, also=[SELF]), rules).by_row()
     return np.minimum(probs.cumsum(axis=1), 1.0).tolist()
 
 

@@ -223,7 +223,7 @@ def test_damaged_files_are_refused_and_named(run, tmp_path, change):
     [
         ({"agent": "somebody"}, {}, "'somebody'"),
         ({"config": None}, {}, "holds no configuration"),
-        ({}, {"colour": 1}, "written by another version: colour"),
+        ({}, {"colour": 1}, "this one does not know the options colour"),
         ({}, {"seed": "one"}, "configuration in .* is damaged: seed must be a whole number"),
         ({}, {"cols": 2, "k": 2}, "model.safetensors does not fit its configuration"),
     ],

@@ -142,7 +142,7 @@ def test_a_saved_configuration_comes_back():
     saved = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(config).items()}
     assert read_config(Config, saved, path) == config
     for change, said in (
-        ({"colour": 1}, "model.json was written by another version: colour are unknown"),
+        ({"colour": 1}, "by another version: this one does not know the options colour"),
         ({"seed": "one"}, "the configuration in model.json is damaged: seed must be"),
         ({"hidden": 3}, "model.json is damaged: hidden must be values"),
     ):
@@ -175,3 +175,12 @@ def test_options_without_the_decorator_are_explained():
 
     with pytest.raises(TypeError, match=r"write @dataclass\(frozen=True\) above .*Undecorated"):
         Undecorated()
+
+
+def test_a_field_without_a_sentence_is_explained():
+    @dataclass(frozen=True)
+    class Plain(BoardConfig):
+        epsilon: kinds.Share = 0.3
+
+    with pytest.raises(TypeError, match=r"Plain: write epsilon as option\(default, sentence\)"):
+        Plain()

@@ -150,7 +150,12 @@ def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
             raise TypeError(
                 f"write @dataclass(frozen=True) above {kind.__module__}.{kind.__name__}"
             )
-        hints = typing.get_type_hints(kind, include_extras=True)
+        fields, hints = dataclasses.fields(kind), typing.get_type_hints(kind, include_extras=True)
+        plain = [field.name for field in fields if "help" not in field.metadata]
+        if plain:
+            raise TypeError(
+                f"{kind.__module__}.{kind.__name__}: write {plain[0]} as option(default, sentence)"
+            )
         _known[kind] = tuple(
             Option(
                 field.name,
@@ -158,7 +163,7 @@ def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
                 field.default,
                 field.metadata["help"].replace("{steps}", kind.STEP),
             )
-            for field in dataclasses.fields(kind)
+            for field in fields
         )
     return _known[kind]
 
@@ -182,7 +187,8 @@ def read_config(kind: type[Config], saved: Any, source: Path) -> Config:
     unknown = sorted(set(saved) - known)
     if unknown:
         raise DamagedFileError(
-            f"{source} was written by another version: {', '.join(unknown)} are unknown to this one"
+            f"{source} was written by another version: this one does not know the options "
+            f"{', '.join(unknown)}; train again, or use that version"
         )
     lists = {
         name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()

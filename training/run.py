@@ -162,15 +162,19 @@ class Run:
     # --- the context manager ---------------------------------------------------------------------
 
     def __enter__(self) -> Run:
-        from torch.utils.tensorboard import SummaryWriter
-
-        self._began = self._last_checkpoint = time.monotonic()
-        self._board = SummaryWriter(str(self.folder))
-        done = self.rows[-1]["steps"] if self.rows else 0
-        self._tenth = tenth_of(done, self.config.steps)
-        self._display = Display(self.page.AGENT, self.config.steps, done, self.console)
         with suppress(ValueError):  # signals can be caught in the main thread only
             self._old_handler = signal.signal(signal.SIGINT, self._interrupt)
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._began = self._last_checkpoint = time.monotonic()
+            self._board = SummaryWriter(str(self.folder))
+            done = self.rows[-1]["steps"] if self.rows else 0
+            self._tenth = tenth_of(done, self.config.steps)
+            self._display = Display(self.page.AGENT, self.config.steps, done, self.console)
+        except BaseException:
+            self._leave()
+            raise
         return self
 
     def __exit__(
@@ -179,12 +183,16 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if hasattr(self, "_old_handler"):
-            signal.signal(signal.SIGINT, self._old_handler)
         self._display.stop()
         self._board.close()
-        if kind is not None and self._is_new and not self.rows:
-            shutil.rmtree(self.folder)  # nothing was evaluated: free the name for the next run
+        self._leave(failed=kind is not None)
+
+    def _leave(self, failed: bool = True) -> None:
+        """Handle Ctrl-C as before; where nothing was evaluated, free the name for the next run."""
+        if hasattr(self, "_old_handler"):
+            signal.signal(signal.SIGINT, self._old_handler)
+        if failed and self._is_new and not self.rows:
+            shutil.rmtree(self.folder)
             if self._made_parent:
                 with suppress(OSError):  # another run may be in it by now
                     self.folder.parent.rmdir()

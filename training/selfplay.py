@@ -35,7 +35,9 @@ class SelfPlay:
         pairs = parse_pool(opponents)
         self.self_weight = sum(weight for name, weight in pairs if name == SELF)
         self.fixed = [
-            (make_opponent(name, rules), weight) for name, weight in pairs if name != SELF
+            (make_opponent(name, rules, also=[SELF]), weight)
+            for name, weight in pairs
+            if name != SELF
         ]
         self.rules, self.size, self.epsilon = rules, size, epsilon
         self.snapshots: list[TabularPolicy] = []
