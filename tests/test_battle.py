@@ -12,13 +12,13 @@ from tictactoe_env.policy import MinimaxPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.standing import standing
 
-RECTANGLE, X_WINS = Rules(2, 4, 3), Rules(2, 3, 2)
+RECTANGLE, X_WINS, PERFECT = Rules(2, 4, 3), Rules(2, 3, 2), MinimaxPolicy(Rules())
 
 
-def shown_game(x, o, rules, width=100):
+def shown_game(x, o, rules=None, width=100):
     """The example game, where the output is no terminal."""
     console = Console(file=io.StringIO(), width=width)
-    battle.example_game(x, o, ("Xena", "Otto"), rules, console)
+    battle.example_game(x, o, ("Xena", "Otto"), rules or Rules(), console)
     return console.file.getvalue()
 
 
@@ -34,52 +34,40 @@ def test_a_game_is_legal_to_its_end_and_the_same_for_the_same_seed(rules):
     assert len(lengths) > 1
 
 
-def test_an_illegal_move_ends_the_game_and_is_its_last_cell():
-    cells = battle.play(CellPlayer(4), FixedPlayer(0), Rules(), seed=0)
-    assert (cells[0], cells[2], len(cells)) == (4, 4, 3), "X moves first, and again after O"
-    assert battle.play(CellPlayer(0), CellPlayer(0), RECTANGLE, seed=0) == [0, 0]
-
-
 def test_an_example_game_shows_its_moves_its_boards_and_its_end():
     lines = shown_game(MinimaxPolicy(X_WINS, "first"), CellPlayer(2), X_WINS).splitlines()
     assert lines[1] == "an example game, Xena as X against Otto as O: a1 c1 b1"
     assert lines[-1] == "X wins"
     boards = "\n".join(lines[2:-1])
     assert (boards.count("X"), boards.count("O")) == (1 + 1 + 2, 0 + 1 + 1)
+    narrow, wide = (shown_game(PERFECT, PERFECT, width=width).splitlines() for width in (30, 200))
+    assert len(narrow) > len(wide)
+    assert max(map(len, narrow[2:])) <= 30
+    assert sum("a   b   c" in line for line in wide) == 1, "boards stand side by side"
 
 
 @pytest.mark.parametrize(
-    ("x", "o", "end"),
+    ("x", "o", "moves", "end"),
     [
-        (MinimaxPolicy(Rules()), MinimaxPolicy(Rules()), "a draw"),
-        (CellPlayer(0), CellPlayer(0), "O loses by an illegal move"),
-        (CellPlayer(0), MinimaxPolicy(Rules(), "first"), "X loses by an illegal move"),
-        (FixedPlayer(1), MinimaxPolicy(Rules()), "O wins"),
+        (PERFECT, PERFECT, "", "a draw"),
+        (CellPlayer(0), CellPlayer(0), ": a1 a1\n", "O loses by an illegal move"),
+        (CellPlayer(0), MinimaxPolicy(Rules(), "first"), ": a1 b2 a1\n", "X loses by an illegal m"),
+        (FixedPlayer(1), PERFECT, "", "O wins"),
     ],
 )
-def test_an_example_game_ends_in_words_for_every_end(x, o, end):
-    assert shown_game(x, o, Rules()).endswith(f"\n{end}\n")
+def test_an_example_game_ends_in_words_for_every_end(x, o, moves, end):
+    assert moves in shown_game(x, o)
+    assert shown_game(x, o).splitlines()[-1].startswith(end)
 
 
-def test_boards_of_a_game_stand_side_by_side_as_far_as_the_console_is_wide():
-    player = MinimaxPolicy(Rules())
-    narrow, wide = (shown_game(player, player, Rules(), w).splitlines() for w in (30, 200))
-    assert len(narrow) > len(wide)
-    assert max(map(len, narrow[2:])) <= 30
-    assert sum("a   b   c" in line for line in wide) == 1
-
-
-# --- battles ----------------------------------------------------------------------------------
-
-
-def fought(first, second, rules, games, seed=0):
+def fought(first, second, rules, games):
     console = Console(file=io.StringIO(), width=200)
-    result = battle.battle((first, second), ("Anna", "Otto"), rules, games, seed, console)
+    result = battle.battle((first, second), ("Anna", "Otto"), rules, games, 0, console)
     return result, console.file.getvalue()
 
 
 def test_a_battle_prints_every_game_and_the_players_change_sides():
-    players = (MinimaxPolicy(Rules()), RandomPolicy())
+    players = (PERFECT, RandomPolicy())
     result, shown = fought(*players, Rules(), 6)
     won = {"Anna": 0, "Otto": 0, None: 0}
     for number, game in enumerate(result["games"]):

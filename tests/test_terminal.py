@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 from sample_players import CellPlayer, FixedPlayer
 from small_runs import trained
+from text_cases import refuses
 
 from players.seat import Seat, board_of, path_of, seat_of
 from terminal import battle
@@ -55,9 +56,11 @@ def missing(text, *words):
 
 
 def played(answers, store, x="human", o="human", rules=None, seed=0, games=1, **about):
-    """What was said in games with these answers; a player is a name or a seat."""
+    """What was said in games with these answers; `cell` as O always marks the first cell."""
     talk, rules = talking("\n".join(answers.split()) + "\n"), rules or Rules()
-    seats = {"X": x, "O": o} if isinstance(o, Seat) else seats_of((x, o), rules, talk)
+    seats = seats_of((x, "human" if o == "cell" else o), rules, talk)
+    if o == "cell":
+        seats["O"] = Seat(Player("agent", "cell"), rules, CellPlayer(0))
     Table(seats, rules, talk, store, **about).play_all(games, seed)
     return said(talk)
 
@@ -153,74 +156,65 @@ def test_an_answer_that_is_not_understood_is_asked_again(understand, bad, good, 
         talk.ask("well?", understand)
 
 
-# --- a game -----------------------------------------------------------------------------------
+# --- games ------------------------------------------------------------------------------------
 
-
-def test_two_people_play_with_names_of_cells_and_with_numbers(store):
-    text, game = played("b2 1 C3 b1 7 c1", store), only(store)
-    again = f"python play.py --replay {game.id} --store {store.path}"
-    assert not missing(text, "O wins.", f"saved as game {game.id}; to see it again: {again}")
-    assert (game.text, game.result, game.origin) == ("b2 a1 c3 b1 a3 c1", "O", "human")
-    assert (game.x, game.o, game.side) == (*[Player("human", "human")] * 2, None)
-
-
-MOVES = "type a1 to c3, or 1 to 9, or undo, hint, values, resign, quit, help"
+BACK, LONG_GAME = "You have no move to take back yet.", "b2 b1 a1 c3 a3 c1 a2"
+RESIGNED = "Ben (O) resigns: Ann (X) wins.\nO resigned a position that was a draw."
+THREW = "Ann (X) wins.\nO threw it away with move 2, b1: it gives away the draw and loses in 6."
+TAKEN = "cell (O) marks a1, which is taken: an illegal move loses.\nX wins."
+EVERY = "1 2 3 4 5 6 7 8 9 " * 5
 
 
 @pytest.mark.parametrize(
-    ("bad", "words"),
+    ("x", "o", "answers", "words", "kept"),
     [
-        ("b9", f"'b9' is no move: {MOVES}"),
-        *((bad, "is no move") for bad in ("0", "10", "9" * 20, "²", "\x1b[31m", "")),
-        ("b2", "b2 is taken; free are a1 b1 c1 a2 c2 a3 b3 c3"),
-        ("5", "b2 is taken"),
+        ("human", "human", "b2 1 C3 b1 7 c1", "\nO wins.\n", "b2 a1 c3 b1 a3 c1, O line"),
+        ("human:Ann", "human:Ben", LONG_GAME, THREW, f"{LONG_GAME}, X line"),
+        ("human:Ann", "human:Ben", "b2 resign", RESIGNED, "b2, X resigned"),
+        ("human", "minimax-first", "b2 undo undo a1 resign", BACK, "a1 b2, O resigned"),
+        ("minimax-first", "human", "undo b2 u c3 resign", BACK, "a1 c3 c1, X resigned"),
+        ("human", "human", f"undo b2 c1 undo undo {LONG_GAME}", BACK, f"{LONG_GAME}, X line"),
+        ("human", "minimax-first", EVERY, "(O) plays b2.", "a1 b2 b1 c1 a2 a3, O line"),
+        ("minimax-first", "human", EVERY, "(X) plays a1.", "a1 b1 a2 c1 b2 c2 a3, X line"),
+        ("human", "cell", "a1", TAKEN, "a1 a1, X illegal"),
     ],
 )
-def test_a_move_that_cannot_be_is_asked_for_again_with_what_is_allowed(store, bad, words):
-    talk = talking(f"5\n{bad}\nquit\n")
+def test_a_finished_game_is_kept_with_who_played(store, x, o, answers, words, kept):
+    text, game = played(answers, store, x, o), only(store)
+    assert text.count(words) == 1
+    assert f"{game.text}, {game.result} {game.ended}" == kept
+    assert [game.x.name, game.o.name] == [x.removeprefix("human:"), o.removeprefix("human:")]
+    people = [side for side, name in zip("XO", (x, o), strict=True) if "human" in name]
+    assert (game.origin, game.side) == ("human", people[0] if len(people) == 1 else None)
+    again = f"python play.py --replay {game.id} --store {store.path}"
+    assert f"saved as game {game.id}; to see it again: {again}" in text
+
+
+def test_a_move_that_cannot_be_is_asked_for_again_with_what_is_allowed(store):
+    bad = ("b9", "0", "10", "9" * 20, "²", "\x1b[31m", "")
+    talk = talking("\n".join(("5", *bad, "b2", "5", "quit", "")))
     Table(seats_of(("human", "human"), Rules(), talk), Rules(), talk, store).play_all(1, 0)
-    assert not missing(said(talk), words, "You left the game; it is not saved.")
+    moves = "type a1 to c3, or 1 to 9, or undo, hint, values, resign, quit, help"
+    assert said(talk).count(f"is no move: {moves}") == len(bad)
+    assert said(talk).count("b2 is taken; free are a1 b1 c1 a2 c2 a3 b3 c3") == 2
+    assert "You left the game; it is not saved." in said(talk)
+    with pytest.raises(EOFError):
+        played("b2", store)
     assert store.count() == 0
 
 
-def test_on_larger_boards_numbers_go_up_to_the_last_cell(store):
-    text = played("25 1 24 2 23 3 22", store, rules=LARGE)
+def test_on_larger_boards_numbers_go_up_to_the_last_cell_and_hints_are_guesses(store):
+    text = played("25 1 24 2 23 3 hint 22", store, rules=LARGE)
     assert only(store).text == "e5 a1 d5 b1 c5 c1 b5"
     assert not missing(text, "X wins.", "5x5, 4 in a row is too large to evaluate exactly.")
+    assert "Hint: b5, from a search of two moves; this board is too large to solve." in text
 
 
-@pytest.mark.parametrize("side", ["X", "O"])
-def test_either_side_can_be_played_against_a_player(store, side):
-    seats = ("human", "minimax-first")[:: 1 if side == "X" else -1]
-    text, game = played("1 2 3 4 5 6 7 8 9 " * 5, store, *seats), only(store)
-    assert (game.side, game.origin) == (side, "human")
-    assert {game.x, game.o} == {Player("human", "human"), Player("agent", "minimax-first")}
-    moves = len(game.moves[side == "X" :: 2])
-    assert text.count(f"minimax-first ({'XO'[side == 'X']}) plays ") == moves
-    assert game.result != side
-
-
-@pytest.mark.parametrize(
-    ("answers", "x", "o", "refused", "moves"),
-    [
-        ("b2 undo undo a1 resign", "human", "minimax-first", 1, "a1 b2"),
-        ("undo b2 u c3 resign", "minimax-first", "human", 1, "a1 c3 c1"),
-        ("undo b2 c1 undo undo b2 b1 a1 c3 a3 c1 a2", "human", "human", 1, "b2 b1 a1 c3 a3 c1 a2"),
-    ],
-)
-def test_undo_goes_back_to_the_last_turn_of_a_person(store, answers, x, o, refused, moves):
-    text = played(answers, store, x, o)
-    assert text.count("You have no move to take back yet.") == refused
-    assert only(store).text.startswith(moves[:5])
-    assert (only(store).ended == "resigned") == ("resign" in answers)
-
-
-def test_a_hint_names_the_best_moves_or_says_that_it_is_a_guess(store):
-    text = played("hint b2 b1 hint a1 hint quit", store)
+def test_hints_name_the_best_moves_and_help_the_commands(store):
+    text = played("? hint b2 b1 hint a1 hint quit", store)
     best = "every move draws.", "a1, c1, a2, c2, a3 or c3 wins in 5.", "c3 loses in 4."
-    assert not missing(text, *(f"Hint: {hint}" for hint in best))
-    text = played("a1 e5 b1 d5 c1 hint quit", store, rules=LARGE)
-    assert "Hint: d1, from a search of two moves; this board is too large to solve." in text
+    hints = (f"Hint: {hint}" for hint in best)
+    assert not missing(text, *COMMANDS, *COMMANDS.values(), *hints)
 
 
 def test_values_show_what_the_player_thinks_and_the_truth_until_they_are_switched_off(store):
@@ -239,39 +233,6 @@ def test_values_show_what_the_player_thinks_and_the_truth_until_they_are_switche
     text = played("quit", store, "human", "search", values=True)
     assert f"{kind}; search would play one of" in text
     assert "would play a1 56 %, b1 6 %" in played("v quit", store, o="minimax-first-slip=0.5")
-
-
-def test_the_end_says_who_won_and_what_decided_it_and_a_game_that_is_left_is_not_kept(store):
-    assert not missing(played("? quit", store), *COMMANDS, *COMMANDS.values())
-    with pytest.raises(EOFError):
-        played("b2", store)
-    assert store.count() == 0
-    text = played("b2 resign", store, "human:Ann", "human:Ben")
-    assert "Ben (O) resigns: Ann (X) wins.\nO resigned a position that was a draw." in text
-    resigned = only(store)
-    assert (resigned.x, resigned.o) == (Player("human", "Ann"), Player("human", "Ben"))
-    assert (resigned.ended, resigned.result) == ("resigned", "X")
-    text = played("b2 b1 a1 c3 a3 c1 a2", store, "human:Ann", "human:Ben")
-    assert "Ann (X) wins.\nO threw it away with move 2, b1: it gives away the draw and los" in text
-
-
-def test_a_player_that_marks_a_taken_cell_loses(store):
-    stubborn = Seat(Player("agent", "stubborn"), Rules(), CellPlayer(0))
-    text = played("a1", store, seat_of("human", Rules()), stubborn)
-    assert "stubborn (O) marks a1, which is taken: an illegal move loses.\nX wins." in text
-    assert (only(store).text, only(store).ended, only(store).result) == ("a1 a1", "illegal", "X")
-
-
-def test_a_game_that_cannot_be_kept_is_written_down(store):
-    store.close()
-    talk, players = talking(), ("minimax-first", "minimax-first")
-    with pytest.raises(StoreError, match="closed"):
-        Table(seats_of(players, Rules(), talk), Rules(), talk, store).play_all(1, 0)
-    line = said(talk).partition("the game could not be saved; as a line of text it is: ")[2]
-    assert Game.parse(line.splitlines()[0]).x == Player("agent", "minimax-first")
-
-
-# --- battles ----------------------------------------------------------------------------------
 
 
 def test_a_battle_is_kept_game_by_game_and_counted(store):
@@ -297,6 +258,15 @@ def test_a_trie_says_when_it_has_never_met_a_position(store, trie):
     assert f"{trie.as_posix()[-100:]} (O) has never seen this position in training." in text
     assert not seat_of(str(trie), Rules()).is_new(EMPTY)
     assert not seat_of("minimax", Rules()).is_new(EMPTY)
+
+
+def test_a_game_that_cannot_be_kept_is_written_down(store):
+    store.close()
+    talk, players = talking(), ("minimax-first", "minimax-first")
+    with pytest.raises(StoreError, match="closed"):
+        Table(seats_of(players, Rules(), talk), Rules(), talk, store).play_all(1, 0)
+    line = said(talk).partition("the game could not be saved; as a line of text it is: ")[2]
+    assert Game.parse(line.splitlines()[0]).x == Player("agent", "minimax-first")
 
 
 # --- keys -------------------------------------------------------------------------------------
@@ -326,8 +296,7 @@ def test_keys_are_read_one_by_one_and_in_pieces_until_the_end_of_the_input(pipe,
     for end, key in (("\x04", 0), (None, None)):
         write(end)
         with pytest.raises(EOFError):
-            while True:
-                keys.read(key)
+            keys.read(key)
 
 
 def test_keys_of_windows_have_the_same_names(monkeypatch):
@@ -342,17 +311,11 @@ def test_keys_of_windows_have_the_same_names(monkeypatch):
 # --- players ----------------------------------------------------------------------------------
 
 
-def test_a_run_is_kept_by_its_path_and_the_hash_of_its_certificate(trie):
-    seat = seat_of(str(trie), Rules())
-    assert (seat.player.kind, seat.player.name) == ("run", trie.as_posix()[-100:])
-    assert len(seat.player.source) == 64
-    assert np.array_equal(seat.policy.table, load_policy(trie).table)
-    assert seat_of(str(trie / "certificate.json"), Rules()).player == seat.player
-
-
 def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(tmp_path, trie, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=r"no run of trie in models/ or runs/: train one with `py"):
+    with refuses("unknown player 'humna'; did you mean 'human'"):
+        seat_of("humna", Rules())
+    with refuses("no run of trie in models/ or runs/: train one with `python train.py trie`"):
         seat_of("trie", Rules())
     rules, path = Rules(2, 3, 2), tmp_path / "small.json"
     write(certify(MinimaxPolicy(rules), "dqn", rules), path)
@@ -360,27 +323,17 @@ def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(tmp_path, tr
     assert board_of(["minimax", "human", "mcts-value=runs/none"]) is None
     assert path_of("mcts-value=runs/none") is None
     assert seat_of(str(path), rules).name.endswith("small.json")
-    with pytest.raises(ValueError, match="plays on 2x3"):
+    with refuses("plays on 2x3"):
         seat_of(str(path), Rules())
     folder = shutil.copytree(trie, tmp_path / "runs" / "trie-0")
-    assert seat_of("trie", Rules()).name == "runs/trie-0"
+    seat = seat_of("trie", Rules())
+    assert (seat.player.kind, seat.name, len(seat.player.source)) == ("run", "runs/trie-0", 64)
+    assert np.array_equal(seat.policy.table, load_policy(trie).table)
+    assert seat_of("runs/trie-0/certificate.json", Rules()).player == seat.player
     assert board_of(["human", "trie"]) == Rules()
     write(certify(MinimaxPolicy(Rules()), "trie"), folder / "certificate.json")
-    with pytest.raises(ValueError, match="does not make the moves of the certificate"):
+    with refuses("does not make the moves of the certificate"):
         seat_of(str(folder), Rules())
-
-
-@pytest.mark.parametrize(
-    ("spec", "words"),
-    [
-        ("humna", "unknown player 'humna'; did you mean 'human'"),
-        ("human:" + 200 * "a", "name of a player"),
-        ("human:a\tb", "printable"),
-    ],
-)
-def test_a_player_that_is_unknown_is_refused_with_a_reason(spec, words):
-    with pytest.raises(ValueError, match=words):
-        seat_of(spec, Rules())
 
 
 # --- replays ----------------------------------------------------------------------------------
@@ -397,39 +350,31 @@ def test_a_replay_goes_forwards_and_backwards_and_shows_the_truth_if_asked_to():
     assert "win 1" in replay.picture(talking().console).plain
 
 
-def watched(line):
-    talk = talking()
-    watch(Game.parse(line), talk)
-    return said(talk)
-
-
-def test_every_move_of_a_replay_has_its_verdict():
-    players = "x=human:Ann o=agent:minimax time=2026-01-02T03:04:05Z"
-    text = watched(f"b2 b1 a1 c3 a3 c1 a2 {players}")
-    assert "2026-01-02, 3x3, 3 in a row: Ann (X) against minimax (O)" in text
-    assert text.count("┌") == 8
-    assert "move 1 of 7: X b2: keeps the draw\n" in text
-    lost = "gives away the draw and loses in 6"
-    assert f"move 2 of 7: O b1: {lost}   (this decided the game)\n" in text
-    end = f"wins at once\nAnn (X) wins.\nO threw it away with move 2, b1: it {lost}.\n"
-    assert text.endswith(f"X a2: {end}")
-
-
-RESIGNED = "unknown (O) resigns: unknown (X) wins.\nO resigned a position that was a draw."
+PLAYERS = "x=human:Ann o=agent:minimax time=2026-01-02T03:04:05Z"
+LOST = "gives away the draw and loses in 6"
+LAST = f"wins at once\nAnn (X) wins.\nO threw it away with move 2, b1: it {LOST}.\n"
+GAVE_UP = "unknown (O) resigns: unknown (X) wins.\nO resigned a position that was a draw."
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
+        (f"{LONG_GAME} {PLAYERS}", "2026-01-02, 3x3, 3 in a row: Ann (X) against minimax (O)"),
+        (f"{LONG_GAME} {PLAYERS}", "move 1 of 7: X b2: keeps the draw\n"),
+        (f"{LONG_GAME} {PLAYERS}", f"move 2 of 7: O b1: {LOST}   (this decided the game)\n"),
+        (f"{LONG_GAME} {PLAYERS}", f"X a2: {LAST}"),
         ("a1 a1 ended=illegal", "O a1: is taken already: an illegal move loses   (this decided t"),
-        ("ended=resigned result=X", f"before the first of 0 moves\n{RESIGNED}"),
+        ("ended=resigned result=X", f"before the first of 0 moves\n{GAVE_UP}"),
         ("a1 board=5x5 k=4 ended=resigned result=O", "5x5, 4 in a row is too large to evaluate"),
         ("a1 b1 c1 b2 a2 c2 b3 a3 ended=early", "A draw: neither side could still win."),
         ("a1 b1 c1 b2 a2 c2 b3 a3 c3", "A draw.\n"),
     ],
 )
-def test_games_that_ended_otherwise_are_shown_too(line, words):
-    assert words in watched(line)
+def test_every_move_of_a_replay_has_its_verdict_and_the_end_a_sentence(line, words):
+    talk, game = talking(), Game.parse(line)
+    watch(game, talk)
+    assert words in said(talk)
+    assert said(talk).count("┌") == len(game.moves) + 1
 
 
 def test_the_list_shows_the_newest_games_and_how_to_see_more(store):
@@ -462,10 +407,9 @@ def menu(answers, store, rules=None, **about):
 
 def test_the_menu_is_asked_again_until_it_is_left(store):
     text = menu("7 x 1 quit 6", store)
-    assert "please answer 1 to 6, got '7'" in text
-    assert "please answer 1 to 6, got 'x'" in text
+    words = "please answer 1 to 6, got '7'", "please answer 1 to 6, got 'x'"
+    assert not missing(text, *words, "You left the game; it is not saved.")
     assert text.count("1  two players") == 2
-    assert "You left the game; it is not saved." in text
 
 
 def test_perfect_play_is_met_from_the_menu_on_either_side(store):
@@ -478,28 +422,19 @@ def test_perfect_play_is_met_from_the_menu_on_either_side(store):
 def test_a_trained_agent_is_chosen_from_the_runs(store, tmp_path, monkeypatch, trie):
     monkeypatch.chdir(tmp_path)
     assert "python train.py trie" in menu("3 6", store)
-    shutil.copytree(trie, tmp_path / "runs" / "trie-0")
-    (tmp_path / "runs" / "broken-0").mkdir()
-    (tmp_path / "runs" / "broken-0" / "certificate.json").write_text("{")
-    text = menu("3 2 1 X resign 6", store)
-    assert "runs/broken-0 cannot play: " in text
-    assert "1  runs/trie-0: trie, seed 0, can be beaten" in text
-    assert "please answer 1, got '2'" in text
+    shutil.copytree(trie, "runs/trie-0")
+    shutil.copytree(trie, "runs/broken-0")
+    (tmp_path / "runs/broken-0/certificate.json").write_text("{")
+    chosen = "1  runs/trie-0: trie, seed 0, can be beaten", "please answer 1, got '2'"
+    assert not missing(menu("3 2 1 X resign 6", store), "runs/broken-0 cannot play: ", *chosen)
     assert only(store).o.name == "runs/trie-0"
 
 
-def test_two_players_are_watched_from_the_menu(store):
-    text = menu("4 1 2 2 0 6", store)
-    assert store.count(origin="battle") == 2
-    assert "2 games: random (X) won" in text
+def test_two_players_are_watched_and_replays_chosen_from_the_menu(store):
+    assert "no game yet" in menu("5 6", store)
+    assert "2 games: random (X) won" in menu("4 1 2 2 0 6", store)
     menu("4 1 2 1 6", store, delay=0.0)
     assert store.count(origin="battle") == 3
-
-
-def test_a_replay_is_chosen_from_the_newest_games(store):
-    assert "no game yet" in menu("5 6", store)
-    store.import_lines(["b2 b1 a1 c3 a3 c1 a2"])
-    text = menu("5 2 0 1 6", store)
-    assert "unknown game 2" in text
-    assert "move 7 of 7" in text
+    store.import_lines([LONG_GAME])
+    assert not missing(menu("5 5 0 4 6", store), "unknown game 5", "move 7 of 7")
     assert "move 7 of 7" in menu("5  6", store)
