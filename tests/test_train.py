@@ -74,16 +74,13 @@ def test_help_lists_all_agents_with_a_sentence_and_needs_no_torch(arguments):
         "import sys, train\n"
         "try:\n    code = train.main(sys.argv[1:])\n"
         "except SystemExit as end:\n    code = end.code\n"
-        "assert code == 0, code\n"
-        "loaded = {name.split('.')[0] for name in sys.modules}\n"
         "heavy = {'torch', 'stable_baselines3', 'sb3_contrib', 'matplotlib', 'tensorboard'}\n"
-        "assert not heavy & loaded, heavy & loaded\n"
+        "print(code, heavy & {name.split('.')[0] for name in sys.modules})\n"
     )
     done = python("-c", program, *arguments)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.stdout.endswith("\n0 set()\n"), done.stderr) == (True, "")
     shown = " ".join(done.stdout.split())
-    for agent, sentence in TRAINABLE.items():
-        assert f"{agent} {sentence}" in shown
+    assert all(f"{agent} {sentence}" in shown for agent, sentence in TRAINABLE.items())
     assert "AGENT --help" in shown
 
 
@@ -94,13 +91,10 @@ def test_help_lists_all_agents_with_a_sentence_and_needs_no_torch(arguments):
         ("tabular_q --stpes 5", "unknown option '--stpes'; did you mean '--steps'?"),
         ("tabular_q --rows 1 --cols 13 --k 3 --opponents random", "at most 12 cells"),
         ("tabular_q --epsilon 1 --zzz=3", "unknown option '--zzz' (known: --anneal-steps, "),
-        ("tabular_q random", "unexpected argument 'random'"),
         ("--seed 3 dqn", "name the agent first: train.py AGENT --seed 3 dqn (known: dqn, mask"),
         ("tabular_q --until unbeatible", "--until: unknown value 'unbeatible'; did you mean"),
         ("tabular_q --steps many", "--steps: expected a whole number of at least 1, got 'many'"),
-        ("tabular_q --steps", "--steps needs a value: --steps INT"),
         ("--until optimal tabular_q --seed -1", "--seed: expected a whole number of at least 0"),
-        ("tabular_q --turns drwn", "--turns: unknown value 'drwn'; did you mean 'drawn'?"),
         ("tabular_q --opponents minmax", "unknown opponent 'minmax'; did you mean 'minimax'?"),
         ("tabular_q --opponents random:x", "opponents must be written as name:weight,name:weight"),
         ("tabular_q --opponents runs/none", "no saved run or certificate at 'runs/none'"),
@@ -233,8 +227,6 @@ def test_only_steps_and_until_may_change_when_a_run_continues(finished, tmp_path
         ('{"agent": 3, "config": {}}', "is not the configuration of a run"),
         ('{"agent": "os", "config": {}}', "unknown agent 'os'"),
         ('{"agent": "trie", "config": {"sead": 3}}', "by another version: sead are unknown"),
-        ('{"agent": "trie", "config": {"steps": "many"}}', "steps must be a whole number of at le"),
-        ('{"agent": "tictacnet", "config": {"hidden": 3}}', "hidden must be values separated"),
         ('{"agent": "trie", "config": {}}', "has no checkpoint to continue from"),
     ],
 )
