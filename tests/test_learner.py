@@ -50,17 +50,14 @@ def evaluated(size, steps, every, begin=0, stop_at=None):
 )
 def test_an_evaluation_follows_every_multiple_and_the_end(training, at, asked):
     assert evaluated(*training) == (at, asked)
+    found = [crossed(*steps, 4) for steps in ((0, 3), (3, 4), (4, 7), (7, 13))]
+    assert found == [False, True, False, True]
 
 
 def test_a_training_that_continues_is_evaluated_where_one_that_never_stopped_is():
     whole = evaluated(3, 40, 4)[0]
     for begin in whole[:-1]:
         assert evaluated(3, 40, 4, begin)[0] == [at for at in whole if at > begin]
-
-
-def test_what_is_due_is_a_function_of_the_steps_before_and_after():
-    found = [crossed(*steps, 4) for steps in ((0, 3), (3, 4), (4, 7), (7, 13))]
-    assert found == [False, True, False, True]
 
 
 def test_a_learner_that_does_not_count_its_steps_is_stopped_and_numpys_counts_are_made_ints():

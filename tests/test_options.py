@@ -72,20 +72,14 @@ def test_a_bound_stands_once_and_is_said_in_words(name, bound, expected, metavar
     [
         ({"steps": True}, "steps must be a whole number of at least 1, got True"),
         ({"steps": 1.5}, "got 1.5"),
-        ({"steps": "7"}, "got '7'"),
         ({"steps": np.int64(3)}, "got np.int64(3)"),
         ({"games": 1}, "games must be a whole number of at least 2, got 1"),
         ({"epsilon": float("nan")}, "epsilon must be a number from 0 to 1, got nan"),
-        ({"learning_rate": 0}, "learning_rate must be a finite number above 0, got 0"),
-        ({"initial": float("-inf")}, "initial must be a finite number, got -inf"),
-        ({"dropout": 1.0}, "dropout must be a number from 0 to below 1, got 1.0"),
         ({"hidden": (0,)}, "each a whole number of at least 1, got (0,)"),
         ({"hidden": [3]}, "got [3]"),
         ({"rewards": (1.0, 2.0)}, "rewards must be 3 values separated by commas"),
         ({"epsilons": ()}, "epsilons must be 1 or more values"),
         ({"activation": "rleu"}, "unknown activation 'rleu'; did you mean 'relu'?"),
-        ({"symmetry": 1}, "symmetry must be true or false, got 1"),
-        ({"opponents": 3}, "opponents must be text, got 3"),
     ],
 )
 def test_a_value_out_of_bounds_is_refused_with_what_was_expected(values, said):
@@ -103,13 +97,9 @@ def test_options_that_do_not_go_together_are_refused():
             Config(**values)
 
 
-def test_a_whole_number_is_a_number_and_is_kept_as_one():
-    config = Config(learning_rate=1, rewards=(1, 0, 0))
-    assert isinstance(config.learning_rate, float)
-    assert config.rewards == (1.0, 0.0, 0.0)
-
-
-def test_what_is_typed_is_read():
+def test_values_get_the_type_of_their_option():
+    config = Config(learning_rate=1, rewards=(1, 0, 0))  # whole numbers are numbers
+    assert [repr(config.learning_rate), repr(config.rewards)] == ["1.0", "(1.0, 0.0, 0.0)"]
     for name, text, value in (
         ("hidden", "128,64", (128, 64)),
         ("hidden", "", ()),
@@ -137,41 +127,30 @@ def test_what_is_typed_wrongly_is_refused(name, text, said):
         OPTIONS[name].parsed(text)
 
 
-def test_a_saved_configuration_comes_back():
+def test_a_saved_configuration_comes_back_and_only_steps_may_differ_from_it():
     config, path = Config(hidden=(3,), seed=5), Path("model.json")
     saved = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(config).items()}
     assert read_config(Config, saved, path) == config
-    for change, said in (
-        ({"colour": 1}, "model.json was written by another version: colour are unknown"),
-        ({"seed": "one"}, "the configuration in model.json is damaged: seed must be"),
-        ({"hidden": 3}, "model.json is damaged: hidden must be values"),
+    for other, said in (
+        ([1], r"model\.json holds no configuration"),
+        ({**saved, "colour": 1}, "model.json was written by another version: colour are unknown"),
+        ({**saved, "seed": "one"}, "the configuration in model.json is damaged: seed must be"),
+        ({**saved, "hidden": 3}, "model.json is damaged: hidden must be values"),
     ):
         with pytest.raises(DamagedFileError, match=said):
-            read_config(Config, {**saved, **change}, path)
-    with pytest.raises(DamagedFileError, match=r"model\.json holds no configuration"):
-        read_config(Config, [1], path)
+            read_config(Config, other, path)
+    kinds.check_unchanged(config, replace(config, steps=5), path)
+    with pytest.raises(ValueError, match="json was trained with another seed, hidden: continue"):
+        kinds.check_unchanged(config, replace(config, seed=6, hidden=()), path)
 
 
-def test_only_steps_may_differ_from_a_saved_configuration():
-    config, folder = Config(), Path("run")
-    kinds.check_unchanged(config, replace(config, steps=5), folder)
-    with pytest.raises(ValueError, match="run was trained with another seed, hidden: continue"):
-        kinds.check_unchanged(config, replace(config, seed=5, hidden=()), folder)
-
-
-def test_a_subclass_changes_default_and_sentence_and_keeps_the_order():
-    @dataclass(frozen=True)
+def test_a_subclass_changes_default_and_sentence_and_needs_the_decorator():
     class Games(BoardConfig):
         steps: kinds.Count = option(7, "Games.")
 
-    order = [known.name for known in options_of(Games)]
-    assert order == ["seed", "steps", "judge_every", "rows", "cols", "k"]
-    assert (options_of(Games)[1].default, options_of(Games)[1].sentence) == (7, "Games.")
-
-
-def test_options_without_the_decorator_are_explained():
-    class Undecorated(BoardConfig):
-        epsilon: float = 0.1
-
-    with pytest.raises(TypeError, match=r"write @dataclass\(frozen=True\) above .*Undecorated"):
-        Undecorated()
+    with pytest.raises(TypeError, match=r"write @dataclass\(frozen=True\) above .*Games"):
+        Games()
+    known = options_of(dataclass(frozen=True)(Games))
+    names = [entry.name for entry in known]
+    assert names == ["seed", "steps", "judge_every", "rows", "cols", "k"]
+    assert (known[1].default, known[1].sentence) == (7, "Games.")
