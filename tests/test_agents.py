@@ -93,9 +93,6 @@ def bytes_of(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-# --- the page ------------------------------------------------------------------------------------
-
-
 @EACH
 def test_a_page_defines_the_contract_and_nothing_that_the_house_does(agent):
     page = agents.page(agent)
@@ -126,9 +123,6 @@ def test_an_evaluation_is_made_in_every_interval_and_the_loop_ends_after_the_las
     assert len(steps) > 2, "the contract needs a training that is evaluated at least twice"
     assert all(b // every > a // every for a, b in pairwise(steps[:-1]))
     assert steps[-2] < run.config.steps <= steps[-1]
-
-
-# --- the same bytes ------------------------------------------------------------------------------
 
 
 def states_of_the_global_generators():
@@ -165,9 +159,6 @@ def test_a_run_continues_bit_by_bit_from_any_evaluation(run, tmp_path):
             assert bytes_of(folder / str(place)) == bytes_of(run.folder / str(number + place))
 
 
-# --- loading -------------------------------------------------------------------------------------
-
-
 def test_a_saved_model_plays_the_same_table_without_environment_and_opponents(run, monkeypatch):
     def refuse(*arguments, **keywords):
         raise AssertionError("loading a player needs nothing but its model")
@@ -189,14 +180,10 @@ def test_players_that_do_not_need_torch_are_loaded_without_it(small_run):
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 
-# --- damage: what all pages share is tested in test_files.py -------------------------------------
+CUT, CHANGED = (lambda data: data[:-7]), (lambda data: data[:-1] + bytes([data[-1] ^ 1]))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [lambda data: data[:-7], lambda data: data[:-1] + bytes([data[-1] ^ 1]), lambda data: None],
-    ids=["truncated", "changed", "missing"],
-)
+@pytest.mark.parametrize("change", [CUT, CHANGED, lambda data: None], ids=["cut", "changed", "no"])
 def test_damaged_files_are_refused_and_named(run, tmp_path, change):
     for name in (MODEL, "model.json", STATE, "state.json"):
         copy = run.copy(tmp_path / name)
@@ -212,22 +199,18 @@ def test_damaged_files_are_refused_and_named(run, tmp_path, change):
                 agents.load(copy)
 
 
-@pytest.mark.parametrize(
-    ("about", "config", "words"),
-    [
-        ({"agent": "somebody"}, {}, "'somebody'"),
-        ({"config": None}, {}, "holds no configuration"),
-        ({}, {"colour": 1}, "written by another version: colour"),
-        ({}, {"seed": "one"}, "configuration in .* is damaged: seed must be a whole number"),
-        ({}, {"cols": 2, "k": 2}, "model.safetensors does not fit its configuration"),
-    ],
-)
-def test_what_is_beside_a_model_must_fit_it(run, tmp_path, about, config, words):
+def test_what_is_beside_a_model_must_fit_it(run, tmp_path):
     path = run.copy(tmp_path / "run") / "model.json"
     saved = json.loads(path.read_text())
-    path.write_text(json.dumps({**saved, "config": {**saved["config"], **config}, **about}))
-    with pytest.raises(DamagedFileError, match=words):
-        agents.load(path.parent)
+    small, unknown = {**saved["config"], "cols": 2, "k": 2}, {**saved["config"], "colour": 1}
+    for change, words in (
+        ({"agent": "somebody"}, "'somebody'"),
+        ({"config": unknown}, "written by another version: colour"),
+        ({"config": small}, "model.safetensors does not fit its configuration"),
+    ):
+        path.write_text(json.dumps({**saved, **change}))
+        with pytest.raises(DamagedFileError, match=words):
+            agents.load(path.parent)
 
 
 @pytest.mark.parametrize("name", [MODEL, STATE])
@@ -251,9 +234,6 @@ def test_files_that_do_not_belong_together_are_refused(run, tmp_path):
             run.restore(mixed)
     with pytest.raises(ValueError, match="was trained with another seed: continue with the same"):
         run.restore(run.folder / "0", seed=run.config.seed + 1)
-
-
-# --- the command line ----------------------------------------------------------------------------
 
 
 @EACH

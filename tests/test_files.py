@@ -65,9 +65,6 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-# --- one file ------------------------------------------------------------------------------------
-
-
 def test_a_file_is_written_with_its_folder_and_an_error_leaves_the_old_one(tmp_path):
     path = tmp_path / "a" / "b" / "file.txt"
     for content in (b"first", b"second"):
@@ -92,9 +89,6 @@ def test_a_huge_file_is_refused_before_it_is_read(path, read):
         file.truncate(MAX_BYTES + 1)
     with pytest.raises(DamagedFileError, match=r"model\.safetensors is larger than 1024 MB"):
         read(path)
-
-
-# --- arrays and what is beside them --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -177,9 +171,6 @@ def test_a_missing_file_is_named_with_its_folder(path, missing):
         read_arrays(path)
 
 
-# --- a folder ------------------------------------------------------------------------------------
-
-
 def fill(steps):
     def write(folder):
         write_json(folder / "progress.json", {"steps": steps})
@@ -212,9 +203,6 @@ def test_a_kill_while_a_folder_is_written_leaves_the_old_one(tmp_path, number):
     write_folder(folder, fill(3))
     assert names(tmp_path) == ["checkpoint"]
     assert read_json(folder / "progress.json") == {"steps": 3}
-
-
-# --- nothing is executed -------------------------------------------------------------------------
 
 
 class Poison:

@@ -130,9 +130,6 @@ def foreign_privates(source: str) -> set[str]:
     return private - set(PRIVATE_NAMES_OF_SB3.split()) - OTHER_PRIVATE_NAMES
 
 
-# --- the map -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_imports_of_the_package_point_down_and_need_nothing_but_numpy_and_gymnasium(path):
     assert upward_imports(path.stem, path.read_text()) == set()
@@ -159,9 +156,6 @@ def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
     command, pipe = [sys.executable, "-c", program], subprocess.PIPE
     done = subprocess.run(command, stdout=pipe, stderr=pipe, text=True, cwd=ROOT)
     assert (done.stdout, done.stderr) == ("[] [0, 0, 0, 0, 0]\n", "")
-
-
-# --- the reading of the sources ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -70,9 +70,6 @@ def test_a_learner_that_does_not_count_its_steps_is_stopped_and_numpys_counts_ar
     assert type(learner.steps) is int
 
 
-# --- a state -------------------------------------------------------------------------------------
-
-
 def test_a_state_comes_back_with_its_arrays_and_generators():
     rng = np.random.default_rng(3)
     rng.random(7)

@@ -133,9 +133,6 @@ def saved_at(folder, name="model.json"):
     return read_json(folder / name)["steps"]
 
 
-# --- what is written -----------------------------------------------------------------------------
-
-
 def test_a_run_begins_in_an_empty_folder_and_touches_no_other(tmp_path):
     run, said = tmp_path / "run", "is not an empty folder: give another --out, or continue it with"
     run.mkdir()
@@ -205,9 +202,6 @@ def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeyp
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
-# --- when it stops -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("until", "steps"), [("steps", 300), ("unbeatable", 200)])
 def test_a_run_stops_at_its_goal_and_saves_everything_there(tmp_path, until, steps):
     run = trained(new_run(tmp_path, until, steps=300), [RANDOM, PERFECT, BEST])
@@ -244,9 +238,6 @@ def test_checkpoints_are_written_from_time_to_time(tmp_path, monkeypatch):
 
     trained(new_run(tmp_path, steps=800), [RANDOM], meanwhile=later)
     assert seen == [0, 0, 0, 300, 300, 300, 600, 600]
-
-
-# --- continuing ----------------------------------------------------------------------------------
 
 
 def test_a_run_continues_with_its_rows_its_seconds_and_its_best(tmp_path):
@@ -324,16 +315,13 @@ def test_where_one_side_is_trained_only_that_side_counts(tmp_path):
     assert reached == dict.fromkeys(("unbeatable", "optimal"), 200)
 
 
-# --- what is shown -------------------------------------------------------------------------------
-
-
 def test_results_are_described_in_per_cent_with_what_is_proven():
     assert percent(Result(191 / 192, 1 / 192, 0.0)) == "99.48/0.52/0.00"
     shown = [describe(evaluate(policy)) for policy in (RANDOM, PERFECT, BEST)]
     assert [text.count("unbeatable") for text in shown] == [0, 2, 2]
     assert ["best achievable" in text for text in shown] == [False, False, True]
-    uniform = tabulate(RandomPolicy(), Rules())
-    assert describe(evaluate(uniform)) == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
+    uniform = describe(evaluate(tabulate(RandomPolicy(), Rules())))
+    assert uniform == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
 
 
 @pytest.mark.parametrize("settings", [{"width": 40}, {"force_terminal": True}])

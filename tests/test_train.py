@@ -2,7 +2,6 @@
 
 import csv
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -65,9 +64,6 @@ def files_of(folder):
     return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-# --- help and errors -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("arguments", [["--help"], [], ["-h"]])
 def test_help_lists_all_agents_with_a_sentence_and_needs_no_torch(arguments):
     program = (
@@ -105,9 +101,7 @@ def test_help_lists_all_agents_with_a_sentence_and_needs_no_torch(arguments):
         ("trie --learn-from no-such-games.txt", "no-such-games.txt"),
     ],
 )
-def test_an_error_is_one_line_and_nothing_is_written(
-    arguments, said, capsys, tmp_path, monkeypatch
-):
+def test_an_error_is_one_line_and_writes_nothing(arguments, said, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert said in error_of(capsys, *arguments.split())
     assert list(tmp_path.iterdir()) == []
@@ -119,9 +113,6 @@ def test_an_interrupt_that_ends_at_once_leaves_no_traceback(tmp_path, capsys, mo
     assert trained(ROUNDS, tmp_path / "run") == 130
     said = "train.py: ended at once; --resume continues from the last checkpoint\n"
     assert capsys.readouterr().err == said
-
-
-# --- what a run leaves ---------------------------------------------------------------------------
 
 
 def test_runs_are_named_for_agent_and_seed_and_a_taken_name_gets_the_time(tmp_path, monkeypatch):
@@ -182,9 +173,6 @@ def test_a_training_goes_on_and_is_saved_where_nobody_reads_its_progress(tmp_pat
     assert read(tmp_path / "run")["training"]["steps"] == 3_000
 
 
-# --- continuing ----------------------------------------------------------------------------------
-
-
 def test_a_run_that_continued_is_the_run_that_never_stopped(tmp_path, capsys):
     folder, whole = tmp_path / "stopped", tmp_path / "whole"
     assert trained("mcts", folder, steps=400) == 0
@@ -234,15 +222,6 @@ def test_a_folder_that_is_no_run_is_refused(content, said, tmp_path, capsys):
     if content is not None:
         (tmp_path / "config.json").write_text(content)
     assert said in error_of(capsys, "--resume", tmp_path)
-
-
-def test_damaged_files_are_named_when_a_run_should_continue(finished, tmp_path, capsys):
-    path = shutil.copytree(finished, tmp_path / "run") / "checkpoint" / "state.safetensors"
-    resume = ("--resume", tmp_path / "run", "--steps", 2 * STEPS)
-    path.write_bytes(path.read_bytes()[:100])
-    assert f"{path} is damaged" in error_of(capsys, *resume)
-    path.unlink()
-    assert f"{path} is missing" in error_of(capsys, *resume)
 
 
 # --- being stopped -------------------------------------------------------------------------------
@@ -299,9 +278,6 @@ def test_a_killed_run_leaves_readable_files_and_continues_bit_by_bit(agent, numb
     assert without_seconds(folder) == without_seconds(whole)
     assert read(folder)["moves"] == read(whole)["moves"]
     verify(read(folder))
-
-
-# --- Stable-Baselines3's own file ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
