@@ -158,9 +158,8 @@ def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
     assert (done.stdout, done.stderr) == ("[] [0, 0, 0, 0, 0]\n", "")
 
 
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
+def test_imports_are_found_wherever_and_however_they_are_written():
+    for source, found in (
         ("import numpy as np", {"numpy"}),
         ("def f():\n    from torch import nn", {"torch"}),
         ("from tictactoe_env import match, rules", {"tictactoe_env.match", "tictactoe_env.rules"}),
@@ -172,10 +171,8 @@ def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
         ("from importlib import import_module as f\nimport_module(name)", {"importlib", "*"}),
         ("_import_module(f'agents.{name}')", {"*"}),
         ("'import torch'  # import torch", set()),
-    ],
-)
-def test_imports_are_found_wherever_and_however_they_are_written(source, found):
-    assert imports_of(source, PACKAGE) == found
+    ):
+        assert imports_of(source, PACKAGE) == found
 
 
 @pytest.mark.parametrize(
@@ -197,16 +194,13 @@ def test_a_break_of_each_rule_is_seen(broken, file, source, found):
     assert foreign_imports("def draw():\n    import pygame\n    import json") == {"pygame"}
 
 
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
+def test_the_use_of_a_private_name_is_seen():
+    for source, found in (
         ("from training.files import _read", {"_read"}),
         ("env._states", {"_states"}),
         ("self._states", {"_states"}),
         ("class A:\n    def f(self):\n        self._x = 1\n        return other._x", set()),
         ("def _f(): pass\nmodule._f()", set()),
         ("x._asdict(), y.__class__, model._n_calls", set()),
-    ],
-)
-def test_the_use_of_a_private_name_is_seen(source, found):
-    assert foreign_privates(source) == found
+    ):
+        assert foreign_privates(source) == found

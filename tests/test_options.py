@@ -112,19 +112,16 @@ def test_values_get_the_type_of_their_option():
         assert OPTIONS[name].parsed(text) == value
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
+def test_what_is_typed_wrongly_is_refused():
+    for name, text, said in (
         ("steps", "many", "expected a whole number of at least 1, got 'many'"),
         ("hidden", "3,x", "expected values separated by commas, each a whole number"),
         ("epsilon", "2", "expected a number from 0 to 1, got '2'"),
         ("initial", "nan", "expected a finite number, got 'nan'"),
         ("activation", "rulu", "unknown value 'rulu'; did you mean 'relu'?"),
-    ],
-)
-def test_what_is_typed_wrongly_is_refused(name, text, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
-        OPTIONS[name].parsed(text)
+    ):
+        with pytest.raises(ValueError, match=re.escape(said)):
+            OPTIONS[name].parsed(text)
 
 
 def test_a_saved_configuration_comes_back_and_only_steps_may_differ_from_it():

@@ -265,17 +265,6 @@ def test_what_a_crash_leaves_is_mended_and_rows_beyond_the_checkpoint_are_traine
     assert [row["steps"] for row in resumed(tmp_path)[0].rows] == [100, 200]
 
 
-def test_a_run_without_a_checkpoint_or_with_nothing_left_to_train_says_so(tmp_path):
-    new_run(tmp_path / "new")
-    with pytest.raises(FileNotFoundError, match="has no checkpoint to continue from: train anew"):
-        resumed(tmp_path / "new")
-    trained(new_run(tmp_path / "run"), [RANDOM])
-    for steps in (400, 399, 1):
-        with pytest.raises(ValueError, match="has trained 400 steps already: give --steps more"):
-            resumed(tmp_path / "run", steps=steps)
-    assert read_json(tmp_path / "run" / "config.json")["config"]["steps"] == 400
-
-
 def test_damaged_files_of_a_run_are_named(tmp_path):
     trained(new_run(tmp_path), [RANDOM])
     for name, contents in (

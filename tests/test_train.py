@@ -173,24 +173,6 @@ def test_a_training_goes_on_and_is_saved_where_nobody_reads_its_progress(tmp_pat
     assert read(tmp_path / "run")["training"]["steps"] == 3_000
 
 
-def test_a_run_that_continued_is_the_run_that_never_stopped(tmp_path, capsys):
-    folder, whole = tmp_path / "stopped", tmp_path / "whole"
-    assert trained("mcts", folder, steps=400) == 0
-    capsys.readouterr()
-    repeated = ("--judge-every", "200", "--seed", "0")  # options may be repeated as they were
-    assert train.main(["--resume", str(folder), "--steps", "800", *repeated]) == 0
-    assert f"saved: {folder}" in capsys.readouterr().out
-    assert trained("mcts", whole, steps=800) == 0
-    stated, expected = read(folder), read(whole)
-    assert stated["config"] == read_json(folder / "config.json")["config"]
-    for content in (stated, expected):
-        content["training"] = content["training"]["best_at"]["steps"]
-    assert stated == expected, "all but the clock is the same"
-    assert without_seconds(folder) == without_seconds(whole)
-    for name in ("model.safetensors", "checkpoint/state.safetensors"):
-        assert (folder / name).read_bytes() == (whole / name).read_bytes()
-
-
 def test_only_steps_and_until_may_change_when_a_run_continues(finished, tmp_path, capsys):
     before, made = files_of(finished), last_step(finished)
     over = f"has trained {made:,} steps already: give --steps more than that"
@@ -223,8 +205,6 @@ def test_a_folder_that_is_no_run_is_refused(content, said, tmp_path, capsys):
         (tmp_path / "config.json").write_text(content)
     assert said in error_of(capsys, "--resume", tmp_path)
 
-
-# --- being stopped -------------------------------------------------------------------------------
 
 # A run that writes a checkpoint at each evaluation, as one does that goes on for long.
 OFTEN = "import sys, training.run as run, train; run.CHECKPOINT_SECONDS = 0; "
@@ -263,7 +243,9 @@ def test_ctrl_c_saves_everything_and_says_how_to_go_on(tmp_path):
 
 
 @pytest.mark.parametrize(("agent", "number"), [("dqn", 9), ("tabular_q", 15)])
-def test_a_killed_run_leaves_readable_files_and_continues_bit_by_bit(agent, number, tmp_path):
+def test_a_killed_run_leaves_readable_files_and_continues_bit_by_bit(
+    agent, number, tmp_path, capsys
+):
     folder, whole = tmp_path / "killed", tmp_path / "whole"
     assert stopped(folder, agent, number)[1] == -number
     for path in folder.rglob("[!.]*.json"):
@@ -273,11 +255,18 @@ def test_a_killed_run_leaves_readable_files_and_continues_bit_by_bit(agent, numb
             read_arrays(path)
     assert not (folder / "certificate.json").exists()
     more = last_step(folder) + JUDGE_EVERY
-    assert train.main(["--resume", str(folder), "--steps", str(more)]) == 0
+    repeated = ("--steps", str(more), "--seed", "0")  # options may be repeated as they were
+    assert train.main(["--resume", str(folder), *repeated]) == 0
+    assert f"saved: {folder}" in capsys.readouterr().out
     assert trained(agent, whole, steps=more) == 0
     assert without_seconds(folder) == without_seconds(whole)
-    assert read(folder)["moves"] == read(whole)["moves"]
-    verify(read(folder))
+    stated, expected = read(folder), read(whole)
+    verify(stated)
+    for content in (stated, expected):
+        content["training"] = content["training"]["best_at"]["steps"]
+    assert stated == expected, "all but the clock is the same"
+    for name in ("model.safetensors", "checkpoint/state.safetensors"):
+        assert (folder / name).read_bytes() == (whole / name).read_bytes()
 
 
 @pytest.mark.parametrize(
