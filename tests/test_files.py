@@ -11,17 +11,7 @@ import pytest
 from small_runs import ROOT
 
 from training import files
-from training.files import (
-    MAX_BYTES,
-    DamagedFileError,
-    read_arrays,
-    read_json,
-    recover_folder,
-    write_arrays,
-    write_file,
-    write_folder,
-    write_json,
-)
+from training.files import DamagedFileError, read_arrays, read_json, write_arrays, write_json
 
 OLD = {"weight": np.arange(6, dtype=np.float32).reshape(2, 3)}
 NEW = {"weight": np.ones(4), "bias": np.zeros(2, dtype=np.int64)}
@@ -68,10 +58,10 @@ def digest(path):
 def test_a_file_is_written_with_its_folder_and_an_error_leaves_the_old_one(tmp_path):
     path = tmp_path / "a" / "b" / "file.txt"
     for content in (b"first", b"second"):
-        write_file(path, lambda file, content=content: file.write(content))
+        files.write_file(path, lambda file, content=content: file.write(content))
         assert path.read_bytes() == content
     with pytest.raises(KeyboardInterrupt, match="no space left"):
-        write_file(path, failing)
+        files.write_file(path, failing)
     assert path.read_bytes() == b"second"
     assert names(path.parent) == ["file.txt"]
 
@@ -86,7 +76,7 @@ def test_what_is_no_json_is_refused_by_name(tmp_path, content):
 @pytest.mark.parametrize("read", [read_json, read_arrays])
 def test_a_huge_file_is_refused_before_it_is_read(path, read):
     with open(path, "wb") as file:
-        file.truncate(MAX_BYTES + 1)
+        file.truncate(files.MAX_BYTES + 1)
     with pytest.raises(DamagedFileError, match=r"model\.safetensors is larger than 1024 MB"):
         read(path)
 
@@ -181,26 +171,26 @@ def fill(steps):
 
 def test_a_folder_is_replaced_as_a_whole_or_not_at_all(tmp_path):
     folder = tmp_path / "checkpoint"
-    recover_folder(folder)
+    files.recover_folder(folder)
     assert names(tmp_path) == []
     for steps in (1, 2):
-        write_folder(folder, fill(steps))
+        files.write_folder(folder, fill(steps))
     assert names(tmp_path) == ["checkpoint"]
     assert names(folder) == ["progress.json", "state2.json", "state2.safetensors"]
     with pytest.raises(KeyboardInterrupt, match="no space left"):
-        write_folder(folder, lambda new: write_file(new / "progress.json", failing))
+        files.write_folder(folder, lambda new: files.write_file(new / "progress.json", failing))
     assert read_json(folder / "progress.json") == {"steps": 2}
 
 
 @pytest.mark.parametrize("number", range(5))
 def test_a_kill_while_a_folder_is_written_leaves_the_old_one(tmp_path, number):
     folder = tmp_path / "checkpoint"
-    write_folder(folder, fill(1))
-    assert killed_at(number, lambda: write_folder(folder, fill(2)))
-    recover_folder(folder)
+    files.write_folder(folder, fill(1))
+    assert killed_at(number, lambda: files.write_folder(folder, fill(2)))
+    files.recover_folder(folder)
     assert names(folder) == ["progress.json", "state1.json", "state1.safetensors"]
     assert read_json(folder / "progress.json") == {"steps": 1}
-    write_folder(folder, fill(3))
+    files.write_folder(folder, fill(3))
     assert names(tmp_path) == ["checkpoint"]
     assert read_json(folder / "progress.json") == {"steps": 3}
 

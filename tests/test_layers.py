@@ -11,26 +11,13 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = "tictactoe_env"
 
 # The package from the bottom up; a file imports from lower layers only, never from its own.
-LAYERS = """
-    errors files
-    rules
-    standing
-    notation observation
-    positions games
-    starts solver store orientations render
-    policy
-    match row_engine bit_engine
-    evaluation engine search
-    certificate analysis
-    mcts runs
-    opponents
-    config
-    env
-    vector_env
-    __init__
-"""
-LINES = enumerate(LAYERS.strip().splitlines())
-LAYER_OF = {name: layer for layer, line in LINES for name in line.split()}
+LAYERS = (
+    "errors files < rules < standing < notation observation < positions games < "
+    "starts solver store orientations render < policy < match row_engine bit_engine < "
+    "evaluation engine search < certificate analysis < mcts runs < opponents < config < env < "
+    "vector_env < __init__"
+)
+LAYER_OF = {name: at for at, names in enumerate(LAYERS.split("<")) for name in names.split()}
 ALLOWED = {"numpy", "gymnasium", PACKAGE} | sys.stdlib_module_names
 
 # What each folder may import. "agents" means agents/__init__.py alone, not the pages.

@@ -1,6 +1,5 @@
 """The folder of a run, written for a learner that plays one given policy after the other."""
 
-import csv
 import io
 import json
 import signal
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from sample_players import best_player, fixed_table
+from small_runs import metrics
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tictactoe_env.certificate import exact_results, read, table_of, verify
@@ -90,11 +90,9 @@ PAGE = SimpleNamespace(
 
 @pytest.fixture(autouse=True)
 def no_charts(monkeypatch):
-    """The functions that draw charts, which take half a second and are replaced."""
-    functions = {name: getattr(runs, name) for name in ("chart", "learning_curves")}
-    for name in functions:
+    """Charts take half a second each; only the test that looks at them draws them."""
+    for name in ("chart", "learning_curves"):
         monkeypatch.setattr(runs, name, lambda *arguments: None)
-    return functions
 
 
 def console(width=300, **settings):
@@ -118,11 +116,6 @@ def resumed(folder, policies=(RANDOM,), steps=800):
     run, learner = Run(folder, PAGE, Config(steps=steps), "steps", console()), Scripted(policies)
     run.resume(learner)
     return run, learner
-
-
-def metrics(folder):
-    with open(folder / "metrics.csv", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def steps_of(folder):
@@ -178,9 +171,8 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
     assert losses == pytest.approx([0.1, 0.2, 0.3, 0.4])
 
 
-def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeypatch, no_charts):
-    for name, draw in no_charts.items():
-        monkeypatch.setattr(runs, name, draw)
+def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeypatch):
+    monkeypatch.undo()  # charts are drawn
     kept, run = [], new_run(tmp_path, preset="weakling", steps=500)
     look = {"meanwhile": lambda steps: steps > 100 and kept.append(saved_at(tmp_path))}
     trained(run, [RANDOM, PERFECT, WEAK, BEST, PERFECT], **look)
