@@ -1,7 +1,6 @@
 """The contract that every page of `agents/` keeps; a page's own tests are about its learning."""
 
 import json
-import os
 import random
 import re
 import shutil
@@ -106,7 +105,7 @@ def test_a_page_defines_the_contract_and_nothing_that_the_house_does(agent):
     assert found == ({"argparse"} if agent == "trie" else set()), "python -m agents.trie prints it"
 
 
-def test_what_was_trained_is_a_table_of_probabilities_with_the_same_notes_each_time(run):
+def test_evaluations_come_when_due_with_the_same_notes_and_a_table_of_probabilities(run):
     table = run.seen[-1][0]
     assert isinstance(table, TabularPolicy)
     probs = table.probs(BOARDS)
@@ -116,16 +115,14 @@ def test_what_was_trained_is_a_table_of_probabilities_with_the_same_notes_each_t
     assert (table.probs(BOARDS[::-97]) == probs[::-97]).all()
     assert len({tuple(notes) for _, notes, _ in run.seen}) == 1
     assert {type(value) for _, notes, _ in run.seen for value in notes.values()} <= {int, float}
-
-
-def test_an_evaluation_is_made_in_every_interval_and_the_loop_ends_after_the_last_step(run):
     steps, every = [0, *run.steps], run.config.judge_every
     assert len(steps) > 2, "the contract needs a training that is evaluated at least twice"
-    assert all(b // every > a // every for a, b in pairwise(steps[:-1]))
+    assert all(b // every > a // every for a, b in pairwise(steps[:-1])), "once in each interval"
     assert steps[-2] < run.config.steps <= steps[-1]
 
 
-def states_of_the_global_generators():
+def generators():
+    """The states of the global generators."""
     numpys = np.random.get_state()[1].tobytes()  # noqa: NPY002
     return random.getstate(), numpys, torch.get_rng_state().numpy().tobytes()
 
@@ -133,10 +130,10 @@ def states_of_the_global_generators():
 def test_the_bytes_follow_from_the_seed_and_the_global_generators_are_left_alone(run, tmp_path):
     np.random.seed(123)  # noqa: NPY002 - what others do with the global generators does not matter
     torch.manual_seed(123)
-    before = states_of_the_global_generators()
+    before = generators()
     again = trained(run.agent, run.config, tmp_path / "same")
     agents.load(tmp_path / "same" / "0")
-    assert states_of_the_global_generators() == before
+    assert generators() == before
     assert [steps for *_, steps in again] == run.steps
     for number in map(str, range(len(run.seen))):
         assert bytes_of(tmp_path / "same" / number) == bytes_of(run.folder / number)
@@ -254,7 +251,10 @@ def test_a_run_from_the_command_line_has_all_its_files(agent, tmp_path):
     assert len(events.Scalars("exact/x_win")) == len(rows) - 1
     assert ("train/loss" in tags) == (agent in {"dqn", "maskable_ppo"})
     known = {"certificate.json", "config.json", "growth.png", "metrics.csv", "checkpoint"}
-    names, more = set(os.listdir(folder)), r"model\.\w+|events\.out.*|.*\.(csv|png)|level-.*"
+    names, more = (
+        {path.name for path in folder.iterdir()},
+        r"model\.\w+|events\.out.*|.*\.(csv|png)|level-.*",
+    )
     assert known <= names
     assert all(re.fullmatch(more, name) for name in names - known)
 

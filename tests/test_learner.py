@@ -35,9 +35,8 @@ def evaluated(size, steps, every, begin=0, stop_at=None):
     return seen, learner.asked
 
 
-@pytest.mark.parametrize(
-    ("training", "at", "asked"),
-    [
+def test_an_evaluation_follows_every_multiple_and_the_end():
+    for training, at, asked in (
         ((1, 10, 4), [4, 8, 10], [4, 4, 2]),
         ((3, 10, 4), [6, 9, 12], [4, 2, 1]),
         ((5, 10, 4), [5, 10], [4, 3]),
@@ -46,10 +45,8 @@ def evaluated(size, steps, every, begin=0, stop_at=None):
         ((8, 16, 8), [8, 16], [8, 8]),
         ((1, 1, 4, 1), [1], [0]),
         ((1, 100, 4, 0, 8), [4, 8], [4, 4]),
-    ],
-)
-def test_an_evaluation_follows_every_multiple_and_the_end(training, at, asked):
-    assert evaluated(*training) == (at, asked)
+    ):
+        assert evaluated(*training) == (at, asked)
     found = [crossed(*steps, 4) for steps in ((0, 3), (3, 4), (4, 7), (7, 13))]
     assert found == [False, True, False, True]
 

@@ -42,9 +42,8 @@ class Config(BoardConfig):
 OPTIONS = {known.name: known for known in options_of(Config)}
 
 
-@pytest.mark.parametrize(
-    ("name", "bound", "expected", "metavar"),
-    [
+def test_a_bound_stands_once_and_is_said_in_words():
+    for name, bound, expected, metavar in (
         ("seed", "at least 0", "a whole number of at least 0", "INT"),
         ("look_ahead", "from 1 to 2", "a whole number from 1 to 2", "INT"),
         ("hidden", "each at least 1", "values separated by commas, each a whole number", "INT,INT"),
@@ -59,17 +58,14 @@ OPTIONS = {known.name: known for known in options_of(Config)}
         ("activation", "relu or tanh", "one of relu, tanh", "relu|tanh"),
         ("symmetry", "", "true or false", "TEXT"),
         ("opponents", "", "text", "TEXT"),
-    ],
-)
-def test_a_bound_stands_once_and_is_said_in_words(name, bound, expected, metavar):
-    known = OPTIONS[name]
-    assert (known.bound, known.metavar) == (bound, metavar)
-    assert known.expected.startswith(expected)
+    ):
+        known = OPTIONS[name]
+        assert (known.bound, known.metavar) == (bound, metavar)
+        assert known.expected.startswith(expected)
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
+def test_a_value_out_of_bounds_is_refused_with_what_was_expected():
+    for values, said in (
         ({"steps": True}, "steps must be a whole number of at least 1, got True"),
         ({"steps": 1.5}, "got 1.5"),
         ({"steps": np.int64(3)}, "got np.int64(3)"),
@@ -80,11 +76,9 @@ def test_a_bound_stands_once_and_is_said_in_words(name, bound, expected, metavar
         ({"rewards": (1.0, 2.0)}, "rewards must be 3 values separated by commas"),
         ({"epsilons": ()}, "epsilons must be 1 or more values"),
         ({"activation": "rleu"}, "unknown activation 'rleu'; did you mean 'relu'?"),
-    ],
-)
-def test_a_value_out_of_bounds_is_refused_with_what_was_expected(values, said):
-    with pytest.raises(OptionError, match=re.escape(said)):
-        Config(**values)
+    ):
+        with pytest.raises(OptionError, match=re.escape(said)):
+            Config(**values)
 
 
 def test_options_that_do_not_go_together_are_refused():

@@ -15,7 +15,6 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from tictactoe_env.certificate import exact_results, read, table_of, verify
 from tictactoe_env.evaluation import evaluate
-from tictactoe_env.match import Result
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
@@ -23,7 +22,7 @@ from training import run as runs
 from training.files import DamagedFileError, read_json, write_json
 from training.learner import Chart, Learner, Table, drive
 from training.options import BoardConfig, Count, Natural, option
-from training.progress import describe, percent
+from training.progress import describe
 from training.run import COLUMNS, Run
 from training.values import ValuedTable
 
@@ -297,7 +296,6 @@ def test_where_one_side_is_trained_only_that_side_counts(tmp_path):
 
 
 def test_results_are_described_in_per_cent_with_what_is_proven():
-    assert percent(Result(191 / 192, 1 / 192, 0.0)) == "99.48/0.52/0.00"
     shown = [describe(evaluate(policy)) for policy in (RANDOM, PERFECT, BEST)]
     assert [text.count("unbeatable") for text in shown] == [0, 2, 2]
     assert ["best achievable" in text for text in shown] == [False, False, True]

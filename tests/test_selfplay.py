@@ -63,13 +63,6 @@ def test_half_of_the_time_the_oldest_snapshot_makes_room_and_otherwise_any():
     assert replaced / 2000 == pytest.approx([1 / 2 + 1 / 6, 1 / 6, 1 / 6], abs=0.04)
 
 
-def test_bad_pools_are_refused_with_what_is_wrong():
-    """All that can be wrong with one is tested in test_opponents.py."""
-    for text, said in (("minmax", "did you mean 'minimax'"), ("self:0", "not all zero")):
-        with pytest.raises(ValueError, match=said):
-            SelfPlay(text, RULES)
-
-
 def test_opponents_are_cycled_whatever_their_weights_or_drawn_by_them():
     pool = make_pool([["random", 1], ["minimax", 8], ["minimax-first", 1]], SQUARE)
     positions, rng = positions_of(SQUARE), np.random.default_rng(0)

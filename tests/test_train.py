@@ -172,22 +172,18 @@ def test_only_steps_and_until_may_change_when_a_run_continues(finished, tmp_path
     assert files_of(finished) == before
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (None, "is missing: is"),
+def test_a_folder_that_is_no_run_is_refused(tmp_path, capsys):
+    assert "is missing: is" in error_of(capsys, "--resume", tmp_path)
+    for content, said in (
         ("[]", "is not the configuration of a run: --resume needs the folder of a run"),
         ('{"agent": "dqn"}', "is not the configuration of a run"),
         ('{"agent": 3, "config": {}}', "is not the configuration of a run"),
         ('{"agent": "os", "config": {}}', "unknown agent 'os'"),
         ('{"agent": "trie", "config": {"sead": 3}}', "by another version: sead are unknown"),
         ('{"agent": "trie", "config": {}}', "has no checkpoint to continue from"),
-    ],
-)
-def test_a_folder_that_is_no_run_is_refused(content, said, tmp_path, capsys):
-    if content is not None:
+    ):
         (tmp_path / "config.json").write_text(content)
-    assert said in error_of(capsys, "--resume", tmp_path)
+        assert said in error_of(capsys, "--resume", tmp_path)
 
 
 # A run that writes a checkpoint at each evaluation, as one does that goes on for long.
