@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import subprocess
 import sys
@@ -47,6 +48,12 @@ def small_config(agent, **changes):
     arguments = [agent, "--steps", str(3 * JUDGE_EVERY), *OPTIONS[agent]]
     typed = train.command_line(page).parse(arguments)
     return replace(train.configuration(page, typed, {})[0], **changes)
+
+
+def metrics(folder):
+    """The rows of metrics.csv of a run, as text."""
+    with open(folder / "metrics.csv", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def python(*arguments):

@@ -1,7 +1,6 @@
 """The contract that every page of `agents/` keeps; a page's own tests are about its learning."""
 
 import json
-import os
 import random
 import re
 import shutil
@@ -46,17 +45,15 @@ class SmallRun:
     folder: Path
     seen: list  # (table, notes, steps) of each evaluation
 
-    @property
-    def last(self):
-        return self.folder / str(len(self.seen) - 1)
+    def __post_init__(self):
+        self.steps, self.last = [s for *_, s in self.seen], self.folder / str(len(self.seen) - 1)
 
     def copy(self, to):
         return shutil.copytree(self.folder / "0", to)
 
     def restore(self, folder, **changes):
         config = replace(self.config, **changes)
-        learner = agents.page(self.agent).begin(config)
-        checkpoint.restore(folder, self.agent, config, learner)
+        checkpoint.restore(folder, self.agent, config, agents.page(self.agent).begin(config))
 
 
 def trained(agent, config, folder, resume=None, most=None):
@@ -95,9 +92,6 @@ def bytes_of(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-# --- the page ------------------------------------------------------------------------------------
-
-
 @EACH
 def test_a_page_defines_the_contract_and_nothing_that_the_house_does(agent):
     page = agents.page(agent)
@@ -111,7 +105,7 @@ def test_a_page_defines_the_contract_and_nothing_that_the_house_does(agent):
     assert found == ({"argparse"} if agent == "trie" else set()), "python -m agents.trie prints it"
 
 
-def test_what_was_trained_is_a_table_of_probabilities_with_the_same_notes_each_time(run):
+def test_evaluations_come_when_due_with_the_same_notes_and_a_table_of_probabilities(run):
     table = run.seen[-1][0]
     assert isinstance(table, TabularPolicy)
     probs = table.probs(BOARDS)
@@ -120,21 +114,15 @@ def test_what_was_trained_is_a_table_of_probabilities_with_the_same_notes_each_t
     assert probs.sum(axis=1) == pytest.approx(np.ones(4_520), abs=1e-12)
     assert (table.probs(BOARDS[::-97]) == probs[::-97]).all()
     assert len({tuple(notes) for _, notes, _ in run.seen}) == 1
-    numbers = [value for _, notes, _ in run.seen for value in notes.values()]
-    assert all(isinstance(value, (int, float)) for value in numbers)
-
-
-def test_an_evaluation_is_made_in_every_interval_and_the_loop_ends_after_the_last_step(run):
-    steps, every = [0, *(steps for *_, steps in run.seen)], run.config.judge_every
+    assert {type(value) for _, notes, _ in run.seen for value in notes.values()} <= {int, float}
+    steps, every = [0, *run.steps], run.config.judge_every
     assert len(steps) > 2, "the contract needs a training that is evaluated at least twice"
-    assert all(b // every > a // every for a, b in pairwise(steps[:-1]))
+    assert all(b // every > a // every for a, b in pairwise(steps[:-1])), "once in each interval"
     assert steps[-2] < run.config.steps <= steps[-1]
 
 
-# --- the same bytes ------------------------------------------------------------------------------
-
-
-def states_of_the_global_generators():
+def generators():
+    """The states of the global generators."""
     numpys = np.random.get_state()[1].tobytes()  # noqa: NPY002
     return random.getstate(), numpys, torch.get_rng_state().numpy().tobytes()
 
@@ -142,15 +130,15 @@ def states_of_the_global_generators():
 def test_the_bytes_follow_from_the_seed_and_the_global_generators_are_left_alone(run, tmp_path):
     np.random.seed(123)  # noqa: NPY002 - what others do with the global generators does not matter
     torch.manual_seed(123)
-    before = states_of_the_global_generators()
+    before = generators()
     again = trained(run.agent, run.config, tmp_path / "same")
     agents.load(tmp_path / "same" / "0")
-    assert states_of_the_global_generators() == before
-    assert [steps for *_, steps in again] == [steps for *_, steps in run.seen]
+    assert generators() == before
+    assert [steps for *_, steps in again] == run.steps
     for number in map(str, range(len(run.seen))):
         assert bytes_of(tmp_path / "same" / number) == bytes_of(run.folder / number)
     other = replace(run.config, seed=run.config.seed + 1)
-    shorter = replace(run.config, steps=run.seen[0][2])
+    shorter = replace(run.config, steps=run.steps[0])
     models = []
     for number, config in enumerate((run.config, other, shorter)):
         trained(run.agent, config, tmp_path / str(number), most=1)
@@ -163,12 +151,9 @@ def test_a_run_continues_bit_by_bit_from_any_evaluation(run, tmp_path):
     for number in range(1, len(run.seen)):
         folder = tmp_path / str(number)
         left = trained(run.agent, run.config, folder, resume=run.folder / str(number - 1))
-        assert [steps for *_, steps in left] == [steps for *_, steps in run.seen[number:]]
+        assert [steps for *_, steps in left] == run.steps[number:]
         for place in range(len(left)):
             assert bytes_of(folder / str(place)) == bytes_of(run.folder / str(number + place))
-
-
-# --- loading -------------------------------------------------------------------------------------
 
 
 def test_a_saved_model_plays_the_same_table_without_environment_and_opponents(run, monkeypatch):
@@ -180,29 +165,22 @@ def test_a_saved_model_plays_the_same_table_without_environment_and_opponents(ru
     monkeypatch.setattr("tictactoe_env.opponents.make_opponent", refuse)
     assert (tabulate(agents.load(run.last), RULES).table == run.seen[-1][0].table).all()
     about = read_json(run.last / "model.json")
-    assert (about["agent"], about["steps"]) == (run.agent, run.seen[-1][2])
+    assert (about["agent"], about["steps"]) == (run.agent, run.steps[-1])
     assert about["config"] == json.loads(json.dumps(asdict(run.config)))
 
 
 def test_players_that_do_not_need_torch_are_loaded_without_it(small_run):
-    program = (
-        "import sys\nfrom pathlib import Path\nimport agents\n"
-        "for folder in sys.argv[1:]:\n    agents.load(Path(folder))\n"
-        "print('torch' in sys.modules)"
-    )
+    program = "import sys, pathlib, agents; paths = map(pathlib.Path, sys.argv[1:]); "
+    program += "[agents.load(path) for path in paths]; print('torch' in sys.modules)"
     folders = [small_run(agent).last for agent in sorted(set(TRAINABLE) - WITH_TORCH)]
     done = python("-c", program, *folders)
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 
-# --- damage: what all pages share is tested in test_files.py -------------------------------------
+CUT, CHANGED = (lambda data: data[:-7]), (lambda data: data[:-1] + bytes([data[-1] ^ 1]))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [lambda data: data[:-7], lambda data: data[:-1] + bytes([data[-1] ^ 1]), lambda data: None],
-    ids=["truncated", "changed", "missing"],
-)
+@pytest.mark.parametrize("change", [CUT, CHANGED, lambda data: None], ids=["cut", "changed", "no"])
 def test_damaged_files_are_refused_and_named(run, tmp_path, change):
     for name in (MODEL, "model.json", STATE, "state.json"):
         copy = run.copy(tmp_path / name)
@@ -218,22 +196,18 @@ def test_damaged_files_are_refused_and_named(run, tmp_path, change):
                 agents.load(copy)
 
 
-@pytest.mark.parametrize(
-    ("about", "config", "words"),
-    [
-        ({"agent": "somebody"}, {}, "'somebody'"),
-        ({"config": None}, {}, "holds no configuration"),
-        ({}, {"colour": 1}, "this one does not know the options colour"),
-        ({}, {"seed": "one"}, "configuration in .* is damaged: seed must be a whole number"),
-        ({}, {"cols": 2, "k": 2}, "model.safetensors does not fit its configuration"),
-    ],
-)
-def test_what_is_beside_a_model_must_fit_it(run, tmp_path, about, config, words):
+def test_what_is_beside_a_model_must_fit_it(run, tmp_path):
     path = run.copy(tmp_path / "run") / "model.json"
     saved = json.loads(path.read_text())
-    path.write_text(json.dumps({**saved, "config": {**saved["config"], **config}, **about}))
-    with pytest.raises(DamagedFileError, match=words):
-        agents.load(path.parent)
+    small, unknown = {**saved["config"], "cols": 2, "k": 2}, {**saved["config"], "colour": 1}
+    for change, words in (
+        ({"agent": "somebody"}, "'somebody'"),
+        ({"config": unknown}, "this one does not know the options colour"),
+        ({"config": small}, "model.safetensors does not fit its configuration"),
+    ):
+        path.write_text(json.dumps({**saved, **change}))
+        with pytest.raises(DamagedFileError, match=words):
+            agents.load(path.parent)
 
 
 @pytest.mark.parametrize("name", [MODEL, STATE])
@@ -249,7 +223,7 @@ def test_arrays_of_another_shape_are_refused(run, tmp_path, name):
 
 
 def test_files_that_do_not_belong_together_are_refused(run, tmp_path):
-    if run.seen[0][2] != run.seen[1][2]:
+    if run.steps[0] != run.steps[1]:
         mixed = run.copy(tmp_path / "mixed")
         for name in (MODEL, "model.json"):
             shutil.copy(run.folder / "1" / name, mixed / name)
@@ -257,9 +231,6 @@ def test_files_that_do_not_belong_together_are_refused(run, tmp_path):
             run.restore(mixed)
     with pytest.raises(ValueError, match="was trained with another seed: continue with the same"):
         run.restore(run.folder / "0", seed=run.config.seed + 1)
-
-
-# --- the command line ----------------------------------------------------------------------------
 
 
 @EACH
@@ -280,22 +251,21 @@ def test_a_run_from_the_command_line_has_all_its_files(agent, tmp_path):
     assert len(events.Scalars("exact/x_win")) == len(rows) - 1
     assert ("train/loss" in tags) == (agent in {"dqn", "maskable_ppo"})
     known = {"certificate.json", "config.json", "growth.png", "metrics.csv", "checkpoint"}
-    assert known <= set(os.listdir(folder))
-    more = r"model\.(json|safetensors)|events\.out.*|.*\.csv|.*\.png|level-.*"
-    assert all(re.fullmatch(more, name) for name in set(os.listdir(folder)) - known)
+    names, more = (
+        {path.name for path in folder.iterdir()},
+        r"model\.\w+|events\.out.*|.*\.(csv|png)|level-.*",
+    )
+    assert known <= names
+    assert all(re.fullmatch(more, name) for name in names - known)
 
 
 def beyond(known):
     """Values just beyond the bounds of an option, and of another type."""
-    inner, limits = known.kind, {}
-    while getattr(inner, "__origin__", None) is tuple:
-        inner = inner.__args__[0]
-    for note in getattr(inner, "__metadata__", ()):
-        for limit in getattr(note, "metadata", ()):
-            limits |= {n: getattr(limit, n) for n in ("ge", "gt", "le", "lt") if hasattr(limit, n)}
-    step = 1 if getattr(inner, "__origin__", inner) is int else 1e-9
-    beside = {"ge": -step, "gt": 0, "le": step, "lt": 0}
-    outside = [limits[name] + by for name, by in beside.items() if name in limits]
+    is_whole = "whole number" in known.expected
+    step, number = (1, int) if is_whole else (1e-9, float)
+    by = {"at least": -step, "from": -step, "above": 0, "to below": 0, "at most": step, "to": step}
+    limits = re.findall(r"(at least|from|above|to below|at most|to) ([\d.]+)", known.bound)
+    outside = [number(limit) + by[words] for words, limit in limits]
     if isinstance(known.default, float):
         outside += [float("nan"), float("inf"), True]
     if isinstance(known.default, tuple):

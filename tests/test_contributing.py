@@ -3,13 +3,11 @@
 import re
 import sys
 import types
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tictactoe_env.certificate import read, verify
-from tictactoe_env.evaluation import evaluate
 from training import checkpoint
 from training.learner import drive
 from training.run import Run
@@ -43,7 +41,7 @@ def test_the_example_becomes_unbeatable_and_is_certified_and_plotted(page, tmp_p
 
 def test_the_example_continues_bit_by_bit(page, tmp_path):
     config = page.Config(steps=6_000, judge_every=3_000)
-    whole, half, again, other = (page.begin(replace(config, seed=seed)) for seed in (0, 0, 0, 1))
+    whole, half, again = (page.begin(config) for _ in range(3))
     drive(whole, config, lambda learner: False)
     drive(half, config, lambda learner: True)
     checkpoint.save(tmp_path, page.AGENT, config, half)
@@ -51,5 +49,3 @@ def test_the_example_continues_bit_by_bit(page, tmp_path):
     drive(again, config, lambda learner: False)
     assert again.steps == whole.steps > half.steps
     assert (again.policy().table == whole.policy().table).all()
-    drive(other, config, lambda learner: True)
-    assert evaluate(other.policy()) != evaluate(half.policy())

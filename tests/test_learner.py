@@ -35,9 +35,8 @@ def evaluated(size, steps, every, begin=0, stop_at=None):
     return seen, learner.asked
 
 
-@pytest.mark.parametrize(
-    ("training", "at", "asked"),
-    [
+def test_an_evaluation_follows_every_multiple_and_the_end():
+    for training, at, asked in (
         ((1, 10, 4), [4, 8, 10], [4, 4, 2]),
         ((3, 10, 4), [6, 9, 12], [4, 2, 1]),
         ((5, 10, 4), [5, 10], [4, 3]),
@@ -46,21 +45,16 @@ def evaluated(size, steps, every, begin=0, stop_at=None):
         ((8, 16, 8), [8, 16], [8, 8]),
         ((1, 1, 4, 1), [1], [0]),
         ((1, 100, 4, 0, 8), [4, 8], [4, 4]),
-    ],
-)
-def test_an_evaluation_follows_every_multiple_and_the_end(training, at, asked):
-    assert evaluated(*training) == (at, asked)
+    ):
+        assert evaluated(*training) == (at, asked)
+    found = [crossed(*steps, 4) for steps in ((0, 3), (3, 4), (4, 7), (7, 13))]
+    assert found == [False, True, False, True]
 
 
 def test_a_training_that_continues_is_evaluated_where_one_that_never_stopped_is():
     whole = evaluated(3, 40, 4)[0]
     for begin in whole[:-1]:
         assert evaluated(3, 40, 4, begin)[0] == [at for at in whole if at > begin]
-
-
-def test_what_is_due_is_a_function_of_the_steps_before_and_after():
-    found = [crossed(*steps, 4) for steps in ((0, 3), (3, 4), (4, 7), (7, 13))]
-    assert found == [False, True, False, True]
 
 
 def test_a_learner_that_does_not_count_its_steps_is_stopped_and_numpys_counts_are_made_ints():
@@ -71,9 +65,6 @@ def test_a_learner_that_does_not_count_its_steps_is_stopped_and_numpys_counts_ar
     learner = Rounds(np.int64(3))
     drive(learner, config, lambda learner: True)
     assert type(learner.steps) is int
-
-
-# --- a state -------------------------------------------------------------------------------------
 
 
 def test_a_state_comes_back_with_its_arrays_and_generators():

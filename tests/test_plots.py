@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from tictactoe_env.rules import Rules
 from training.learner import Chart
-from training.plots import chart, heat_map, learning_curves
+from training.plots import chart, learning_curves
 
 
 def rows(*wins, safe_from=9):
@@ -67,18 +67,6 @@ def test_a_side_that_has_no_limit_or_was_never_unbeatable_gets_no_line_for_it(tm
     rates = ["win 50.00 %", "draw 10.00 %", "loss 40.00 %"]
     of_x, of_o = (list(lines(axes)) for axes in drawn[0].axes)
     assert (of_x, of_o) == ([*rates, "most wins without a loss 100.00 %"], rates)
-
-
-def test_the_heat_map_shows_wins_minus_losses_of_x(tmp_path, drawn):
-    rates = {name: {"win": name / 10, "loss": 0.1} for name in range(4)}
-    heat_map(
-        {"a": {"a": rates[1], "b": rates[3]}, "b": {"a": rates[0], "b": rates[2]}},
-        tmp_path / "a.png",
-    )
-    texts = drawn[0].axes[0].texts
-    assert [(text.get_position(), text.get_text()) for text in texts] == [
-        *(((0, 0), "0"), ((1, 0), "20"), ((0, 1), "-10"), ((1, 1), "10"))
-    ]
 
 
 @pytest.mark.parametrize("percent", [False, True])

@@ -1,6 +1,5 @@
 """The folder of a run, written for a learner that plays one given policy after the other."""
 
-import csv
 import io
 import json
 import signal
@@ -11,11 +10,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 from sample_players import best_player, fixed_table
+from small_runs import metrics
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tictactoe_env.certificate import exact_results, read, table_of, verify
 from tictactoe_env.evaluation import evaluate
-from tictactoe_env.match import Result
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
@@ -23,7 +22,7 @@ from training import run as runs
 from training.files import DamagedFileError, read_json, write_json
 from training.learner import Chart, Learner, Table, drive
 from training.options import BoardConfig, Count, Natural, option
-from training.progress import describe, percent
+from training.progress import describe
 from training.run import COLUMNS, Run
 from training.values import ValuedTable
 
@@ -68,8 +67,7 @@ class Scripted(Learner):
         return {"league/table.csv": Table(["steps", "twice"], [(self.steps, 2 * self.steps)])}
 
     def charts(self, rows):
-        steps = [row["steps"] for row in rows]
-        return {"steps.png": Chart("steps", "steps", "steps", steps, [("steps", "C0-", steps)])}
+        return {"steps.png": Chart("steps", "x", "y", [1, 2], [("steps", "C0-", [3, 4])])}
 
     def model(self):
         return {"table": self.policy().table}
@@ -91,11 +89,9 @@ PAGE = SimpleNamespace(
 
 @pytest.fixture(autouse=True)
 def no_charts(monkeypatch):
-    """The functions that draw charts, which take half a second and are replaced."""
-    functions = {name: getattr(runs, name) for name in ("chart", "learning_curves")}
-    for name in functions:
+    """Charts take half a second each; only the test that looks at them draws them."""
+    for name in ("chart", "learning_curves"):
         monkeypatch.setattr(runs, name, lambda *arguments: None)
-    return functions
 
 
 def console(width=300, **settings):
@@ -115,22 +111,10 @@ def trained(run, policies, **keywords):
     return run
 
 
-def shown_by(folder, policies, until="steps", notes=None, settings=None, **options):
-    """What a training shows."""
-    shown = console(**(settings or {}))
-    trained(new_run(folder, until, shown=shown, **options), policies, notes=notes)
-    return shown.file.getvalue()
-
-
 def resumed(folder, policies=(RANDOM,), steps=800):
     run, learner = Run(folder, PAGE, Config(steps=steps), "steps", console()), Scripted(policies)
     run.resume(learner)
     return run, learner
-
-
-def metrics(folder):
-    with open(folder / "metrics.csv", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def steps_of(folder):
@@ -141,33 +125,27 @@ def saved_at(folder, name="model.json"):
     return read_json(folder / name)["steps"]
 
 
-# --- what is written -----------------------------------------------------------------------------
-
-
-def test_a_run_writes_its_configuration_at_the_start_into_an_empty_folder(tmp_path):
-    (tmp_path / "run").mkdir()
-    new_run(tmp_path / "run")
-    content = read_json(tmp_path / "run" / "config.json")
-    assert content["agent"] == "somebody"
-    assert content["config"] == asdict(Config())
+def test_a_run_begins_in_an_empty_folder_and_touches_no_other(tmp_path):
+    run, said = tmp_path / "run", "is not an empty folder: give another --out, or continue it with"
+    run.mkdir()
+    with new_run(run) as started, pytest.raises(ValueError, match="nothing was evaluated yet"):
+        started.finish()
+    content = read_json(run / "config.json")
+    assert (content["agent"], content["config"]) == ("somebody", asdict(Config()))
     assert "numpy" in content["versions"]
-
-
-def test_a_folder_that_holds_something_is_refused_and_nothing_in_it_is_touched(tmp_path):
-    (tmp_path / "mine.txt").write_text("mine")
-    said = f"{tmp_path} is not an empty folder: give another --out, or continue it with --resume"
-    with pytest.raises(ValueError, match=said):
-        new_run(tmp_path)
-    with pytest.raises(ValueError, match=r"mine\.txt is not an empty folder"):
-        new_run(tmp_path / "mine.txt")
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("mine.txt", "mine")]
+    before = sorted(path.read_bytes() for path in run.iterdir())
+    for folder in (run, run / "config.json"):
+        with pytest.raises(ValueError, match=f"{folder} {said} --resume {folder}"):
+            new_run(folder)
+    assert sorted(path.read_bytes() for path in run.iterdir()) == before
 
 
 def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
-    policies = (WEAK, RANDOM, PERFECT, BEST)
-    trained(new_run(tmp_path), policies)
+    policies, games = (WEAK, RANDOM, PERFECT, BEST), [7, 8, 9, 123_456]
+    notes = {"illegal_everywhere": [0.25, 0.125, 0, 0], "games": games}
+    run = trained(new_run(tmp_path), policies, notes=notes)
     rows = metrics(tmp_path)
-    assert tuple(rows[0]) == COLUMNS
+    assert tuple(rows[0]) == (*COLUMNS, *notes)
     assert steps_of(tmp_path) == [100, 200, 300, 400]
     seconds = [float(row["seconds"]) for row in rows]
     assert seconds == sorted(seconds)
@@ -178,61 +156,44 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
             assert {name: float(row[f"{side}_{name}"]) for name in rates} == rates
             assert row[f"unbeatable_{side}"] == str(int(stated[f"as_{side}"]["unbeatable"]))
         assert row["optimal_x"] == row["optimal_o"] == str(int(stated["optimal"]))
+    assert [float(row["games"]) for row in rows] == games
+    assert "illegal everywhere 0.25   games 7" in run.console.file.getvalue()
+    assert run.finish()["training"]["games"] == 123_456
+    assert resumed(tmp_path, steps=500)[0].rows == run.rows
+    events = EventAccumulator(str(tmp_path)).Reload()
+    tags = {f"exact/{name}" for name in COLUMNS if name != "steps"}
+    noted = {f"noted/{name}" for name in notes}
+    assert set(events.Tags()["scalars"]) == {*tags, *noted, "train/loss"}
+    found = [(event.step, event.value) for event in events.Scalars("exact/unbeatable_x")]
+    assert found == [(100, 0.0), (200, 0.0), (300, 1.0), (400, 1.0)]
+    losses = [event.value for event in events.Scalars("train/loss")]
+    assert losses == pytest.approx([0.1, 0.2, 0.3, 0.4])
 
 
-def test_the_best_by_exact_results_is_kept(tmp_path):
-    kept, run = [], new_run(tmp_path)
-    look = lambda steps: kept.append(saved_at(tmp_path)) if steps > 100 else None  # noqa: E731
-    trained(run, [RANDOM, PERFECT, WEAK, PERFECT], meanwhile=look)
-    content = run.finish()
-    assert [*kept, saved_at(tmp_path)] == [100, 200, 200, 200]
-    assert content["training"]["best_at"]["steps"] == 200
-    assert content["training"]["steps"] == 400
-    assert (table_of(content).table == PERFECT.table).all()
-
-
-def test_the_certificate_holds_all_of_the_run_and_is_verified(tmp_path, monkeypatch, no_charts):
-    for name, draw in no_charts.items():
-        monkeypatch.setattr(runs, name, draw)
-    run = trained(new_run(tmp_path, preset="weakling"), [RANDOM, PERFECT, BEST, RANDOM])
+def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeypatch):
+    monkeypatch.undo()  # charts are drawn
+    kept, run = [], new_run(tmp_path, preset="weakling", steps=500)
+    look = {"meanwhile": lambda steps: steps > 100 and kept.append(saved_at(tmp_path))}
+    trained(run, [RANDOM, PERFECT, WEAK, BEST, PERFECT], **look)
+    assert [*kept, saved_at(tmp_path)] == [100, 200, 200, 400, 400]
     returned, content = run.finish(), read(tmp_path)
     assert json.loads(json.dumps(returned)) == content
     verify(content)
-    assert (content["agent"], content["seed"], content["config"]["steps"]) == ("somebody", 3, 400)
+    assert (table_of(content).table == BEST.table).all()
+    assert (content["agent"], content["seed"], content["config"]["steps"]) == ("somebody", 3, 500)
     assert content["board"] == {"rows": 2, "cols": 4, "k": 3}
     training = content["training"]
     points = [training[name]["steps"] for name in ("first_unbeatable", "best_at", "first_optimal")]
-    assert points == [200, 300, 300]
-    assert training["best_at"]["seconds"] == float(metrics(tmp_path)[2]["seconds"])
+    assert (points, training["steps"]) == ([200, 400, 400], 500)
+    assert training["best_at"]["seconds"] == float(metrics(tmp_path)[3]["seconds"])
     preset = read_json(tmp_path / "config.json")["preset"]
     assert (run.name, preset, training["preset"]) == ("somebody-weakling", "weakling", "weakling")
-    assert (tmp_path / "league" / "table.csv").read_text() == "steps,twice\n400,800\n"
+    assert (tmp_path / "league" / "table.csv").read_text() == "steps,twice\n500,1000\n"
     for name in ("growth.png", "steps.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_tensorboard_finds_results_notes_and_losses_of_every_evaluation(tmp_path):
-    trained(new_run(tmp_path, steps=200), [RANDOM, PERFECT], notes={"games": [7, 8]})
-    events = EventAccumulator(str(tmp_path)).Reload()
-    tags = {f"exact/{name}" for name in COLUMNS if name != "steps"}
-    assert set(events.Tags()["scalars"]) == {*tags, "noted/games", "train/loss"}
-    found = [(event.step, event.value) for event in events.Scalars("exact/unbeatable_x")]
-    assert found == [(100, 0.0), (200, 1.0)]
-    assert [event.value for event in events.Scalars("train/loss")] == pytest.approx([0.1, 0.2])
-
-
-def test_nothing_evaluated_is_no_certificate(tmp_path):
-    run = new_run(tmp_path)
-    with run, pytest.raises(ValueError, match="nothing was evaluated yet"):
-        run.finish()
-
-
-# --- when it stops -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("until", "steps"), [("steps", 300), ("unbeatable", 200), ("optimal", 300)]
-)
+@pytest.mark.parametrize(("until", "steps"), [("steps", 300), ("unbeatable", 200)])
 def test_a_run_stops_at_its_goal_and_saves_everything_there(tmp_path, until, steps):
     run = trained(new_run(tmp_path, until, steps=300), [RANDOM, PERFECT, BEST])
     assert steps_of(tmp_path)[-1] == saved_at(tmp_path, "checkpoint/progress.json") == steps
@@ -270,9 +231,6 @@ def test_checkpoints_are_written_from_time_to_time(tmp_path, monkeypatch):
     assert seen == [0, 0, 0, 300, 300, 300, 600, 600]
 
 
-# --- continuing ----------------------------------------------------------------------------------
-
-
 def test_a_run_continues_with_its_rows_its_seconds_and_its_best(tmp_path):
     trained(new_run(tmp_path), [RANDOM, PERFECT, WEAK, RANDOM]).finish()
     earlier = metrics(tmp_path)
@@ -296,17 +254,6 @@ def test_what_a_crash_leaves_is_mended_and_rows_beyond_the_checkpoint_are_traine
     assert len(resumed(tmp_path)[0].rows) == 4
     write_json(tmp_path / "checkpoint" / "progress.json", {"steps": 200})
     assert [row["steps"] for row in resumed(tmp_path)[0].rows] == [100, 200]
-
-
-def test_a_run_without_a_checkpoint_or_with_nothing_left_to_train_says_so(tmp_path):
-    new_run(tmp_path / "new")
-    with pytest.raises(FileNotFoundError, match="has no checkpoint to continue from: train anew"):
-        resumed(tmp_path / "new")
-    trained(new_run(tmp_path / "run"), [RANDOM])
-    for steps in (400, 399, 1):
-        with pytest.raises(ValueError, match="has trained 400 steps already: give --steps more"):
-            resumed(tmp_path / "run", steps=steps)
-    assert read_json(tmp_path / "run" / "config.json")["config"]["steps"] == 400
 
 
 def test_damaged_files_of_a_run_are_named(tmp_path):
@@ -348,55 +295,31 @@ def test_where_one_side_is_trained_only_that_side_counts(tmp_path):
     assert reached == dict.fromkeys(("unbeatable", "optimal"), 200)
 
 
-# --- what is shown -------------------------------------------------------------------------------
-
-
 def test_results_are_described_in_per_cent_with_what_is_proven():
-    assert percent(Result(191 / 192, 1 / 192, 0.0)) == "99.48/0.52/0.00"
     shown = [describe(evaluate(policy)) for policy in (RANDOM, PERFECT, BEST)]
     assert [text.count("unbeatable") for text in shown] == [0, 2, 2]
     assert ["best achievable" in text for text in shown] == [False, False, True]
-    uniform = tabulate(RandomPolicy(), Rules())
-    assert describe(evaluate(uniform)) == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
+    uniform = describe(evaluate(tabulate(RandomPolicy(), Rules())))
+    assert uniform == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
 
 
-def test_progress_is_plain_lines_where_the_output_is_no_terminal(tmp_path):
-    steps = {"steps": 10_000, "judge_every": 5_000}
-    lines = shown_by(tmp_path, [RANDOM], settings={"width": 40}, **steps).splitlines()
-    assert [line[:16] for line in lines] == ["     5,000 steps", "    10,000 steps"]
-    assert "steps/s   against random, exact:  X " in lines[0]
-
-
-@pytest.mark.parametrize("terminal", [False, True])
-def test_a_line_stays_at_every_tenth(tmp_path, terminal):
-    shown = shown_by(tmp_path, [RANDOM], settings={"force_terminal": terminal}, steps=2_000)
+@pytest.mark.parametrize("settings", [{"width": 40}, {"force_terminal": True}])
+def test_a_line_stays_at_every_tenth(tmp_path, settings):
+    run = new_run(tmp_path, "optimal", shown=console(**settings), steps=2_000)
+    trained(run, [RANDOM] * 19 + [BEST])
+    shown = run.console.file.getvalue()
     lines = [line for line in shown.splitlines() if "against random" in line and " steps " in line]
     steps = [line.split(" steps")[0].split()[-1].replace(",", "") for line in lines]
     assert {str(tenth) for tenth in range(200, 2_001, 200)} <= set(steps)
-
-
-def test_the_notes_of_a_learner_are_shown_and_written_beside_the_exact_results(tmp_path):
-    run = new_run(tmp_path, steps=200)
-    notes = {"illegal_everywhere": [0.25, 0.125], "games": [70, 123_456]}
-    trained(run, [RANDOM], notes=notes)
-    assert "illegal everywhere 0.25   games 70" in run.console.file.getvalue()
-    found = [(row["illegal_everywhere"], row["games"]) for row in metrics(tmp_path)]
-    assert found == [("0.25", "70.0"), ("0.125", "123456.0")]
-    assert run.finish()["training"]["games"] == 123_456
-    assert resumed(tmp_path, steps=500)[0].rows == run.rows
+    assert f"steps/s   against random, exact:  {describe(evaluate(BEST))}" in shown
+    is_bar = "force_terminal" in settings
+    assert ("2,000/2,000 steps" in shown, "\x1b[?25h" in shown) == (is_bar, is_bar), "the cursor"
 
 
 def test_a_player_with_values_shows_those_of_the_first_moves(tmp_path):
     values = np.where(positions_of(RULES).boards[UNFINISHED] == 0, 0.25, -np.inf)
     values[0, 5], values[0, 4] = 0.75, -np.inf  # a move that it may not make
-    grid = shown_by(tmp_path, [ValuedTable(RULES, values)], steps=100).splitlines()[-4:]
+    run = trained(new_run(tmp_path, steps=100), [ValuedTable(RULES, values)])
+    grid = run.console.file.getvalue().splitlines()[-4:]
     assert grid[0] == "the agent's Q values of the empty board"
     assert [line.split()[1:] for line in grid[2:]] == [["0.25"] * 4, [".", "0.75", "0.25", "0.25"]]
-
-
-def test_progress_on_a_terminal_is_a_bar_with_the_exact_results(tmp_path):
-    settings = {"width": 150, "force_terminal": True}
-    shown = shown_by(tmp_path, [RANDOM, PERFECT], "unbeatable", settings=settings)
-    assert "200/400 steps" in shown
-    assert f"against random, exact:  {describe(evaluate(PERFECT))}" in shown
-    assert "\x1b[?25h" in shown, "the cursor is shown again"

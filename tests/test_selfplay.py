@@ -48,15 +48,10 @@ def test_the_share_of_self_is_spread_over_the_snapshots(random, minimax, own, co
     assert pool.weights == pytest.approx(expected, abs=1e-15)
     assert [type(policy) for policy in pool.policies] == kinds
     assert make_pool(pool, RULES) is pool
-
-
-def test_no_more_than_size_snapshots_are_kept_the_newest_always_and_older_ones_in_order():
-    opponents = SelfPlay("self", RULES, size=3, seed=1)
-    for number, snapshot in enumerate(SNAPSHOTS):
-        opponents.add(snapshot)
-        assert len(opponents.snapshots) == min(number + 1, 3)
-        assert ages(opponents)[-1] == number
-        assert ages(opponents) == sorted(ages(opponents))
+    kept = ages(opponents)
+    assert len(kept) == copies
+    assert kept == sorted(kept), "older ones in order"
+    assert kept[-1:] == [count - 1][:count], "the newest always"
 
 
 def test_half_of_the_time_the_oldest_snapshot_makes_room_and_otherwise_any():
@@ -66,13 +61,6 @@ def test_half_of_the_time_the_oldest_snapshot_makes_room_and_otherwise_any():
         assert seed > 9 or left == ages(pool_with("self", SNAPSHOTS[:4], size=3, seed=seed))
         replaced[({0, 1, 2} - set(left)).pop()] += 1
     assert replaced / 2000 == pytest.approx([1 / 2 + 1 / 6, 1 / 6, 1 / 6], abs=0.04)
-
-
-def test_bad_pools_are_refused_with_what_is_wrong():
-    """All that can be wrong with one is tested in test_opponents.py."""
-    for text, said in (("minmax", "did you mean 'minimax'"), ("self:0", "not all zero")):
-        with pytest.raises(ValueError, match=said):
-            SelfPlay(text, RULES)
 
 
 def test_opponents_are_cycled_whatever_their_weights_or_drawn_by_them():
