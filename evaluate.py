@@ -19,59 +19,60 @@ from tictactoe_env.rules import Rules
 from training.command_line import CommandLine, Option, whole
 
 RUN_FACTS = ("agent", "seed", "config", "training", "versions")
-GAMES = 1000  # of a sampled result, where the board is too large for an exact one
+GAMES = 1000  # games of a sampled result, on boards too large for exact results
+SIZE = whole(1)
 
 LINE = CommandLine(
     "evaluate.py",
     [
-        Option("agents", "who is evaluated", kind="arguments", default=()),
-        Option("json", "write all results as JSON too", Path, metavar="FILE"),
+        Option("agents", "the agents to evaluate, see below", kind="arguments", default=()),
+        Option("json", "also write all results to a JSON file", Path, metavar="FILE"),
         Option(
             "verify",
-            "compute every result of certificates again from their moves, without the model",
+            "recompute every result in these certificates from their moves; needs no model",
             Path,
             kind="several",
             metavar="FILE...",
         ),
         Option(
             "from_model",
-            "load each run's model and check that it makes the certified moves",
+            "load the model of each run and check that it makes the certified moves",
             kind="flag",
             default=False,
         ),
-        Option("rows", "rows of the board (default: that of the runs, or 3)", whole(), metavar="N"),
-        Option("cols", "columns of the board", whole(), metavar="N"),
-        Option("k", "marks in a line that win", whole(), metavar="N"),
+        Option(
+            "rows",
+            "rows of the board (default: 3; without --rows, --cols and --k the board is that of "
+            "the first run)",
+            SIZE,
+            metavar="N",
+        ),
+        Option("cols", "columns of the board (default: 3)", SIZE, metavar="N"),
+        Option("k", "marks in a row needed to win (default: 3)", SIZE, metavar="N"),
         Option(
             "games",
-            f"also count N games as X and N as O against random (default: {GAMES:,} on boards of "
-            f"more than {MAX_CELLS} cells, else none)",
+            "also sample N games as X and N games as O against random play (on boards of more than "
+            f"{MAX_CELLS} cells all results are sampled; default: {GAMES:,} games there)",
             whole(1),
             metavar="N",
         ),
         Option(
             "battle",
-            "only play N games between two agents, each in turn as X and as O, and print every one",
+            "only play N games between two agents, which swap sides after each, and print them",
             whole(1),
             metavar="N",
         ),
-        Option(
-            "game_seed",
-            "seed of the example game and of the games that are counted",
-            whole(0),
-            0,
-            metavar="N",
-        ),
+        Option("game_seed", "seed of all games that are sampled", whole(0), 0, metavar="N"),
     ],
     usage="evaluate.py AGENTS... [options], or evaluate.py --verify FILE...",
-    about="Exact results of agents, whether any opponent can beat them and by which game, and a "
-    "cross table of several.",
+    about="Evaluate agents exactly: their results, whether any opponent can beat them and by which "
+    "game, and a cross table of several agents.",
     epilog=f"agents:\n{NAMES_TEXT}",
 )
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the arguments say; the exit code."""
+    """Run the command line. Returns the exit code."""
     typed = LINE.parse(arguments)
     given = SimpleNamespace(**{**LINE.defaults, **typed})
     try:
@@ -88,20 +89,21 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("evaluate.py: interrupted", file=sys.stderr)
+        return 130
 
 
 def check(given: SimpleNamespace, typed: Mapping[str, Any]) -> None:
-    """Raises ValueError for options that do not go together, before anything is computed."""
+    """Raises ValueError for options that cannot be combined, before anything is computed."""
     others = [name.replace("_", "-") for name in typed if name != "verify"]
     if given.verify is not None and others:
-        raise ValueError(
-            f"--verify checks files and does nothing else: leave {', '.join(others)} out"
-        )
+        raise ValueError(f"--verify only checks certificates: leave {', '.join(others)} out")
     if given.battle is not None and (
         len(given.agents) != 2 or given.games is not None or given.from_model
     ):
         raise ValueError(
-            "--battle plays two agents and does nothing else: name two, and leave --games and "
+            "--battle only plays games between two agents: name two, and leave --games and "
             "--from-model out"
         )
     if given.json is not None and (given.json.is_dir() or not given.json.parent.is_dir()):
@@ -109,7 +111,7 @@ def check(given: SimpleNamespace, typed: Mapping[str, Any]) -> None:
 
 
 def print_verified(path: Path) -> int:
-    """Check one certificate: 0 if every result in it follows from its moves."""
+    """Verify a certificate. Returns 0 if every result in it follows from its moves, else 1."""
     try:
         content = read(path)
         verify(content)
@@ -117,16 +119,15 @@ def print_verified(path: Path) -> int:
         print(f"evaluate.py: {path}: {error}", file=sys.stderr)
         return 1
     print(
-        f"verified: {path} ({content.get('agent')}), {len(content['moves']):,} positions; every "
-        "result follows from the moves, but name, seed, configuration and times are statements of "
-        "whoever wrote the file"
+        f"verified: {path} ({content.get('agent')}), {len(content['moves']):,} positions: every "
+        "result follows from the moves; name, seed, configuration and times cannot be verified"
     )
     print(report.verdict(content))
     return 0
 
 
 def sample_all(given: SimpleNamespace, rules: Rules) -> int:
-    """Results of games that are played, on a board that is too large for exact ones."""
+    """Print sampled results, on a board that is too large for exact ones."""
     from rich.console import Console
 
     console, games = Console(), GAMES if given.games is None else given.games
@@ -137,9 +138,7 @@ def sample_all(given: SimpleNamespace, rules: Rules) -> int:
     }
     results = report.sampled_table(players, rules, games, given.game_seed)
     report.say(
-        f"{rules}: more than {MAX_CELLS} cells, so nothing is proven; games are played and counted "
-        "instead",
-        console,
+        f"{rules}: more than {MAX_CELLS} cells, so results are sampled and prove nothing", console
     )
     report.print_sampled_table(results, rules, games, console)
     write_results(given.json, {"sampled": results}, console)
@@ -147,7 +146,7 @@ def sample_all(given: SimpleNamespace, rules: Rules) -> int:
 
 
 def fight(given: SimpleNamespace, rules: Rules) -> int:
-    """Games between two agents, printed."""
+    """Play games between two agents and print them."""
     from rich.console import Console
 
     console = Console()
@@ -161,14 +160,14 @@ def fight(given: SimpleNamespace, rules: Rules) -> int:
 
 
 def write_results(path: Path | None, results: dict[str, Any], console: Any) -> None:
-    """Write results as JSON, if a file was asked for."""
+    """Write results to a JSON file, if a path is given."""
     if path is not None:
         path.write_text(json.dumps(results, indent=1), encoding="utf-8")
         report.say(f"results: {path}", console)
 
 
 def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
-    """Exact results of every agent, an example game and the cross table."""
+    """Print the exact results of every agent, an example game and the cross table."""
     from rich.console import Console
 
     console, names = Console(), report.names_of(given.agents)
@@ -192,15 +191,15 @@ def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
     results = report.cross_table(players)
     if len(names) > 1:
         report.print_cross_table(results, console)
-    figures = {"agents": contents, "cross_table": results}
+    written = {"agents": contents, "cross_table": results}
     if counted:
-        figures["sampled_against_random"] = counted
-    write_results(given.json, figures, console)
+        written["sampled_against_random"] = counted
+    write_results(given.json, written, console)
     return 0
 
 
 def board_of(given: SimpleNamespace) -> Rules:
-    """The board that was asked for, or that of the first run, or 3x3."""
+    """The board of the options if there are any, else that of the first run, else 3x3."""
     asked = (given.rows, given.cols, given.k)
     if any(size is not None for size in asked):
         return Rules(*(3 if size is None else size for size in asked))
@@ -213,9 +212,9 @@ def board_of(given: SimpleNamespace) -> Rules:
 def player_of(
     spec: str, rules: Rules, from_model: bool = False
 ) -> tuple[TabularPolicy, dict[str, Any]]:
-    """The table of an agent, and its certificate computed anew.
+    """The table of an agent, and its certificate, which is computed from the table.
 
-    What a run's certificate says of the training is kept. from_model: compare a run's model too.
+    RUN_FACTS are copied from the certificate of a run. from_model: check the model of a run too.
     """
     player = tabulate(policy_of(spec, rules, "agent"), rules)
     content, path = certify(player, spec, rules), path_of(spec, rules, "agent")
@@ -238,8 +237,7 @@ def compare_with_model(folder: Path, player: TabularPolicy) -> None:
     positions = f"{len(player.table):,} positions"
     if different:
         raise ValueError(
-            f"the model of {folder} moves otherwise than its certificate in {different:,} of "
-            f"{positions}"
+            f"the model of {folder} differs from its certificate in {different:,} of {positions}"
         )
     print(f"{folder}: the model makes the certified move in all {positions}")
 

@@ -1,4 +1,4 @@
-"""Play, watch and replay: a menu, or `--x human --o minimax`, `--replay 17`, `--list`, `--web`."""
+"""Play and replay games: a menu, or `--x human --o minimax`, `--replay 17`, `--list`, `--web`."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ if TYPE_CHECKING:
 LISTED = 20  # games of --list
 MAX_SEED = 2**32
 PACKAGES = ("cyclopts", "rich", "platformdirs", "safetensors", "starlette", "fastapi", "uvicorn")
-"""What the extras [play] and [web] install."""
+"""Packages that the extras [play] and [web] install."""
 
 
 def command_line() -> CommandLine:
-    """The options, each with a sentence."""
+    """The command line, with a sentence for each option."""
     from players.seat import NAMES_TEXT
     from training.command_line import CommandLine, Option
 
-    web = Option("web", "serve the page for the browser instead", kind="flag", default=False)
+    web = Option("web", "serve the page for a browser instead", kind="flag", default=False)
     return CommandLine(
         "play.py",
         [*_game_options(), *_look_options(), web],
         usage="play.py [options]: a menu; with --x or --o a game",
-        about="Play tic-tac-toe against people and agents, watch agents play, look at old games. "
-        "Without arguments: a menu.",
+        about="Play tic-tac-toe against people and agents, watch agents play, and replay saved "
+        "games. Without arguments: a menu.",
         epilog=f"players:\n  human, human:NAME    a person at this keyboard\n{NAMES_TEXT}\n\n"
-        "In the browser: --web; `play.py --web --help` lists what goes with it.",
+        "`play.py --web --help` lists the options of the page for a browser.",
     )
 
 
 def _game_options() -> list[Option]:
     from training.command_line import Option, whole
 
-    who = "(default: human, if the other side is given)"
-    board = "rows and columns (default: those of a run that plays, or 3x3)"
-    seed = "seed of the players' moves; each further game has the next (default: another each time)"
-    delay = "to look at each board of agents that play each other, or of a replay, which then runs"
-    values = "show on the board what each move is worth; in a game `values` switches it"
+    who = "(default: human if the other side is given)"
+    board = "rows and columns (default: those of the first run that plays, or 3x3)"
+    seed = "seed of the agents' moves; each further game adds 1 (default: a new one each time)"
+    delay = "show each board for this long when agents play each other; run a replay by itself"
+    values = "show what each move is worth; during a game `values` shows or hides it"
     return [
         *(Option(side.lower(), f"who plays {side} {who}", metavar="PLAYER") for side in SIDES),
         Option("games", "games to play", whole(1), 1, metavar="N"),
-        Option("delay", f"{delay} by itself", _seconds, metavar="SECONDS"),
+        Option("delay", delay, _seconds, metavar="SECONDS"),
         Option("values", values, kind="flag", default=False),
         Option("board", board, _board, metavar="4x4"),
-        Option("k", "marks in a line that win (default: 3)", whole(1), metavar="K"),
+        Option("k", "marks in a row needed to win (default: 3)", whole(1), metavar="N"),
         Option("seed", seed, whole(0), metavar="N"),
     ]
 
@@ -63,13 +63,14 @@ def _game_options() -> list[Option]:
 def _look_options() -> list[Option]:
     from training.command_line import Option, one_of, whole
 
-    replay = "look at a game again, move by move, by keys; with --delay it runs by itself"
-    result = "with --list: games with this result only"
-    store = "where games are kept (default: in the user's folder for data)"
+    replay = "show a saved game move by move, controlled by keys; with --delay it runs by itself"
+    shown = f"list the newest saved games, {LISTED} or N"
+    result = "with --list: only games with this result"
+    store = "file of the saved games (default: games.db in the user's data folder)"
     return [
         Option("replay", replay, whole(1), metavar="ID"),
-        Option("list", f"the newest games, {LISTED} or N", whole(1), kind="optional", metavar="N"),
-        Option("player", "with --list: games of this player only", metavar="NAME"),
+        Option("list", shown, whole(1), kind="optional", metavar="N"),
+        Option("player", "with --list: only games of this player", metavar="NAME"),
         Option("result", result, one_of(*SIDES, "draw"), metavar="X|O|draw"),
         Option("store", store, Path, metavar="FILE"),
     ]
@@ -93,7 +94,7 @@ def _board(text: str) -> tuple[int, int]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the arguments say; the exit code."""
+    """Run the command line. Returns the exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         if "--web" in arguments:
@@ -106,7 +107,7 @@ def main(arguments: list[str] | None = None) -> int:
         print("end of input")
         return 0
     except KeyboardInterrupt:
-        print("\nleft; a game that was not finished is not kept")
+        print("\nleft; an unfinished game is not saved")
         return 130
     except ImportError as error:
         if (error.name or "").split(".")[0] not in PACKAGES:
@@ -123,7 +124,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def serve(arguments: list[str]) -> int:
-    """The page for the browser, with the same store."""
+    """Serve the page for a browser, with the same default store."""
     from terminal import home
 
     if not any(argument.partition("=")[0] == "--store" for argument in arguments):
@@ -132,28 +133,28 @@ def serve(arguments: list[str]) -> int:
 
 
 def check(typed: Mapping[str, Any]) -> None:
-    """Raises ValueError for options that do not go together."""
+    """Raises ValueError for options that cannot be combined."""
     looks = [name for name in ("list", "replay") if name in typed]
     plays = [name for name in ("x", "o", "board", "k", "seed", "games", "values") if name in typed]
+    plays += ["delay"] * ("list" in typed and "delay" in typed)
     if len(looks) > 1 or (looks and plays):
         raise ValueError(
-            f"--{looks[0]} shows old games and does nothing else: "
-            f"leave --{(looks[1:] + plays)[0]} out"
+            f"--{looks[0]} only shows saved games: leave --{(looks[1:] + plays)[0]} out"
         )
     if "list" not in looks and ("player" in typed or "result" in typed):
-        raise ValueError("--player and --result choose among the games of --list: give it too")
+        raise ValueError("--player and --result select games of --list: give --list too")
     if typed.get("games", 1) > 1 and "x" not in typed and "o" not in typed:
-        raise ValueError("--games needs players: give --x and --o too")
+        raise ValueError("--games needs players: give --x or --o too")
 
 
 def play(given: SimpleNamespace) -> int:
-    """Do what was asked for, with the store open."""
+    """Show saved games, or play."""
     from rich.console import Console
 
     from terminal import home
     from terminal.talk import Talk
 
-    if hasattr(sys.stdin, "reconfigure"):  # bytes that are no text are asked for again
+    if hasattr(sys.stdin, "reconfigure"):  # invalid bytes must not end the game
         sys.stdin.reconfigure(errors="replace")
     talk, path = Talk(Console()), given.store or home.default_store()
     if given.list is not None or given.replay is not None:
@@ -162,7 +163,7 @@ def play(given: SimpleNamespace) -> int:
 
 
 def look(given: SimpleNamespace, talk: Any, path: Path) -> int:
-    """The list of old games, or one of them."""
+    """Show the list of saved games, or one of them."""
     from terminal import replay
     from tictactoe_env.store import GameStore
 
@@ -176,7 +177,7 @@ def look(given: SimpleNamespace, talk: Any, path: Path) -> int:
 
 
 def play_games(given: SimpleNamespace, talk: Any, path: Path) -> int:
-    """The games that were asked for, or the menu."""
+    """Play the games of the options, or show the menu."""
     from players.seat import PERSON, board_of
     from terminal import menu
     from terminal.game import Table, seats_of

@@ -1,4 +1,4 @@
-"""Who can be asked to play: the seat of a player at a board, and the list to choose from.
+"""Players that can be chosen: seats (who plays a side of a board) and the gallery that lists them.
 
-Imports the package, `training`, and the agents through `agents/__init__.py` alone.
+May import `tictactoe_env`, `training`, and `agents.page` and `agents.load`.
 """

@@ -1,8 +1,8 @@
-"""The list of players to choose from: those without training, and every saved run. No torch.
+"""The players to choose from: those that need no training, and every saved run. Needs no torch.
 
-A player has an id: its name (`search-depth=4`), or where its certificate lies (`runs/dqn-0`). Ids
-are looked up among what was found and are never made into paths, so no id reaches a file that is
-not listed.
+A player is identified by its name (`search-depth=4`) or by the place of its certificate
+(`runs/dqn-0`). An id is looked up among the entries that were found. It is never used as a path, so
+no id can reach a file that is not listed.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ BUILT_IN = {
     ),
     "mcts-playouts=1000": ("Monte-Carlo tree search, 1,000 playouts a move", MAX_BITS),
 }
-"""The listed players without training: a sentence, and the most cells of a board they play on."""
-MOST = {"depth": 6, "seconds": 5, "playouts": 5_000, "milliseconds": 5_000}
-"""The largest options of a player that is not listed: a server computes the moves for a browser."""
+"""The listed players that need no training: a sentence, and the cells of the largest board."""
+LARGEST = {"depth": 6, "seconds": 5, "playouts": 5_000, "milliseconds": 5_000}
+"""The largest values in a name that is not listed, because a server computes the moves."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A player that can be chosen, or a certificate that is broken.
+    """A player that can be chosen, or a broken certificate.
 
-    kind: "agent" (without training) or "run" (from a certificate). about: a sentence, or why it is
-    broken. rules: the only board it plays on; None for any of at most `max_cells`. path, sha256: of
-    the file of its certificate. agent: what was trained. unbeatable: what the certificate states;
-    None for a player without training.
+    kind: "agent" (needs no training) or "run" (has a certificate). about: a sentence, or why the
+    certificate is broken. rules: the only board that the player plays on; None: any board of at
+    most `max_cells`. path, sha256: of the certificate's file. agent: the trained agent, or the name
+    without options. unbeatable: what the certificate states; None for a player without one.
     """
 
     id: str
@@ -97,9 +97,9 @@ class Entry:
 class Gallery:
     """The players of BUILT_IN and the saved runs in `folders`.
 
-    Ids begin with the last part of a folder's path, so these must differ. `entries` reads the
-    folders anew, and so does `entry` for an unknown id; a certificate that has not changed is not
-    read again. Threads may share a gallery.
+    The id of a run begins with the last part of its folder's path. Raises ValueError if two folders
+    share that part. `entries` searches the folders again, and so does `entry` for an unknown id. A
+    certificate that has not changed is not read again. Threads may share a gallery.
     """
 
     def __init__(self, folders: Sequence[str | os.PathLike[str]] = FOLDERS):
@@ -112,7 +112,7 @@ class Gallery:
         self._entries: dict[str, Entry] = {}
 
     def entries(self) -> list[Entry]:
-        """All players: those without training, then the runs by id, the broken ones too."""
+        """All entries: players that need no training, then runs by id, broken ones included."""
         built_in = [
             Entry(id, "agent", about, max_cells, agent=id)
             for id, (about, max_cells) in BUILT_IN.items()
@@ -125,10 +125,10 @@ class Gallery:
         return every
 
     def entry(self, id: str, rules: Rules | None = None) -> Entry:
-        """The player of an id, of a name with options, or of an agent's name: its newest run.
+        """The entry of an id, a name with options, or an agent (the newest run of that agent).
 
-        rules: prefer a run on this board. Raises ValueError, with a guess, if there is none, and
-        for options beyond MOST.
+        rules: prefer a run on this board. Raises ValueError for an unknown id, with a guess, and
+        for options above LARGEST.
         """
         if id not in self._entries:
             self.entries()
@@ -142,7 +142,7 @@ class Gallery:
         return next((one for one in self._entries.values() if run and one.path == run.file), None)
 
     def seat(self, id: str, rules: Rules) -> Seat:
-        """The seat of a player; ValueError for one that is unknown, broken or plays elsewhere."""
+        """The seat of a player. Raises ValueError if it is unknown, broken, or of another board."""
         entry = self.entry(id, rules)
         if entry.broken:
             raise CertificateError(f"{id} is broken: {entry.about}")
@@ -155,19 +155,19 @@ class Gallery:
         try:
             return run_seat(SavedRun(entry.path, entry.agent, rules).path, entry.id, rules)
         except (CertificateError, OSError) as error:
-            raise self._break(entry, error) from None
+            raise self._mark_broken(entry, error) from None
 
     def player(self, id: str) -> Player:
-        """The player as the game store names it: a run with the sha256 of its certificate."""
+        """The player as the game store names it; a run has the sha256 of its certificate."""
         entry = self.entry(id)
         return Player("agent" if entry.path is None else "run", entry.id, entry.sha256)
 
     def certificate(self, id: str, rules: Rules | None = None) -> dict[str, Any]:
-        """What is proven of a player, computed from its moves: see `tictactoe_env.certificate`.
+        """The certificate of a player, verified or computed: see `tictactoe_env.certificate`.
 
-        rules: the board, of at most 12 cells, for players without training; 3x3 by default. Raises
-        ValueError for an unknown player or board, CertificateError for a certificate whose results
-        do not follow from its moves.
+        rules: the board of a player without training, at most 12 cells; 3x3 by default. Raises
+        ValueError for an unknown player or another board, CertificateError if the results of a
+        certificate do not follow from its moves.
         """
         entry = self.entry(id)
         if entry.path is None:
@@ -176,7 +176,7 @@ class Gallery:
             content = read(entry.path)
             verify(content)
         except (ValueError, OSError) as error:
-            raise self._break(entry, error) from None
+            raise self._mark_broken(entry, error) from None
         if rules is not None and rules != entry.rules:
             raise ValueError(f"{id} plays on {entry.boards}, not on {rules}")
         return content
@@ -201,8 +201,8 @@ class Gallery:
             self._known[path] = (stamp, entry)
         return entry
 
-    def _break(self, entry: Entry, error: Exception) -> CertificateError:
-        """List a certificate as broken from now on: `entries` does not read all its moves."""
+    def _mark_broken(self, entry: Entry, error: Exception) -> CertificateError:
+        """Mark a certificate as broken. `entries` could not know: it does not read all moves."""
         assert entry.path is not None
         broken = _broken_entry(entry.id, entry.path, error)
         with self._lock:
@@ -212,15 +212,17 @@ class Gallery:
 
 
 def _named_entry(id: str) -> Entry | None:
-    """The entry of a name with options that is not listed; None for other texts."""
+    """The entry of a name with options that is not listed; None for any other text."""
     named = named_player(id)
     if named is None:
         return None
     if "value" in named.options:
-        raise ValueError(f"the value of {named.name} names a file, which the gallery does not read")
-    for key, most in MOST.items():
-        if named.options.get(key, 0) > most:
-            raise ValueError(f"{key} of {named.name} must be at most {most} here, got {id!r}")
+        raise ValueError(
+            f"value of {named.name} names a file, which is not read here: leave value out"
+        )
+    for key, largest in LARGEST.items():
+        if named.options.get(key, 0) > largest:
+            raise ValueError(f"{key} of {named.name} must be at most {largest} here, got {id!r}")
     is_limited = bool(named.options.get("depth") or named.options.get("seconds"))
     anywhere = named.name in ("random", "mcts") or is_limited
     options = ", ".join(f"{key}={value}" for key, value in named.options.items())
@@ -229,9 +231,9 @@ def _named_entry(id: str) -> Entry | None:
 
 
 def _run_entry(id: str, path: Path) -> Entry:
-    """The entry of a certificate; ValueError if it is broken.
+    """The entry of a certificate. Raises ValueError if it is broken.
 
-    Whether its results follow from its moves is left to `verify`.
+    This does not check that the results follow from the moves; `verify` does.
     """
     if len(id) > MAX_NAME or not id.isprintable() or id != id.strip():
         raise ValueError(f"its path must be at most {MAX_NAME} printable characters")

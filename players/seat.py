@@ -28,7 +28,8 @@ from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.runs import FOLDERS, newest_run
 
 PERSON = "human"
-TABLE_CELLS = 9  # a search is tabulated for its expected values; 1,000 playouts a move take 3 s
+# Cells. A search is tabulated up to here, for its expected values: 3 s with 1,000 playouts a move.
+TABLE_CELLS = 9
 MODEL = "model.safetensors"
 NAMES_TEXT = """\
   random               any legal move, each equally likely
@@ -41,15 +42,14 @@ NAMES_TEXT = """\
                        mcts-milliseconds=100, mcts-draws=1, mcts-value=RUN
   dqn, trie, ...       the newest run of a trained agent in models/ or runs/
   runs/dqn-0           the folder of a run, or the path of a certificate"""
-"""Who can be asked to play, for the help of a command line."""
+"""The players, for the help of a command line."""
 
 
 class Seat:
-    """A side of the board and who plays it. Threads may share it: one at a time asks the policy.
+    """A player at a side of the board. Threads may share it; a lock protects the policy.
 
-    player: as the game store names it. policy: how it moves; None for a person. model: what is
-    asked for values and for `is_new`; by default the policy, tabulated on boards of at most 9
-    cells.
+    player: as the game store names it. policy: how it moves; None for a person. model: gives values
+    and `is_new`; by default the policy, tabulated on boards of at most 9 cells.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Seat:
 
     @property
     def name(self) -> str:
-        """What the player is called."""
+        """The name of the player."""
         return self.player.name
 
     @property
@@ -74,7 +74,7 @@ class Seat:
 
     @property
     def is_quick(self) -> bool:
-        """Whether a move takes milliseconds: it is read off a table."""
+        """Whether a move takes milliseconds, because it is looked up in a table."""
         return isinstance(self.policy, (TabularPolicy, RandomPolicy, MinimaxPolicy))
 
     @property
@@ -83,9 +83,9 @@ class Seat:
         return self.rules.cells <= TABLE_CELLS and (self.is_quick or self._model is not None)
 
     def move(self, board: Boards, rng: np.random.Generator) -> int:
-        """A cell of an unfinished board (cells,), drawn by the policy's probabilities.
+        """A cell of an unfinished board (cells,), drawn from the policy's probabilities.
 
-        The cell may be taken, if the policy makes illegal moves.
+        The cell is taken if the policy makes an illegal move.
         """
         assert self.policy is not None, "a person moves by typing"
         with self._lock:
@@ -95,9 +95,9 @@ class Seat:
     def thoughts(self, board: Boards) -> Thoughts:
         """Probabilities and values of the moves on an unfinished board (cells,).
 
-        The first call may tabulate a searching policy, see `thinks_at_once`.
+        The first call may tabulate a search, which takes seconds: see `thinks_at_once`.
         """
-        assert self.policy is not None, "a person is not asked"
+        assert self.policy is not None, "a person has no values"
         with self._lock:
             if self._model is None:
                 small = self.rules.cells <= TABLE_CELLS
@@ -105,16 +105,16 @@ class Seat:
             return thoughts(self._model, board, self.rules)
 
     def is_new(self, board: Boards) -> bool:
-        """Whether the model says that training never met this unfinished board (cells,)."""
+        """Whether this unfinished board (cells,) never came up in training, if the model knows."""
         ask = getattr(self._model, "is_new", None)
         return ask is not None and bool(ask(board[None])[0])
 
 
 def seat_of(spec: str, rules: Rules) -> Seat:
-    """The seat of `human`, `human:Ann`, or anybody whom `make_opponent` knows.
+    """The seat of `human`, `human:Ann`, or any player that `make_opponent` knows.
 
-    Raises ValueError, listing the names that are known, for anybody else, and for a player that
-    does not play on this board.
+    Raises ValueError for an unknown player, with the known names, and for a player of another
+    board.
     """
     word, _, name = spec.partition(":")
     if word.lower() == PERSON:
@@ -126,7 +126,7 @@ def seat_of(spec: str, rules: Rules) -> Seat:
 
 
 def named_seat(name: str, rules: Rules) -> Seat:
-    """The seat of a player that needs no training. Perfect play on a large board is solved here."""
+    """The seat of a player that needs no training. For `minimax` the board is solved here."""
     policy = make_opponent(name, rules)
     if isinstance(policy, (MinimaxPolicy, RandomPolicy)):
         if rules.cells <= EXPECTED_CELLS:
@@ -137,10 +137,10 @@ def named_seat(name: str, rules: Rules) -> Seat:
 
 
 def run_seat(path: Path, name: str, rules: Rules) -> Seat:
-    """The seat of a saved run or a certificate that lies alone.
+    """The seat of a saved run, or of a certificate without a run.
 
-    Raises ValueError for another board, a damaged file, and a model that is not that of the
-    certificate beside it.
+    Raises ValueError for another board, a damaged file, and a model that does not move as the
+    certificate beside it states.
     """
     table = load_policy(path, rules)
     file = path / FILE if path.is_dir() else path
@@ -150,31 +150,32 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
 
 
 def model_of(folder: Path, agent: object, table: TabularPolicy) -> Policy:
-    """The model of a saved run if it says more than its table and needs no torch; else the table.
+    """The saved model of an agent in WITH_VALUES, which has its own values; else the table.
 
-    Raises DamagedFileError (a ValueError) for damaged files, ValueError if the model moves
-    otherwise than the certificate beside it.
+    Raises DamagedFileError (a ValueError) for a damaged file, and ValueError if the model does not
+    move as the certificate beside it states.
     """
     if agent not in WITH_VALUES or not (folder / MODEL).exists():
         return table
     model = agents.load(folder)
     if not np.array_equal(tabulate(model, table.rules).table, table.table):
         raise ValueError(
-            f"{folder / MODEL} moves otherwise than the certificate beside it: train the run again"
+            f"{folder / MODEL} does not make the moves of the certificate beside it: train the run "
+            "again"
         )
     return model
 
 
 def policy_of(spec: str, rules: Rules, what: str = "player") -> Policy:
-    """The policy of anybody whom `make_opponent` knows; ValueError as `path_of` raises it."""
+    """The policy of any player that `make_opponent` knows. Raises ValueError as `path_of` does."""
     return make_opponent(path_of(spec, rules, what) or spec, rules, what)
 
 
 def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path | None:
-    """Where the saved run lies that a text means; None for a person and a player without training.
+    """The path of the saved run that a text names; None for a person or a player without training.
 
-    The name of an agent means its newest run, of those on the board `rules` if there are such.
-    Raises ValueError for an unknown name, listing those that are known.
+    The name of an agent names its newest run, on the board `rules` if there is one. what: what an
+    error calls the player. Raises ValueError for an unknown name, with the known names.
     """
     if spec.partition(":")[0].lower() == PERSON:
         return None

@@ -1,4 +1,4 @@
-"""Games between two players: played, printed board by board, and counted. No torch is needed."""
+"""Games between two players: played, printed board by board, and counted. Needs no torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def play(policy_x: Policy, policy_o: Policy, rules: Rules, seed: int) -> list[int]:
-    """The cells of one game, drawn with a seed. An illegal move ends the game as its last cell."""
+    """The cells of one game, sampled with a seed. An illegal move is the last one of its game."""
     rng, cells = np.random.default_rng(seed), list[int]()
     while not (now := standing(cells, rules)).ended:
         policy = policy_x if now.mover == "X" else policy_o
@@ -28,7 +28,7 @@ def play(policy_x: Policy, policy_o: Policy, rules: Rules, seed: int) -> list[in
 
 
 def print_game(game: Standing, console: Console) -> None:
-    """A finished game, board by board, as many beside each other as fit, and how it ended."""
+    """Print a finished game: the boards side by side, as many as fit, and the result."""
     rules, moves = game.rules, game.moves
     pictures = [
         ansi(standing(moves[:ply], rules).board, rules, last=moves[ply - 1]).splitlines()
@@ -55,7 +55,7 @@ def example_game(
     console: Console,
     seed: int = 0,
 ) -> None:
-    """One game, printed."""
+    """Play one game and print it."""
     cells = play(policy_x, policy_o, rules, seed)
     who = f"{names[0]} as X against {names[1]} as O"
     say(f"\nan example game, {who}: {game_text(cells, rules)}", console)
@@ -65,7 +65,7 @@ def example_game(
 def example_of(
     policy: TabularPolicy, side: str, name: str, console: Console, seed: int = 0
 ) -> None:
-    """One game of a player against random play, as O if it was trained for O, else as X."""
+    """Play one game against random play and print it. The player is O if `side` is "O", else X."""
     uniform = tabulate(RandomPolicy(), policy.rules)
     if side == "O":
         example_game(uniform, policy, ("random", name), policy.rules, console, seed)
@@ -81,10 +81,10 @@ def battle(
     seed: int,
     console: Console,
 ) -> dict[str, Any]:
-    """Play games, the sides changing from game to game, print every one, and count.
+    """Play games, print each one, and count the results. The players swap sides after each game.
 
-    Game i has the seed `seed + i`. Returns {"games": [...], "won": {name: n}, "drawn": n,
-    "different": n}.
+    Game i is sampled with `seed + i`. Returns {"games": [...], "won": {name: n}, "drawn": n,
+    "different": n}, where `different` counts distinct games.
     """
     played: list[dict[str, Any]] = []
     won: Counter[str] = Counter(dict.fromkeys(names, 0))

@@ -1,4 +1,4 @@
-"""Games at the terminal, with a person or a player on each side, and the commands of a person."""
+"""Games at the terminal, with a person or an agent on each side, and the commands of a person."""
 
 from __future__ import annotations
 
@@ -29,20 +29,21 @@ from tictactoe_env.store import GameStore, StoreError
 COMMANDS = {
     "undo": "take your last move back",
     "hint": "show the best moves",
-    "values": "show what each move is worth, to the other player and in truth, or stop it",
-    "resign": "give up; the game is kept",
-    "quit": "leave the game; it is not kept",
-    "help": "show these words",
+    "values": "show or hide what each move is worth: the other player's values and exact results",
+    "resign": "give up; the game is saved",
+    "quit": "leave the game; it is not saved",
+    "help": "show these commands",
 }
 SHORT = {"?": "help"} | {word[0]: word for word in COMMANDS if word != "help"}
-HINT = "search-depth=2"  # who is asked for a hint on boards that are too large to be solved
-LONG = 12  # cells; a larger board takes seconds to solve
+HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
+LONG = 12  # cells; larger boards take seconds to solve
 
 
 class Table:
-    """Two seats at a board, and the store of their games.
+    """Plays games between two seats and saves them in a store.
 
-    values: show values from the start. delay: seconds to show each board where no person plays.
+    values: show values from the start. delay: seconds for which each board of a game between agents
+    is shown.
     """
 
     def __init__(
@@ -61,13 +62,13 @@ class Table:
         self.played: list[Game] = []
 
     def play_all(self, games: int, seed: int) -> None:
-        """Play games, keep them and say how each ended. Game i has the seed `seed + i`."""
+        """Play games, save them and print each result. Game i is sampled with `seed + i`."""
         for number in range(games):
             if games > 1:
                 self.talk.say(f"game {number + 1} of {games}", "bold")
             game = self.play(seed + number)
             if game is None:
-                self.talk.say("You left the game; it is not kept.")
+                self.talk.say("You left the game; it is not saved.")
                 break
             self.played.append(game)
             self._finish(game)
@@ -79,7 +80,7 @@ class Table:
     # --- a game -------------------------------------------------------------------------------
 
     def play(self, seed: int) -> Game | None:
-        """A finished game, the players' moves drawn with a seed; None if a person left it."""
+        """A finished game, with the agents' moves sampled by a seed; None if a person left it."""
         rng, cells = np.random.default_rng(seed), list[int]()
         self._solve(self.values)
         with self._screen() as show:
@@ -103,7 +104,7 @@ class Table:
         return self._game(cells, seed, ended=now.ended)
 
     def _game(self, cells: Sequence[int], seed: int, **end: Any) -> Game:
-        """The game as it is kept."""
+        """The game as it is saved."""
         return Game(
             x=self.seats["X"].player,
             o=self.seats["O"].player,
@@ -116,27 +117,28 @@ class Table:
         )
 
     def view(self, cells: Sequence[int], note: str = "") -> Text:
-        """The board after some moves, with the values if they are switched on."""
+        """The board after some moves, with values if they are switched on."""
         now = standing(cells, self.rules)
         board, values = now.board, self.values and not now.ended
-        mind = self._thoughts(board) if values else None
+        own = self._thoughts(board) if values else None
         exact = self._truth(board) if values else None
-        about = values_on_cells(self.rules, mind, exact) if values else None
+        about = values_on_cells(self.rules, own, exact) if values else None
         found = Text()
         if not self.people:
             found = versus(self.seats["X"].name, self.seats["O"].name).append("\n")
         last = cells[-1] if cells else None
         found.append(picture(board, self.rules, self.talk.console, last, about))
         if values:
-            found.append("\n" + legend(self._thinker(board).name, mind, exact, self.rules), "dim")
+            found.append("\n" + legend(self._thinker(board).name, own, exact, self.rules), "dim")
         return found.append(f"\n{note}" if note else "")
 
     def _move(
         self, side: str, cells: Sequence[int], board: Boards, rng: np.random.Generator, show: Show
     ) -> int:
-        """The cell that a player chooses."""
+        """The cell that an agent chooses."""
         seat = self.seats[side]
-        note = f"{self._who(side)} has never met this position." if seat.is_new(board) else ""
+        is_new = seat.is_new(board)
+        note = f"{self._who(side)} has never seen this position in training." if is_new else ""
         if not self.people:
             show(self.view(cells, note))
             time.sleep(self.delay)
@@ -148,17 +150,17 @@ class Table:
 
     @contextmanager
     def _screen(self) -> Iterator[Show]:
-        """Show boards one below the other to a person who types, else in one place."""
+        """Show boards one below the other if a person plays, else each in place of the last."""
         if self.people:
             yield self.talk.say
         else:
             with self.talk.in_place() as show:
                 yield show
 
-    # --- what a person asks for ---------------------------------------------------------------
+    # --- commands of a person -----------------------------------------------------------------
 
     def _answer(self, side: str, board: Boards) -> int | str:
-        """The cell that a person chooses, or a command for the game: undo, resign, quit, values."""
+        """The cell that a person chooses, or one of "undo", "resign", "quit", "values"."""
         last = cell_text(self.rules.cells - 1, self.rules)
         question = (
             f"{self._who(side)}, your move (such as {last} or {self.rules.cells}, ? for help):"
@@ -177,7 +179,7 @@ class Table:
                 return answer
 
     def _understand(self, board: Boards, text: str) -> int | str:
-        """A command, or the cell of "b2" or "5"; ValueError for other texts."""
+        """A command, or the cell of "b2" or "5". Raises ValueError for any other text."""
         word = SHORT.get(text.lower(), text.lower())
         if word in COMMANDS:
             return word
@@ -201,25 +203,25 @@ class Table:
         if exact is None:
             best = np.flatnonzero(make_opponent(HINT, self.rules).probs(board[None])[0]).tolist()
             return (
-                f"Hint: {_any_of(best, self.rules)}, by a look two moves ahead; this board is too "
-                "large to be solved."
+                f"Hint: {_any_of(best, self.rules)}, from a search of two moves; this board is too "
+                "large to solve."
             )
         best = [cell for cell, worth in enumerate(exact.moves) if worth == exact.position]
         which = "every move" if len(best) == (board == 0).sum() else _any_of(best, self.rules)
         return f"Hint: {which} {exact.position.text}."
 
     def _take_back(self, cells: list[int]) -> None:
-        """Back to the last turn of a person."""
+        """Go back to the previous turn of a person."""
         plies = 1 if len(self.people) == 2 else 2
         if len(cells) < plies:
-            self.talk.say("There is no move of yours to take back yet.", "red")
+            self.talk.say("You have no move to take back yet.", "red")
         else:
             del cells[-plies:]
 
-    # --- what is known ------------------------------------------------------------------------
+    # --- values -------------------------------------------------------------------------------
 
     def _thinker(self, board: Boards) -> Seat:
-        """Whose values are shown: the side to move, or the other side if a person moves."""
+        """The seat whose values are shown: the side to move, or its opponent if a person moves."""
         side = SIDES[int((board != 0).sum()) % 2]
         return self.seats[_other(side) if self.seats[side].is_person else side]
 
@@ -231,7 +233,7 @@ class Table:
         return truth(board, self.rules) if can_enumerate(self.rules) else None
 
     def _solve(self, is_needed: bool) -> None:
-        """Solve the board and compute values, with a message, where that takes time."""
+        """Solve the board and compute values ahead, with a message while that takes long."""
         if not is_needed:
             return
         empty = np.zeros(self.rules.cells, dtype=np.int8)
@@ -247,7 +249,7 @@ class Table:
     # --- the end ------------------------------------------------------------------------------
 
     def _finish(self, game: Game) -> None:
-        """Keep a game, and say how it ended, what decided it, and where it is."""
+        """Save a game. Print how it ended, what decided it, and how to replay it."""
         if game.ended == "illegal":
             loser = _other(game.result)
             cell = cell_text(game.moves[-1], self.rules)
@@ -258,12 +260,12 @@ class Table:
         try:
             number = self.store.add(game)
         except StoreError:
-            self.talk.say(f"the game could not be kept; as a line of text it is: {game.line()}")
+            self.talk.say(f"the game could not be saved; as a line of text it is: {game.line()}")
             raise
         self._solve(True)
-        self.talk.say(judgement(game))
+        self.talk.say(what_decided(game))
         self.talk.say(
-            f"kept as game {number}; to see it again: {replay_command(number, self.store)}", "dim"
+            f"saved as game {number}; to see it again: {replay_command(number, self.store)}", "dim"
         )
 
     def _who(self, side: str) -> str:
@@ -271,18 +273,18 @@ class Table:
 
 
 def seats_of(specs: Sequence[str], rules: Rules, talk: Talk) -> dict[str, Seat]:
-    """The seats of X and O; ValueError for a player that is unknown or plays elsewhere."""
-    with talk.waiting("getting the players ready"):
+    """The seats of X and O. Raises ValueError for an unknown player or one of another board."""
+    with talk.waiting("loading the players"):
         return {side: seat_of(spec, rules) for side, spec in zip(SIDES, specs, strict=True)}
 
 
 def who(name: str, side: str) -> str:
-    """A player with its side, such as "minimax (O)"; the side alone for an unnamed person."""
+    """A player with its side, such as "minimax (O)"; only the side for a person without a name."""
     return side if name == "human" else f"{name} ({side})"
 
 
 def versus(x_name: str, o_name: str) -> Text:
-    """Who plays whom."""
+    """Both players, such as "Ann (X) against minimax (O)"."""
     return (
         Text()
         .append(who(x_name, "X"), STYLES["X"])
@@ -294,16 +296,16 @@ def versus(x_name: str, o_name: str) -> Text:
 def result_text(game: Game) -> str:
     """How a game ended, in a sentence."""
     if game.result == "draw":
-        return "A draw." if game.ended == "full" else "A draw: nobody could win any more."
+        return "A draw." if game.ended == "full" else "A draw: neither side could still win."
     names = {side: who(player.name, side) for side, player in (("X", game.x), ("O", game.o))}
     winner, loser = names[game.result], names[_other(game.result)]
     return f"{loser} resigns: {winner} wins." if game.ended == "resigned" else f"{winner} wins."
 
 
-def judgement(game: Game) -> str:
+def what_decided(game: Game) -> str:
     """What decided a game, in a sentence."""
     if not can_enumerate(game.rules):
-        return f"{game.rules} is too large to be judged exactly."
+        return f"{game.rules} is too large to evaluate exactly."
     text = turning_point(game)
     return f"{text[0].upper()}{text[1:]}."
 

@@ -1,4 +1,4 @@
-"""Where games are kept if nothing else is said: in the user's folder for data."""
+"""The default store of games, in the user's data folder."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 
 def default_store() -> Path:
-    """The path of the user's store of games, such as ~/.local/share/tictactoe-env/games.db."""
+    """The path of the default store, such as ~/.local/share/tictactoe-env/games.db."""
     from platformdirs import user_data_path
 
     return user_data_path("tictactoe-env", appauthor=False) / "games.db"
 
 
 def options(path: Path) -> list[str]:
-    """How a command line names a store: not at all if it is the user's own."""
+    """The options that name a store on a command line; none for the default store."""
     return [] if path == default_store() else ["--store", str(path)]

@@ -1,4 +1,4 @@
-"""Single keys of a terminal, read without Enter."""
+"""Single keys read from a terminal, without Enter."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ ESCAPES = {
     "OF": "end",
 }
 ESCAPES |= {"[1~": "home", "[4~": "end"}
-# What follows \0 or \xe0 on Windows.
+# The character after \0 or \xe0 on Windows.
 WINDOWS = {"K": "left", "M": "right", "H": "up", "P": "down", "G": "home", "O": "end"}
 PARTS = {"\x1b"} | {"\x1b" + code[:end] for code in ESCAPES for end in range(1, len(code))}
-PAUSE = 0.1  # seconds within which the rest of a key comes, over a slow line too
-# A Ctrl-C that comes just before a wait does not end it, so no wait is longer than this.
+PAUSE = 0.1  # seconds to wait for the rest of an escape sequence, enough for a slow connection
+# A Ctrl-C that arrives just before a wait does not interrupt it, so no wait is longer than this.
 WAKING = 0.2  # seconds
-END_OF_INPUT = "\x04"  # Ctrl-D, which a terminal hands over as a key
+END_OF_INPUT = "\x04"  # Ctrl-D, which a terminal in this mode passes on as a key
 
 
 class Keys:
-    """The keys of a terminal, as a context that leaves the terminal as it was."""
+    """Reads the keys of a terminal, as a context that restores the terminal's settings."""
 
     def __init__(self, source: TextIO):
         self.source, self.waiting = source, ""
@@ -52,9 +52,9 @@ class Keys:
             termios.tcsetattr(self.source, termios.TCSANOW, self.settings)
 
     def read(self, seconds: float | None) -> str:
-        """The next key: a character, "left", "right", "home" or "end".
+        """The next key: a character, a name such as "left" or "end", or "escape".
 
-        "" after `seconds` without one. Raises EOFError at the end of the input.
+        Returns "" after `seconds` without a key. Raises EOFError at the end of the input.
         """
         key = self._windows_key(seconds) if sys.platform == "win32" else self._key(seconds)
         if key == END_OF_INPUT:
@@ -74,7 +74,7 @@ class Keys:
         return "escape" if code is None else ESCAPES[code]
 
     def _more(self, seconds: float | None) -> bool:
-        """Whether something came within `seconds`. EOFError at the end of the input."""
+        """Whether input came within `seconds`. Raises EOFError at the end of the input."""
         import select
 
         deadline = math.inf if seconds is None else time.monotonic() + seconds

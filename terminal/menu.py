@@ -1,4 +1,4 @@
-"""The menu for those who give no arguments."""
+"""The menu, shown when there are no arguments."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from tictactoe_env.store import GameStore, UnknownGameError
 CHOICES = (
     "two players",
     "against perfect play",
-    "against a learned agent",
+    "against a trained agent",
     "watch two agents",
     "replays",
     "quit",
 )
 PERFECT = "minimax"
-PERFECT_BEYOND = "search-seconds=2"  # on boards that are too large to be solved
-LISTED = 10  # games among which a replay is chosen
+PERFECT_BEYOND = "search-seconds=2"  # on boards that are too large to solve
+LISTED = 10  # games listed to choose a replay from
 MAX_GAMES = 10_000
-DELAY = 0.5  # seconds a board, where two agents are watched
+DELAY = 0.5  # seconds for which each board is shown when two agents play
 
 
 class Menu:
-    """The choices, asked until the menu is left. seed: of the first game; the next has the next."""
+    """Asks what to do until "quit" is chosen. seed: of the first game; each further game adds 1."""
 
     def __init__(
         self,
@@ -47,8 +47,8 @@ class Menu:
         self.seed, self.delay, self.values = seed, delay, values
 
     def run(self) -> None:
-        """Ask and do until "quit" is chosen; EOFError at the end of the input."""
-        actions = (self._two_players, self._perfect, self._learned, self._watch, self._replays)
+        """Ask and do what is chosen. Raises EOFError at the end of the input."""
+        actions = (self._two_players, self._perfect, self._trained, self._watch, self._replays)
         while True:
             self.talk.say(f"\ntic-tac-toe, {self.rules}\n", "bold")
             self._number(CHOICES)
@@ -63,20 +63,20 @@ class Menu:
     def _perfect(self) -> None:
         if not can_enumerate(self.rules):
             self.talk.say(
-                f"{self.rules} is too large to be solved: the strongest opponent here is a search "
-                f"of two seconds a move, {PERFECT_BEYOND}."
+                f"{self.rules} is too large to solve: the strongest opponent here is a search of "
+                f"two seconds a move, {PERFECT_BEYOND}."
             )
         self._against(PERFECT if can_enumerate(self.rules) else PERFECT_BEYOND)
 
-    def _learned(self) -> None:
+    def _trained(self) -> None:
         entries = Gallery().entries()
         for entry in entries:
             if entry.broken:
-                self.talk.say(f"{entry.id} is left out: {entry.about}", "yellow")
+                self.talk.say(f"{entry.id} cannot play: {entry.about}", "yellow")
         runs = [entry for entry in entries if entry.kind == "run" and entry.plays(self.rules)]
         if not runs:
             self.talk.say(
-                f"There is no learned agent for {self.rules} in models/ or runs/ yet. Train one in "
+                f"There is no trained agent for {self.rules} in models/ or runs/ yet. Train one in "
                 "a minute: python train.py trie"
             )
             return
@@ -95,11 +95,11 @@ class Menu:
         print_list(self.store, self.talk, LISTED)
         newest = self.store.list(1)
         if newest:
-            game = self._asked(f"Which game? [{newest[0].id}]", newest[0].id or 1)
+            game = self._game_id(f"Which game? [{newest[0].id}]", newest[0].id or 1)
             watch(self.store.get(game), self.talk, self.delay)
 
-    def _asked(self, question: str, default: int) -> int:
-        """The id of a game that is there."""
+    def _game_id(self, question: str, default: int) -> int:
+        """The id of a game in the store."""
         understand = number(1, default=default)
 
         def known(text: str) -> int:

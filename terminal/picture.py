@@ -1,4 +1,4 @@
-"""The board on a terminal: coordinates, marks, numbers to type, and the values of free cells."""
+"""The board at a terminal: coordinates, marks, numbers of free cells, and values of moves."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tictactoe_env.rules import Boards, Rules
 STYLES = {"X": "bold color(39)", "O": "bold color(208)"}
 WORTH_STYLES = {1: "green", 0: "yellow", -1: "red"}
 KINDS = {
-    OWN: "its belief in each move",
+    OWN: "its own value of each move",
     EXPECTED: "wins minus losses against random moves, exact",
-    "": "how probable each move is",
+    "": "the probability of each move",
 }
 WORTH_WORDS = {1: "win", -1: "lose"}
 EDGES = {
@@ -28,7 +28,7 @@ EDGES = {
 
 
 class Line(NamedTuple):
-    """A text of a cell, with its style."""
+    """A line of text in a cell, with its style."""
 
     text: str
     style: str = ""
@@ -41,14 +41,14 @@ def picture(
     last: int | None = None,
     about: Sequence[Sequence[Line]] | None = None,
 ) -> Text:
-    """The board as text: the last move in brackets, a complete line in stars, free cells numbered.
+    """The board as text: the last move in brackets, a winning line in stars, free cells numbered.
 
               a     b     c
            ┌─────┬─────┬─────┐
          1 │  1  │  O  │ [X] │
 
-    about: for each cell what stands below the number of a free one. On a narrow console the cells
-    are narrow too.
+    about: for each cell, the lines below the number of a free one. The cells are narrower on a
+    narrow console.
     """
     won = set(rules.winning_cells(board))
     cells = [_cell(cell, int(board[cell]), last, won, about) for cell in range(rules.cells)]
@@ -74,7 +74,7 @@ def picture(
 def _cell(
     cell: int, mark: int, last: int | None, won: set[int], about: Sequence[Sequence[Line]] | None
 ) -> list[Line]:
-    """What stands in a cell, from the top."""
+    """The lines of a cell, from the top."""
     if not mark:
         return [Line(str(cell + 1), "dim"), *(about[cell] if about is not None else ())]
     text = MARKS[mark]
@@ -83,7 +83,7 @@ def _cell(
 
 
 def _part(cell: Sequence[Line], part: int, height: int) -> Line:
-    """The line of a cell at a height; a cell with fewer lines has them in its middle."""
+    """The line of a cell at `part` of `height`; a single line stands in the middle."""
     at = part - (height - len(cell) + 1) // 2 if len(cell) == 1 else part
     return cell[at] if 0 <= at < len(cell) else Line("")
 
@@ -96,7 +96,11 @@ def _edge(corners: tuple[str, ...], across: str, width: int, margin: int, cols: 
 def values_on_cells(
     rules: Rules, thoughts: Thoughts | None, truth: Truth | None
 ) -> list[list[Line]]:
-    """The lines on each cell when values are shown: the player's own value, and the exact one."""
+    """The lines of each free cell when values are shown: the player's value and the exact result.
+
+    thoughts: of the player, None to leave its values out. truth: None for boards too large to
+    solve.
+    """
     found: list[list[Line]] = [[] for _ in range(rules.cells)]
     for cell in range(rules.cells):
         prob = None if thoughts is None else thoughts.probs[cell]
@@ -115,24 +119,24 @@ def values_on_cells(
 
 
 def number(value: float) -> str:
-    """A value with its sign, such as "+0.93"; three digits from 100 on."""
+    """A value with its sign, such as "+0.93"; three significant digits from 100 on."""
     return f"{value + 0.0:+.2f}" if abs(value) < 100 else f"{value:+.3g}"
 
 
 def legend(name: str, thoughts: Thoughts | None, truth: Truth | None, rules: Rules) -> str:
-    """What the numbers on the cells are."""
+    """What the numbers and words in the cells mean."""
     lines = []
     if thoughts is not None:
         lines.append(
             f"numbers: {KINDS[thoughts.kind]}; {name} would play {_choices(thoughts, rules)}"
         )
     if truth is not None:
-        lines.append("words: the truth; win 3 is a win by the third move from now")
+        lines.append("words: the exact result; win 3 is a win by the third move from now")
     return "\n".join(lines)
 
 
 def _choices(thoughts: Thoughts, rules: Rules) -> str:
-    """The most probable moves of a player with their probabilities, four at most."""
+    """The most probable moves of a player with their probabilities, at most four."""
     probs = np.array([0.0 if prob is None else prob for prob in thoughts.probs])
     order = [int(cell) for cell in np.argsort(-probs, kind="stable") if probs[cell] > 0]
     if len(order) == 1 and not thoughts.illegal:

@@ -1,4 +1,4 @@
-"""Old games: a list of them, and one of them move by move, with the verdict on every move."""
+"""Saved games: the list of them, and the replay of one, with a verdict on every move."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table as Columns
 from rich.text import Text
 
-from terminal.game import judgement, replay_command, result_text, versus
+from terminal.game import replay_command, result_text, versus, what_decided
 from terminal.keys import Keys
 from terminal.picture import STYLES, legend, picture, values_on_cells
 from terminal.report import print_whole
@@ -19,9 +19,9 @@ from tictactoe_env.notation import SIDES, cell_text
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.store import GameStore
 
-DELAY = 1.0  # seconds a move, as long as nothing else is asked for
-FASTEST, SLOWEST = 0.05, 10.0
-KEYS = "left/right: back/on, home/end, space: play, +/-: speed, v: values, q: quit"
+DELAY = 1.0  # seconds a move by default
+FASTEST, SLOWEST = 0.05, 10.0  # seconds a move
+KEYS = "left/right, home/end: move, space: run/pause, +/-: speed, v: values, q: quit"
 ALSO = {"n": "right", "b": "left", "\n": "right", "\r": "right", "Q": "q", "escape": "q", "=": "+"}
 ENDED = {"resigned": ", resigned", "illegal": ", illegal move"}
 
@@ -29,30 +29,31 @@ ENDED = {"resigned": ", resigned", "illegal": ", illegal move"}
 class Replay:
     """A replay of a game, after `at` of its moves.
 
-    judged: the verdicts, None on boards that are too large. values: show values on the free cells.
+    verdicts: on each move; None on boards too large to solve. values: show exact results on the
+    free cells.
     """
 
     def __init__(self, game: Game):
         self.game, self.at, self.values = game, 0, False
-        self.judged: list[Verdict] | None = verdicts(game) if can_enumerate(game.rules) else None
+        self.verdicts: list[Verdict] | None = verdicts(game) if can_enumerate(game.rules) else None
         self.boards = game.boards
 
     @property
     def is_at_end(self) -> bool:
-        """Whether there is no further move."""
+        """Whether all moves are shown."""
         return self.at >= len(self.game.moves)
 
     def go(self, key: str) -> None:
-        """Go where a key says."""
+        """Follow a key: "left", "right", "home" or "end"; "v" switches the values."""
         places = {"left": self.at - 1, "right": self.at + 1, "home": 0, "end": len(self.game.moves)}
         self.at = max(0, min(len(self.game.moves), places.get(key, self.at)))
         self.values ^= key == "v"
 
     def picture(self, console: Console) -> Text:
-        """The board after these moves, with the last move and the verdict on it."""
+        """The board after these moves, the verdict on the last one, and the result at the end."""
         game, board = self.game, self.boards[min(self.at, len(self.boards) - 1)]
         moves = min(self.at, len(self.boards) - 1)
-        is_shown = self.values and self.judged is not None and not self.is_at_end
+        is_shown = self.values and self.verdicts is not None and not self.is_at_end
         exact = truth(board, game.rules) if is_shown else None
         about = None if exact is None else values_on_cells(game.rules, None, exact)
         found = self.heading().append("\n")
@@ -63,11 +64,11 @@ class Replay:
         if exact is not None:
             found.append("\n" + legend("", None, exact, game.rules), "dim")
         if self.is_at_end:
-            found.append(f"\n{result_text(game)}", "bold").append(f"\n{judgement(game)}")
+            found.append(f"\n{result_text(game)}", "bold").append(f"\n{what_decided(game)}")
         return found
 
     def heading(self) -> Text:
-        """Which game it is and who played."""
+        """The number of the game, its date and board, and the players."""
         game = self.game
         return (
             Text(f"game {game.id}, " if game.id else "")
@@ -82,9 +83,9 @@ class Replay:
         side, cell = SIDES[(self.at - 1) % 2], self.game.moves[self.at - 1]
         found = Text(f"move {self.at} of {len(self.game.moves)}: ")
         found.append(f"{side} {cell_text(cell, self.game.rules)}", STYLES[side])
-        if self.judged is None:
+        if self.verdicts is None:
             return found
-        verdict = self.judged[self.at - 1]
+        verdict = self.verdicts[self.at - 1]
         found.append(": ").append(
             verdict.text,
             "red" if not verdict.optimal else "green" if verdict.after.value > 0 else "",
@@ -93,11 +94,11 @@ class Replay:
 
 
 def watch(game: Game, talk: Talk, delay: float | None = None) -> None:
-    """Show a game move by move: by keys on a terminal, else all of it.
+    """Show a game move by move: controlled by keys at a terminal, else from start to end.
 
-    delay: seconds a move; where it is given, the replay runs by itself.
+    delay: seconds a move; if it is given, the replay runs by itself.
     """
-    with talk.waiting("judging every move"):
+    with talk.waiting("evaluating every move"):
         replay = Replay(game)
     if talk.console.is_terminal and talk.source.isatty():
         _watch_by_keys(replay, talk, delay)
@@ -115,7 +116,7 @@ def _watch_by_keys(replay: Replay, talk: Talk, delay: float | None) -> None:
     with Keys(talk.source) as keys, talk.in_place() as show:
         while True:
             runs = runs and not replay.is_at_end
-            state = f"plays, {delay:.2g} s a move" if runs else "stands"
+            state = f"running, {delay:.2g} s a move" if runs else "paused"
             show(replay.picture(talk.console).append(f"\n\n{state}\n{KEYS}", "dim"))
             key = keys.read(delay if runs else None)
             key = ALSO.get(key, key)
@@ -135,7 +136,7 @@ def _watch_by_keys(replay: Replay, talk: Talk, delay: float | None) -> None:
 def print_list(
     store: GameStore, talk: Talk, limit: int, player: str | None = None, result: str | None = None
 ) -> None:
-    """The newest games of a store as a table; training games are left out."""
+    """Print the newest games of a store as a table, without those of training."""
     games = store.list(limit, player=player, result=result)
     if not games:
         is_all = player is None and result is None

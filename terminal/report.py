@@ -1,4 +1,4 @@
-"""What is printed of agents: certificates, cross tables, values of first moves. Needs no torch."""
+"""Printed reports on agents: certificates, cross tables, values of first moves. Needs no torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Rules
 
-if TYPE_CHECKING:  # a certificate can be verified where rich is not installed
+if TYPE_CHECKING:  # `evaluate.py --verify` works without rich
     from rich.console import Console
     from rich.table import Table
 
@@ -24,13 +24,11 @@ AGAINST = {
     "vs_minimax": "minimax",
     "limit_vs_random": "random, best achievable",
 }
-"""The rows of a certificate's table: the key in it, and who the opponent is."""
+"""The rows of a certificate's table: the key in the certificate, and the text of the row."""
 
 
 def say(text: str, console: Console, style: str | None = None) -> None:
-    """Print text as it is. Where the output is no terminal lines are not wrapped, so that paths
-    can be copied and found.
-    """
+    """Print a text as it is. Lines are wrapped at a terminal only; a file gets whole paths."""
     console.print(
         text, style=style, markup=False, highlight=False, soft_wrap=not console.is_terminal
     )
@@ -41,15 +39,15 @@ def certificate(
     console: Console,
     counted: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """The exact results of a certificate as a table, and what is proven.
+    """Print the exact results of a certificate as a table, and what they prove.
 
-    counted: results of `counted_against_random`, shown below the exact ones. Raises ValueError if
-    the certificate's `training` is not what a run writes.
+    counted: results of `counted_against_random`, printed below the exact ones. Raises ValueError if
+    the certificate's `training` has not the form that a run writes.
     """
     say(f"\n{_heading(content)}", console, "bold")
     _print_results(content, console, counted)
     if counted:
-        say("sampled: the 95 % Wilson interval in brackets; the other results are exact", console)
+        say("sampled: with 95 % Wilson intervals in brackets; all other results are exact", console)
     for side in SIDES:
         say(f"as {side}: {best_response_text(content[f'as_{side.lower()}'], side)}", console)
     optimal = content["optimal_moves"]
@@ -62,7 +60,7 @@ def certificate(
 
 
 def _heading(content: Mapping[str, Any]) -> str:
-    """Which agent it is, on which board, and how it was trained."""
+    """The name of the agent, its board, and facts of its training."""
     config, training = content.get("config"), content.get("training")
     preset = training.get("preset") if isinstance(training, Mapping) else None
     about = [f"seed {content['seed']}"] if content.get("seed") is not None else []
@@ -99,15 +97,15 @@ def _print_results(
 
 
 def _training_text(training: Any) -> list[str]:
-    """When the run of a certificate reached what; ValueError if this is not what a run writes."""
+    """When a run was at its best and reached its goals. Raises ValueError for any other form."""
 
     def when(point: Any) -> list[Any]:
         about = point if isinstance(point, Mapping) else {}
         numbers = [about.get(name) for name in ("steps", "seconds")]
         if not all(isinstance(number, (int, float)) and 0 <= number < 1e18 for number in numbers):
             raise ValueError(
-                "the training of a certificate must hold steps and seconds, of its end, of best_at "
-                f"and of first_..., got {training!r:.200}"
+                "the training of a certificate must hold steps and seconds, also in best_at and in "
+                f"first_..., got {training!r:.200}"
             )
         return numbers
 
@@ -122,7 +120,7 @@ def _training_text(training: Any) -> list[str]:
 
 
 def best_response_text(results: Mapping[str, Any], side: str) -> str:
-    """What the best response to a player achieves against one of its sides."""
+    """What the best response achieves against a player on one side."""
     if results["unbeatable"]:
         value = f"{results['worst_case_value']:+.4f}"
         return f"no opponent can beat it; the best response leaves it {value} (wins minus losses)"
@@ -139,7 +137,7 @@ def _unavoidable(results: Mapping[str, Any], side: str) -> str:
 
 
 def verdict(content: Mapping[str, Any]) -> str:
-    """What is proven, in a sentence."""
+    """What a certificate proves, in a sentence."""
     if content["unbeatable"]:
         proven = "PROVEN: unbeatable as X and as O"
         if content["optimal"]:
@@ -157,7 +155,7 @@ def verdict(content: Mapping[str, Any]) -> str:
 
 
 def cross_table(players: Mapping[str, TabularPolicy]) -> dict[str, dict[str, dict[str, float]]]:
-    """Exact results of everyone as X against everyone as O: {x: {o: {rate: of X}}}, see RATES."""
+    """Exact results of each player as X against each as O: {x: {o: {rate: of X}}}, see RATES."""
     return {
         x_name: {
             o_name: {rate: getattr(exact_result(x, o), rate) for rate in RATES}
@@ -170,13 +168,12 @@ def cross_table(players: Mapping[str, TabularPolicy]) -> dict[str, dict[str, dic
 def print_cross_table(
     results: Mapping[str, Mapping[str, Mapping[str, float]]], console: Console
 ) -> None:
-    """The cross table, each cell win/draw/loss of X in per cent."""
+    """Print the cross table; each cell is win/draw/loss of X in per cent."""
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(
-        title="everyone as X (rows) against everyone as O (columns): "
-        "X wins / draws / O wins, %, exact"
+        title="each as X (rows) against each as O (columns): X wins / draws / O wins, %, exact"
     )
     table.add_column("X \\ O", overflow="fold")
     for name in results:
@@ -188,7 +185,7 @@ def print_cross_table(
 
 
 def print_whole(table: Table, console: Console) -> None:
-    """Print a table; where the output is no terminal, as wide as it is."""
+    """Print a table. If the output is not a terminal, the table has its full width."""
     if not console.is_terminal:
         options = console.options.update(max_width=10_000)
         console.width = max(console.width, console.measure(table, options=options).maximum)
@@ -198,9 +195,9 @@ def print_whole(table: Table, console: Console) -> None:
 def count_games(
     side: str, policy: Policy, opponent: Policy, rules: Rules, games: int, seed: int
 ) -> dict[str, Any]:
-    """Rates of `policy` as `side` in games that are played, with 95 % Wilson intervals.
+    """Rates of `policy` as `side` in sampled games, with 95 % Wilson intervals.
 
-    {"games", "win", "draw", "loss", "illegal", "intervals": {rate: [low, high]}}.
+    Returns {"games", "win", "draw", "loss", "illegal", "intervals": {rate: [low, high]}}.
     """
     is_x = side == "X"
     pair = (policy, opponent) if is_x else (opponent, policy)
@@ -217,7 +214,7 @@ def count_games(
 def counted_against_random(
     player: TabularPolicy, games: int, seed: int
 ) -> dict[str, dict[str, Any]]:
-    """Results of `count_games` against random play, as X and as O."""
+    """The result of `count_games` against random play, for each side."""
     return {
         side: count_games(side, player, RandomPolicy(), player.rules, games, seed) for side in SIDES
     }
@@ -226,7 +223,7 @@ def counted_against_random(
 def rates_with_intervals(counted: Mapping[str, Any]) -> list[str]:
     """Win, draw, loss and illegal moves in per cent, such as "58.3 (55.2-61.3)".
 
-    Illegal moves are a part of the losses and have no interval.
+    Losses include illegal moves, which have no interval of their own.
     """
     intervals = {
         name: "-".join(f"{100 * end:.1f}" for end in ends)
@@ -241,7 +238,7 @@ def rates_with_intervals(counted: Mapping[str, Any]) -> list[str]:
 def sampled_table(
     players: Mapping[str, Policy], rules: Rules, games: int, seed: int
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """Sampled results of everyone as X against everyone as O: {x: {o: `count_games` for X}}."""
+    """Sampled results of each player as X against each as O: {x: {o: `count_games` for X}}."""
     return {
         x_name: {
             o_name: count_games("X", x, o, rules, games, seed) for o_name, o in players.items()
@@ -256,7 +253,7 @@ def print_sampled_table(
     games: int,
     console: Console,
 ) -> None:
-    """The sampled results, a row for each pair."""
+    """Print the sampled results, one row for each pair."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -272,11 +269,11 @@ def print_sampled_table(
 
 
 def first_move_values(policy: TabularPolicy, console: Console) -> None:
-    """The exact value of each first move, the agent playing on against uniformly random play."""
+    """Print the exact value of each first move, if the agent plays on against random play."""
     values = action_values("X", policy, RandomPolicy())
     board = np.zeros(policy.rules.cells, dtype=np.int8)
     say(
-        "\nQ of the empty board: wins minus losses after each first move, the agent playing on "
+        "\nQ of the empty board: wins minus losses after each first move if the agent plays on "
         "against random, exact",
         console,
     )
@@ -284,9 +281,10 @@ def first_move_values(policy: TabularPolicy, console: Console) -> None:
 
 
 def names_of(specs: Sequence[str]) -> list[str]:
-    """Names of agents and runs, all different.
+    """Distinct names of agents and runs.
 
-    The last part of a path; the whole text where that is not unique; a number behind repeated ones.
+    A name is the last part of a path, or the whole text if that part is not unique. Repeated texts
+    are numbered.
     """
     short = [spec.rstrip("/").split("/")[-1] for spec in specs]
     names: list[str] = []

@@ -1,4 +1,4 @@
-"""Output to a person and questions to one, repeated until the answer is understood."""
+"""Output to a person, and questions that are repeated until the answer is valid."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ class Talk:
 
     def __init__(self, console: Console, source: TextIO | None = None):
         self.console, self.source = console, sys.stdin if source is None else source
-        # A terminal shows what is typed; answers from elsewhere are printed here.
-        self.is_heard = not self.source.isatty()
+        # A terminal echoes what is typed. Answers from a pipe or a file are printed here.
+        self.is_echoed = not self.source.isatty()
 
     def say(self, text: RenderableType = "", style: str | None = None) -> None:
-        """Print a text as it is, or a picture. Lines are not wrapped where there is no terminal."""
+        """Print a text or a picture as it is. Lines are wrapped at a terminal only."""
         if isinstance(text, str):
             text = Text(text, style or "")
         self.console.print(text, highlight=False, soft_wrap=not self.console.is_terminal)
 
     def ask(self, question: str, understand: Callable[[str], Answer]) -> Answer:
-        """What `understand` makes of the answer; the question is repeated after a ValueError.
+        """The answer to a question, converted by `understand`.
 
-        Raises EOFError at the end of the input.
+        If that raises ValueError, its message is shown and the question is repeated. Raises
+        EOFError at the end of the input.
         """
         while True:
             self.console.print(Text(f"{question} ", "bold"), end="", soft_wrap=True)
             self.console.file.flush()
             line = self.source.readline()
-            if self.is_heard or not line:
+            if self.is_echoed or not line:
                 self.say("".join(letter for letter in line if letter.isprintable()))
             if not line:
                 raise EOFError
@@ -49,9 +50,9 @@ class Talk:
 
     @contextmanager
     def in_place(self) -> Iterator[Show]:
-        """A function that shows each picture in the place of the last one.
+        """A function that shows each picture in place of the last one.
 
-        Where the output is no terminal, one below the other.
+        If the output is not a terminal, the pictures are printed one below the other.
         """
         if not self.console.is_terminal:
             yield self.say
@@ -61,7 +62,7 @@ class Talk:
 
     @contextmanager
     def waiting(self, text: str) -> Iterator[None]:
-        """Says what is being done while it lasts."""
+        """Show a message while the block runs, at a terminal only."""
         if not self.console.is_terminal:
             yield
             return
@@ -70,7 +71,7 @@ class Talk:
 
 
 def one_of(*known: str, default: str | None = None) -> Callable[[str], str]:
-    """Understands one of these words, or nothing at all as the default."""
+    """A converter to one of these words; an empty answer is the default."""
 
     def understand(text: str) -> str:
         word = next(
@@ -86,7 +87,7 @@ def one_of(*known: str, default: str | None = None) -> Callable[[str], str]:
 
 
 def number(low: int, high: int | None = None, default: int | None = None) -> Callable[[str], int]:
-    """Understands a whole number from `low` to `high`, or nothing at all as the default."""
+    """A converter to a whole number from `low` to `high`; an empty answer is the default."""
 
     def understand(text: str) -> int:
         if not text and default is not None:
@@ -107,7 +108,7 @@ def number(low: int, high: int | None = None, default: int | None = None) -> Cal
 
 
 def seconds(default: float) -> Callable[[str], float]:
-    """Understands a time of at most an hour, or nothing at all as the default."""
+    """A converter to seconds, at most an hour; an empty answer is the default."""
 
     def understand(text: str) -> float:
         try:

@@ -10,7 +10,7 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
-NEEDED = {"numpy", "gymnasium", "pytest", "hypothesis", "tictactoe_env"}
+NEEDED = {"numpy", "gymnasium", "pytest", "hypothesis", "tictactoe_env", "playthroughs"}
 
 
 def pytest_addoption(parser):

@@ -34,17 +34,16 @@ def test_the_example_becomes_unbeatable_and_is_certified_and_plotted(page, tmp_p
     with run:
         drive(page.begin(run.config), run.config, run.evaluate)
     run.finish()
-    content = read(tmp_path / "run")
+    content = read(run.folder)
     verify(content)
     assert content["unbeatable"]
-    assert (tmp_path / "run" / "growth.png").exists()
-    loaded = checkpoint.load(page, tmp_path / "run")
-    assert (loaded.table == run.best_player.table).all()
+    assert (run.folder / "growth.png").exists()
+    assert (checkpoint.load(page, run.folder).table == run.best_player.table).all()
 
 
 def test_the_example_continues_bit_by_bit(page, tmp_path):
     config = page.Config(steps=6_000, judge_every=3_000)
-    whole, half, again = (page.begin(config) for _ in range(3))
+    whole, half, again, other = (page.begin(replace(config, seed=seed)) for seed in (0, 0, 0, 1))
     drive(whole, config, lambda learner: False)
     drive(half, config, lambda learner: True)
     checkpoint.save(tmp_path, page.AGENT, config, half)
@@ -52,6 +51,5 @@ def test_the_example_continues_bit_by_bit(page, tmp_path):
     drive(again, config, lambda learner: False)
     assert again.steps == whole.steps > half.steps
     assert (again.policy().table == whole.policy().table).all()
-    other = page.begin(replace(config, seed=1))
     drive(other, config, lambda learner: True)
     assert evaluate(other.policy()) != evaluate(half.policy())

@@ -153,7 +153,7 @@ def test_a_run_that_says_more_than_its_moves_is_asked_for_it(tmp_path, agent):
     assert seat.thoughts(board).kind == {"tabular_q": "own", "trie": "expected"}[agent]
     assert not seat.is_new(board)
     write(certify(MinimaxPolicy(Rules()), agent), folder / "certificate.json")
-    with pytest.raises(ValueError, match="moves otherwise than the certificate beside it"):
+    with pytest.raises(ValueError, match="does not make the moves of the certificate beside it"):
         gallery.seat(f"runs/{agent}", Rules())
 
 

@@ -8,9 +8,11 @@ import subprocess
 import sys
 import time
 import types
+from pathlib import Path
 
 import pytest
 from small_runs import ROOT, environment
+from text_cases import cases
 
 import play
 from terminal import home
@@ -37,13 +39,15 @@ HERE = {"cwd": ROOT, "env": environment()}
 
 
 def piped(answers, *arguments):
-    """The finished process of play.py with these lines as its input."""
-    return finished([sys.executable, "play.py", *map(str, arguments)], answers)
+    """What play.py says with this input, without an error."""
+    done = finished([sys.executable, "play.py", *map(str, arguments)], answers)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\x1b" not in done.stdout
+    return done.stdout.decode()
 
 
-def finished(command, answers="", **keywords):
-    keywords = {"text": True, "timeout": 60, **HERE, **keywords}
-    return subprocess.run(command, input=answers, capture_output=True, **keywords)
+def finished(command, answers=b""):
+    return subprocess.run(command, input=answers, capture_output=True, timeout=60, **HERE)
 
 
 class AtTerminal:
@@ -59,7 +63,7 @@ class AtTerminal:
             [sys.executable, "play.py", *self.arguments],
             **{"stdin": theirs, "stdout": theirs, "stderr": theirs, "start_new_session": True},
             **{**HERE, "env": HERE["env"] | size},
-            # Who runs the tests in the background may not hear Ctrl-C.
+            # Tests in the background may ignore Ctrl-C, and so would their children.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         os.close(theirs)
@@ -101,45 +105,31 @@ class AtTerminal:
 # --- piped ------------------------------------------------------------------------------------
 
 
-def test_a_piped_game_has_no_colours_and_is_kept(path):
-    done = piped("b2\na1\nc3\nb1\na3\nc1\n", "--x", "human:Ann", "--values", "--store", path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "\x1b" not in done.stdout
-    assert "O wins." in done.stdout
+def test_a_piped_game_is_kept_and_what_is_no_text_is_asked_for_again(path):
+    players = "--x", "human:Ann", "--values", "--store", path
+    text = piped(b"\xff\xfe\nb2\na1\nc3\nb1\na3\nc1\n", *players)
+    assert "is no move" in text
+    assert "O wins." in text
     with GameStore(path) as store:
         assert store.get(1).x.name == "Ann"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [(), ("--x", "human", "--o", "minimax"), ("--x", "human", "--o", "human")],
-    ids=["menu", "player", "people"],
-)
-def test_the_end_of_the_input_leaves_cleanly(path, arguments):
-    done = piped("", *arguments, "--store", path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("\nend of input\n")
-    assert len(done.stdout) < 2_000
+@pytest.mark.parametrize("players", ["", "--x human --o minimax", "--x human --o human"])
+def test_the_end_of_the_input_leaves_cleanly(path, players):
+    text = piped(b"", *players.split(), "--store", path)
+    assert text.endswith("\nend of input\n")
+    assert len(text) < 2_000
 
 
-def test_old_games_are_listed_and_shown_without_colours(kept):
-    listed, shown = piped("", "--list", "--store", kept), piped("", "--replay", 1, "--store", kept)
-    assert "b2 b1 a1 c3 a3 c1 a2" in listed.stdout
-    assert "O threw it away with move 2, b1: it gives away the draw and loses in 6." in shown.stdout
-    assert "\x1b" not in listed.stdout + shown.stdout
-    assert (listed.stderr, shown.stderr) == ("", "")
-
-
-def test_what_is_no_text_is_asked_for_again(path):
-    command = [sys.executable, "play.py", "--x", "human", "--store", str(path)]
-    done = finished(command, b"\xff\xfe\nquit\n", text=False)
-    assert done.returncode == 0
-    assert b"is no move" in done.stdout
+def test_old_games_are_listed_and_shown(kept):
+    assert "b2 b1 a1 c3 a3 c1 a2" in piped(b"", "--list", "--store", kept)
+    decided = "O threw it away with move 2, b1: it gives away the draw and loses in 6."
+    assert decided in piped(b"", "--replay", 1, "--store", kept)
 
 
 def test_a_reader_that_goes_away_is_no_error(path):
     play = f"{sys.executable} play.py --x random --o random --games 50 --store {path} | head -n 1"
-    assert finished(["bash", "-c", play]).stderr == ""
+    assert finished(["bash", "-c", play]).stderr == b""
 
 
 def test_torch_is_not_imported(path):
@@ -150,7 +140,7 @@ def test_torch_is_not_imported(path):
         "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'tensorboard', 'starlette'}\n"
         "print(code, sorted(heavy & {name.split('.')[0] for name in sys.modules}))\n"
     )
-    assert finished([sys.executable, "-c", program]).stdout.endswith("0 []\n")
+    assert finished([sys.executable, "-c", program]).stdout.endswith(b"0 []\n")
 
 
 # --- at a terminal ----------------------------------------------------------------------------
@@ -162,31 +152,30 @@ def test_a_game_at_a_terminal_has_colours(path):
         terminal.type("b2\n")
         assert "\x1b[" in terminal.wait_for("plays a1", "your move")
         terminal.type("resign\n")
-        terminal.wait_for("X resigns", "kept as game 1")
+        terminal.wait_for("X resigns", "saved as game 1")
         assert terminal.code() == 0
 
 
-LEFT = "left; a game that was not finished is not kept"
+LEAVING = """
+    --seed 1 | 1 to 6: | C
+    --o minimax | your move | C
+    --x random --o random --delay 9 | └ | C
+    --replay 1 | q: quit | C
+    --seed 1 | 1 to 6: | D
+    --replay 1 --delay 0.05 | move 7 of 7 | D
+"""
+ENDS = {"C": (130, "left; an unfinished game is not saved"), "D": (0, "end of input")}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word", "key", "words", "code"),
-    [
-        ("", "1 to 6:", "\x03", LEFT, 130),
-        ("--o minimax", "your move", "\x03", LEFT, 130),
-        ("--x random --o random --delay 9", "└", "\x03", LEFT, 130),
-        ("--replay 1", "q: quit", "\x03", LEFT, 130),
-        ("", "1 to 6:", "\x04", "end of input", 0),
-        ("--replay 1 --delay 0.05", "move 7 of 7", "\x04", "end of input", 0),
-    ],
-)
-def test_ctrl_c_and_ctrl_d_leave_cleanly(kept, arguments, word, key, words, code):
+@pytest.mark.parametrize(("arguments", "word", "key"), cases(LEAVING))
+def test_ctrl_c_and_ctrl_d_leave_cleanly(kept, arguments, word, key):
     with AtTerminal(*arguments.split(), "--store", kept) as terminal:
         terminal.wait_for(word)
-        if key == "\x03":
+        if key == "C":
             os.killpg(terminal.process.pid, signal.SIGINT)
         else:
-            terminal.type(key)
+            terminal.type("\x04")
+        code, words = ENDS[key]
         terminal.wait_for(words)
         assert "Traceback" not in terminal.text
         assert terminal.code() == code
@@ -194,15 +183,15 @@ def test_ctrl_c_and_ctrl_d_leave_cleanly(kept, arguments, word, key, words, code
 
 def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(kept):
     with AtTerminal("--replay", 1, "--store", kept) as terminal:
-        terminal.wait_for("before the first of 7 moves", "stands", "q: quit")
+        terminal.wait_for("before the first of 7 moves", "paused", "q: quit")
         for keys, *words in (
             ("\x1b[C", "move 1 of 7", "keeps the draw"),
             ("n", "move 2 of 7", "this decided the game"),
             ("\x1b[D", "move 1 of 7"),
-            ("v", "draw", "words: the truth"),
+            ("v", "draw", "words: the exact result"),
             ("\x1b[F", "move 7 of 7", "wins at once"),
             ("\x1bOH", "before the first"),
-            ("++++++++ ", "plays, 0.05 s a move", "move 7 of 7", "stands"),
+            ("++++++++ ", "running, 0.05 s a move", "move 7 of 7", "paused"),
         ):
             terminal.type(keys)
             terminal.wait_for(*words)
@@ -221,67 +210,55 @@ def test_a_battle_is_shown_in_one_place(path):
 
 # --- arguments --------------------------------------------------------------------------------
 
+REFUSED = """
+    --lsit | 2 | did you mean '--list'?
+    --board 4 | 2 | rows and columns such as 4x4, got '4'
+    --games 0 --x random | 2 | at least 1, got '0'
+    --delay -1 | 2 | seconds from 0 to 3600
+    --delay nan | 2 | seconds from 0 to 3600
+    --delay soon | 2 | seconds from 0 to 3600
+    --seed -1 | 2 | at least 0
+    --replay 0 | 2 | at least 1
+    --result Z | 2 | unknown value 'Z'
+    again | 2 | unexpected argument 'again'
+    --o minmax | 1 | did you mean 'minimax'?
+    --board 9x9 | 1 | needs 90 bits
+    --k 4 | 1 | k must be at most
+    --list --x random | 1 | leave --x out
+    --list --delay 1 | 1 | leave --delay out
+    --replay 3 --list | 1 | leave --replay out
+    --replay 3 --values | 1 | leave --values out
+    --player Ann | 1 | give --list too
+    --games 3 | 1 | --games needs players
+    --replay 3 | 1 | unknown game 3
+    --x minimax --o random --board 5x5 --k 4 | 1 | too many to enumerate
+    --list --store none.db | 1 | there is no store at
+    --x random --store letters.txt | 1 | is no store of games
+"""
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("--lsit", "did you mean '--list'?"),
-        ("--board 4", "rows and columns such as 4x4, got '4'"),
-        ("--games 0 --x random", "at least 1, got '0'"),
-        ("--games x", "whole number"),
-        ("--delay -1", "seconds from 0 to 3600"),
-        ("--delay nan", "seconds from 0 to 3600"),
-        ("--seed -1", "at least 0"),
-        ("--replay 0", "at least 1"),
-        ("--result Z", "unknown value 'Z'"),
-        ("again", "unexpected argument 'again'"),
-    ],
-)
-def test_bad_arguments_are_refused_in_a_line(capsys, arguments, words):
-    with pytest.raises(SystemExit) as left:
-        play.main(arguments.split())
-    assert left.value.code == 2
+
+@pytest.mark.parametrize(("arguments", "code", "words"), cases(REFUSED))
+def test_what_cannot_be_done_is_said_in_a_line(capsys, kept, monkeypatch, arguments, code, words):
+    monkeypatch.chdir(kept.parent)
+    Path("letters.txt").write_text("my letters\n" * 50)
+    assert ended(["--store", str(kept), *arguments.split()]) == int(code)
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
+    assert Path("letters.txt").read_text() == "my letters\n" * 50
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("--o minmax", "did you mean 'minimax'?"),
-        ("--board 9x9", "needs 90 bits"),
-        ("--k 4", "k must be at most"),
-        ("--list --x random", "leave --x out"),
-        ("--replay 3 --list", "leave --replay out"),
-        ("--replay 3 --values", "leave --values out"),
-        ("--player Ann", "give it too"),
-        ("--games 3", "--games needs players"),
-        ("--replay 3", "unknown game 3"),
-        ("--x minimax --o random --board 5x5 --k 4", "too many to enumerate"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_a_line(capsys, kept, arguments, words):
-    assert play.main([*arguments.split(), "--store", str(kept)]) == 1
-    error = capsys.readouterr().err
-    assert words in error
-    assert error.count("\n") == 1
-    assert play.main(["--list", "--store", str(kept.with_name("none.db"))]) == 1
-    assert "there is no store at" in capsys.readouterr().err
-
-
-def test_a_file_that_is_no_store_is_left_as_it_is(capsys, path):
-    path.write_text("my letters\n" * 50)
-    assert play.main(["--x", "random", "--o", "random", "--store", str(path)]) == 1
-    assert "is no store of games" in capsys.readouterr().err
-    assert path.read_text() == "my letters\n" * 50
+def ended(arguments):
+    """The exit code of play.py."""
+    try:
+        return play.main(arguments)
+    except SystemExit as end:
+        return end.code
 
 
 def test_help_names_players_and_options(capsys):
-    with pytest.raises(SystemExit) as left:
-        play.main(["--help"])
+    assert ended(["--help"]) == 0
     printed = capsys.readouterr().out
-    assert left.value.code == 0
     for word in ("minimax-slip=0.1", "human:NAME", "--result X|O|draw", "[default: 1]", "--web"):
         assert word in printed
 

@@ -27,11 +27,6 @@ def certified(player, rules=None, **about):
     return certify(player, "somebody", rules or Rules(), **about)
 
 
-def rows_of(text):
-    lines = (line.split("│")[1:-1] for line in text.splitlines() if line.startswith("│"))
-    return [[cell.strip() for cell in line] for line in lines]
-
-
 # --- certificates -----------------------------------------------------------------------------
 
 

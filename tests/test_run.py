@@ -4,13 +4,14 @@ import csv
 import io
 import json
 import signal
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from rich.console import Console
 from sample_players import best_player, fixed_table
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tictactoe_env.certificate import exact_results, read, table_of, verify
 from tictactoe_env.evaluation import evaluate
@@ -21,18 +22,15 @@ from tictactoe_env.rules import Rules
 from training import run as runs
 from training.files import DamagedFileError, read_json, write_json
 from training.learner import Chart, Learner, Table, drive
-from training.options import BoardConfig, Count, Layers, Natural, option
+from training.options import BoardConfig, Count, Natural, option
 from training.progress import describe, percent
 from training.run import COLUMNS, Run
 from training.values import ValuedTable
 
 RULES = Rules(2, 4, 3)
-WEAK, RANDOM, PERFECT, BEST = (
-    fixed_table(RULES),
-    tabulate(RandomPolicy(), RULES),
-    tabulate(MinimaxPolicy(RULES), RULES),
-    best_player(RULES),
-)
+UNFINISHED = positions_of(RULES).unfinished
+WEAK, BEST = fixed_table(RULES), best_player(RULES)
+RANDOM, PERFECT = (tabulate(policy, RULES) for policy in (RandomPolicy(), MinimaxPolicy(RULES)))
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,6 @@ class Config(BoardConfig):
     judge_every: Count = option(100, "Steps between evaluations.")
     rows: Count = option(2, "Rows.")
     cols: Count = option(4, "Columns.")
-    hidden: Layers = option((8, 8), "Units.")
     side: str = option("both", "Side.")
 
 
@@ -53,7 +50,6 @@ class Scripted(Learner):
 
     def __init__(self, policies=(), notes=None, meanwhile=lambda steps: None):
         self.policies, self._notes, self.meanwhile = policies, notes or {}, meanwhile
-        self.restored = None
 
     def advance(self, most):
         self.steps += most
@@ -93,24 +89,41 @@ PAGE = SimpleNamespace(
 )
 
 
-def new_run(folder, until="steps", console=None, preset=None, **options):
-    config = Config(**options)
-    run = Run(folder, PAGE, config, until, console or Console(file=io.StringIO()), preset)
+@pytest.fixture(autouse=True)
+def no_charts(monkeypatch):
+    """The functions that draw charts, which take half a second and are replaced."""
+    functions = {name: getattr(runs, name) for name in ("chart", "learning_curves")}
+    for name in functions:
+        monkeypatch.setattr(runs, name, lambda *arguments: None)
+    return functions
+
+
+def console(width=300, **settings):
+    return Console(file=io.StringIO(), width=width, **settings)
+
+
+def new_run(folder, until="steps", preset=None, shown=None, **options):
+    run = Run(folder, PAGE, Config(**options), until, shown or console(), preset)
     run.start()
     return run
 
 
 def trained(run, policies, **keywords):
-    """A training that plays these policies at its evaluations."""
-    learner = Scripted(policies, **keywords)
+    """The run after a training that plays these policies at its evaluations."""
     with run:
-        drive(learner, run.config, run.evaluate)
-    return learner
+        drive(Scripted(policies, **keywords), run.config, run.evaluate)
+    return run
 
 
-def resumed(folder, policies=(RANDOM,), until="steps", steps=800):
-    run = Run(folder, PAGE, Config(steps=steps), until, Console(file=io.StringIO()))
-    learner = Scripted(policies)
+def shown_by(folder, policies, until="steps", notes=None, settings=None, **options):
+    """What a training shows."""
+    shown = console(**(settings or {}))
+    trained(new_run(folder, until, shown=shown, **options), policies, notes=notes)
+    return shown.file.getvalue()
+
+
+def resumed(folder, policies=(RANDOM,), steps=800):
+    run, learner = Run(folder, PAGE, Config(steps=steps), "steps", console()), Scripted(policies)
     run.resume(learner)
     return run, learner
 
@@ -120,20 +133,23 @@ def metrics(folder):
         return list(csv.DictReader(file))
 
 
-def saved_at(folder):
-    return read_json(folder / "model.json")["steps"]
+def steps_of(folder):
+    return [int(row["steps"]) for row in metrics(folder)]
 
 
-# --- what is written -------------------------------------------------------------------------------
+def saved_at(folder, name="model.json"):
+    return read_json(folder / name)["steps"]
 
 
-def test_a_run_writes_its_configuration_at_the_start(tmp_path):
+# --- what is written -----------------------------------------------------------------------------
+
+
+def test_a_run_writes_its_configuration_at_the_start_into_an_empty_folder(tmp_path):
+    (tmp_path / "run").mkdir()
     new_run(tmp_path / "run")
     content = read_json(tmp_path / "run" / "config.json")
     assert content["agent"] == "somebody"
-    assert {name: content["config"][name] for name in ("seed", "steps", "hidden")} == {
-        **{"seed": 3, "steps": 400, "hidden": [8, 8]}
-    }
+    assert content["config"] == asdict(Config())
     assert "numpy" in content["versions"]
 
 
@@ -145,18 +161,17 @@ def test_a_folder_that_holds_something_is_refused_and_nothing_in_it_is_touched(t
     with pytest.raises(ValueError, match=r"mine\.txt is not an empty folder"):
         new_run(tmp_path / "mine.txt")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("mine.txt", "mine")]
-    (tmp_path / "empty").mkdir()
-    new_run(tmp_path / "empty")
 
 
 def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
-    trained(new_run(tmp_path), [WEAK, RANDOM, PERFECT, BEST])
+    policies = (WEAK, RANDOM, PERFECT, BEST)
+    trained(new_run(tmp_path), policies)
     rows = metrics(tmp_path)
     assert tuple(rows[0]) == COLUMNS
-    assert [int(row["steps"]) for row in rows] == [100, 200, 300, 400]
+    assert steps_of(tmp_path) == [100, 200, 300, 400]
     seconds = [float(row["seconds"]) for row in rows]
     assert seconds == sorted(seconds)
-    for row, policy in zip(rows, (WEAK, RANDOM, PERFECT, BEST), strict=True):
+    for row, policy in zip(rows, policies, strict=True):
         stated = exact_results(policy)
         for side in ("x", "o"):
             rates = stated[f"as_{side}"]["vs_random"]
@@ -166,13 +181,8 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
 
 
 def test_the_best_by_exact_results_is_kept(tmp_path):
-    kept = []
-
-    def look(steps):
-        if steps > 100:
-            kept.append(saved_at(tmp_path))
-
-    run = new_run(tmp_path)
+    kept, run = [], new_run(tmp_path)
+    look = lambda steps: kept.append(saved_at(tmp_path)) if steps > 100 else None  # noqa: E731
     trained(run, [RANDOM, PERFECT, WEAK, PERFECT], meanwhile=look)
     content = run.finish()
     assert [*kept, saved_at(tmp_path)] == [100, 200, 200, 200]
@@ -181,11 +191,11 @@ def test_the_best_by_exact_results_is_kept(tmp_path):
     assert (table_of(content).table == PERFECT.table).all()
 
 
-def test_the_certificate_holds_everything_about_the_run_and_is_verified(tmp_path):
-    run = new_run(tmp_path, preset="weakling")
-    trained(run, [RANDOM, PERFECT, BEST, RANDOM])
-    returned = run.finish()
-    content = read(tmp_path)
+def test_the_certificate_holds_all_of_the_run_and_is_verified(tmp_path, monkeypatch, no_charts):
+    for name, draw in no_charts.items():
+        monkeypatch.setattr(runs, name, draw)
+    run = trained(new_run(tmp_path, preset="weakling"), [RANDOM, PERFECT, BEST, RANDOM])
+    returned, content = run.finish(), read(tmp_path)
     assert json.loads(json.dumps(returned)) == content
     verify(content)
     assert (content["agent"], content["seed"], content["config"]["steps"]) == ("somebody", 3, 400)
@@ -196,12 +206,12 @@ def test_the_certificate_holds_everything_about_the_run_and_is_verified(tmp_path
     assert training["best_at"]["seconds"] == float(metrics(tmp_path)[2]["seconds"])
     preset = read_json(tmp_path / "config.json")["preset"]
     assert (run.name, preset, training["preset"]) == ("somebody-weakling", "weakling", "weakling")
-    assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "league" / "table.csv").read_text() == "steps,twice\n400,800\n"
+    for name in ("growth.png", "steps.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
 def test_tensorboard_finds_results_notes_and_losses_of_every_evaluation(tmp_path):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
     trained(new_run(tmp_path, steps=200), [RANDOM, PERFECT], notes={"games": [7, 8]})
     events = EventAccumulator(str(tmp_path)).Reload()
     tags = {f"exact/{name}" for name in COLUMNS if name != "steps"}
@@ -211,51 +221,36 @@ def test_tensorboard_finds_results_notes_and_losses_of_every_evaluation(tmp_path
     assert [event.value for event in events.Scalars("train/loss")] == pytest.approx([0.1, 0.2])
 
 
-def test_the_tables_and_charts_of_a_learner_are_written_into_the_folder(tmp_path):
-    trained(new_run(tmp_path), [RANDOM])
-    assert (tmp_path / "league" / "table.csv").read_text() == "steps,twice\n400,800\n"
-    assert (tmp_path / "steps.png").read_bytes().startswith(b"\x89PNG")
-
-
 def test_nothing_evaluated_is_no_certificate(tmp_path):
     run = new_run(tmp_path)
     with run, pytest.raises(ValueError, match="nothing was evaluated yet"):
         run.finish()
 
 
-# --- when it stops ---------------------------------------------------------------------------------
+# --- when it stops -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("until", "steps"), [("steps", 300), ("unbeatable", 200), ("optimal", 300)]
 )
 def test_a_run_stops_at_its_goal_and_saves_everything_there(tmp_path, until, steps):
-    run = new_run(tmp_path, until, steps=300)
-    trained(run, [RANDOM, PERFECT, BEST])
-    assert [int(row["steps"]) for row in metrics(tmp_path)][-1] == steps
-    assert read_json(tmp_path / "checkpoint" / "progress.json") == {"steps": steps}
+    run = trained(new_run(tmp_path, until, steps=300), [RANDOM, PERFECT, BEST])
+    assert steps_of(tmp_path)[-1] == saved_at(tmp_path, "checkpoint/progress.json") == steps
     assert (until in run.first_reached) == (until != "steps")
 
 
 def test_an_interrupt_stops_at_the_next_evaluation_where_everything_is_saved(tmp_path):
-    console = Console(file=io.StringIO())
-    before = signal.getsignal(signal.SIGINT)
-
-    def interrupt(steps):
-        if steps == 200:
-            signal.raise_signal(signal.SIGINT)
-
-    run = new_run(tmp_path, console=console, steps=9999)
-    trained(run, [RANDOM], meanwhile=interrupt)
+    before, run = signal.getsignal(signal.SIGINT), new_run(tmp_path, steps=9999)
+    trained(run, [RANDOM], meanwhile=lambda steps: steps == 200 and signal.raise_signal(2))
     assert run.is_interrupted
-    assert "stopping at the next evaluation" in console.file.getvalue()
+    assert "stopping at the next evaluation" in run.console.file.getvalue()
     assert signal.getsignal(signal.SIGINT) is before
-    assert read_json(tmp_path / "checkpoint" / "progress.json") == {"steps": 200}
+    assert saved_at(tmp_path, "checkpoint/progress.json") == 200
 
 
 def test_a_second_interrupt_ends_at_once_and_a_run_without_an_evaluation_leaves_nothing(tmp_path):
     before = signal.getsignal(signal.SIGINT)
-    run = new_run(tmp_path / "run")
+    run = new_run(tmp_path / "runs" / "run")
     with pytest.raises(KeyboardInterrupt):
         trained(run, [RANDOM], meanwhile=lambda _: [signal.raise_signal(2), signal.raise_signal(2)])
     assert signal.getsignal(signal.SIGINT) is before
@@ -275,13 +270,11 @@ def test_checkpoints_are_written_from_time_to_time(tmp_path, monkeypatch):
     assert seen == [0, 0, 0, 300, 300, 300, 600, 600]
 
 
-# --- continuing ------------------------------------------------------------------------------------
+# --- continuing ----------------------------------------------------------------------------------
 
 
 def test_a_run_continues_with_its_rows_its_seconds_and_its_best(tmp_path):
-    first = new_run(tmp_path)
-    trained(first, [RANDOM, PERFECT, WEAK, RANDOM])
-    first.finish()
+    trained(new_run(tmp_path), [RANDOM, PERFECT, WEAK, RANDOM]).finish()
     earlier = metrics(tmp_path)
     run, learner = resumed(tmp_path, [WEAK, RANDOM], steps=600)
     assert (learner.steps, learner.restored) == (400, 400)
@@ -291,22 +284,18 @@ def test_a_run_continues_with_its_rows_its_seconds_and_its_best(tmp_path):
     assert content["training"]["best_at"] == content["training"]["first_unbeatable"] == at
     assert saved_at(tmp_path) == 200, "nothing was better than what there was"
     rows = metrics(tmp_path)
-    assert [int(row["steps"]) for row in rows] == [100, 200, 300, 400, 500, 600]
+    assert steps_of(tmp_path) == [100, 200, 300, 400, 500, 600]
     assert rows[:4] == earlier
     assert float(rows[4]["seconds"]) >= float(earlier[3]["seconds"])
     assert read_json(tmp_path / "config.json")["config"]["steps"] == 600
 
 
-def test_rows_beyond_the_checkpoint_are_trained_again(tmp_path):
-    trained(new_run(tmp_path), [RANDOM])
-    write_json(tmp_path / "checkpoint" / "progress.json", {"steps": 200})
-    assert [row["steps"] for row in resumed(tmp_path)[0].rows] == [100, 200]
-
-
-def test_a_crash_between_the_renamings_of_a_checkpoint_is_mended(tmp_path):
+def test_what_a_crash_leaves_is_mended_and_rows_beyond_the_checkpoint_are_trained_again(tmp_path):
     trained(new_run(tmp_path), [RANDOM])
     (tmp_path / "checkpoint").rename(tmp_path / ".checkpoint.old")
     assert len(resumed(tmp_path)[0].rows) == 4
+    write_json(tmp_path / "checkpoint" / "progress.json", {"steps": 200})
+    assert [row["steps"] for row in resumed(tmp_path)[0].rows] == [100, 200]
 
 
 def test_a_run_without_a_checkpoint_or_with_nothing_left_to_train_says_so(tmp_path):
@@ -320,30 +309,25 @@ def test_a_run_without_a_checkpoint_or_with_nothing_left_to_train_says_so(tmp_pa
     assert read_json(tmp_path / "run" / "config.json")["config"]["steps"] == 400
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("metrics.csv", "steps,seconds\n100,1.0\n"),
-        ("metrics.csv", "steps\nmany\n"),
-        ("metrics.csv", "\n\n"),
-        ("checkpoint/progress.json", "{}"),
-        ("checkpoint/progress.json", "[400]"),
-        ("checkpoint/progress.json", '{"steps": null}'),
-        ("checkpoint/progress.json", "{"),
-    ],
-)
-def test_damaged_files_of_a_run_are_named(tmp_path, name, content):
+def test_damaged_files_of_a_run_are_named(tmp_path):
     trained(new_run(tmp_path), [RANDOM])
-    (tmp_path / name).write_text(content)
-    with pytest.raises(DamagedFileError, match=name.split("/")[-1].replace(".", r"\.")):
-        resumed(tmp_path)
+    for name, contents in (
+        ("metrics.csv", ("steps,seconds\n100,1.0\n", "steps\nmany\n", "\n\n")),
+        ("checkpoint/progress.json", ("{}", "[400]", '{"steps": null}', "{")),
+    ):
+        path = tmp_path / name
+        before = path.read_bytes()
+        for content in contents:
+            path.write_text(content)
+            with pytest.raises(DamagedFileError, match=path.name.replace(".", r"\.")):
+                resumed(tmp_path)
+        path.write_bytes(before)
+    resumed(tmp_path)
 
 
 def test_the_certificate_of_a_run_that_continues_follows_its_model(tmp_path):
     """So that a run that is killed while it continues still fits together."""
-    run = new_run(tmp_path, steps=100)
-    trained(run, [RANDOM])
-    run.finish()
+    trained(new_run(tmp_path, steps=100), [RANDOM]).finish()
     again, learner = resumed(tmp_path, [RANDOM, PERFECT], steps=900)
     with again:
         learner.advance(100)
@@ -355,55 +339,47 @@ def test_the_certificate_of_a_run_that_continues_follows_its_model(tmp_path):
 
 def test_where_one_side_is_trained_only_that_side_counts(tmp_path):
     """A player whose X is weak and whose O never loses is better, as O, than the opposite."""
-    is_x = positions_of(RULES).x_to_move[positions_of(RULES).unfinished][:, None]
-    good_x, good_o = (
-        TabularPolicy(RULES, np.where(is_x == which, BEST.table, WEAK.table))
-        for which in (True, False)
-    )
-    run = new_run(tmp_path, "unbeatable", side="O")
-    trained(run, [good_x, good_o])
+    is_x = positions_of(RULES).x_to_move[UNFINISHED][:, None]
+    tables = [np.where(is_x == which, BEST.table, WEAK.table) for which in (True, False)]
+    good_x, good_o = (TabularPolicy(RULES, table) for table in tables)
+    run = trained(new_run(tmp_path, "unbeatable", side="O"), [good_x, good_o])
     assert run.best_player is good_o
-    assert {goal: steps for goal, (steps, _) in run.first_reached.items()} == {
-        **{"unbeatable": 200, "optimal": 200}
-    }
+    reached = {goal: steps for goal, (steps, _) in run.first_reached.items()}
+    assert reached == dict.fromkeys(("unbeatable", "optimal"), 200)
 
 
-# --- what is shown ---------------------------------------------------------------------------------
+# --- what is shown -------------------------------------------------------------------------------
 
 
 def test_results_are_described_in_per_cent_with_what_is_proven():
     assert percent(Result(191 / 192, 1 / 192, 0.0)) == "99.48/0.52/0.00"
-    assert describe(evaluate(RANDOM)).count("unbeatable") == 0
-    assert describe(evaluate(PERFECT)).count("unbeatable") == 2
-    assert "best achievable" not in describe(evaluate(PERFECT))
-    assert describe(evaluate(BEST)).endswith("best achievable")
+    shown = [describe(evaluate(policy)) for policy in (RANDOM, PERFECT, BEST)]
+    assert [text.count("unbeatable") for text in shown] == [0, 2, 2]
+    assert ["best achievable" in text for text in shown] == [False, False, True]
     uniform = tabulate(RandomPolicy(), Rules())
     assert describe(evaluate(uniform)) == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
 
 
 def test_progress_is_plain_lines_where_the_output_is_no_terminal(tmp_path):
-    console = Console(file=io.StringIO(), width=40)
-    trained(new_run(tmp_path, console=console, steps=10_000, judge_every=5_000), [RANDOM])
-    lines = console.file.getvalue().splitlines()
+    steps = {"steps": 10_000, "judge_every": 5_000}
+    lines = shown_by(tmp_path, [RANDOM], settings={"width": 40}, **steps).splitlines()
     assert [line[:16] for line in lines] == ["     5,000 steps", "    10,000 steps"]
     assert "steps/s   against random, exact:  X " in lines[0]
 
 
 @pytest.mark.parametrize("terminal", [False, True])
 def test_a_line_stays_at_every_tenth(tmp_path, terminal):
-    console = Console(file=io.StringIO(), width=300, force_terminal=terminal)
-    trained(new_run(tmp_path, console=console, steps=2_000), [RANDOM])
-    shown = console.file.getvalue().splitlines()
-    lines = [line for line in shown if "against random" in line and " steps " in line]
+    shown = shown_by(tmp_path, [RANDOM], settings={"force_terminal": terminal}, steps=2_000)
+    lines = [line for line in shown.splitlines() if "against random" in line and " steps " in line]
     steps = [line.split(" steps")[0].split()[-1].replace(",", "") for line in lines]
     assert {str(tenth) for tenth in range(200, 2_001, 200)} <= set(steps)
 
 
 def test_the_notes_of_a_learner_are_shown_and_written_beside_the_exact_results(tmp_path):
-    console = Console(file=io.StringIO(), width=300)
-    run = new_run(tmp_path, console=console, steps=200)
-    trained(run, [RANDOM], notes={"illegal_everywhere": [0.25, 0.125], "games": [70, 123_456]})
-    assert "illegal everywhere 0.25   games 70" in console.file.getvalue()
+    run = new_run(tmp_path, steps=200)
+    notes = {"illegal_everywhere": [0.25, 0.125], "games": [70, 123_456]}
+    trained(run, [RANDOM], notes=notes)
+    assert "illegal everywhere 0.25   games 70" in run.console.file.getvalue()
     found = [(row["illegal_everywhere"], row["games"]) for row in metrics(tmp_path)]
     assert found == [("0.25", "70.0"), ("0.125", "123456.0")]
     assert run.finish()["training"]["games"] == 123_456
@@ -411,20 +387,16 @@ def test_the_notes_of_a_learner_are_shown_and_written_beside_the_exact_results(t
 
 
 def test_a_player_with_values_shows_those_of_the_first_moves(tmp_path):
-    boards = positions_of(RULES).boards[positions_of(RULES).unfinished]
-    values = np.where(boards == 0, 0.25, -np.inf)
+    values = np.where(positions_of(RULES).boards[UNFINISHED] == 0, 0.25, -np.inf)
     values[0, 5], values[0, 4] = 0.75, -np.inf  # a move that it may not make
-    console = Console(file=io.StringIO(), width=300)
-    trained(new_run(tmp_path, console=console, steps=100), [ValuedTable(RULES, values)])
-    grid = console.file.getvalue().splitlines()[-4:]
+    grid = shown_by(tmp_path, [ValuedTable(RULES, values)], steps=100).splitlines()[-4:]
     assert grid[0] == "the agent's Q values of the empty board"
     assert [line.split()[1:] for line in grid[2:]] == [["0.25"] * 4, [".", "0.75", "0.25", "0.25"]]
 
 
 def test_progress_on_a_terminal_is_a_bar_with_the_exact_results(tmp_path):
-    console = Console(file=io.StringIO(), width=150, force_terminal=True)
-    trained(new_run(tmp_path, "unbeatable", console), [RANDOM, PERFECT])
-    shown = console.file.getvalue()
+    settings = {"width": 150, "force_terminal": True}
+    shown = shown_by(tmp_path, [RANDOM, PERFECT], "unbeatable", settings=settings)
     assert "200/400 steps" in shown
     assert f"against random, exact:  {describe(evaluate(PERFECT))}" in shown
     assert "\x1b[?25h" in shown, "the cursor is shown again"

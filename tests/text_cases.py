@@ -1,4 +1,4 @@
-"""Cases of tests as text, and the check of an error by its text."""
+"""Cases of tests as text, the check of an error by its text, and the rows of a printed table."""
 
 import re
 
@@ -13,3 +13,9 @@ def cases(text):
 def refuses(message, error=ValueError):
     """A context in which an error must be raised whose text holds `message`."""
     return pytest.raises(error, match=re.escape(message))
+
+
+def rows_of(text):
+    """The texts of the cells of each row of the tables that rich has printed."""
+    lines = (line.split("│")[1:-1] for line in text.splitlines() if line.startswith("│"))
+    return [[cell.strip() for cell in line] for line in lines]

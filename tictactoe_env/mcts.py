@@ -1,24 +1,24 @@
-"""Monte-Carlo tree search: plays out games that try the promising moves more often, and counts.
+"""Monte-Carlo tree search (UCT): playouts that try promising moves more often.
 
 UCT (Kocsis and Szepesvari 2006, https://doi.org/10.1007/11871842_29): a playout walks down the
 tree, always to the move with the largest `mean success + exploration * sqrt(ln(visits of the
-position) / visits of the move)`, adds the first new position, values it, and counts the result in
+position) / visits of the move)`. It adds the first new position, values it, and adds the result to
 every position on the way. Differences:
 
-- Positions are shared by all sequences of moves that reach them and by all orientations of the
-  board, so the tree is a graph (UCT1 of Childs, Brodeur and Kocsis 2008,
+- All sequences of moves that reach a position, and all its images under symmetry, share one node.
+  The tree is therefore a graph (UCT1 of Childs, Brodeur and Kocsis 2008,
   https://doi.org/10.1109/CIG.2008.5035667): 765 positions on 3x3.
-- A new position is valued by a rollout of random moves, or by the results of a saved player when it
-  plays both sides (`value`).
-- A draw counts as `draws` successes for either side, half by default. With 1 it counts as much as a
-  win, as in the system this agent comes from: the search is then content with draws, and assumes
-  that its opponent is.
+- A new position is valued by a rollout of random moves, or by the exact results of a saved player
+  that plays both sides (`value`).
+- A draw counts as `draws` successes for either side, 0.5 by default. With 1 it counts as much as a
+  win, as in the system this agent comes from: the search is then satisfied with draws, and assumes
+  that its opponent is too.
 
-`GraphPolicy` asks one graph, grown from the empty board, for the move with the largest mean: visits
-would count other ways to the same position too. `TreeSearchPolicy` grows a new graph from each
-position and plays the most visited move. Its random numbers follow from the seed and the position,
-so an answer does not depend on what was asked before or in the same batch (with `milliseconds` it
-depends on the machine).
+`GraphPolicy` plays from one graph, grown from the empty board, and chooses the move with the
+largest mean, because the visits of a node include other paths to it. `TreeSearchPolicy` grows a new
+graph from each position and plays the most visited move. Its random numbers depend only on the seed
+and the position, so its moves do not depend on earlier calls or on the rest of the batch. With
+`milliseconds` they depend on the speed of the machine.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Value = Callable[[Boards], NDArray[np.float64]]
 
 
 def check_search(exploration: Any, draws: Any) -> None:
-    """Raises ValueError for numbers that the search cannot use."""
+    """Raises ValueError for a number out of range."""
     if (
         isinstance(exploration, bool)
         or not isinstance(exploration, (int, float))
@@ -62,7 +62,7 @@ def check_search(exploration: Any, draws: Any) -> None:
 
 
 class Node:
-    """A position with what was counted in it.
+    """A position with its statistics.
 
     x, o: marks in all orientations. total: successes of the side that made the last move.
     """
@@ -71,18 +71,18 @@ class Node:
 
     def __init__(self, x: int, o: int, result: int | None):
         self.x, self.o = x, o
-        self.result = result  # for X, +1, 0 or -1; None where the game goes on
+        self.result = result  # for X: +1, 0 or -1; None if the game goes on
         self.children: list[Node] | None = None  # see Graph.children
         self.visits, self.total = 0, 0.0
 
     @property
     def mean(self) -> float:
-        """Successes a visit, -1 without one."""
+        """Successes per visit; -1 without a visit."""
         return self.total / self.visits if self.visits else -1.0
 
 
 class Graph:
-    """Positions that share what was counted in them, and the playouts that count."""
+    """The nodes by key, and the playouts that grow them."""
 
     def __init__(
         self,
@@ -104,9 +104,9 @@ class Graph:
         }
 
     def node(self, x: int, o: int, last: int = 0) -> Node:
-        """The position with these marks, new or known.
+        """The node of the position with these marks, made if it is new.
 
-        last: the bit of the last move; only its lines are checked.
+        last: the bit of the last move; only lines through it are checked for a win.
         """
         key = self.orientations.key(x, o)
         node = self.nodes.get(key)
@@ -120,11 +120,11 @@ class Graph:
         return node
 
     def root(self, board: Boards) -> Node:
-        """The position of an unfinished board (cells,)."""
+        """The node of an unfinished board (cells,)."""
         return self.node(self.orientations.marks(board, 1), self.orientations.marks(board, -1))
 
     def children(self, node: Node) -> list[Node]:
-        """The positions after each move, images of each other once, in the order of the cells."""
+        """The distinct nodes after each move, in the order of the cells."""
         x, o, taken = node.x, node.o, node.x | node.o
         x_moves = (taken & self.rules.full).bit_count() % 2 == 0
         free = [(bit, images) for bit, images in self.moves if not taken & bit]
@@ -135,7 +135,7 @@ class Graph:
         return list({id(child): child for child in found}.values())
 
     def playout(self, root: Node) -> None:
-        """Walk from `root` to a new position or to the end, value it, and count the result."""
+        """Walk from `root` to a new or finished position, value it, and update all nodes passed."""
         path, node, rng = [root], root, self.rng
         while node.result is None:
             if node.children is None:
@@ -158,7 +158,7 @@ class Graph:
             x_moved = not x_moved
 
     def successes(self, node: Node) -> tuple[float, float]:
-        """What a playout that ends here counts for X and for O, each from 0 to 1."""
+        """The successes of X and of O in a playout that ends here, each from 0 to 1."""
         if self.value is not None and node.result is None:
             x, o = (
                 np.array([marks & self.rules.full], dtype=np.uint64) for marks in (node.x, node.o)
@@ -169,7 +169,7 @@ class Graph:
         return (self.draws, self.draws) if result == 0 else (float(result > 0), float(result < 0))
 
     def rollout(self, node: Node) -> int:
-        """The result for X of a game of random moves from here."""
+        """The result for X of a game of random moves from here: +1, 0 or -1."""
         marks, rng = [node.x & self.rules.full, node.o & self.rules.full], self.rng
         free = [bit for bit in self.lines_of if not (marks[0] | marks[1]) & bit]
         side = (self.rules.cells - len(free)) % 2
@@ -189,16 +189,16 @@ class Graph:
 
 
 class GraphPolicy:
-    """The moves with the largest mean success in a graph that was grown before.
+    """The moves with the largest mean success in a given graph.
 
-    Where the graph holds none of the moves, any legal one.
+    If the graph has none of the moves, all legal moves are equally likely.
     """
 
     def __init__(self, graph: Graph):
         self.graph, self.rules = graph, graph.rules
 
     def probs(self, boards: Boards) -> Probs:
-        """The best moves of boards (B, cells), equally likely: (B, cells).
+        """The best moves on boards (B, cells), equally likely: (B, cells).
 
         Raises ValueError for a finished board. The graph does not change.
         """
@@ -216,12 +216,12 @@ class GraphPolicy:
 
 
 class TreeSearchPolicy:
-    """The moves that a search from the position itself visits most.
+    """The most visited moves of a search from each position.
 
-    playouts: for each move. milliseconds: for each move, instead of playouts; 0 to count playouts.
+    playouts: for each move. milliseconds: for each move, used instead of `playouts` unless it is 0.
     exploration: the weight of rarely tried moves. draws: successes of a draw, from 0 to 1. value:
-    how a new position is valued: "rollouts", the path of a run, or a function. seed: of the random
-    numbers, together with the position. Raises ValueError for numbers out of range.
+    how a new position is valued: "rollouts", the path of a saved run, or a function. seed: of the
+    random numbers, which also depend on the position. Raises ValueError for a number out of range.
     """
 
     def __init__(
@@ -247,7 +247,7 @@ class TreeSearchPolicy:
         self._answers: dict[int, set[int]] = {}
 
     def probs(self, boards: Boards) -> Probs:
-        """The most visited moves of boards (B, cells), equally likely: (B, cells).
+        """The most visited moves on boards (B, cells), equally likely: (B, cells).
 
         Raises ValueError for a finished board.
         """
@@ -268,7 +268,7 @@ class TreeSearchPolicy:
     def search(self, key: int) -> set[int]:
         """The keys of the most visited positions after the one with this key.
 
-        The search runs in one orientation of the board, whichever was asked for.
+        The search runs on the canonical form, so all images of a position get the same moves.
         """
         graph = Graph(
             self.rules,
@@ -302,7 +302,7 @@ class TreeSearchPolicy:
 
 
 def value_named(value: str | Value, rules: Rules) -> Value | None:
-    """None for rollouts, a function as it is, and `value_of` the player for the path of a run."""
+    """None for "rollouts", `value_of` the player for the path of a run, a function unchanged."""
     if not isinstance(value, str):
         return value
     if value == ROLLOUTS:
@@ -313,9 +313,9 @@ def value_named(value: str | Value, rules: Rules) -> Value | None:
 
 
 def value_of(player: TabularPolicy) -> Value:
-    """The exact chances (B, 3) of X's win, a draw and O's win if a player plays both sides.
+    """A function from boards to exact chances (B, 3) of X's win, a draw and O's win.
 
-    Its illegal moves lose.
+    The player plays both sides; an illegal move loses.
     """
     positions = positions_of(player.rules)
     outcomes = np.stack([positions.outcome_x == result for result in (1, 0, -1)], axis=1)

@@ -1,4 +1,4 @@
-"""Who the learner plays: opponents by name, as objects, as saved runs, and weighted pools of them.
+"""Opponents: the policy of a name, a saved run or an object, and weighted pools of policies.
 
 random                   every legal move equally likely
 minimax                  perfect play, ties drawn at random
@@ -9,7 +9,7 @@ mcts                     Monte-Carlo tree search; mcts-playouts=50, mcts-millise
 runs/dqn-0               the policy that a run saved in its certificate.json
 dqn                      the newest run of this agent in models/ or runs/ of the working folder
 
-Every command line, the page in the browser and `gym.make` accept these through `make_opponent`.
+`gym.make`, every command line and the page for a browser accept these; all call `make_opponent`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NAMES = ("random", "minimax", "minimax-first", "search", "mcts")
 
 
 class Named(NamedTuple):
-    """A player that needs no training: its name, the class, and the options that were given."""
+    """A player that needs no training: its name, a function that makes it, and its options."""
 
     name: str
     make: Any
@@ -59,9 +59,9 @@ _KINDS = {int: "a whole number", float: "a number", str: "a text"}
 def make_opponent(spec: Any, rules: Rules, what: str = "opponent") -> Policy:
     """The policy of a name, a saved run, an agent's name, or an object with `probs` or `predict`.
 
-    A search is run for each board; a saved run is the table of its certificate. what: how an error
-    calls the player. Raises ValueError for an unknown name or option, a damaged run, a run on
-    another board, and an object that cannot play.
+    A saved run plays by the table of its certificate. what: what an error calls the player. Raises
+    ValueError for an unknown name or option, a damaged run, a run on another board, and an object
+    that is not a player.
     """
     if not isinstance(spec, (str, os.PathLike)):
         return as_policy(spec, rules)
@@ -77,9 +77,9 @@ def make_opponent(spec: Any, rules: Rules, what: str = "opponent") -> Policy:
 
 
 def named_player(spec: str | os.PathLike[str]) -> Named | None:
-    """The player and the options of a name such as `search-depth=4-ties=first`; else None.
+    """The player and options of a name such as `search-depth=4-ties=first`; None for other texts.
 
-    Raises ValueError for an unknown option and for a value that has not the type of its default.
+    Raises ValueError for an unknown option and for a value of the wrong type.
     """
     if not isinstance(spec, str):
         return None
@@ -91,7 +91,7 @@ def named_player(spec: str | os.PathLike[str]) -> Named | None:
 
 
 def _option(name: str, text: str, make: Any) -> tuple[str, Any]:
-    """The keyword and the value of "depth=4"."""
+    """The keyword and the value of an option such as "depth=4"."""
     known = {
         key: parameter.default
         for key, parameter in inspect.signature(make).parameters.items()
@@ -116,11 +116,11 @@ def saved_path(
     what: str = "opponent",
     also: Iterable[str] = (),
 ) -> Path | None:
-    """Where the saved run lies that a text means; None for the name of a player without training.
+    """The path of the saved run that a text names; None for the name of a player without training.
 
-    The name of an agent means its newest run, of those on the board `rules` if there are such.
-    what, also: how an error calls the player, and which further names it lists. Raises ValueError
-    if there is no such run and no such name.
+    The name of an agent names its newest run, on the board `rules` if there is one. what: what an
+    error calls the player. also: further names that the error lists. Raises ValueError if there is
+    no such run and no such name.
     """
     text = str(spec)
     if named_player(spec) is not None:
@@ -135,42 +135,42 @@ def saved_path(
 
 
 def _existing(path: Path) -> Path:
-    """The folder of a run, or a certificate that lies alone; ValueError if it is not there."""
+    """The folder of a run, or a certificate without a run. Raises ValueError if there is none."""
     if not path.exists():
         raise ValueError(
-            f"there is no saved run or certificate at {str(path)!r}, "
-            f"and it is no name of a player ({', '.join(known_names())})"
+            f"there is no saved run or certificate at {str(path)!r}, and no player has this name "
+            f"(known: {', '.join(known_names())})"
         )
     if path.suffix == ".zip":
         raise ValueError(
-            f"{str(path)!r} may execute code when it is read: load it with its own class and give "
+            f"{str(path)!r} may execute code when it is read: load it with its own class and pass "
             "the model as the opponent"
         )
     return path.parent if path.name == FILE else path
 
 
 def known_names(folders: Folders = FOLDERS) -> list[str]:
-    """The names that an error lists: NAMES, the agents with runs in some folders, and paths."""
+    """The names that an error lists: NAMES, the agents with runs in these folders, and paths."""
     agents = [name for name in agents_with_runs(folders) if name not in NAMES]
     return [*NAMES, "minimax-slip=0.1", *agents, "the path of a saved run"]
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Opponents with the probability of each to be drawn for a game; `weights` sum to 1."""
+    """Opponents, and the probability with which each is drawn for a game; `weights` sum to 1."""
 
     policies: tuple[Policy, ...]
     weights: tuple[float, ...]
 
     def draw(self, rng: np.random.Generator, games: int) -> Any:
-        """The opponent of each game: (games,) intp. A pool of one draws nothing from `rng`."""
+        """The index of each game's opponent: (games,) intp. A pool of one does not use `rng`."""
         if len(self.policies) == 1:
             return np.zeros(games, dtype=np.intp)
         return np.searchsorted(np.cumsum(self.weights)[:-1], rng.random(games), side="right")
 
 
 def make_pool(spec: Any, rules: Rules) -> Pool:
-    """The pool of one opponent or of a list of [opponent, weight], drawn anew for each game."""
+    """The pool of one opponent, or of a list of [opponent, weight]."""
     if isinstance(spec, Pool):
         return spec
     if not isinstance(spec, Sequence) or isinstance(spec, str):
@@ -189,7 +189,10 @@ def make_pool(spec: Any, rules: Rules) -> Pool:
 
 
 def parse_pool(text: str) -> list[tuple[str, float]]:
-    """Names and weights of "random:0.5,minimax:0.25,self:0.25"; a name alone has the weight 1."""
+    """Names and weights of "random:0.5,minimax:0.25,self:0.25", scaled to sum to 1.
+
+    A name without a weight has the weight 1. Raises ValueError for any other form.
+    """
     pairs = []
     for part in text.split(","):
         name, colon, weight = part.strip().rpartition(":")
@@ -201,10 +204,5 @@ def parse_pool(text: str) -> list[tuple[str, float]]:
             ) from None
     if not all(name for name, _ in pairs):
         raise ValueError(f"opponents must be written as name:weight,name:weight, got {text!r}")
-    return list(
-        zip(
-            [name for name, _ in pairs],
-            checked_weights([weight for _, weight in pairs]),
-            strict=True,
-        )
-    )
+    weights = checked_weights([weight for _, weight in pairs])
+    return [(name, weight) for (name, _), weight in zip(pairs, weights, strict=True)]

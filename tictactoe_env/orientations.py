@@ -1,4 +1,4 @@
-"""The canonical form of positions under symmetry, from bitboards in all orientations at once."""
+"""The canonical form of positions under symmetry, computed from bitboards of all orientations."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tictactoe_env.rules import Boards, Rules
 
 
 class Orientations:
-    """Marks as one Python integer: their bitboards in every orientation, side by side.
+    """Marks as one Python integer that holds their bitboard in every orientation, side by side.
 
-    The board's own orientation is in the lowest bits: `& rules.full` reads it. A cell is one
-    number, `cells[cell]`, so a move is one `|`.
+    The lowest bits hold the orientation of the board itself: `& rules.full` reads it. `cells[cell]`
+    has the bits of a cell in all orientations, so a move is one `|`.
     """
 
     def __init__(self, rules: Rules):
@@ -29,7 +29,7 @@ class Orientations:
         ]
 
     def marks(self, board: Boards, mark: int) -> int:
-        """Where one side's marks (+1 or -1) are on a board (cells,)."""
+        """The marks of one side (+1 or -1) on a board (cells,), in all orientations."""
         return sum(
             cell for cell, found in zip(self.cells, board.tolist(), strict=True) if found == mark
         )
@@ -49,13 +49,13 @@ class Orientations:
         }
 
     def key(self, own: int, other: int) -> int:
-        """A number that two positions share if and only if they are images of each other."""
+        """The canonical form as a number: equal if and only if two positions are symmetric."""
         both, field = own << self.size | other, self.field
         return min([both >> shift & field for shift in self.shifts])
 
 
 def check_unfinished(boards: Boards, rules: Rules) -> Boards:
-    """Boards (B, cells) as an array; ValueError if one of them is finished."""
+    """Boards (B, cells) as an array. Raises ValueError if one of them is finished."""
     boards = np.asarray(boards)
     x, o = rules.to_bits(boards)
     if (rules.has_line(x) | rules.has_line(o) | rules.is_full(x, o)).any():

@@ -1,24 +1,23 @@
 """Alpha-beta search: proves the value of a position on any board, or looks a few moves ahead.
 
 Negamax with alpha-beta bounds (Knuth and Moore 1975, https://doi.org/10.1016/0004-3702(75)90019-3)
-on two bitboards in Python integers. It shares nothing with `tictactoe_env.solver` but the rules'
-list of lines, so that each can be tested against the other. What is more than textbook:
+on two bitboards in Python integers. It shares only the list of lines with `tictactoe_env.solver`,
+so that each is a test of the other. Additions to the textbook algorithm:
 
-- A transposition table keeps the bounds of the positions that were searched, one entry for all
-  images of a position. All orientations of the board lie side by side in one integer, so a move is
-  one `|`.
-- A side that can complete a line does so; a side that cannot, but whose opponent could, must take
-  that cell; two such cells are a loss, and a move that makes two of them is a win. The search thus
-  sees three moves ahead without searching.
-- A side whose every line is blocked cannot win, so its bound is a draw.
-- Moves that threaten are tried first, then those that refuted others most often (history
-  heuristic), then those on the most lines.
+- A transposition table keeps the bounds of searched positions, with one entry for all images of a
+  position under symmetry. One integer holds all orientations of the board, so a move is one `|`.
+- Threats. A side that can complete a line does so. Otherwise, if its opponent could complete one,
+  it must take that cell; if there are two such cells, it has lost. A move that makes two threats
+  wins. These rules see three moves ahead without a search.
+- If every line of a side is blocked, that side cannot win, so its value is at most a draw.
+- Move ordering: first moves that threaten, then moves that caused the most cutoffs (history
+  heuristic), then moves on the most lines.
 
-Without limits the value is exact and every best move is equally likely (`ties="random"`), or the
-lowest is played ("first"). With `depth` or `seconds` the search deepens move by move. Positions at
-its edge are valued by the lines that are open to one side only, more the fuller they are. It then
-plays the shortest win it sees and delays a loss. No random numbers are drawn: the answer follows
-from the board, unless `seconds` cut the search short.
+Without limits the value is exact; the best moves are equally likely (`ties="random"`), or the
+lowest cell is played ("first"). With `depth` or `seconds` the search deepens iteratively. Positions
+at the depth limit are estimated: each line that is open to one side only counts for that side, more
+with each mark on it. The search plays the shortest win that it finds and delays a loss. It draws no
+random numbers, so the same board gives the same moves, unless `seconds` ends the search.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ from tictactoe_env.policy import Probs
 from tictactoe_env.positions import MAX_CELLS
 from tictactoe_env.rules import Boards, Rules
 
-WIN = 1_000_000  # the score of a proven win; whatever is counted stays below
+WIN = 1_000_000  # the score of a proven win; estimates are smaller
 UNKNOWN = (-WIN, WIN)  # the bounds of a position that was not searched
-CLOCK_NODES = 64  # positions between two looks at the clock
+CLOCK_NODES = 64  # positions between two checks of the clock
 TIES = ("random", "first")
 
 
@@ -54,14 +53,14 @@ class Move(NamedTuple):
 
 
 class TimeUpError(Exception):
-    """The seconds are over in the middle of a search."""
+    """The time limit was reached during a search."""
 
 
 class SearchPolicy:
     """The best moves of an alpha-beta search, with or without limits.
 
-    ties: "random" or "first". depth: moves to look ahead, 0 for no limit. seconds: for each move, 0
-    for no limit. Raises ValueError for negative limits, and for no limit on more than 16 cells.
+    ties: "random" or "first". depth: plies to look ahead, 0 for no limit. seconds: for each move, 0
+    for no limit. Raises ValueError for negative limits, and on more than 16 cells without a limit.
     """
 
     def __init__(self, rules: Rules, ties: str = "random", depth: int = 0, seconds: float = 0.0):
@@ -80,7 +79,7 @@ class SearchPolicy:
         self.search = Search(rules)
 
     def probs(self, boards: Boards) -> Probs:
-        """The best moves of boards (B, cells), equally likely or the lowest: (B, cells).
+        """The best moves on boards (B, cells), equally likely or the lowest one: (B, cells).
 
         Raises ValueError for a finished board.
         """
@@ -108,7 +107,7 @@ class SearchPolicy:
 
 
 class Search:
-    """Negamax on one board. `table` keeps proven bounds (lowest, highest score) of positions."""
+    """Negamax on one board. `table` holds the proven bounds (low, high) of positions by key."""
 
     def __init__(self, rules: Rules):
         self.rules, self.full, self.orientations = rules, rules.full, Orientations(rules)
@@ -120,7 +119,7 @@ class Search:
             for cell, bit in enumerate(bits)
         ]
         self.moves = sorted(moves, key=lambda move: -len(move.lines))
-        # The worth of an open line, by its marks.
+        # The estimate of an open line, by the number of marks on it.
         self.weights = [0, *(4**marks for marks in range(rules.k))]
         self.table: dict[int, tuple[int, int]] = {}
         self.history = [0] * rules.cells
@@ -139,11 +138,11 @@ class Search:
         beta: int,
         depth: int,
     ) -> int:
-        """The score for the side with the marks `own`, to move.
+        """The score for the side to move, which has the marks `own`.
 
-        It is exact inside (alpha, beta), else a bound on the same side of the interval.
+        Inside (alpha, beta) it is exact, below it an upper bound, above it a lower bound.
         own, other: marks in all orientations. own_threats, other_threats: cells that complete a
-        line of theirs, taken ones included.
+        line of that side, taken cells included.
         """
         free = self.full & ~(own | other)
         forced = other_threats & free
@@ -152,7 +151,7 @@ class Search:
         if forced & (forced - 1):
             return -WIN
         if not free & (free - 1):
-            return 0  # one cell is left, and it completes nothing
+            return 0  # one cell is left, and it completes no line
         if beta > 0 and not self.is_open(other):
             beta = 0
         if alpha < 0 and not self.is_open(own):
@@ -182,7 +181,7 @@ class Search:
         return best
 
     def count_node(self) -> None:
-        """Count a position; TimeUpError after the deadline."""
+        """Count a position. Raises TimeUpError after the deadline."""
         self.nodes += 1
         if self.nodes % CLOCK_NODES == 0 and self.clock() > self.deadline:
             raise TimeUpError
@@ -190,9 +189,9 @@ class Search:
     def ordered_moves(
         self, marks: int, threats: int, free: int, allowed: int
     ) -> list[tuple[Move, int]] | None:
-        """The moves on the allowed cells and the threats after each; None if one makes two threats.
+        """The moves on the allowed cells, with the threats after each; None if one makes two.
 
-        Moves that threaten come first, then those that refuted other moves most often.
+        Moves that threaten come first, then moves that caused the most cutoffs.
         """
         quick: list[tuple[Move, int]] = []
         quiet: list[tuple[Move, int]] = []
@@ -224,7 +223,7 @@ class Search:
         beta: int,
         depth: int,
     ) -> int:
-        """The best score of some moves, each with the threats after it; stops at beta."""
+        """The best score of these moves, each with the threats after it. Stops at beta."""
         best, negamax = -WIN, self.negamax
         for move, threats in moves:
             score = -negamax(
@@ -240,14 +239,11 @@ class Search:
         return best
 
     def is_open(self, other: int) -> bool:
-        """Whether some line has none of these marks."""
+        """Whether some line has none of these marks, so that the other side can complete it."""
         return any(not line & other for line in self.lines)
 
     def estimate(self, own: int, other: int) -> int:
-        """The value of the lines that are open to one side only, more the fuller they are.
-
-        0 for equal chances.
-        """
+        """The estimated score: 4**(marks - 1) for each line with marks of one side only."""
         score, weights = 0, self.weights
         for line in self.lines:
             ours, theirs = line & own, line & other
@@ -260,7 +256,7 @@ class Search:
     # --- the root -----------------------------------------------------------------------------
 
     def scores(self, board: Boards) -> dict[int, int]:
-        """The score of each move on a board (cells,), searched to the end, as `root` gives it."""
+        """The score of each move on a board (cells,), searched without limits: see `root`."""
         own, other = self.sides(board)
         return self.root(
             own,
@@ -270,10 +266,10 @@ class Search:
         )
 
     def deepen(self, board: Boards, depth: int, seconds: float) -> list[int]:
-        """The best cells of the deepest search within the limits, at least one move deep.
+        """The best cells found by the deepest search within the limits, at least one ply deep.
 
-        seconds: 0 for no limit of time. The search ends at the shortest win, and before the depth
-        at which every move is seen to lose.
+        seconds: 0 for no limit. The search ends at the first win. Where every move loses, it
+        returns the cells of the last depth that did not see it, which delays the loss.
         """
         own, other = self.sides(board)
         moves = [move for move in self.moves if not (own | other) & move.bit]
@@ -303,9 +299,9 @@ class Search:
         return cells
 
     def root(self, own: int, other: int, moves: Sequence[Move], depth: int) -> dict[int, int]:
-        """The score of each of these moves, `depth` moves ahead.
+        """The score of each of these moves, searched `depth` plies deep.
 
-        It is exact for the best moves; the others get a score below that.
+        The scores of the best moves are exact; the others are bounds below the best score.
         """
         own_threats, other_threats = self.threats(own), self.threats(other)
         best, scores = -WIN, {}
@@ -332,6 +328,6 @@ class Search:
         return self.orientations.marks(board, mark), self.orientations.marks(board, -mark)
 
     def threats(self, marks: int) -> int:
-        """The cells that complete a line of these marks, whether they are free or not."""
+        """The cells that complete a line of these marks, taken cells included."""
         rests = (line & ~marks for line in self.lines)
         return reduce(or_, (rest for rest in rests if not rest & (rest - 1)), 0)

@@ -1,14 +1,15 @@
-"""What the command lines share: options as data, read by cyclopts, and errors that fit on one line.
+"""Command lines: options as data, parsed by cyclopts, with errors of one line.
 
-A command line is a list of `Option`; `CommandLine.parse` gives the values that were typed. An error
-ends the program with exit code 2 and one line, `prog: message`, which says what was expected and
-what came. Options are never abbreviated; for an unknown one the nearest known one is suggested.
+A command line is a list of `Option`. `CommandLine.parse` returns the values that were typed. An
+error ends the program with exit code 2 and one line, `prog: message`, which says what was expected
+and what came. Options cannot be abbreviated; an unknown one gets the nearest known one as a guess.
 
-    line = CommandLine("train.py", [
+    options = [
         Option("agent", "the agent to train", kind="argument"),
         Option("until", "stop when this is proven", one_of("steps", "unbeatable"), "steps"),
-        option_of("steps", Annotated[int, Field(ge=1)], 20_000, "environment steps"),
-    ])
+        Option("steps", "environment steps", whole(1), 20_000, metavar="INT", bound="at least 1"),
+    ]
+    line = CommandLine("train.py", options, "train.py AGENT [options]", "Train an agent.")
     typed = line.parse(["dqn", "--steps", "500"])  # {"agent": "dqn", "steps": 500}
     given = line.values(["dqn", "--steps", "500"])  # given.until == "steps"
 """
@@ -18,10 +19,8 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Group, Parameter
@@ -37,19 +36,19 @@ from cyclopts.exceptions import (
 from tictactoe_env.errors import unknown_name
 
 Reader = Callable[[str], Any]
-"""Makes a value of what was typed; raises ValueError("expected ..., got ...")."""
+"""Converts what was typed to a value. Raises ValueError("expected ..., got ...")."""
 Kind = Literal["value", "flag", "switch", "optional", "several", "argument", "arguments"]
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option, or one argument without a name, of a command line.
+    """An option of a command line, or a positional argument.
 
     name: as in Python, `judge_every` for --judge-every. kind: "value" takes one value; "flag" is
-    --x; "switch" is --x or --no-x; "optional" takes a value or none, which is read as True;
-    "several" takes one value or more; "argument" and "arguments" are typed without a name, the
-    second any number of them. default: shown in the help unless it is None, () or False.
-    bound: shown in the help, such as "at least 1".
+    --x; "switch" is --x or --no-x; "optional" takes one value or none, which means True; "several"
+    takes one or more values; "argument" is positional, and "arguments" is any number of these.
+    default: shown in the help unless it is None, () or "", or the option is a flag. bound: shown in
+    the help, such as "at least 1".
     """
 
     name: str
@@ -63,16 +62,16 @@ class Option:
 
     @property
     def spelling(self) -> str:
-        """What is typed: --judge-every."""
+        """The option as it is typed: --judge-every."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
     def is_default_shown(self) -> bool:
-        """Whether the help shows the default: not where there is none, nor of a flag."""
-        return self.default is not None and self.default != () and self.kind != "flag"
+        """Whether the help shows the default: not if it is empty, and not of a flag."""
+        return self.default not in (None, (), "") and self.kind != "flag"
 
     def parameter(self) -> inspect.Parameter:
-        """The option as a parameter of a function, which is what cyclopts reads."""
+        """The option as a parameter of a function, from which cyclopts makes its parser."""
         is_list, is_switch, place = (
             self.kind in _LISTS,
             self.kind in _SWITCHES,
@@ -117,7 +116,7 @@ def _shown(default: Any) -> str:
 
 
 def _group(name: str) -> Group:
-    """The box of the help with this title; that of "Options" is the first."""
+    """The section of the help with this title; "Options" comes first."""
     return Group(name, sort_key=name != "Options")
 
 
@@ -138,7 +137,7 @@ class CommandLine:
         self._app["--help"].help = "show this help"
 
     def _parameters(self, by_name: bool = False) -> list[inspect.Parameter]:
-        """The options as parameters, only those with a name if `by_name`."""
+        """The options as parameters. by_name: without the positional arguments."""
         options = [one for one in self.options if not (by_name and one.kind in _PLACES)]
         return [one.parameter() for one in options]
 
@@ -158,7 +157,7 @@ class CommandLine:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """What each option is where it is not given."""
+        """The default of each option, by name."""
         return {option.name: option.default for option in self.options}
 
     def print_help(self) -> None:
@@ -166,7 +165,7 @@ class CommandLine:
         self._app.help_print([])
 
     def parse(self, arguments: Sequence[str] | None = None) -> dict[str, Any]:
-        """The values that were typed, by name. --help prints and exits with 0, an error with 2."""
+        """The values that were typed, by name. --help exits with 0, an error with 2."""
         tokens = sys.argv[1:] if arguments is None else list(arguments)
         try:
             command, bound, _ = self._app.parse_args(tokens, exit_on_error=False, print_error=False)
@@ -178,7 +177,7 @@ class CommandLine:
         return self._typed(bound)
 
     def parse_known(self, arguments: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-        """The values of the options that were typed, and all the rest, --help included."""
+        """The values of the options that were typed, and all other arguments, --help included."""
         about = Parameter(allow_leading_hyphen=True)
         rest = inspect.Parameter("rest", _PLACES["arguments"], annotation=Annotated[str, about])
         app = self._new_app([*self._parameters(by_name=True), rest], help_flags=())
@@ -199,16 +198,16 @@ class CommandLine:
         return typed
 
     def values(self, arguments: Sequence[str] | None = None) -> types.SimpleNamespace:
-        """Every value, the default where nothing was typed, as an object with attributes."""
+        """All values as attributes of an object; the default where nothing was typed."""
         return types.SimpleNamespace(**{**self.defaults, **self.parse(arguments)})
 
     def error(self, message: str) -> NoReturn:
-        """End with a message on one line and exit code 2."""
+        """End the program with a message of one line and exit code 2."""
         print(f"{self.prog}: {message}", file=sys.stderr)
         raise SystemExit(2)
 
     def _message(self, error: CycloptsError) -> str:
-        """The error of cyclopts in the words of this project."""
+        """The message of an error of cyclopts, in the words of this project."""
         name = _name_of(error)
         option = next((one for one in self.options if one.spelling == name), None)
         if isinstance(error, UnknownOptionError):
@@ -236,7 +235,7 @@ class CommandLine:
 
 
 def _name_of(error: CycloptsError) -> str:
-    """The option that an error is about, as it was typed, without a value behind `=`."""
+    """The option that an error is about, as it was typed, without the value after `=`."""
     token = getattr(error, "token", None)
     typed = getattr(error, "keyword", None) or (token and (token.keyword or token.value)) or ""
     if not typed and error.argument is not None:
@@ -244,33 +243,27 @@ def _name_of(error: CycloptsError) -> str:
     return typed.partition("=")[0]
 
 
-# --- what is typed ----------------------------------------------------------------------------
+# --- readers ----------------------------------------------------------------------------------
 
 
-def whole(low: int | None = None, high: int | None = None) -> Reader:
-    """Reads a whole number of these bounds."""
-    what = "a whole number" + _bounds(low, high)
+def whole(low: int, high: int | None = None) -> Reader:
+    """A reader of whole numbers of at least `low` and at most `high`."""
+    bound = f"of at least {low}" if high is None else f"from {low} to {high}"
 
     def read(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
-            raise ValueError(f"expected {what}, got {text!r}") from None
-        if (low is not None and number < low) or (high is not None and number > high):
-            raise ValueError(f"expected {what}, got {text!r}")
+            number = low - 1
+        if number < low or (high is not None and number > high):
+            raise ValueError(f"expected a whole number {bound}, got {text!r}")
         return number
 
     return read
 
 
-def _bounds(low: int | None, high: int | None) -> str:
-    if low is None:
-        return ""
-    return f" of at least {low}" if high is None else f" from {low} to {high}"
-
-
 def number(text: str) -> float:
-    """Reads a number."""
+    """The number that was typed."""
     try:
         return float(text)
     except ValueError:
@@ -278,7 +271,7 @@ def number(text: str) -> float:
 
 
 def one_of(*known: str) -> Reader:
-    """Reads one of these words."""
+    """A reader of one of these words."""
 
     def read(text: str) -> str:
         if text not in known:
@@ -286,68 +279,3 @@ def one_of(*known: str) -> Reader:
         return text
 
     return read
-
-
-def several_of(kind: type, what: str, example: str) -> Reader:
-    """Reads values of a kind separated by commas, as a tuple."""
-
-    def read(text: str) -> tuple[Any, ...]:
-        try:
-            return tuple(kind(part) for part in text.split(",") if part.strip())
-        except ValueError:
-            raise ValueError(
-                f"expected {what} separated by commas, such as {example}, got {text!r}"
-            ) from None
-
-    return read
-
-
-READERS: dict[Any, tuple[Reader, str]] = {
-    int: (whole(), "INT"),
-    float: (number, "NUMBER"),
-    str: (str, "TEXT"),
-    Path: (Path, "PATH"),
-    tuple[int, ...]: (several_of(int, "whole numbers", "128,128"), "INT,INT"),
-    tuple[float, ...]: (several_of(float, "numbers", "0.5,0.1"), "NUMBER,NUMBER"),
-}
-"""How a value of a type is read, and what stands for it in the help."""
-_SIGNS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
-
-
-def option_of(
-    name: str,
-    kind: Any,
-    default: Any,
-    help: str,
-    group: str = "Options",
-    read: Reader | None = None,
-) -> Option:
-    """The option of a field: its reader and metavar from its type, its bound from Annotated[...].
-
-    kind: a type of READERS, bool, a Literal of words, or Annotated[one of these, Field(ge=1)]. The
-    bounds are shown in the help; checking them is left to the configuration. read: used instead of
-    the reader of the type.
-    """
-    bound = ""
-    if typing.get_origin(kind) is Annotated:
-        kind, *metadata = typing.get_args(kind)
-        bound = bound_text(metadata)
-    if kind is bool:
-        return Option(name, help, default=default, kind="switch", group=group)
-    if typing.get_origin(kind) is Literal:
-        words = typing.get_args(kind)
-        reader, metavar = one_of(*words), "|".join(words)
-    else:
-        reader, metavar = READERS.get(kind, (str, "TEXT"))
-    return Option(name, help, read or reader, default, metavar=metavar, bound=bound, group=group)
-
-
-def bound_text(metadata: Sequence[Any]) -> str:
-    """The bounds among the metadata of an annotation, in words: "at least 1, less than 2"."""
-    inner = [part for about in metadata for part in (about, *getattr(about, "metadata", ()))]
-    return ", ".join(
-        f"{words} {value:g}"
-        for sign, words in _SIGNS.items()
-        for value in [getattr(part, sign, None) for part in inner]
-        if value is not None
-    )
