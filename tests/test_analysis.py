@@ -76,27 +76,25 @@ def test_boards_that_cannot_be_enumerated_or_reached_are_refused():
             ask(played)
 
 
-def test_a_player_with_values_is_asked_for_them():
-    class Valued(FixedPlayer):
-        def q_values(self, boards):
-            return np.where(boards == 0, np.arange(9.0), -np.inf)
+class Valued(FixedPlayer):
+    def q_values(self, boards):
+        return np.where(boards == 0, np.arange(9.0), -np.inf)
 
+
+def test_a_player_with_values_is_asked_for_them():
     found = thoughts(Valued(0), parse_board("X../.O./...", Rules()), Rules())
-    assert found.kind == analysis.OWN
-    assert found.values == [None, 1, 2, 3, None, 5, 6, 7, 8]
+    assert (found.kind, found.values) == (analysis.OWN, [None, 1, 2, 3, None, 5, 6, 7, 8])
     assert sorted(number for number in found.probs if number is not None) == [0, 0, 0, 0, 0, 0, 1]
 
 
 @pytest.mark.parametrize("text", [".../.../...", "X../.../...", "X../.O./..X"])
 def test_a_table_without_values_is_given_its_exact_result_against_random_moves(text):
-    rules = Rules()
-    board, table = parse_board(text, rules), fixed_table(rules)
-    found = thoughts(table, board, rules)
+    board, table = parse_board(text, Rules()), fixed_table(Rules())
+    found = thoughts(table, board, Rules())
     side = "XO"[(board != 0).sum() % 2]
-    expected = action_values(side, table, RandomPolicy(), rules, board)
-    assert found.kind == analysis.EXPECTED
+    expected = action_values(side, table, RandomPolicy(), Rules(), board)
     assert found.values == [None if math.isnan(number) else number for number in expected]
-    assert "random moves" in found.meaning
+    assert (found.kind, "random moves" in found.meaning) == (analysis.EXPECTED, True)
 
 
 class Searching(FixedPlayer):

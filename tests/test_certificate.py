@@ -7,11 +7,12 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 from plain_game import Player
-from sample_players import random_probs
+from sample_players import best_player, random_probs
 from text_cases import refuses
 
 from tictactoe_env import certificate, match
 from tictactoe_env.certificate import CertificateError, certify, exact_results, load_policy, read
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.notation import parse_cell
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
@@ -42,6 +43,7 @@ POLICIES = {
     "minimax-first": lambda rules: MinimaxPolicy(rules, "first"),
     "stochastic": stochastic,
     "always a1": lambda rules: Player(lambda board: {0: 1.0}),
+    "best": best_player,
 }
 
 
@@ -107,25 +109,36 @@ def test_moves_are_text_and_shares_where_there_is_more_than_one():
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
-def test_the_results_are_those_of_the_match_on_each_side(rules):
-    table = stochastic(rules)
-    found, share = exact_results(table), match.optimal_share(table)
-    assert found["optimal_moves"] == vars(share)
-    for side, response in match.best_responses(table).items():
-        stated = found[f"as_{side.lower()}"]
-        assert stated["worst_case_value"] == response.value
-        assert stated["worst_case_loss"] == response.loss
-        assert stated["unbeatable"] is not response.can_lose
-        line = stated["losing_line"]
-        assert tuple(parse_cell(name, rules) for name in line or ()) == (response.losing_line or ())
-        for name, result in (
-            ("vs_random", match.result_vs_random(side, table)),
-            ("vs_minimax", match.exact_result_as(side, table, MinimaxPolicy(rules))),
-            ("limit_vs_random", match.best_achievable(rules)[side]),
-        ):
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_results_are_those_of_the_evaluation_and_of_the_match_on_each_side(name, rules):
+    table = tabulate(POLICIES[name](rules), rules)
+    found, evaluation, share = exact_results(table), evaluate(table), match.optimal_share(table)
+    assert found["optimal_moves"] == asdict(share)
+    assert evaluation.best_responses == match.best_responses(table)
+    assert (found["unbeatable"], found["optimal"]) == (evaluation.unbeatable, evaluation.optimal)
+    for side, response in evaluation.best_responses.items():
+        stated, best = found[f"as_{side.lower()}"], match.best_achievable(rules)[side]
+        worst = (stated["worst_case_value"], stated["worst_case_loss"])
+        assert worst == (response.value, response.loss)
+        line = tuple(parse_cell(name, rules) for name in stated["losing_line"] or ())
+        assert line == (response.losing_line or ())
+        against_random = match.result_vs_random(side, table)
+        is_best = bool(best) and against_random.win >= best.win - match.ROUNDING
+        proven = (not response.can_lose, is_best and not response.can_lose)
+        assert (stated["unbeatable"], stated["optimal"]) == proven
+        by_name = [
+            getattr(evaluation, f"{what}_{side.lower()}") for what in ("unbeatable", "optimal")
+        ]
+        assert (getattr(evaluation, side.lower()), *by_name) == (against_random, *proven)
+        against_minimax = match.exact_result_as(side, table, MinimaxPolicy(rules))
+        results = {
+            "vs_random": against_random,
+            "vs_minimax": against_minimax,
+            "limit_vs_random": best,
+        }
+        for what, result in results.items():
             rates = {rate: getattr(result, rate) for rate in RATES} if result else None
-            assert stated[name] == rates
-    assert found["as_x"]["worst_case_loss"] != found["as_o"]["worst_case_loss"]
+            assert stated[what] == rates
 
 
 @pytest.mark.parametrize("path", [*RESULTS, "as_x", "as_o.vs_random", "optimal_moves"])

@@ -38,9 +38,7 @@ def test_the_result_and_the_ending_follow_from_the_moves(moves, sizes, result, e
 
 
 def test_what_the_moves_contradict_is_refused():
-    with refuses(
-        "result is 'X', got 'O'; it follows from the moves 'a1 b2 a2 b1 a3': correct it or"
-    ):
+    with refuses("result is 'X', got 'O'; it follows from the moves 'a1 b2 a2 b1 a3': correct it"):
         game(result="O")
     for ended in ("full", "early", "illegal", "resigned"):
         with refuses(f"ended is 'line', got '{ended}'"):

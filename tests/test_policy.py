@@ -112,27 +112,23 @@ def test_a_policy_gives_rows_that_sum_to_1_whatever_their_neighbours_and_as_a_ta
     assert tabulate(table, rules) is table
 
 
-def made_of(kind, **shares):
-    return kind(Player(lambda board: {int(cell[1:]): share for cell, share in shares.items()}))
+def fixed(**shares):
+    return Player(lambda board: {int(cell[1:]): share for cell, share in shares.items()})
 
 
-@pytest.mark.parametrize(
-    ("policy", "probs"),
-    [
-        (RandomPolicy(), [0, 0.25, 0, 0.25, 0.25, 0.25]),
-        # A mask keeps the shares of the free cells, or makes the row uniform where nothing is left.
-        (made_of(module.MaskedPolicy, c0=0.5, c1=0.375, c5=0.125), [0, 0.75, 0, 0, 0, 0.25]),
-        (made_of(module.MaskedPolicy, c0=1), [0, 0.25, 0, 0.25, 0.25, 0.25]),
-        # A greedy policy takes the lowest cell among equals.
-        (made_of(module.GreedyPolicy, c1=0.25, c2=0.375, c4=0.375), [0, 0, 1, 0, 0, 0]),
-        # A mixture is the weighted mean.
-        (
-            module.MixturePolicy([(made_of(module.GreedyPolicy, c1=1), 3), (RandomPolicy(), 1)]),
-            [0, 0.8125, 0] + [0.0625] * 3,
-        ),
-    ],
-    ids=["random", "masked", "nothing left", "greedy", "mixture"],
-)
+SIMPLE = {
+    "random": (RandomPolicy(), [0, 0.25, 0, 0.25, 0.25, 0.25]),
+    "masked": (module.MaskedPolicy(fixed(c0=0.5, c1=0.375, c5=0.125)), [0, 0.75, 0, 0, 0, 0.25]),
+    "masked, nothing left": (module.MaskedPolicy(fixed(c0=1)), [0, 0.25, 0, 0.25, 0.25, 0.25]),
+    "greedy": (module.GreedyPolicy(fixed(c1=0.25, c2=0.375, c4=0.375)), [0, 0, 1, 0, 0, 0]),
+    "mixture": (
+        module.MixturePolicy([(fixed(c1=1), 3), (fixed(c1=0.5, c3=0.5), 1)]),
+        [0, 0.875, 0, 0.125, 0, 0],
+    ),
+}
+
+
+@pytest.mark.parametrize(("policy", "probs"), SIMPLE.values(), ids=SIMPLE)
 def test_a_simple_policy_has_these_probabilities(policy, probs):
     assert policy.probs(boards_of("X.O/...")).tolist() == [probs]
 
@@ -142,16 +138,13 @@ WRONG = [[], [0, 0], [1, -1], [np.nan, 1], [float("inf"), 1], ["much", 1], [None
 
 @pytest.mark.parametrize("weights", WRONG, ids=str)
 def test_weights_are_scaled_to_sum_to_1_and_others_refused(weights):
-    assert (module.checked_weights([1, 3]), module.checked_weights([0, 2])) == (
-        [0.25, 0.75],
-        [0, 1],
-    )
-    for ask in (
-        module.checked_weights,
-        lambda some: module.MixturePolicy([(RandomPolicy(), one) for one in some]),
-    ):
-        with refuses(f"weights must be finite, not negative and not all zero, got {weights}"):
-            ask(weights)
+    scaled = [module.checked_weights(some) for some in ([1, 3], [0, 2])]
+    assert scaled == [[0.25, 0.75], [0, 1]]
+    message = f"weights must be finite, not negative and not all zero, got {weights}"
+    with refuses(message):
+        module.checked_weights(weights)
+    with refuses(message):
+        module.MixturePolicy([(RandomPolicy(), weight) for weight in weights])
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
@@ -282,10 +275,10 @@ def test_a_draw_follows_the_probabilities_and_the_seed():
 LOWEST, HIGHEST = 0.0, 1 - 2**-53
 
 
-@given(
-    st.lists(st.integers(0, 5), min_size=1, max_size=16).filter(any),
-    st.sampled_from([LOWEST, 0.25, 0.5, HIGHEST]),
-)
+SHARES = st.lists(st.integers(0, 5), min_size=1, max_size=16).filter(any)
+
+
+@given(SHARES, st.sampled_from([LOWEST, 0.25, 0.5, HIGHEST]))
 def test_a_cell_without_probability_is_never_drawn_not_even_at_the_ends(shares, number):
     probs = np.array([shares], dtype=np.float64) / sum(shares)
     drawn = SimpleNamespace(random=lambda count: np.full(count, number))

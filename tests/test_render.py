@@ -33,10 +33,9 @@ def changed_cells(one, other, rules):
     outside = (one != other).any(axis=-1)
     outside[MARGIN:-MARGIN, MARGIN:-MARGIN] = False
     assert not outside.any(), "the margin changed too"
-    tiles = [
-        (cell_of(one, cell, rules), cell_of(other, cell, rules)) for cell in range(rules.cells)
-    ]
-    return [cell for cell, (old, new) in enumerate(tiles) if (old != new)[4:-4, 4:-4].any()]
+    changed = (one != other).any(axis=-1)[..., None]
+    tiles = (cell_of(changed, cell, rules)[4:-4, 4:-4] for cell in range(rules.cells))
+    return [cell for cell, tile in enumerate(tiles) if tile.any()]
 
 
 def picture_of(text, rules=RULES, **options):
