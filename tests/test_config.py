@@ -146,9 +146,6 @@ def test_a_wrong_argument_or_opponent_is_refused_and_changes_nothing(make):
             with refuses(message, (ValueError, FileNotFoundError)):
                 env.set_opponent(**arguments)
     assert_same_games(env, twin)
-
-
-def test_the_number_of_games_is_checked():
     for num_envs in (0, -1, True, 2.0, "2", None, math.nan):
         with refuses("num_envs must be a whole number of at least 1"):
             TicTacToeVectorEnv(num_envs)
@@ -227,10 +224,10 @@ def test_options_count_for_one_game_only_and_override_opening_and_start(make):
         assert set(sides_of(env.reset(options=options))) == {"O"}
         assert boards_of(env)[0].tolist() == [1, 0, 0, 0, -1, 0, 0, 0, 1]
         assert set(sides_of(env.reset(seed=0))) == {"X"}
-        assert arguments or not boards_of(env).any()
-        if not arguments:
+        if not arguments:  # the empty board, and the opponent of the constructor again
+            assert not boards_of(env).any()
             step(env, [4, 4, 4])
-            assert (boards_of(env)[:, 0] == -1).all(), "the opponent of the constructor again"
+            assert (boards_of(env)[:, 0] == -1).all()
 
 
 def test_a_set_opponent_counts_at_once_and_for_all_later_games(make):
@@ -482,8 +479,7 @@ def test_sides_alternate_in_each_game_and_begin_anew_with_a_seed(make):
 @BY_BOARD
 def test_a_call_before_reset_and_after_close_is_refused(make, board):
     env = make(render_mode="ansi", **board)
-    calls = (lambda: step(env, [0, 0, 0]), env.action_masks, env.render, lambda: boards_of(env))
-    for call in calls:
+    for call in (lambda: step(env, [0] * 3), env.action_masks, env.render, lambda: boards_of(env)):
         with pytest.raises(ResetNeeded, match="before reset"):
             call()
     env.reset()
