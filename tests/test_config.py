@@ -21,8 +21,7 @@ from tictactoe_env.positions import positions_of
 
 MODES = ("SAME_STEP", "NEXT_STEP", "DISABLED")
 MANY = {mode: partial(TicTacToeVectorEnv, 3, autoreset_mode=mode) for mode in MODES}
-MAKERS = {"one": TicTacToeEnv, **MANY}
-EACH = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+EACH = pytest.mark.parametrize("make", [TicTacToeEnv, *MANY.values()], ids=["one", *MODES])
 LARGE = {"rows": 4, "cols": 5, "k": 4}
 BY_BOARD = pytest.mark.parametrize("board", [{}, LARGE], ids=str)
 CHANCE = {
@@ -115,7 +114,7 @@ BAD_ARGUMENTS = [  # name, error, values
     ("illegal", "unknown treatment of illegal moves 'lost'; did you mean 'lose'?", "lost"),
     ("rewards", "unknown reward 'wins'; did you mean 'win'?", {"wins": 1}),
     ("rewards", "reward for 'win' must be a finite number, got", {"win": "1"}, {"win": 10**400}),
-    ("rewards", "reward for 'draw' must be a finite number", {"draw": math.nan}, {"draw": True}),
+    ("rewards", "'draw' must be a finite number, got", {"draw": math.nan}, {"draw": True}),
     ("rewards", "rewards must be a mapping such as", [1, 0, -1, -1]),
     ("observation", "did you mean 'planes'?", "plane"),
     ("opening", "cell 4 is taken in", "b2 b2"),
@@ -130,30 +129,23 @@ BAD_ARGUMENTS = [  # name, error, values
 BAD_TOGETHER = [
     ({"opponent": "no/such/run"}, "no/such/run"),
     ({"opponent": BROKEN}, "probabilities must sum to 1"),
-    ({"opening": "b2", "start": "random"}, 'opening and a start other than "empty" exclude'),
-    ({"opening": "b2", "start": print}, 'opening and a start other than "empty" exclude'),
+    *(({"opening": "b2", "start": s}, 'other than "empty" exclude') for s in ("random", print)),
     ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "leaves a finished game"),
     ({"start": "random", "rows": 5, "cols": 5}, "at most 16 cells"),
     ({"opponent": "minimax", "rows": 5, "cols": 5}, "5x5 are too many to enumerate: at most 16"),
 ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [*(({name: v}, text) for name, text, *values in BAD_ARGUMENTS for v in values), *BAD_TOGETHER],
-    ids=lambda value: str(value)[:40],
-)
-def test_a_wrong_argument_is_refused_with_what_is_wrong(make, arguments, message):
-    with refuses(message, (ValueError, FileNotFoundError)):
-        make(**arguments)
-    if set(arguments) == {"opponent"}:
-        env, twin = going(make)
+def test_a_wrong_argument_or_opponent_is_refused_and_changes_nothing(make):
+    env, twin = going(make)
+    wrong = [({name: v}, text) for name, text, *values in BAD_ARGUMENTS for v in values]
+    for arguments, message in wrong + BAD_TOGETHER:
         with refuses(message, (ValueError, FileNotFoundError)):
-            env.set_opponent(**arguments)
-        assert_same_games(env, twin)
-
-
-def test_the_number_of_games_is_checked():
+            make(**arguments)
+        if set(arguments) == {"opponent"}:
+            with refuses(message, (ValueError, FileNotFoundError)):
+                env.set_opponent(**arguments)
+    assert_same_games(env, twin)
     for num_envs in (0, -1, True, 2.0, "2", None, math.nan):
         with refuses("num_envs must be a whole number of at least 1"):
             TicTacToeVectorEnv(num_envs)
@@ -189,20 +181,12 @@ BAD_OPTIONS = [  # error, values
 ]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [(value, text) for text, *values in BAD_OPTIONS for value in values],
-    ids=lambda value: str(value)[:30],
-)
-def test_a_wrong_reset_option_is_refused_and_changes_nothing(make, options, message):
+def test_a_wrong_seed_or_reset_option_is_refused_and_changes_nothing(make):
     env, twin = going(make)
-    with refuses(message):
-        env.reset(seed=1, options=options)
-    assert_same_games(env, twin)
-
-
-def test_a_seed_is_a_whole_number_of_at_least_zero_of_any_kind(make):
-    env, twin = going(make)
+    for message, *values in BAD_OPTIONS:
+        for options in values:
+            with refuses(message):
+                env.reset(seed=1, options=options)
     for seed in (-1, 1.0, 1.5, True, np.True_, "1", math.nan, math.inf, [1], (1, 2), {}):
         with refuses("seed must be a whole number of at least 0 or None"):
             env.reset(seed=seed)
@@ -240,10 +224,10 @@ def test_options_count_for_one_game_only_and_override_opening_and_start(make):
         assert set(sides_of(env.reset(options=options))) == {"O"}
         assert boards_of(env)[0].tolist() == [1, 0, 0, 0, -1, 0, 0, 0, 1]
         assert set(sides_of(env.reset(seed=0))) == {"X"}
-        assert arguments or not boards_of(env).any()
-        if not arguments:
+        if not arguments:  # the empty board, and the opponent of the constructor again
+            assert not boards_of(env).any()
             step(env, [4, 4, 4])
-            assert (boards_of(env)[:, 0] == -1).all(), "the opponent of the constructor again"
+            assert (boards_of(env)[:, 0] == -1).all()
 
 
 def test_a_set_opponent_counts_at_once_and_for_all_later_games(make):
@@ -259,23 +243,19 @@ def test_a_set_opponent_counts_at_once_and_for_all_later_games(make):
     assert (boards_of(env)[:, 7] == -1).all()
 
 
-@pytest.mark.parametrize(
-    ("rules", "early_draw"),
-    [(Rules(), False), (Rules(), True), (Rules(2, 3, 2), False), (Rules(3, 4, 2), True)],
-    ids=str,
-)
-def test_random_starts_are_uniform_over_all_unfinished_positions(rules, early_draw):
-    positions = positions_of(rules)
-    over = positions.is_over | (positions.is_dead if early_draw else False)
+@pytest.mark.parametrize("early_draw", [False, True])
+@pytest.mark.parametrize("size", [(3, 3, 3), (2, 3, 2), (3, 4, 2)], ids=str)
+def test_random_starts_are_uniform_over_all_unfinished_positions(size, early_draw):
+    positions = positions_of(Rules(*size))
+    over = positions.is_over | (positions.is_dead & early_draw)
     games, degrees = (~over).sum() * 40, (~over).sum() - 1
-    board = {"rows": rules.rows, "cols": rules.cols, "k": rules.k, "start": "random"}
-    env = TicTacToeVectorEnv(games, early_draw=early_draw, **board)
+    arguments = ("random", "random", *size, "lose", None, "grid", "", "random", early_draw)
+    env, single = TicTacToeVectorEnv(games, *arguments), TicTacToeEnv(*arguments)
     env.reset(seed=0)
     counts = np.bincount(positions.rows(env.boards), minlength=len(positions))
     assert not counts[over].any()
     chi_square = ((counts[~over] - 40.0) ** 2 / 40.0).sum()  # within five standard deviations
     assert abs(chi_square - degrees) < 5 * math.sqrt(2 * degrees)
-    single = TicTacToeEnv(early_draw=early_draw, **board)
     boards = [single.board for seed in range(2_000) if single.reset(seed=seed)]
     rows = positions.rows(np.stack(boards))
     assert not over[rows].any()
@@ -320,9 +300,7 @@ def test_a_function_draws_boards_and_sides_to_start_from(make):
 
 
 def always(board, seat=1):
-    """The arguments for a start from one board; the opponent marks the end of its second row."""
-    start = lambda seats, rng: ([board] * len(seats), np.full(len(seats), seat))  # noqa: E731
-    return {"start": start, "opponent": CellPlayer(5)}
+    return {"start": lambda seats, rng: ([board] * len(seats), 0 * seats + seat)}
 
 
 @pytest.mark.parametrize(
@@ -337,12 +315,9 @@ def always(board, seat=1):
         (always([1, 1, 1, -1, -1, 0, 0, 0, 0]), 'leaves a finished game, "XXX/OO./..."'),
         (always([1, 1, 0, -1, -1, 0, 1, 0, 0]), "the opponent's first move ended"),
     ],
-    ids=lambda value: str(value)[:30],
 )
-def test_a_start_without_an_unfinished_board_is_refused_and_leaves_no_game(
-    make, arguments, message
-):
-    env = make(**arguments)
+def test_a_start_from_no_unfinished_board_is_refused_and_leaves_no_game(make, arguments, message):
+    env = make(opponent=CellPlayer(5), **arguments)
     with refuses(message):
         env.reset(seed=0)
     with pytest.raises(ResetNeeded):
@@ -504,8 +479,7 @@ def test_sides_alternate_in_each_game_and_begin_anew_with_a_seed(make):
 @BY_BOARD
 def test_a_call_before_reset_and_after_close_is_refused(make, board):
     env = make(render_mode="ansi", **board)
-    calls = (lambda: step(env, [0, 0, 0]), env.action_masks, env.render, lambda: boards_of(env))
-    for call in calls:
+    for call in (lambda: step(env, [0] * 3), env.action_masks, env.render, lambda: boards_of(env)):
         with pytest.raises(ResetNeeded, match="before reset"):
             call()
     env.reset()

@@ -64,9 +64,7 @@ def assert_same_view(rows, row_states, bits, bit_states):
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 @EARLY_DRAW
 @pytest.mark.parametrize("observation", ["planes", "grid"])
-def test_rows_bitboards_and_lines_agree_on_every_position_move_and_reply(
-    rules, early_draw, observation
-):
+def test_rows_bitboards_and_lines_agree_on_every_move_and_reply(rules, early_draw, observation):
     rows, bits = RowGames(rules, early_draw, observation), BitGames(rules, early_draw, observation)
     boards, seats = every_start(rules, early_draw)
     row_states, bit_states = rows.start(boards, seats), bits.start(boards, seats)
@@ -198,13 +196,10 @@ def test_each_reply_has_the_probability_of_the_opponents_table(engine, rules, ta
     probs = np.array([players[p].probs(b[None])[0] for p, b in zip(which, boards, strict=True)])
     replies = games.prepare(players)
     shares = reply_shares(games, states, replies, which, np.maximum((probs > 0).sum(axis=1), 1))
-    # The ends of [0, 1) too draw a possible reply.
-    numbers = (0.0, 2**-53, 0.5, 1 - 2**-53)
-    drawn = [games.reply(states, replies, which, given(number)).tolist() for number in numbers]
-    by_cell = [
-        games.reply(states, games.prepare([CellPlayer(cell)]), nobody(states), given(0.5))
-        for cell in range(rules.cells)
-    ]
+    ends = (0.0, 2**-53, 0.5, 1 - 2**-53)  # these too must draw a possible reply
+    drawn = [games.reply(states, replies, which, given(number)).tolist() for number in ends]
+    fixed = [games.prepare([CellPlayer(cell)]) for cell in range(rules.cells)]
+    by_cell = [games.reply(states, player, nobody(states), given(0.5)) for player in fixed]
     for game, share in enumerate(shares):
         expected = {}
         for cell in range(rules.cells):

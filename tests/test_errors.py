@@ -31,13 +31,10 @@ def test_numbers_come_back_as_python_numbers():
 
 
 def test_what_is_no_whole_number_of_the_range_is_refused():
-    texts = {-1: "-1", np.int64(9): "9", 3.0: "3.0 of type float", "3": "'3' of type str"}
-    texts |= {None: "None of type NoneType"}
-    for value, got in [
-        *texts.items(),
-        (True, "the bool True"),
-        (np.True_, f"the bool {np.True_!r}"),
-    ]:
+    wrong = [(value, str(value)) for value in (-1, np.int64(9))]
+    wrong += [(value, f"the bool {value!r}") for value in (True, np.True_)]
+    wrong += [(value, f"{value!r} of type {type(value).__name__}") for value in (3.0, "3", None)]
+    for value, got in wrong:
         text = f"cell must be a whole number from 0 to 8, got {got}"
         assert error(whole_number, value, "cell", 0, 8) == text
         text = f"rows must be a whole number of at least 10, got {got}"

@@ -8,7 +8,6 @@ import pytest
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-MAKE = r"(?:`|^    )make ([a-z-]+)"
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
@@ -31,7 +30,7 @@ def test_linked_files_trained_agents_and_make_commands_exist():
         links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
         assert links or commands is None, name
         assert not [link for link in links if not (path.parent / link).exists()]
-        found = set(re.findall(MAKE, text, re.MULTILINE))
+        found = set(re.findall(r"(?:`|^    )make ([a-z-]+)", text, re.MULTILINE))
         assert commands in (found, None)
         assert found
         assert all(f"\n{command}:" in makefile for command in found)
