@@ -40,7 +40,8 @@ def test_the_example_becomes_unbeatable_and_is_certified_and_plotted(page, tmp_p
 
 
 def test_the_example_continues_bit_by_bit(page, tmp_path):
-    config = page.Config(steps=6_000, judge_every=3_000)
+    some = {"opponents": "minimax-slip=0.6:0.5,self:0.5", "snapshot_every": 2_000}
+    config = page.Config(steps=6_000, judge_every=3_000, **some)
     whole, half, again = (page.begin(config) for _ in range(3))
     drive(whole, config, lambda learner: False)
     drive(half, config, lambda learner: True)
@@ -48,4 +49,5 @@ def test_the_example_continues_bit_by_bit(page, tmp_path):
     checkpoint.restore(tmp_path, page.AGENT, config, again)
     drive(again, config, lambda learner: False)
     assert again.steps == whole.steps > half.steps
+    assert len(again.pool.snapshots) == len(whole.pool.snapshots) > 1
     assert (again.policy().table == whole.policy().table).all()
