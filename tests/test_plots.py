@@ -25,12 +25,8 @@ def rows(*wins, safe_from=9):
 def drawn(monkeypatch):
     """The figures that are saved."""
     figures, save = [], Figure.savefig
-
-    def savefig(figure, *arguments, **keywords):
-        figures.append(figure)
-        save(figure, *arguments, **keywords)
-
-    monkeypatch.setattr(Figure, "savefig", savefig)
+    both = lambda figure, *a, **k: (figures.append(figure), save(figure, *a, **k))  # noqa: E731
+    monkeypatch.setattr(Figure, "savefig", both)
     return figures
 
 
