@@ -25,9 +25,8 @@ MODELS = ("model.safetensors", "checkpoint/model.safetensors")
 def digests(command: str, folder: Path) -> list[str]:
     """The sha256 of each of MODELS after a training into `folder`."""
     arguments = [*command.split(), "--seed", "3", "--out", str(folder)]
-    done = subprocess.run(
-        [sys.executable, "train.py", *arguments], cwd=ROOT, capture_output=True, text=True
-    )
+    command_line = [sys.executable, "train.py", *arguments]
+    done = subprocess.run(command_line, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"train.py {command} failed: {done.stderr}")
     return [hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in MODELS]

@@ -22,7 +22,7 @@ ROUNDS = (
     "--games 32 --judge-every 500 --steps 1500 --snapshot-every 300 --opponents random:0.5,self:0.5"
 )
 VALUES = "--games 256 --judge-every 256 --steps 768 --epochs 2 --architecture SaintAndre_16"
-TYPED = {
+OPTIONS = {
     "dqn": f"{GAMES} --batch-size 64 --learning-starts 256 --buffer-size 4096",
     "maskable_ppo": f"{GAMES} --batch-size 256 --epochs 2",
     "mcts": "--judge-every 200 --steps 600",
@@ -32,7 +32,7 @@ TYPED = {
     "trie": "--judge-every 200 --steps 600",
     "value_net": f"{VALUES} --dropout 0.5",
 }
-OPTIONS = {agent: options.split() for agent, options in TYPED.items()}
+OPTIONS = {agent: options.split() for agent, options in OPTIONS.items()}
 """Options of every agent for a training of about a second, on 3x3 and of any number of steps."""
 
 

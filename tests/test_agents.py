@@ -223,12 +223,11 @@ def test_arrays_of_another_shape_are_refused(run, tmp_path, name):
 
 
 def test_files_that_do_not_belong_together_are_refused(run, tmp_path):
-    if run.steps[0] != run.steps[1]:
-        mixed = run.copy(tmp_path / "mixed")
-        for name in (MODEL, "model.json"):
-            shutil.copy(run.folder / "1" / name, mixed / name)
-        with pytest.raises(DamagedFileError, match="were not saved together"):
-            run.restore(mixed)
+    mixed = run.copy(tmp_path / "mixed")
+    for name in (MODEL, "model.json"):
+        shutil.copy(run.folder / "1" / name, mixed / name)
+    with pytest.raises(DamagedFileError, match="were not saved together"):
+        run.restore(mixed)
     with pytest.raises(ValueError, match="was trained with another seed: continue with the same"):
         run.restore(run.folder / "0", seed=run.config.seed + 1)
 
@@ -261,8 +260,7 @@ def test_a_run_from_the_command_line_has_all_its_files(agent, tmp_path):
 
 def beyond(known):
     """Values just beyond the bounds of an option, and of another type."""
-    is_whole = "whole number" in known.expected
-    step, number = (1, int) if is_whole else (1e-9, float)
+    step, number = (1, int) if "whole number" in known.expected else (1e-9, float)
     by = {"at least": -step, "from": -step, "above": 0, "to below": 0, "at most": step, "to": step}
     limits = re.findall(r"(at least|from|above|to below|at most|to) ([\d.]+)", known.bound)
     outside = [number(limit) + by[words] for words, limit in limits]

@@ -32,9 +32,8 @@ def test_the_example_becomes_unbeatable_and_is_certified_and_plotted(page, tmp_p
     with run:
         drive(page.begin(run.config), run.config, run.evaluate)
     run.finish()
-    content = read(run.folder)
-    verify(content)
-    assert content["unbeatable"]
+    verify(read(run.folder))
+    assert read(run.folder)["unbeatable"]
     assert (run.folder / "growth.png").exists()
     assert (checkpoint.load(page, run.folder).table == run.best_player.table).all()
 

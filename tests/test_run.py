@@ -21,7 +21,7 @@ from tictactoe_env.rules import Rules
 from training import run as runs
 from training.files import DamagedFileError, read_json, write_json
 from training.learner import Chart, Learner, Table, drive
-from training.options import BoardConfig, Count, Natural, option
+from training.options import BoardConfig, Count, option
 from training.progress import describe
 from training.run import COLUMNS, Run
 from training.values import ValuedTable
@@ -36,7 +36,6 @@ RANDOM, PERFECT = (tabulate(policy, RULES) for policy in (RandomPolicy(), Minima
 class Config(BoardConfig):
     """Options of somebody."""
 
-    seed: Natural = option(3, "Seed.")
     steps: Count = option(400, "Steps.")
     judge_every: Count = option(100, "Steps between evaluations.")
     rows: Count = option(2, "Rows.")
@@ -79,12 +78,8 @@ class Scripted(Learner):
         self.restored = state["at"]
 
 
-PAGE = SimpleNamespace(
-    AGENT="somebody",
-    Config=Config,
-    PRESETS={},
-    player=lambda config, model: TabularPolicy(config.rules, model["table"]),
-)
+PAGE = SimpleNamespace(AGENT="somebody", Config=Config, PRESETS={})
+PAGE.player = lambda config, model: TabularPolicy(config.rules, model["table"])
 
 
 @pytest.fixture(autouse=True)
@@ -172,7 +167,7 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
 
 def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeypatch):
     monkeypatch.undo()  # charts are drawn
-    kept, run = [], new_run(tmp_path, preset="weakling", steps=500)
+    kept, run = [], new_run(tmp_path, preset="weakling", steps=500, seed=3)
     look = {"meanwhile": lambda steps: steps > 100 and kept.append(saved_at(tmp_path))}
     trained(run, [RANDOM, PERFECT, WEAK, BEST, PERFECT], **look)
     assert [*kept, saved_at(tmp_path)] == [100, 200, 200, 400, 400]
@@ -200,22 +195,18 @@ def test_a_run_stops_at_its_goal_and_saves_everything_there(tmp_path, until, ste
     assert (until in run.first_reached) == (until != "steps")
 
 
-def test_an_interrupt_stops_at_the_next_evaluation_where_everything_is_saved(tmp_path):
-    before, run = signal.getsignal(signal.SIGINT), new_run(tmp_path, steps=9999)
+def test_an_interrupt_stops_at_the_next_evaluation_and_a_second_one_at_once(tmp_path):
+    """Everything is saved at that evaluation; a run without an evaluation leaves nothing."""
+    before, run = signal.getsignal(signal.SIGINT), new_run(tmp_path / "run", steps=9999)
     trained(run, [RANDOM], meanwhile=lambda steps: steps == 200 and signal.raise_signal(2))
     assert run.is_interrupted
     assert "stopping at the next evaluation" in run.console.file.getvalue()
-    assert signal.getsignal(signal.SIGINT) is before
-    assert saved_at(tmp_path, "checkpoint/progress.json") == 200
-
-
-def test_a_second_interrupt_ends_at_once_and_a_run_without_an_evaluation_leaves_nothing(tmp_path):
-    before = signal.getsignal(signal.SIGINT)
-    run = new_run(tmp_path / "runs" / "run")
+    assert saved_at(tmp_path / "run", "checkpoint/progress.json") == 200
+    twice = {"meanwhile": lambda _: [signal.raise_signal(2), signal.raise_signal(2)]}
     with pytest.raises(KeyboardInterrupt):
-        trained(run, [RANDOM], meanwhile=lambda _: [signal.raise_signal(2), signal.raise_signal(2)])
+        trained(new_run(tmp_path / "new" / "run"), [RANDOM], **twice)
     assert signal.getsignal(signal.SIGINT) is before
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_checkpoints_are_written_from_time_to_time(tmp_path, monkeypatch):

@@ -78,7 +78,6 @@ def test_help_lists_all_agents_with_a_sentence_and_needs_no_torch(arguments):
         ("--until optimal tabular_q --seed -1", "--seed: expected a whole number of at least 0"),
         ("tabular_q --opponents minmax", "unknown opponent 'minmax'; did you mean 'minimax'?"),
         ("tabular_q --opponents runs/none", "no saved run or certificate at 'runs/none'"),
-        ("tabular_q --k 4", "k must be at most max(rows, cols) = 3, got 4"),
         ("tabular_q --export-sb3 x.zip", "does not use Stable-Baselines3, so there is nothing to"),
         ("trie --preset topheb", "unknown preset of trie 'topheb'; did you mean 'tophep'?"),
         ("maskable_ppo --preset tictac", "maskable_ppo has no presets: leave --preset tictac out"),
