@@ -156,6 +156,22 @@ def test_a_run_continues_bit_by_bit_from_any_evaluation(run, tmp_path):
             assert bytes_of(folder / str(place)) == bytes_of(run.folder / str(number + place))
 
 
+@EACH
+def test_self_as_an_opponent_is_not_random_play(agent):
+    page, models = agents.page(agent), []
+    if "opponents" not in {known.name for known in options_of(page.Config)}:
+        return
+    for opponents in ("random", "self"):
+        config = small_config(agent, opponents=opponents)
+        if agent == "neuroevolution" and opponents == "self":
+            with pytest.raises(ValueError, match="unknown opponent 'self'"):
+                page.begin(config)
+            return
+        models.append(page.begin(config))
+        drive(models[-1], config, lambda learner: False)
+    assert (models[0].policy().table != models[1].policy().table).any()
+
+
 def test_a_saved_model_plays_the_same_table_without_environment_and_opponents(run, monkeypatch):
     def refuse(*arguments, **keywords):
         raise AssertionError("loading a player needs nothing but its model")
