@@ -1,4 +1,4 @@
-"""Settings of all tests, and `--package`: only the tests of `tictactoe_env`, which need neither torch nor a screen."""
+"""Settings of all tests; `--package` runs only those that need nothing but the package."""
 
 import ast
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hypothesis import settings
 
-# The same examples at each run, and no failure because a busy machine was slow.
+# The same examples in each run, and no failure because a busy machine is slow.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
