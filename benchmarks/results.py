@@ -286,7 +286,7 @@ def strength(
         "of",
         "as X: wins / draws / losses, %",
         "as O",
-        "to the limits, X and O",
+        "wins below the best achievable, X and O",
         "can it be beaten?",
     ]
     rows = [
@@ -355,7 +355,7 @@ def seeds_table(entries: Sequence[Entry], found: Mapping[str, list[dict[str, Any
         "agent",
         "unbeatable",
         "after, s",
-        "at both limits",
+        "best achievable",
         "after, s",
         "training, s",
         "wins as X, %",
@@ -496,14 +496,15 @@ One thread, on a machine with other work; seed 0 unless another is given. For sp
 
 The best possible result against perfect play is a draw. Against uniformly random play, a player
 that never loses wins at most 191/192 = 99.48 % of its games as X and 866/945 = 91.64 % as O. These
-are the limits below. A player that wins more than that as O can be beaten."""
+are the best achievable results below. A player that wins more than that as O can be beaten."""
 STRENGTH = """Results against uniformly random play. If a player can be beaten, the last column
 gives the share of games that the best response wins, and a shortest such game."""
 PERFECT_PLAY = """Results against minimax with uniformly random ties. A move is optimal if it keeps
 the value that the position has with perfect play."""
 BESIDE = """The results of the other systems were measured by running them, or a port where a run
 takes hours. Several runs give a range or a mean."""
-SEEDS = """Seeds 0 to {last}: how many were proven unbeatable, and at both limits, at some
+SEEDS = """Seeds 0 to {last}: how many were proven unbeatable, and to have the best achievable
+results on both sides, at some
 evaluation of the training (an agent that is trained as one side: on that side); the median of the
 seconds until then; and medians, with ranges, of the best checkpoint's results against random. A
 training that ends at a goal (see the commands above) is not continued beyond it."""

@@ -320,8 +320,8 @@ def _inside(distance: NDArray[np.float64]) -> Coverage:
     return np.clip(0.5 - distance, 0, 1).astype(np.float32)
 
 
-# The stroke font. Each word is one stroke, a list of points "xy"; y is 0 at the top of a digit, 6 at
-# the baseline and 8 at the bottom of letters such as "g".
+# The stroke font. Each word is one stroke, a list of points "xy"; y is 0 at the top of a digit, 6
+# at the baseline and 8 at the bottom of letters such as "g".
 # fmt: off
 GLYPHS = {
     "0": "103041453616050110", "1": "022026", "2": "01103041420646",
