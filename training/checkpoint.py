@@ -53,6 +53,11 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
     model, of_model = read_arrays(folder / MODEL)
     arrays, about = read_arrays(folder / STATE)
     check_unchanged(config, _config(type(config), agent, about, folder / STATE), folder)
+    if not isinstance(about.get("state"), dict):
+        raise DamagedFileError(
+            f"{folder / STATE} holds no state that this version can continue: train again with "
+            "another --out"
+        )
     if of_model.get("steps") != about.get("steps") or not isinstance(about.get("steps"), int):
         raise DamagedFileError(
             f"{folder / MODEL} and {STATE} were not saved together: train again or use another copy"
