@@ -62,6 +62,14 @@ def python(*arguments):
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment())
 
 
+def without(packages, program, *arguments):
+    """What a Python program prints where these packages, separated by blanks, are not installed."""
+    missing = f"import sys; sys.modules |= dict.fromkeys({packages.split()!r})\n"
+    done = python("-c", missing + program, *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
 def environment():
     """That of a user whose terminal is 80 columns wide."""
     ignored = ("COLUMNS", "FORCE_COLOR", "TERM")

@@ -1,20 +1,19 @@
 import itertools
 import json
+import re
 import shutil
 
 import numpy as np
 import pytest
-from sample_players import CellPlayer, best_player, fixed_table, random_probs
-from small_runs import python, trained
-from text_cases import cases, rows_of
+from sample_players import CellPlayer, best_player, random_probs
+from small_runs import trained, without
+from text_cases import called, cases, rows_of
 
 import evaluate
-from tictactoe_env import match
+from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, match, tabulate
 from tictactoe_env.certificate import certify, write
-from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
-from tictactoe_env.rules import Rules
-from training.files import read_arrays, write_arrays
+from tictactoe_env.policy import MinimaxPolicy
+from training.files import read_tensors, write_tensors
 
 RECTANGLE = Rules(2, 4, 3)
 
@@ -32,35 +31,19 @@ def certified(path, player, rules=None, **about):
     return str(path)
 
 
-def call(capsys, *arguments):
-    """The exit code and what is printed; arguments are split at blanks."""
-    try:
-        code = evaluate.main(" ".join(map(str, arguments)).split())
-    except SystemExit as end:
-        code = end.code
-    return code, *capsys.readouterr()
-
-
 def shown(capsys, *arguments):
-    """What a successful call prints."""
-    code, out, err = call(capsys, *arguments)
+    """What a successful call prints; arguments are split at blanks."""
+    code, out, err = called(evaluate, " ".join(map(str, arguments)).split(), capsys)
     assert (code, err) == (0, "")
     return out
 
 
 def error_of(capsys, *arguments, code=1):
     """The one line with which a call ends."""
-    ended, _, err = call(capsys, *arguments)
+    ended, _, err = called(evaluate, " ".join(map(str, arguments)).split(), capsys)
     assert (ended, err.count("\n")) == (code, 1)
     assert err.startswith("evaluate.py: ")
     return err
-
-
-def game_of(text):
-    return next(line for line in text.splitlines() if line.startswith("an example game"))
-
-
-# --- what is shown ----------------------------------------------------------------------------
 
 
 def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(capsys):
@@ -70,12 +53,11 @@ def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(ca
     assert "PROVEN: unbeatable as X and as O; a player that never loses could win" in printed
     assert "Q of the empty board" in printed
     assert "an example game, minimax as X against random as O: " in printed
-    assert "everyone" not in printed
-    assert "\x1b" not in printed
+    assert not re.search("everyone|sampled|\x1b", printed)
 
 
 def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_last(
-    capsys, run, tmp_path
+    capsys, run, tmp_path, monkeypatch
 ):
     best = certified(tmp_path / "best.json", best_player(Rules()))
     printed = shown(capsys, run, best, "minimax-slip=0.5 random")
@@ -85,25 +67,22 @@ def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_la
     assert [row[0] for row in rows] == ["dqn-0", "best.json", "minimax-slip=0.5", "random"]
     assert rows[1][4] == "99.5/0.5/0.0"
     assert (rows[3][2], rows[3][4]) == ("0.0/8.4/91.6", "58.5/12.7/28.8")
-
-
-def test_a_run_its_certificate_and_the_name_of_its_agent_are_the_same_agent(
-    capsys, run, monkeypatch
-):
-    monkeypatch.chdir(run.parent.parent)
+    monkeypatch.chdir(tmp_path)
     shutil.copytree(run, "runs/dqn-0")
-    specs = run, run / "certificate.json", "dqn"
-    by_folder, by_file, by_name = (rows_of(shown(capsys, spec)) for spec in specs)
-    assert by_folder == by_file == by_name
-    assert len(by_folder) == 6
+    by_file, by_name = (rows_of(shown(capsys, spec)) for spec in (run / "certificate.json", "dqn"))
+    assert by_file == by_name == rows_of(printed)[:6]
 
 
 def test_the_example_game_follows_from_its_seed_and_the_player_is_no_name(capsys, tmp_path):
-    games = [game_of(shown(capsys, "random --game-seed", seed)) for seed in (1, 1, 2, 3, 4)]
-    assert games[0] == games[1]
-    assert len(set(games)) > 1
     certified(tmp_path / "random", CellPlayer(0))
-    assert not game_of(shown(capsys, tmp_path / "random")).endswith(": a1 a1")
+    calls = [f"random --game-seed {seed}" for seed in (1, 1, 2, 3, 4)]
+    first, again, *others, cell = (
+        re.search("\nan example game.*: (.*)\n", shown(capsys, call))[1]
+        for call in (*calls, tmp_path / "random")
+    )
+    assert first == again
+    assert {first} < {first, *others}
+    assert cell != "a1 a1"
 
 
 @pytest.mark.parametrize("rules", [Rules(2, 3, 3), Rules(3, 4, 3)], ids=str)
@@ -117,10 +96,17 @@ def test_boards_of_other_sizes_are_evaluated_too(capsys, rules):
     assert ("(no O can avoid it on this board)" in printed) == (rules.rows == 3), "X wins on 3x4"
 
 
-def test_the_board_is_that_of_the_run_unless_it_is_asked_for(capsys, tmp_path):
-    path = certified(tmp_path / "player.json", fixed_table(RECTANGLE), RECTANGLE)
-    assert "random on 2x4, 3 in a row" in shown(capsys, "random", path)
-    error = error_of(capsys, path, "--rows 3 --cols 3")
+def test_the_board_is_that_of_the_run_and_its_results_are_computed_and_not_believed(
+    capsys, tmp_path
+):
+    content = certify(RandomPolicy(), "boaster", RECTANGLE)
+    for part in (content, content["as_x"], content["as_o"]):
+        part.update(optimal=True, unbeatable=True)
+    write(content, tmp_path / "boaster.json")
+    printed = shown(capsys, "random", tmp_path / "boaster.json")
+    assert "boaster on 2x4, 3 in a row" in printed
+    assert "can be beaten as X and as O\n" in printed.partition("boaster on")[2]
+    error = error_of(capsys, tmp_path / "boaster.json", "--rows 3 --cols 3")
     assert "plays on 2x4, 3 in a row, not on 3x3, 3 in a row" in error
 
 
@@ -137,7 +123,6 @@ def test_games_that_are_counted_stand_beside_the_exact_rates(capsys, tmp_path):
         exact = getattr(match.result_vs_random(side, RandomPolicy()), name)
         assert low < exact < high, "holds for this seed; an interval misses one time in twenty"
         assert low < counted[side][name] < high
-    assert "sampled" not in shown(capsys, "random")
 
 
 def test_a_board_too_large_to_be_proven_gets_a_sampled_table(capsys, tmp_path):
@@ -155,9 +140,6 @@ def test_a_board_too_large_to_be_proven_gets_a_sampled_table(capsys, tmp_path):
     assert "sampled, 20 games, 95 % interval" in printed
     pairs = itertools.product(("minimax", "random"), repeat=2)
     assert [tuple(row[:2]) for row in rows_of(printed)] == list(pairs)
-
-
-# --- as data ----------------------------------------------------------------------------------
 
 
 STATED = "seed", "config", "versions"
@@ -185,29 +167,13 @@ def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, rules, 
             assert cell == {rate: getattr(match.exact_result(x, o), rate) for rate in cell}
 
 
-def test_results_are_computed_from_the_moves_and_not_believed(capsys, tmp_path):
-    content = certify(RandomPolicy(), "boaster")
-    for part in (content, content["as_x"], content["as_o"]):
-        part.update(optimal=True, unbeatable=True)
-    write(content, tmp_path / "boaster.json")
-    assert "can be beaten as X and as O\n" in shown(capsys, tmp_path / "boaster.json")
-
-
-# --- verification -----------------------------------------------------------------------------
+EVALUATE = "import evaluate; sys.exit(evaluate.main(sys.argv[1:]))"
 
 
 def test_a_good_certificate_is_verified_without_torch_and_without_rich(run):
-    """Packages that are None in `sys.modules` seem not to be installed."""
-    program = (
-        "import sys\n"
-        "missing = ('torch', 'rich', 'stable_baselines3', 'safetensors', 'matplotlib')\n"
-        "sys.modules |= dict.fromkeys(missing)\n"
-        "import evaluate\n"
-        "sys.exit(evaluate.main(sys.argv[1:]))\n"
-    )
-    done = python("-c", program, "--verify", run / "certificate.json", run)
-    assert (done.returncode, done.stderr) == (0, "")
-    said, verdict, again, _ = done.stdout.splitlines()
+    packages = "torch rich stable_baselines3 safetensors matplotlib"
+    text = without(packages, EVALUATE, "--verify", run / "certificate.json", run)
+    said, verdict, again, _ = text.splitlines()
     assert said == (
         f"verified: {run / 'certificate.json'} (dqn), 4,520 positions: every result follows from "
         "the moves; name, seed, configuration and times cannot be verified"
@@ -219,16 +185,15 @@ def test_a_good_certificate_is_verified_without_torch_and_without_rich(run):
 def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(capsys, tmp_path):
     good = certified(tmp_path / "good.json", RandomPolicy())
     best = certified(tmp_path / "best.json", best_player(Rules()))
-    lines = shown(capsys, "--verify", good, best).splitlines()
-    assert [line[:10] for line in lines] == ["verified: ", "can be bea", "verified: ", "PROVEN: un"]
-    bad = tmp_path / "bad.json"
+    bad, none = tmp_path / "bad.json", tmp_path / "none.json"
     write({**certify(RandomPolicy(), "boaster"), "optimal": True}, bad)
-    assert evaluate.main(["--verify", good, str(bad), str(tmp_path / "none.json"), best]) == 1
-    out, err = capsys.readouterr()
-    verified = [line.split(" ")[1] for line in out.splitlines() if line.startswith("verified: ")]
-    assert verified == [good, best]
-    refused = [line.split(" ")[1] for line in err.splitlines()]
-    assert refused == [f"{bad}:", f"{tmp_path / 'none.json'}:"]
+    paths = list(map(str, (good, bad, none, best)))
+    code, out, err = called(evaluate, ["--verify", *paths], capsys)
+    starts = [f"verified: {good}", "can be beaten", f"verified: {best}", "PROVEN: unbeatable"]
+    lines = zip(out.splitlines(), starts, strict=True)
+    assert all(line.startswith(start) for line, start in lines)
+    assert (code, [line.split(" ")[1] for line in err.splitlines()]) == (1, [f"{bad}:", f"{none}:"])
+    assert "optimal is False when computed from the moves" in err
 
 
 def test_a_file_that_is_damaged_or_missing_is_named(tmp_path, capsys, run):
@@ -244,57 +209,35 @@ def test_a_file_that_is_damaged_or_missing_is_named(tmp_path, capsys, run):
         assert verified in error_of(capsys, "--verify", tmp_path / file)
 
 
-# --- with the model ---------------------------------------------------------------------------
-
-
 def test_a_model_makes_the_certified_moves_or_is_found_out(capsys, run, tmp_path):
     printed = shown(capsys, run, "minimax --from-model")
     assert f"{run}: the model makes the certified move in all 4,520 positions\n" in printed
     folder = shutil.copytree(run, tmp_path / "run")
     path = folder / "model.safetensors"
-    arrays, about = read_arrays(path)
-    write_arrays(path, {name: -array for name, array in arrays.items()}, about)
+    tensors, about = read_tensors(path)
+    write_tensors(path, {name: -tensor for name, tensor in tensors.items()}, about)
     said = error_of(capsys, folder, "--from-model")
     assert f"the model of {folder} differs from its certificate in " in said
     assert said.endswith(" of 4,520 positions\n")
     path.write_bytes(b"")
     assert "model.safetensors is damaged" in error_of(capsys, folder, "--from-model")
-
-
-def test_only_the_folder_of_a_trained_agent_has_a_model(capsys, run, tmp_path):
-    alone, path = shutil.copy(run / "certificate.json", tmp_path / "alone.json"), tmp_path / "run"
+    alone = shutil.copy(run / "certificate.json", tmp_path / "alone.json")
     assert "--from-model needs the folder of a run" in error_of(capsys, alone, "--from-model")
-    path.mkdir()
-    for agent in ("somebody", ["dqn"], 5, None):
-        write({**certify(RandomPolicy(), "somebody"), "agent": agent}, path / "certificate.json")
-        assert f"unknown agent {agent!r}" in error_of(capsys, path, "--from-model")
-
-
-# --- arguments --------------------------------------------------------------------------------
-
-
-SHOWN = "--json --verify --from-model --rows --game-seed minimax-slip=0.1"
+    for agent in ("somebody", ["dqn"], None):
+        write({**certify(RandomPolicy(), "somebody"), "agent": agent}, folder / "certificate.json")
+        assert f"unknown agent {agent!r}" in error_of(capsys, folder, "--from-model")
 
 
 def test_help_and_results_need_no_torch(capsys):
-    program = (
-        "import atexit, sys, evaluate\n"
-        "atexit.register(lambda: print('torch' in sys.modules))\n"
-        "sys.exit(evaluate.main(sys.argv[1:]))\n"
-    )
-    for arguments in (["--help"], ["minimax", "random", "--rows", 2]):
-        done = python("-c", program, *arguments)
-        assert (done.returncode, done.stderr, done.stdout[-6:]) == (0, "", "False\n")
-        assert "--help" not in arguments or all(word in done.stdout for word in SHOWN.split())
-    code, out, err = call(capsys)
+    text = without("torch", EVALUATE, "--help")
+    assert all(word in text for word in ["--json", "--from-model", "--rows", "minimax-slip=0.1"])
+    assert "PROVEN" in without("torch", EVALUATE, "minimax", "random")
+    code, out, err = called(evaluate, [], capsys)
     assert (code, out.startswith("Usage: evaluate.py"), err) == (2, True, "")
 
 
 REFUSED = """
-    minmax | 1 | unknown agent 'minmax'; did you mean 'minimax'?
     random minimax-frist | 1 | did you mean 'minimax-first'?
-    minimax-slip=2 | 1 | slip must be a probability from 0 to 1, got 2.0
-    runs/none | 1 | no saved run or certificate at 'runs/none'
     trie | 1 | no run of trie in models/ or runs/: train one with `python train.py trie`
     random minimax --rows 5 --cols 5 --k 4 | 1 | too many to enumerate: at most 16 cells can
     minimax --rows 9 --cols 9 | 1 | use a smaller one
@@ -309,7 +252,6 @@ REFUSED = """
     random --json none/results.json | 1 | --json must be a file in a folder that exists, got no
     random --json . | 1 | --json must be a file in a folder that exists, got .
     --jsn f | 2 | unknown option '--jsn'; did you mean '--json'? (known: --battle, --cols, --fr
-    --row 3 | 2 | unknown option '--row'; did you mean '--rows'?
     --rows 0 | 2 | --rows: expected a whole number of at least 1, got '0'
     --game-seed -1 | 2 | --game-seed: expected a whole number of at least 0
 """

@@ -1,28 +1,18 @@
-import io
 import re
 
 import numpy as np
 import pytest
-from rich.console import Console
 from sample_players import CellPlayer, FixedPlayer, best_player, fixed_table
-from text_cases import cases, refuses, rows_of
+from text_cases import cases, printed, refuses, rows_of
 
 from terminal import report as show
-from tictactoe_env import match
+from tictactoe_env import RandomPolicy, Rules, match, tabulate
 from tictactoe_env.certificate import certify
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
-from tictactoe_env.rules import Rules
+from tictactoe_env.policy import MinimaxPolicy
 
 RECTANGLE, X_WINS = Rules(2, 4, 3), Rules(2, 3, 2)
 UNAVOIDABLE = " (no O can avoid it on this board)"
 ZERO = ["0.0000"] * 2
-
-
-def text_of(print_it, *arguments, width=100):
-    """What is written where the output is no terminal."""
-    console = Console(file=io.StringIO(), width=width)
-    print_it(*arguments, console)
-    return console.file.getvalue()
 
 
 def certified(player, rules=None, **about):
@@ -66,7 +56,7 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achieva
     best, first = {"steps": 2048, "seconds": 4.0}, {"steps": 1024, "seconds": 2.0}
     training = {"steps": 4096, "seconds": 8.25, "best_at": best, "first_unbeatable": first}
     content = certified(RandomPolicy(), seed=7, training=training, config={"side": "X"})
-    shown = text_of(show.certificate, content)
+    shown = printed(show.certificate, content)
     reached = "best after 2,048 steps, 4.0 s of 4,096 steps, 8.2 s, unbeatable first after 2.0 s\n"
     one_line = f"somebody on 3x3, 3 in a row, seed 7, trained as X only, {reached}"
     assert one_line in shown  # though it is longer than the console
@@ -81,8 +71,8 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achieva
     assert re.search(r"optimal moves: \d+\.\d\d % of the positions it can reach, \d+", shown)
     assert shown.endswith("% of all 4,520\ncan be beaten as X and as O\n")
     preset = {**training, "preset": "quick"}
-    assert "\nsomebody-quick on 3x3" in text_of(show.certificate, {**content, "training": preset})
-    shown = text_of(show.certificate, certified(RandomPolicy(), X_WINS))
+    assert "\nsomebody-quick on 3x3" in printed(show.certificate, {**content, "training": preset})
+    shown = printed(show.certificate, certified(RandomPolicy(), X_WINS))
     assert shown.count("best achievable") == 1, "there is none for O"
     assert "seed" not in shown
 
@@ -100,26 +90,26 @@ NO_TRAINING = [
 def test_a_training_that_no_run_writes_is_refused(training):
     content = certified(RandomPolicy(), X_WINS, training=training)
     with refuses("the training of a certificate must hold steps and seconds"):
-        text_of(show.certificate, content)
+        printed(show.certificate, content)
 
 
 def test_names_are_shown_as_they_are_written_and_lines_are_not_broken():
     name = "runs/[bold]x[/bold][/] 'y'"
     player = {name: fixed_table(X_WINS)}
-    assert name in text_of(show.say, name)
+    assert name in printed(show.say, name)
     content = certified(RandomPolicy(), X_WINS) | {"agent": name}
-    assert name in text_of(show.certificate, content)
-    assert text_of(show.print_cross_table, show.cross_table(player), width=20).count(name) == 2
+    assert name in printed(show.certificate, content)
+    assert printed(show.print_cross_table, show.cross_table(player), width=20).count(name) == 2
     sampled = show.sampled_table(player, X_WINS, 9, 0)
-    assert text_of(show.print_sampled_table, sampled, X_WINS, 9, width=20).count(name) == 2
+    assert printed(show.print_sampled_table, sampled, X_WINS, 9, width=20).count(name) == 2
     line = f"saved: {'runs/a-very-long-name-' * 10} look"
-    assert text_of(show.say, line, width=40) == f"{line}\n"
+    assert printed(show.say, line, width=40) == f"{line}\n"
 
 
 @pytest.mark.parametrize("rules", [Rules(), RECTANGLE], ids=str)
 def test_the_values_of_the_empty_board_stand_in_a_grid_of_its_shape(rules):
     best = tabulate(MinimaxPolicy(rules), rules)
-    lines = text_of(show.first_move_values, best).splitlines()[2:]
+    lines = printed(show.first_move_values, best).splitlines()[2:]
     assert lines[0].split() == list("abcd"[: rules.cols])
     values = match.action_values("X", best, RandomPolicy()).reshape(rules.rows, rules.cols)
     grid = [[float(number) for number in line.split()[1:]] for line in lines[1:]]

@@ -63,18 +63,6 @@ def test_exactly_the_images_of_a_board_have_the_same_key():
     assert len(keys(Rules(), positions_of(Rules()).boards)) == 765
 
 
-# --- limits -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("depth", "unbeatable"), [(1, False), (9, True)])
-def test_how_far_it_must_look_to_be_unbeatable_on_3x3(depth, unbeatable):
-    player = SearchPolicy(Rules(), depth=depth)
-    responses = match.best_responses(tabulate(player, Rules()))
-    assert (not any(side.can_lose for side in responses.values())) == unbeatable
-    optimal = solve(Rules()).optimal(positions_of(Rules()).unfinished)
-    assert ((player.probs(BOARDS) > 0) <= optimal).all() == unbeatable
-
-
 @pytest.mark.parametrize("rules", [Rules(3, 4, 3), Rules(2, 5, 3), Rules(3, 4, 4)], ids=str)
 def test_a_win_or_a_loss_that_is_seen_within_a_limit_is_one(rules):
     positions, search, claims = positions_of(rules), Search(rules), 0
@@ -90,10 +78,16 @@ def test_a_win_or_a_loss_that_is_seen_within_a_limit_is_one(rules):
     assert claims > 100
 
 
-@pytest.mark.parametrize("depth", [1, 2, 9])
-def test_within_limits_it_wins_at_once_where_it_can_and_else_blocks(depth):
-    mover = 1 - 2 * BOARDS.sum(axis=1)
-    chosen = SearchPolicy(Rules(), depth=depth).probs(BOARDS) > 0
+@pytest.mark.parametrize(("depth", "beatable", "optimal"), [(1, "O", 0), (2, "", 0), (9, "", 1)])
+def test_within_limits_it_wins_or_blocks_at_once_and_is_beaten_where_it_looks_too_short(
+    depth, beatable, optimal
+):
+    table = tabulate(SearchPolicy(Rules(), depth=depth), Rules())
+    responses = match.best_responses(table)
+    assert "".join(side for side in responses if responses[side].can_lose) == beatable
+    chosen, mover = table.table > 0, 1 - 2 * BOARDS.sum(axis=1)
+    best = solve(Rules()).optimal(positions_of(Rules()).unfinished)
+    assert (chosen <= best).all() == optimal
     wins, blocks = np.zeros((2, *BOARDS.shape), dtype=bool)
     for line, cell in ((row, one) for row in Rules().lines for one in row):
         others = BOARDS[:, [other for other in line if other != cell]].sum(axis=1) * mover

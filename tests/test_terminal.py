@@ -23,14 +23,12 @@ from terminal.picture import number as number_text
 from terminal.picture import picture
 from terminal.replay import Replay, print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
+from tictactoe_env import Game, GameStore, Player, RandomPolicy, Rules
 from tictactoe_env.certificate import certify, load_policy, write
-from tictactoe_env.games import Game, Player
 from tictactoe_env.match import action_values
 from tictactoe_env.notation import parse_board
 from tictactoe_env.opponents import MinimaxPolicy
-from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.rules import Rules
-from tictactoe_env.store import GameStore, StoreError
+from tictactoe_env.store import StoreError
 
 EMPTY = np.zeros(9, dtype=np.int8)
 LARGE = Rules(5, 5, 4)
@@ -79,9 +77,6 @@ def trie(tmp_path_factory):
     return folder
 
 
-# --- the picture ------------------------------------------------------------------------------
-
-
 DRAWN = """\
       a     b     c
    ┌─────┬─────┬─────┐
@@ -93,11 +88,11 @@ DRAWN = """\
    └─────┴─────┴─────┘"""
 
 
-def drawn(board="../..", rules=None, last=None, console=None):
+def drawn(board=None, rules=None, last=None, **settings):
     """The picture of a board, which is empty by default."""
     rules = rules or Rules()
-    cells = np.zeros(rules.cells, dtype=np.int8) if board == "../.." else parse_board(board, rules)
-    return picture(cells, rules, console or talking().console, last).plain
+    cells = np.zeros(rules.cells, np.int8) if board is None else parse_board(board, rules)
+    return picture(cells, rules, talking(**settings).console, last).plain
 
 
 def test_the_board_has_coordinates_numbers_on_free_cells_and_the_last_move_in_brackets():
@@ -106,31 +101,21 @@ def test_the_board_has_coordinates_numbers_on_free_cells_and_the_last_move_in_br
     wide = drawn(rules=Rules(2, 4, 3))
     assert " 2 │  5  │  6  │  7  │  8  │" in wide
     assert wide.splitlines()[0].split() == ["a", "b", "c", "d"]
-
-
-@pytest.mark.parametrize(("width", "widest"), [(80, 53), (40, 37)])
-def test_the_largest_board_fits_a_narrow_terminal(width, widest):
-    text = drawn(rules=Rules(7, 8, 4), console=talking(width=width).console)
-    assert max(map(len, text.splitlines())) <= widest
+    for width, widest in ((80, 53), (40, 37)):
+        lines = drawn(rules=Rules(7, 8, 4), width=width).splitlines()
+        assert max(map(len, lines)) <= widest, "the largest board fits a narrow terminal"
+    values, texts = (0.934, -1, 0, -0.0, 1234.5), ["+0.93", "-1.00", "+0.00", "+0.00", "+1.23e+03"]
+    assert [number_text(value) for value in values] == texts
 
 
 def test_consoles_get_colours_and_ascii_where_these_are_theirs():
     ascii_file = types.SimpleNamespace(encoding="ascii", isatty=lambda: False)
-    text = drawn(console=Console(file=ascii_file, width=80))
+    text = picture(EMPTY, Rules(), Console(file=ascii_file, width=80)).plain
     assert text.isascii()
     assert " 2 |  4  |  5  |  6  |" in text
     talk = talking(force_terminal=True, color_system="256")
     talk.say(picture(parse_board("X../.O./...", Rules()), Rules(), talk.console))
-    assert "\x1b[1;38;5;39m" in said(talk)
-    assert "\x1b[1;38;5;208m" in said(talk)
-
-
-def test_a_value_has_its_sign():
-    values, texts = (0.934, -1, 0, -0.0, 1234.5), ("+0.93", "-1.00", "+0.00", "+0.00", "+1.23e+03")
-    assert tuple(map(number_text, values)) == texts
-
-
-# --- asking -----------------------------------------------------------------------------------
+    assert not missing(said(talk), "\x1b[1;38;5;39m", "\x1b[1;38;5;208m")
 
 
 @pytest.mark.parametrize(
@@ -203,18 +188,14 @@ def test_a_move_that_cannot_be_is_asked_for_again_with_what_is_allowed(store):
     assert store.count() == 0
 
 
-def test_on_larger_boards_numbers_go_up_to_the_last_cell_and_hints_are_guesses(store):
+def test_hints_name_the_best_moves_and_numbers_go_up_to_the_last_cell_of_larger_boards(store):
+    text = played("? hint b2 b1 hint a1 hint quit", store)
+    best = "every move draws.", "a1, c1, a2, c2, a3 or c3 wins in 5.", "c3 loses in 4."
+    assert not missing(text, *COMMANDS, *COMMANDS.values(), *(f"Hint: {hint}" for hint in best))
     text = played("25 1 24 2 23 3 hint 22", store, rules=LARGE)
     assert only(store).text == "e5 a1 d5 b1 c5 c1 b5"
     assert not missing(text, "X wins.", "5x5, 4 in a row is too large to evaluate exactly.")
     assert "Hint: b5, from a search of two moves; this board is too large to solve." in text
-
-
-def test_hints_name_the_best_moves_and_help_the_commands(store):
-    text = played("? hint b2 b1 hint a1 hint quit", store)
-    best = "every move draws.", "a1, c1, a2, c2, a3 or c3 wins in 5.", "c3 loses in 4."
-    hints = (f"Hint: {hint}" for hint in best)
-    assert not missing(text, *COMMANDS, *COMMANDS.values(), *hints)
 
 
 def test_values_show_what_the_player_thinks_and_the_truth_until_they_are_switched_off(store):
@@ -253,13 +234,6 @@ def test_a_game_is_that_of_a_battle_with_the_same_seed(store, rules):
     assert list(game.moves) == battle.play(*policies.values(), rules, seed=9)
 
 
-def test_a_trie_says_when_it_has_never_met_a_position(store, trie):
-    text = played("", store, "random", str(trie), seed=2)
-    assert f"{trie.as_posix()[-100:]} (O) has never seen this position in training." in text
-    assert not seat_of(str(trie), Rules()).is_new(EMPTY)
-    assert not seat_of("minimax", Rules()).is_new(EMPTY)
-
-
 def test_a_game_that_cannot_be_kept_is_written_down(store):
     store.close()
     talk, players = talking(), ("minimax-first", "minimax-first")
@@ -279,7 +253,7 @@ def pipe():
     with os.fdopen(ours) as source:
         yield (
             Keys(source),
-            lambda text: os.close(theirs) if text is None else os.write(theirs, text.encode()),
+            lambda text: os.write(theirs, text.encode()) if text else os.close(theirs),
         )
 
 
@@ -290,6 +264,8 @@ def test_keys_are_read_one_by_one_and_in_pieces_until_the_end_of_the_input(pipe,
     assert keys.read(0.01) == ""
     write("é\x1b")
     assert keys.read(None) == "é"
+    assert keys.read(1) == "escape"
+    write("\x1b")
     monkeypatch.setattr("terminal.keys.PAUSE", 60)  # however busy the machine is
     threading.Timer(0.02, write, ("[D",)).start()
     assert keys.read(60) == "left"
@@ -308,10 +284,9 @@ def test_keys_of_windows_have_the_same_names(monkeypatch):
     assert [keys.read(0.01) for _ in range(5)] == ["a", "left", "home", "q", ""]
 
 
-# --- players ----------------------------------------------------------------------------------
-
-
-def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(tmp_path, trie, monkeypatch):
+def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(
+    tmp_path, trie, monkeypatch, store
+):
     monkeypatch.chdir(tmp_path)
     with refuses("unknown player 'humna'; did you mean 'human'"):
         seat_of("humna", Rules())
@@ -329,6 +304,9 @@ def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(tmp_path, tr
     seat = seat_of("trie", Rules())
     assert (seat.player.kind, seat.name, len(seat.player.source)) == ("run", "runs/trie-0", 64)
     assert np.array_equal(seat.policy.table, load_policy(trie).table)
+    assert not seat.is_new(EMPTY)
+    new = "runs/trie-0 (O) has never seen this position in training."
+    assert new in played("", store, "random", "trie", seed=2)
     assert seat_of("runs/trie-0/certificate.json", Rules()).player == seat.player
     assert board_of(["human", "trie"]) == Rules()
     write(certify(MinimaxPolicy(Rules()), "trie"), folder / "certificate.json")
@@ -336,11 +314,8 @@ def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(tmp_path, tr
         seat_of(str(folder), Rules())
 
 
-# --- replays ----------------------------------------------------------------------------------
-
-
 def test_a_replay_goes_forwards_and_backwards_and_shows_the_truth_if_asked_to():
-    replay = Replay(Game.parse("b2 b1 a1 c3 a3 c1 a2"))
+    replay = Replay(Game.parse(LONG_GAME))
     places = {"left": 0, "right": 1, "n": 1, "end": 7, "home": 0, "x": 0}
     for key, at in places.items():
         replay.go(key)
@@ -378,25 +353,22 @@ def test_every_move_of_a_replay_has_its_verdict_and_the_end_a_sentence(line, wor
 
 
 def test_the_list_shows_the_newest_games_and_how_to_see_more(store):
-    def listed(*arguments, **about):
+    def listed(limit, **about):
         talk = talking()
-        print_list(store, talk, *arguments, **about)
+        print_list(store, talk, limit, **about)
         return said(talk)
 
     assert listed(20) == f"no game yet in {store.path}\n"
-    won, resigned = "b2 b1 a1 c3 a3 c1 a2", "a1 ended=resigned result=O origin=web"
-    training = "b2 a1 c3 b1 a3 c1 origin=training"
-    store.import_lines([f"{won} x=human:Ann", resigned, training])
-    text = listed(1)
-    for words in ("a1", "O won, resigned", "1 of 2 games; more by --list 2", "to see one again: "):
-        assert words in text
+    resigned, training = (
+        "a1 ended=resigned result=O origin=web",
+        "b2 a1 c3 b1 a3 c1 origin=training",
+    )
+    store.import_lines([f"{LONG_GAME} x=human:Ann", resigned, training])
+    more = "1 of 2 games; more by --list 2", "to see one again: "
+    assert not missing(listed(1), "a1", "O won, resigned", *more)
     text = listed(20, player="Ann", result="X")
-    assert won in text
-    assert "resigned" not in text
+    assert missing(text, LONG_GAME, "resigned") == ["resigned"]
     assert "no such game" in listed(20, player="Ben")
-
-
-# --- the menu ---------------------------------------------------------------------------------
 
 
 def menu(answers, store, rules=None, **about):
@@ -405,14 +377,11 @@ def menu(answers, store, rules=None, **about):
     return said(talk)
 
 
-def test_the_menu_is_asked_again_until_it_is_left(store):
+def test_the_menu_is_asked_again_until_it_is_left_and_perfect_play_takes_either_side(store):
     text = menu("7 x 1 quit 6", store)
     words = "please answer 1 to 6, got '7'", "please answer 1 to 6, got 'x'"
     assert not missing(text, *words, "You left the game; it is not saved.")
     assert text.count("1  two players") == 2
-
-
-def test_perfect_play_is_met_from_the_menu_on_either_side(store):
     menu("2 sideways O resign 6", store)
     assert (only(store).side, only(store).x) == ("O", Player("agent", "minimax"))
     text = menu("2 random quit 2 X quit 6", store, rules=LARGE)

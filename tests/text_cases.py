@@ -1,5 +1,6 @@
-"""Cases of tests as text, the check of an error by its text, and the rows of a printed table."""
+"""Cases of tests as text, and what is refused, printed or ended with an exit code, as text."""
 
+import io
 import re
 
 import pytest
@@ -19,3 +20,21 @@ def rows_of(text):
     """The texts of the cells of each row of the tables that rich has printed."""
     lines = (line.split("│")[1:-1] for line in text.splitlines() if line.startswith("│"))
     return [[cell.strip() for cell in line] for line in lines]
+
+
+def called(command, arguments, capsys):
+    """The exit code of a command line, what it prints, and its errors."""
+    try:
+        code = command.main(arguments)
+    except SystemExit as end:
+        code = end.code
+    return code, *capsys.readouterr()
+
+
+def printed(print_it, *arguments, width=100):
+    """What is printed to a console that is no terminal."""
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=width)
+    print_it(*arguments, console)
+    return console.file.getvalue()
