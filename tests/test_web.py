@@ -31,7 +31,7 @@ from tictactoe_env.policy import RandomPolicy, TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore
-from web.app import application
+from web.server import application
 from web.players import BusyError, Players, Seat, Threads
 
 ROOT = Path(__file__).parent.parent
