@@ -15,15 +15,8 @@ from unittest.mock import Mock
 import anyio
 import numpy as np
 import pytest
-from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
-import web.answers
-import web.api
-import web.players
-import web.refusals
-import web.requests
-import web.server
 from players.gallery import BUILT_IN, Gallery
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.games import ENDINGS, ORIGINS, RESULTS, Game, Player
@@ -31,13 +24,14 @@ from tictactoe_env.policy import RandomPolicy, TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore
-from web.server import application
+from web import answers, api, players, requests, server
 from web.players import BusyError, Players, Seat, Threads
 
 ROOT = Path(__file__).parent.parent
 SQUARE = {"rows": 3, "cols": 3, "k": 3}
 SMALL = {"rows": 2, "cols": 3, "k": 2}
-LARGE = {"rows": 5, "cols": 5, "k": 4}
+WIDE = {"rows": 3, "cols": 4, "k": 3}
+LARGE, HUGE = {"rows": 5, "cols": 5, "k": 4}, {"rows": 7, "cols": 7, "k": 5}
 X_WINS, DRAWN = [0, 3, 1, 4, 2], [4, 0, 8, 2, 1, 7, 3, 5, 6]
 MOVE = {"board": SQUARE, "moves": [0], "agent": "minimax"}
 GAME = {"board": SQUARE, "moves": X_WINS, "x": "human", "o": "minimax"}
@@ -59,39 +53,31 @@ def gallery(tmp_path_factory):
 
 
 def client_of(folder, gallery):
-    """A client with its own store. It holds every answer against its model and the policy."""
-    store = GameStore(folder / "games.db")
-    app = application(store, gallery)
-    routes = [one for one in app.app.routes if isinstance(one, APIRoute) and one.include_in_schema]
+    """A client with its own store. It checks the headers of every answer."""
 
     def check(answer):
         policy = set(answer.headers["content-security-policy"].split("; "))
         assert {"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"} <= policy
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"
-        method, path = answer.request.method, answer.request.url.path
-        for route in routes:
-            if method in route.methods and route.path_regex.match(path):
-                known = route.responses.get(answer.status_code, route.responses["default"])
-                known["model"].model_validate_json(answer.read())
 
-    client = TestClient(app, "http://127.0.0.1:8000", raise_server_exceptions=False)
-    client.event_hooks["response"].append(check)
-    client.store = store
-    return client
+    with GameStore(folder / "games.db") as store:
+        app = server.application(store, gallery)
+        with TestClient(app, "http://127.0.0.1", raise_server_exceptions=False) as client:
+            client.event_hooks["response"].append(check)
+            client.store = store
+            yield client
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory, gallery):
     """A client for tests that keep no game: making a store takes a while on a busy disk."""
-    with client_of(tmp_path_factory.mktemp("client"), gallery) as client, client.store:
-        yield client
+    yield from client_of(tmp_path_factory.mktemp("client"), gallery)
 
 
 @pytest.fixture
 def keeper(tmp_path, gallery):
-    with client_of(tmp_path, gallery) as client, client.store:
-        yield client
+    yield from client_of(tmp_path, gallery)
 
 
 def ask(client, path, status=200, **content):
@@ -100,7 +86,7 @@ def ask(client, path, status=200, **content):
     return answer.json()
 
 
-def test_the_list_of_agents_names_everybody_with_the_boards(client):
+def test_every_agent_is_listed_with_the_boards_and_comes_with_its_certificate(client):
     answer = client.get("/api/agents").json()
     runs = ["models/broken.json", STUBBORN, "runs/dqn-0"]
     assert [agent["id"] for agent in answer["agents"]] == [*BUILT_IN, *runs]
@@ -108,23 +94,21 @@ def test_the_list_of_agents_names_everybody_with_the_boards(client):
     assert all(board in answer["boards"] for board in (LARGE, SMALL))  # the page's, the runs'
     run = {"kind": "run", "name": "dqn-0", "about": "dqn, seed 7, can be beaten", "board": SMALL}
     assert answer["agents"][-1].items() >= {**run, "unbeatable": False}.items()
-
-
-def test_an_agent_comes_with_its_certificate_without_the_moves_or_with_a_reason(client):
-    content = client.get("/api/agents/minimax").json()["certificate"]
-    assert (content["unbeatable"], content["as_x"]["vs_minimax"]["draw"]) == (True, 1)
-    assert "moves" not in content
-    content = client.get("/api/agents/runs/dqn-0").json()["certificate"]
-    assert content["as_o"]["losing_line"] == ["a1", "b1", "a2"]
-    answer = client.get("/api/agents/models/broken.json").json()
-    assert (answer["broken"], answer["certificate"]) == (True, None)
-    assert "not JSON" in answer["reason"]
+    for id, side, name, value in (
+        ("minimax", "as_x", "vs_minimax", {"win": 0, "draw": 1, "loss": 0, "illegal": 0}),
+        ("runs/dqn-0", "as_o", "losing_line", ["a1", "b1", "a2"]),
+    ):
+        content = client.get(f"/api/agents/{id}").json()["certificate"]
+        assert (content[side][name], content["unbeatable"]) == (value, id == "minimax")
+        assert "moves" not in content
+    broken = client.get("/api/agents/models/broken.json").json()
+    assert (broken["broken"], broken["certificate"]) == (True, None)
+    assert "not JSON" in broken["reason"]
 
 
 @pytest.mark.parametrize("agent", BUILT_IN)
 def test_every_agent_that_is_built_in_moves(client, agent):
-    boards = {"search-depth=2": LARGE, "mcts-playouts=50": {"rows": 7, "cols": 7, "k": 5}}
-    for board in (SQUARE, boards.get(agent, {"rows": 3, "cols": 4, "k": 3})):
+    for board in (SQUARE, {"search-depth=2": LARGE, "mcts-playouts=50": HUGE}.get(agent, WIDE)):
         answer = ask(client, "move", board=board, moves=[0, 4, 8], agent=agent)
         assert answer["cell"] not in (0, 4, 8)
         assert answer["standing"]["turn"] == "X"
@@ -141,9 +125,8 @@ def test_every_agent_that_is_built_in_moves(client, agent):
 )
 def test_a_move_comes_with_the_standing_after_it(client, board, moves, agent, cell, after):
     answer = ask(client, "move", board=board, moves=moves, agent=agent)
-    assert list(answer.values())[:2] == cell
-    assert list(answer["standing"].values()) == after
-    assert answer["illegal"] == (after[2] == "illegal")
+    assert list(answer.pop("standing").values()) == after
+    assert list(answer.values()) == [*cell, after[2] == "illegal"]
 
 
 def test_a_seed_makes_the_same_move_and_draws_anew_for_each_move_of_a_game(client):
@@ -170,38 +153,35 @@ def test_one_request_a_ply_answers_the_move_and_what_the_page_shows_after_it(cli
     assert (answer["standing"]["result"], len(moves)) == ("draw", 9)
 
 
-def test_the_truth_after_a_corner_is_that_only_the_centre_draws(client):
-    found = ask(client, "analysis", board=SQUARE, moves=[0], truth=True)["truth"]
+def test_the_truth_is_exact_where_the_board_can_be_solved_and_else_says_why_not(client):
+    def truth(board, moves, **more):
+        return ask(client, "analysis", board=board, moves=moves, truth=True, **more)["truth"]
+
+    found = truth(SQUARE, [0])  # after a corner only the centre draws
     assert found["position"] == {"value": 0, "plies": 8, "text": "draws"}
-    texts = [worth and worth["text"] for worth in found["moves"]]
-    assert (texts[0], texts[4]) == (None, "draws")
-    assert all(texts[cell].startswith("loses in ") for cell in range(1, 9) if cell != 4)
-    answer = ask(client, "analysis", board=SQUARE, moves=X_WINS, agent="minimax", truth=True)
-    assert (answer["standing"]["result"], answer["thoughts"]) == ("X", None)  # a finished game
-    assert answer["truth"]["position"]["text"] == "lost"
-    wide = {"rows": 3, "cols": 4, "k": 3}
-    found = ask(client, "analysis", board=wide, moves=[], truth=True)["truth"]
-    assert found["position"]["value"] == 1  # X wins on 3x4
+    texts = [worth and worth["text"][:5] for worth in found["moves"]]
+    assert texts == [None, *["loses"] * 3, "draws", *["loses"] * 4]
+    assert truth(SQUARE, X_WINS)["position"]["text"] == "lost"
+    assert truth(WIDE, [])["position"]["value"] == 1  # X wins on 3x4
+    unsolved = {"reason": "5x5, 4 in a row is too large to be solved"}
+    assert truth(LARGE, []) == {"position": None, "moves": None, **unsolved}
+    found = ask(client, "verdicts", board=LARGE, moves=[], ended="resigned", result="O")
+    assert found == {"verdicts": None, "turning_point": None, **unsolved}
 
 
 def test_an_agent_thinks_in_values_and_probabilities(client):
-    found = ask(client, "analysis", board=SQUARE, moves=[0], agent="minimax")["thoughts"]
+    def thoughts(board, moves, agent):
+        return ask(client, "analysis", board=board, moves=moves, agent=agent)["thoughts"]
+
+    found = thoughts(SQUARE, [0], "minimax")
     assert (found["probs"][4], found["values"][0]) == (1, None)
     assert max(range(1, 9), key=lambda cell: found["values"][cell]) == 4
     assert "against random moves" in found["meaning"]
-    found = ask(client, "analysis", board=SQUARE, moves=[0, 4], agent="search-depth=1")["thoughts"]
-    assert found["kind"] == "expected"
-    found = ask(client, "analysis", board=LARGE, moves=[0], agent="search-depth=1")["thoughts"]
+    assert thoughts(SQUARE, [0, 4], "search-depth=1")["kind"] == "expected"
+    assert thoughts(SQUARE, X_WINS, "minimax") is None
+    found = thoughts(LARGE, [0], "search-depth=1")
     assert found["values"] is None  # too large to compute what it is worth
     assert sum(share for share in found["probs"] if share) == pytest.approx(1)
-
-
-def test_a_board_too_large_to_be_solved_says_so(client):
-    unsolved = {"reason": "5x5, 4 in a row is too large to be solved"}
-    found = ask(client, "analysis", board=LARGE, moves=[], truth=True)["truth"]
-    assert found == {"position": None, "moves": None, **unsolved}
-    found = ask(client, "verdicts", board=LARGE, moves=[], ended="resigned", result="O")
-    assert found == {"verdicts": None, "turning_point": None, **unsolved}
 
 
 def test_every_move_of_a_game_is_judged(client):
@@ -214,20 +194,20 @@ def test_every_move_of_a_game_is_judged(client):
 
 
 def test_a_finished_game_is_kept_with_who_played(keeper, gallery):
-    answer = ask(keeper, "games", 201, **GAME, side="X", seed=5)
-    assert answer == {"id": 1, "address": "/games/1"}
-    game = keeper.store.get(1)
+    def kept(**content):
+        return keeper.store.get(ask(keeper, "games", 201, **{**GAME, **content})["id"])
+
+    game = kept(side="X", seed=5)
     assert (str(game.x), str(game.o), game.origin) == ("human:human", "agent:minimax", "web")
     assert (game.side, game.seed, list(game.moves)) == ("X", 5, X_WINS)
-    taken = {"board": SMALL, "moves": [0, 0], "ended": "illegal"}
-    ask(keeper, "games", 201, **taken, x="human", o=STUBBORN)
-    game = keeper.store.get(2)
-    assert (game.o.kind, game.o.name, game.result) == ("run", STUBBORN, "X")
-    assert game.o.source == gallery.entry(STUBBORN).sha256
-    resigned = {"board": SQUARE, "moves": [4, 0], "ended": "resigned", "result": "O"}
-    ask(keeper, "games", 201, **resigned, x="human", o="human")
-    found = {"cells": [4, 0], "moves": "b2 a1", "ended": "resigned", "result": "O", "line": []}
-    assert keeper.get("/api/games/3").json().items() >= {**found, "board": SQUARE}.items()
+    game = kept(board=SMALL, moves=[0, 0], ended="illegal", o=STUBBORN)
+    run = ("run", STUBBORN, gallery.entry(STUBBORN).sha256)
+    assert (game.o.kind, game.o.name, game.o.source, game.result) == (*run, "X")
+    resigned = {"moves": [4, 0], "ended": "resigned", "result": "O"}
+    answer = ask(keeper, "games", 201, **{**GAME, **resigned})
+    assert answer == {"id": 3, "address": "/games/3"}
+    found = {**resigned, "cells": [4, 0], "moves": "b2 a1", "line": [], "board": SQUARE}
+    assert keeper.get("/api/games/3").json().items() >= found.items()
     wide = Game(moves=(0,), rules=Rules(5, 6, 5), origin="human", ended="resigned", result="X")
     keeper.store.add(wide)  # a board that the page does not offer
     assert keeper.get("/api/games/4").json()["board"] == {"rows": 5, "cols": 6, "k": 5}
@@ -236,7 +216,7 @@ def test_a_finished_game_is_kept_with_who_played(keeper, gallery):
 def test_games_are_listed_newest_first_without_those_of_training(keeper):
     for number in range(5):
         moves, o = (X_WINS if number % 2 else DRAWN), ("minimax" if number < 2 else "random")
-        ask(keeper, "games", 201, board=SQUARE, moves=moves, x="human", o=o)
+        ask(keeper, "games", 201, **{**GAME, "moves": moves, "o": o})
     keeper.store.add(Game(moves=tuple(X_WINS), origin="training"))
     keeper.store.add(Game(x=Player("human", "Ann"), moves=tuple(X_WINS), origin="human"))
 
@@ -288,16 +268,6 @@ BAD_GAMES = [  # changes to GAME
     ({"origin": "training"}, "unknown field 'origin'"),
 ]
 NOBODY = ("minimaxx", "/etc/passwd", "runs/./dqn-0", "\ud800", "runs/dqn-0/certificate.json")
-REFUSED = [
-    *[("move", {**MOVE, **change}, 400, reason) for change, reason in BAD_MOVES],
-    *[("games", {**GAME, **change}, 400, reason) for change, reason in BAD_GAMES],
-    *[("move", {**MOVE, "agent": agent}, 404, "unknown agent") for agent in NOBODY],
-    ("move", {**MOVE, "thinker": "nobody"}, 404, "unknown agent 'nobody'"),
-    ("games", {**GAME, "o": "nobody"}, 404, "unknown agent 'nobody'"),
-    ("move", {"board": SQUARE}, 400, "moves, agent are missing: send board, moves, agent"),
-    ("analysis", {"board": SQUARE}, 400, "moves is missing: send board, moves"),
-    ("move", [1, 2], 400, "send an object with board, moves, agent, got [1, 2]"),
-]
 BODIES = [
     (b"{", 400, "this is not JSON"),
     (b"", 400, "this is not JSON"),
@@ -311,17 +281,23 @@ BODIES = [
     (b"[" * 3_000_000, 413, "a request may have 8,192 bytes"),
 ]
 JSON = {"content-type": "application/json"}
+REFUSED = [
+    *[("move", {**MOVE, **change}, 400, reason) for change, reason in BAD_MOVES],
+    *[("games", {**GAME, **change}, 400, reason) for change, reason in BAD_GAMES],
+    *[("move", {**MOVE, "agent": agent}, 404, "unknown agent") for agent in NOBODY],
+    ("move", {**MOVE, "thinker": "nobody"}, 404, "unknown agent 'nobody'"),
+    ("games", {**GAME, "o": "nobody"}, 404, "unknown agent 'nobody'"),
+    ("move", {"board": SQUARE}, 400, "moves, agent are missing: send board, moves, agent"),
+    ("analysis", {"board": SQUARE}, 400, "moves is missing: send board, moves"),
+    ("move", [1, 2], 400, "send an object with board, moves, agent, got [1, 2]"),
+    ("move", None, 400, "send an object with board, moves, agent, got None"),
+    *[("move", *rest) for rest in BODIES],
+]
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "status", "reason"),
-    [
-        *[(path, json.dumps(content).encode(), *rest) for path, content, *rest in REFUSED],
-        *[("move", *rest) for rest in BODIES],
-    ],
-    ids=lambda value: str(value)[:40] if isinstance(value, str) else "",
-)
-def test_a_bad_request_is_refused_with_a_reason(client, path, body, status, reason):
+@pytest.mark.parametrize(("path", "content", "status", "reason"), REFUSED, ids=range(len(REFUSED)))
+def test_a_bad_request_is_refused_with_a_reason(client, path, content, status, reason):
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
     answer = client.post(f"/api/{path}", content=body, headers=JSON)
     assert (answer.status_code, answer.headers["content-type"]) == (status, JSON["content-type"])
     assert reason in answer.json()["error"]
@@ -354,13 +330,15 @@ def test_no_depth_of_a_value_makes_the_server_fail(client):
             assert client.post("/api/move", content=body, headers=JSON).status_code == 400
 
 
-def test_another_content_type_is_refused(client):
-    for kind in ("text/plain", "application/x-www-form-urlencoded", "", "application/jsonp"):
-        answer = client.post("/api/games", content="{}", headers={"content-type": kind})
-        assert answer.status_code == 415
-        assert f"send application/json, got '{kind}'" in answer.json()["error"]
-    answer = client.post("/api/games", content="{}")
-    assert "send application/json, got 'no content type'" in answer.json()["error"]
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "multipart/form-data", "", "application/jsonp", None]
+)
+def test_another_content_type_is_refused(client, kind):
+    headers = {} if kind is None else {"content-type": kind}
+    answer = client.post("/api/games", content="{}", headers=headers)
+    assert answer.status_code == 415
+    sent = "no content type" if kind is None else kind
+    assert answer.json() == {"error": f"send application/json, got {sent!r}"}
 
 
 @pytest.mark.parametrize(
@@ -398,22 +376,22 @@ def test_a_bad_address_or_method_is_refused_with_a_reason(client, asked, status,
     assert reason in answer.json()["error"]
 
 
-@pytest.mark.parametrize("end", ["", ".evil.example", "@evil.example", "evil"])
-def test_this_machine_may_be_called_by_its_own_names_only(client, end):
-    for host in ("127.0.0.1", "localhost", "[::1]", "127.0.0.1:8000", "localhost:9", ""):
-        for path in ("/", "/api/agents", "/static/app.js", "/openapi.json"):
-            answer = client.get(path, headers={"host": host + end})
-            if host and not end:
-                assert answer.status_code == 200
-            else:
-                assert answer.status_code == 421
+def test_this_machine_may_be_called_by_its_own_names_only(client):
+    hosts = ("127.0.0.1", "localhost", "[::1]", "127.0.0.1:8000", "localhost:9")
+    others = [f"{host}{end}" for host in hosts for end in (".evil.example", "@evil", "evil")]
+    for path in ("/", "/api/agents", "/static/app.js", "/openapi.json"):
+        for host in (*hosts, *others, "", "evil.example"):
+            answer = client.get(path, headers={"host": host})
+            assert answer.status_code == (200 if host in hosts else 421)
+            if host not in hosts:
                 assert "this server is for 127.0.0.1" in answer.json()["error"]
 
 
 def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(client):
-    pages = dict.fromkeys(("/", "/games", "/games/17", "/agents", "/agents/runs/dqn-0"), 200)
-    for path, status in {**pages, **dict.fromkeys(("/nowhere", "/docs", "/redoc"), 404)}.items():
+    pages = ("/", "/games", "/games/17", "/agents", "/agents/runs/dqn-0")
+    for path in (*pages, "/nowhere", "/docs", "/redoc"):
         answer = client.get(path)
+        status = 200 if path in pages else 404
         assert answer.status_code == client.head(path).status_code == status
         assert answer.headers["content-type"].startswith("text/html")
         assert '<main id="main"' in answer.text
@@ -422,13 +400,11 @@ def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(clien
 
 def test_the_description_names_every_address_with_bounds_and_examples(client):
     found = client.get("/openapi.json").json()
-    listed = {f"{method} {path}" for path, methods in found["paths"].items() for method in methods}
-    paths = ("move", "analysis", "verdicts", "games")
-    assert listed == {f"post /api/{path}" for path in paths} | {
-        f"get /api/{path}" for path in ("games", "games/{id}", "agents", "agents/{id}")
-    }
+    listed = [f"{way} {path[5:]}" for path, ways in found["paths"].items() for way in ways]
+    posts = ["post move", "post analysis", "post verdicts", "post games"]
+    assert listed == [*posts, "get games", "get games/{id}", "get agents", "get agents/{id}"]
     for name, schema in found["components"]["schemas"].items():
-        model = getattr(web.requests, name, None) or getattr(web.answers, name)
+        model = getattr(requests, name, None) or getattr(answers, name)
         assert model.model_validate(schema["examples"][0])
         assert schema["description"]
     moves = found["components"]["schemas"]["MoveAsked"]["properties"]["moves"]
@@ -436,8 +412,8 @@ def test_the_description_names_every_address_with_bounds_and_examples(client):
     assert (moves["items"], moves["maxItems"]) == (cell, 49)
     limit = found["paths"]["/api/games"]["get"]["parameters"][0]["schema"]
     assert (limit["minimum"], limit["maximum"], limit["default"]) == (1, 100, 20)
-    assert get_args(web.requests.Ending) == ("", *ENDINGS)
-    assert (get_args(web.requests.Result), get_args(web.requests.Origin)) == (RESULTS, ORIGINS)
+    assert get_args(requests.Ending) == ("", *ENDINGS)
+    assert (get_args(requests.Result), get_args(requests.Origin)) == (RESULTS, ORIGINS)
 
 
 def test_a_slow_agent_does_not_hold_up_a_quick_one(client, monkeypatch):
@@ -446,7 +422,7 @@ def test_a_slow_agent_does_not_hold_up_a_quick_one(client, monkeypatch):
     def slow_move(seat, *asked):
         if not seat.is_quick:
             begun.set()
-            assert release.wait(20)
+            assert release.wait(60)
         return move(seat, *asked)
 
     def play(agent):
@@ -456,7 +432,7 @@ def test_a_slow_agent_does_not_hold_up_a_quick_one(client, monkeypatch):
     monkeypatch.setattr(Seat, "move", slow_move)
     slow = threading.Thread(target=play, args=("search",))
     slow.start()
-    assert begun.wait(20)
+    assert begun.wait(60)
     play("minimax")
     release.set()
     slow.join()
@@ -482,13 +458,11 @@ def test_when_too_many_slow_requests_wait_the_next_is_told_so(client, monkeypatc
 
 
 def test_the_last_players_are_kept_and_the_oldest_made_anew(gallery, monkeypatch):
-    monkeypatch.setattr(web.players, "KEPT", 2)
-    players, rules = Players(gallery), Rules()
-    ids = ("random", "minimax", "random", "search-depth=1")
-    seats = [players.make(gallery.entry(id), rules) for id in ids]
-    assert seats[0] is seats[2]
-    assert players.ready(gallery.entry("minimax"), rules) is None
-    assert players.ready(gallery.entry("random"), rules) is seats[0]
+    monkeypatch.setattr(players, "KEPT", 2)
+    kept, ids = Players(gallery), ("random", "minimax", "random", "search-depth=1")
+    seats = [kept.make(gallery.entry(id), Rules()) for id in ids]
+    ready = [kept.ready(gallery.entry(id), Rules()) for id in ids]
+    assert ready == [seats[0], None, seats[0], seats[3]]
 
 
 def test_a_store_that_cannot_be_used_is_told_and_play_goes_on(keeper):
@@ -500,17 +474,16 @@ def test_a_store_that_cannot_be_used_is_told_and_play_goes_on(keeper):
     assert ask(keeper, "move", **MOVE)["cell"] == 4
 
 
-def test_a_failure_of_the_server_shows_no_traceback(client, monkeypatch):
-    monkeypatch.setattr(web.api, "truth", Mock(side_effect=ZeroDivisionError))
-    answer = client.post("/api/analysis", json={"board": SQUARE, "moves": [], "truth": True})
-    assert answer.status_code == 500
-    assert answer.json() == {"error": "the server failed; its log says more"}
+@pytest.mark.parametrize("failure", [{"side_effect": ZeroDivisionError}, {"return_value": None}])
+def test_a_failure_of_the_server_shows_no_traceback(client, monkeypatch, failure):
+    monkeypatch.setattr(api, "standing_json", Mock(**failure))  # None is no standing
+    answer = ask(client, "analysis", 500, board=SQUARE, moves=[])
+    assert answer == {"error": "the server failed; its log says more"}
 
 
 def test_the_program_serves_on_this_machine_only_and_ends_cleanly(tmp_path, capsys):
-    program = [sys.executable, "-m", "web.server", "--port", "0", "--store", "games.db"]
     process = subprocess.Popen(
-        program,
+        [sys.executable, "-m", "web.server", "--port", "0", "--store", "games.db"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -520,15 +493,14 @@ def test_the_program_serves_on_this_machine_only_and_ends_cleanly(tmp_path, caps
     )
     try:
         address = re.search(r"http://127.0.0.1:(\d+)/", process.stdout.readline())
-        urllib.request.urlopen(address[0]).close()
         content = json.dumps(MOVE).encode()
         request = urllib.request.Request(f"{address[0]}api/move", content, JSON)
         with urllib.request.urlopen(request) as answer:
             assert json.load(answer)["cell"] == 4
-        assert web.server.main(["--port", address[1], "--store", str(tmp_path / "other.db")]) == 1
+        assert server.main(["--port", address[1], "--store", str(tmp_path / "other.db")]) == 1
         assert f"port {address[1]} cannot be used" in capsys.readouterr().err
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=10)[1] == ""
+        assert process.communicate(timeout=60)[1] == ""
         assert process.returncode == 0
     finally:
         process.kill()
@@ -536,21 +508,19 @@ def test_the_program_serves_on_this_machine_only_and_ends_cleanly(tmp_path, caps
 
 def test_a_store_that_is_none_and_a_port_that_is_none_are_told_in_a_line(tmp_path, capsys):
     (tmp_path / "text.db").write_text("no store")
-    assert web.server.main(["--store", str(tmp_path / "text.db")]) == 1
+    assert server.main(["--store", str(tmp_path / "text.db")]) == 1
     assert "is no store of games" in capsys.readouterr().err
     wrong = {"--port": "a whole number from 0 to 65535, got '99999'", "--prot": "'--port'?"}
     for option, reason in wrong.items():
         with pytest.raises(SystemExit, match="2"):
-            web.server.main([option, "99999"])
+            server.main([option, "99999"])
         error = capsys.readouterr().err
-        assert reason in error
-        assert error.count("\n") == 1
+        assert (reason in error, error.count("\n")) == (True, 1)
 
 
 def test_the_server_starts_without_torch():
     heavy = "{'torch', 'stable_baselines3', 'matplotlib', 'rich'}"
-    program = "import sys, web.server; print(sorted({n.split('.')[0] for n in sys.modules} & %s))"
-    done = subprocess.run(
-        [sys.executable, "-c", program % heavy], capture_output=True, text=True, cwd=ROOT
+    program = (
+        f"import sys, web.server; assert not {heavy} & {{n.split('.')[0] for n in sys.modules}}"
     )
-    assert (done.stdout, done.stderr) == ("[]\n", "")
+    subprocess.run([sys.executable, "-W", "error", "-c", program], cwd=ROOT, check=True)

@@ -115,9 +115,8 @@ async def refuse(request: Request, error: Exception) -> Response:
     """The answer to any error but an HTTPException. Uvicorn logs the traceback of a status 500."""
     status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
     text = "the server failed; its log says more" if status == 500 else str(error)
-    if isinstance(error, RequestValidationError):  # from a model, which raised ValueError, or null
-        found = error.errors()[0].get("ctx", {})
-        status, text = 400, str(found.get("error", "send an object, got null"))
+    if isinstance(error, RequestValidationError):  # a model has raised ValueError
+        status, text = 400, str(error.errors()[0]["ctx"]["error"])
     return refused(text, status)
 
 
