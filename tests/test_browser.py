@@ -15,7 +15,7 @@ import pytest
 from tictactoe_env.analysis import truth, verdicts
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.games import Game, Player
-from tictactoe_env.match import move_values
+from tictactoe_env.match import action_values
 from tictactoe_env.notation import cell_text
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
@@ -319,7 +319,7 @@ def test_what_an_agent_thinks_and_the_truth_are_shown_and_right(open_page):
     cell(page, "b2").click()
     your_move(page)
     board = np.array([-1, 0, 0, 0, 1, 0, 0, 0, 0], dtype=np.int8)
-    values = move_values("X", first_free(SQUARE), RandomPolicy(), board=board)
+    values = action_values("X", first_free(SQUARE), RandomPolicy(), board=board)
     free = np.flatnonzero(~np.isnan(values))
     found = {
         cell: float(text.replace("\N{MINUS SIGN}", "-"))
@@ -432,7 +432,7 @@ def test_the_game_that_an_agent_loses_is_shown_and_can_be_played(open_page, fold
     hint, note = page.locator(".cell.hint"), page.locator(".note")
     for name in line[::2]:
         expect(hint).to_have_attribute("aria-label", re.compile(f"^{name}, free, suggested"))
-        expect(note).to_have_text("The dashed cell follows the game that it loses.")
+        expect(note).to_have_text("The dashed cell is the next move of a game that the agent loses.")
         hint.click()
     says(page, "You win")
     game = kept_game(page, folder)
