@@ -261,7 +261,7 @@ def test_moves_are_taken_back_with_the_answer_and_a_game_is_resigned(open_page, 
 
 def test_two_agents_play_at_the_speed_that_is_set_or_move_by_move(open_page, folder):
     page = open_page("/?x=minimax&o=random")
-    speed = field(page, "Time for a move")
+    speed = page.get_by_label("Time for a move")
     speed.fill("3000")
     for name in ("Pause", "New game", "Pause"):
         button(page, name).click()
@@ -463,53 +463,38 @@ def test_the_game_that_an_agent_loses_is_shown_and_can_be_played(open_page, fold
     expect(hint).to_have_count(0)
 
 
-PAGES = {
-    "play": "/?x=human&o=runs%2Fweak",
-    "large": "/?x=human&o=search-depth%3D2&board=7x7x5",
-    "watch": "/?x=random&o=random",
-    "games": "/games",
-    "game": "/games/1",
-    "agents": "/agents",
-    "strong": "/agents/runs/strong",
-    "weak": "/agents/runs/weak",
-    "nowhere": "/nowhere",
-}
+PAGES = ("?x=human&o=runs%2Fweak", "?x=human&o=search-depth%3D2&board=7x7x5", "?x=random&o=random")
+PAGES += ("games", "games/1", "agents", "agents/runs/strong", "agents/runs/weak", "nowhere")
 CHECKS = Path(__file__).with_name("page_checks.js").read_text()
 
 
-def shown(open_page, name, **settings):
-    """A page with all that it may show: both switches on, a move made, the details open."""
-    page = open_page(PAGES[name], errors=name == "nowhere", **settings)
-    switch_on(page)
-    if name in ("play", "large"):
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", PAGES)
+def test_everybody_can_read_a_page_and_find_their_way_on_it(open_page, path, scheme):
+    device = FINGER if scheme == "dark" else {}
+    settings = {"color_scheme": scheme, "reduced_motion": "reduce", **device}
+    page = open_page(f"/{path}", errors=path == "nowhere", **settings)
+    switch_on(page)  # show all that there is
+    if "human" in path:
         cell(page, "b2").click()
         your_move(page)
         page.locator(".tile .value").first.wait_for()
-    if name in ("game", "weak"):
+    if path in ("games/1", "agents/runs/weak"):
         page.locator(".verdict", has_text="keeps").first.wait_for()
         for forward in page.get_by_role("button", name="Forward").all():
             forward.click(click_count=2)
         page.locator(".tile .truth").first.wait_for()
-    if name == "watch":
+    if "random" in path:
         button(page, "Pause").click()
     for summary in page.locator("summary").all():
         summary.click()
-    return page
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-def test_everybody_can_read_a_page_and_find_their_way_on_it(open_page, name, scheme):
-    device = FINGER if scheme == "dark" else {}
-    page = shown(open_page, name, color_scheme=scheme, reduced_motion="reduce", **device)
     found = page.evaluate(CHECKS)
     assert len(found["contrasts"]) > 5
     assert [(text, ratio) for text, ratio, needed in found["contrasts"] if ratio < needed] == []
     assert (found["animations"], found["nameless"], found["small"]) == (0, [], [])
     assert len(found["ids"]) == len(set(found["ids"]))
     assert found["width"] <= page.viewport_size["width"]
-    for role in ("main", "navigation", "banner"):
-        assert page.get_by_role(role).count() == 1
+    assert [page.get_by_role(role).count() for role in ("main", "navigation", "banner")] == [1] * 3
     levels = [int(tag[1]) for tag in found["headings"]]
     assert levels.count(1) == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))

@@ -37,7 +37,7 @@ REFUSALS: dict[int | str, str] = {
     404: "There is no such agent or game.",
     413: "The request is too large.",
     415: "The request is not application/json.",
-    421: "The machine is called by another name than its own.",
+    421: "The Host of the request is not this machine.",
     503: "Too many requests wait, or the store cannot be used.",
     "default": "Any other refusal.",
 }
