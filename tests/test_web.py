@@ -197,9 +197,8 @@ def test_a_finished_game_is_kept_with_who_played(keeper, gallery):
 
 
 def test_games_are_listed_newest_first_without_those_of_training(keeper):
-    for number in range(5):
-        moves, o = (X_WINS if number % 2 else DRAWN), ("minimax" if number < 2 else "random")
-        ask(keeper, "games", 201, **{**GAME, "moves": moves, "o": o})
+    for number, o in enumerate(["minimax"] * 2 + ["random"] * 3):
+        ask(keeper, "games", 201, **{**GAME, "moves": (DRAWN, X_WINS)[number % 2], "o": o})
     keeper.store.add(Game(moves=tuple(X_WINS), origin="training"))
     keeper.store.add(Game(x=Player("human", "Ann"), moves=tuple(X_WINS), origin="human"))
 
@@ -226,14 +225,12 @@ BAD_MOVES = [  # changes to MOVE
     ({"moves": "b2 a1"}, "moves is a list of cells, such as [4, 0, 8], got 'b2 a1'"),
     ({"agent": 3}, "an agent is named by its id, such as minimax, got 3"),
     ({"agent": "runs/dqn-0"}, "runs/dqn-0 plays on 2x3, 2 in a row, not on 3x3"),
-    ({"board": LARGE}, "minimax plays on boards of up to 16 cells"),
     ({"board": SMALL, "agent": "models/broken.json"}, "models/broken.json is broken"),
     ({"mover": "X"}, "unknown field 'mover'; did you mean 'moves'?"),
     *[({"board": {**SQUARE, "rows": rows}}, f"{SIZE} {rows}") for rows in (0, 99)],
     ({"board": {**SQUARE, "rows": True}}, f"{SIZE} the bool True"),
     ({"board": {**SQUARE, "rows": 9, "cols": 9}}, "needs 90 bits"),
     ({"board": {**SQUARE, "rows": 2, "cols": 8}}, "the boards of this page"),
-    ({"board": {**SQUARE, "k": 4}}, "k must be at most"),
     *[
         ({"board": board, "moves": "b2"}, "a board is written as")
         for board in ({"rows": 3, "cols": 3}, {**SQUARE, "depth": 3}, [3, 3, 3])
@@ -259,7 +256,6 @@ BODIES = [
     (json.dumps(MOVE).replace("[0]", "[1e999]").encode(), 400, "move 1 must be a whole number"),
     (b"[" + b"9" * 5_000 + b"]", 400, "this is not JSON"),
     (b'{"board": 1, "board": 2}', 400, "a name stands twice"),
-    (b" " * 10_000, 413, "a request may have 8,192 bytes"),
     (b"[" * 3_000_000, 413, "a request may have 8,192 bytes"),
     (b"[1, 2]", 400, "send an object with board, moves, agent, got [1, 2]"),
     (b"null", 400, "send an object with board, moves, agent, got None"),
@@ -339,9 +335,8 @@ def test_this_machine_may_be_called_by_its_own_names_only(client):
     for path in ("/", "/api/agents", "/static/app.js", "/openapi.json"):
         for host in (*hosts, *others, "", "evil.example"):
             answer = client.get(path, headers={"host": host})
-            assert answer.status_code == (200 if host in hosts else 421)
-            if host not in hosts:
-                assert "this server is for 127.0.0.1" in answer.json()["error"]
+            refused = answer.status_code == 421 and "this server is for 127.0.0.1" in answer.text
+            assert refused if host not in hosts else answer.status_code == 200
 
 
 def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(client):
@@ -455,12 +450,11 @@ def test_a_store_that_is_none_and_a_port_that_is_none_are_told_in_a_line(tmp_pat
     (tmp_path / "text.db").write_text("no store")
     assert server.main(["--store", str(tmp_path / "text.db")]) == 1
     assert "is no store of games" in capsys.readouterr().err
-    wrong = {"--port": "a whole number from 0 to 65535, got '99999'", "--prot": "'--port'?"}
-    for option, reason in wrong.items():
-        with pytest.raises(SystemExit, match="2"):
-            server.main([option, "99999"])
-        error = capsys.readouterr().err
-        assert (reason in error, error.count("\n")) == (True, 1)
+    with pytest.raises(SystemExit, match="2"):
+        server.main(["--port", "99999"])
+    error = capsys.readouterr().err
+    assert "a whole number from 0 to 65535, got '99999'" in error
+    assert error.count("\n") == 1
 
 
 def test_the_server_starts_without_torch():
