@@ -11,9 +11,7 @@ from text_cases import refuses
 from tictactoe_env import match
 from tictactoe_env.evaluation import exploitability
 from tictactoe_env.match import ROUNDING, Result, action_values, best_achievable, best_responses
-from tictactoe_env.notation import parse_game, replay
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
-from tictactoe_env.positions import positions_of
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
 from tictactoe_env.rules import Rules
 
 BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(2, 4, 3)]
@@ -82,11 +80,23 @@ def test_a_side_names_who_sits_where_and_the_other_side_sees_the_same_match(rule
     assert match.result_vs_random("O", own, rules) == against_random
 
 
-@pytest.mark.parametrize("side", ["x", "Y", "", 1, None])
-def test_a_side_that_is_neither_x_nor_o_is_refused(side):
-    for ask in (match.exact_result_as, action_values):
-        with pytest.raises(ValueError, match=rf"^unknown side {side!r}.*\(known: O, X\)$"):
-            ask(side, RandomPolicy(), RandomPolicy())
+FINISHED = np.array([1, 1, 1, -1, -1, 0, 0, 0, 0])
+RANDOM, HALVES = 2 * [RandomPolicy()], 2 * [Player(lambda board: {0: 0.5})]
+
+
+@pytest.mark.parametrize(
+    ("ask", "arguments", "message"),
+    [
+        *((action_values, (side, *RANDOM), f"side {side!r}") for side in ("x", "", 1, None)),
+        (match.exact_result_as, ("Y", *RANDOM), "unknown side 'Y' (known: O, X)"),
+        (action_values, ("X", *RANDOM, Rules(), FINISHED), "a finished board has no moves: give"),
+        (match.sampled_result, (*RANDOM, Rules(), 0), "games must be a whole number of at least 1"),
+        (match.sampled_result, (*HALVES, Rules(), 2), "sum to 1 in each row, row 0 sums to 0.5"),
+    ],
+)
+def test_what_has_no_result_is_refused(ask, arguments, message):
+    with refuses(message):
+        ask(*arguments)
 
 
 def test_the_board_is_the_policies_own_or_the_given_one_or_three_by_three():
@@ -178,26 +188,6 @@ def test_a_best_response_is_that_of_plain_recursion(seed, kind, rules):
     assert exploitability(Player(choice), rules) == gain
 
 
-def test_perfect_play_cannot_be_beaten_unless_it_slips_or_its_side_must_lose():
-    def found(rules, **options):
-        responses = best_responses(MinimaxPolicy(rules, **options)).values()
-        return [(response.value, response.loss, response.can_lose) for response in responses]
-
-    assert found(Rules()) == found(Rules(), ties="first") == [(0, 0, False)] * 2
-    assert all(can_lose and 0 < loss < 0.05 for _, loss, can_lose in found(Rules(), slip=0.01))
-    assert found(Rules(2, 3, 2)) == [(pytest.approx(1, abs=ROUNDING), 0, False), (-1, 1, True)]
-
-
-def test_random_play_and_always_the_same_cell_lose_the_shortest_games():
-    def lines(*asked):
-        return [response.losing_line for response in best_responses(*asked).values()]
-
-    assert lines(RandomPolicy()) == [(0, 1, 2, 4, 3, 7), (0, 1, 3, 2, 6)]
-    assert len(lines(MinimaxPolicy(Rules(2, 3, 2)))[1]) == 3
-    for rules in BOARDS:
-        assert lines(Player(lambda board: {0: 1}), rules) == [(0, 1, 0), (0, 0)]
-
-
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 @pytest.mark.parametrize("kind", ["sure", "legal", "any"])
 def test_the_share_of_optimal_moves_is_its_mean_over_positions(kind, rules):
@@ -225,17 +215,6 @@ def test_the_share_of_optimal_moves_is_its_mean_over_positions(kind, rules):
         assert max(abs(found.everywhere - 1), abs(found.reachable - 1)) < ROUNDING
 
 
-def test_a_bad_move_counts_only_where_it_can_be_met():
-    positions = positions_of(Rules())
-    table = tabulate(MinimaxPolicy(Rules(), "first"), Rules()).table.copy()
-    # After b1 a1 b2 c1 X is to move: X opens in a1 here, so that it never comes there.
-    boards = replay(parse_game("b1 a1 b2 c1", Rules()), Rules())
-    table[np.searchsorted(positions.unfinished, positions.rows(boards[-1:])[0])] = np.eye(9)[8]
-    found = match.optimal_share(TabularPolicy(Rules(), table))
-    assert is_exactly(found.everywhere, Fraction(4519, 4520))
-    assert found.reachable == 1
-
-
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 @pytest.mark.parametrize("kind", ["legal", "any"])
 def test_the_value_of_an_action_is_that_of_playing_on_after_it(kind, rules):
@@ -244,16 +223,6 @@ def test_the_value_of_an_action_is_that_of_playing_on_after_it(kind, rules):
     expected = np.array([x_wins - o_wins for x_wins, _, o_wins, _, _ in results])
     assert (action_values("X", Player(own), Player(other), rules) == expected).all()
     assert (action_values("O", Player(other), Player(own), rules) == -expected).all()
-
-
-def test_the_first_moves_of_random_play_have_the_values_of_its_mean():
-    values = action_values("X", RandomPolicy(), RandomPolicy())
-    assert is_exactly(values.mean(), Fraction(737, 1260) - Fraction(121, 420))
-    assert values[4] > values[0] > values[1]
-    assert np.abs(values[[0, 2, 6, 8]] - values[0]).max() < ROUNDING
-    finished = np.array([1, 1, 1, -1, -1, 0, 0, 0, 0])
-    with refuses("a finished board has no moves: give an unfinished one"):
-        action_values("X", RandomPolicy(), RandomPolicy(), board=finished)
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
@@ -276,20 +245,6 @@ def test_a_board_that_cannot_be_enumerated_is_sampled_by_its_seed(rules):
     counts = [rate * 300 for rate in rates(first.result)]
     assert sum(map(round, counts[:3])) == 300
     assert min(counts[0], counts[2]) > 0 == counts[3] == counts[4]
-
-
-def test_sampled_illegal_moves_lose_for_the_side_that_made_them():
-    stubborn = Player(lambda board: {0: 1.0})
-    legal = Player(lambda board: {len(board) - 1 - board[::-1].index(0): 1.0})  # the last free cell
-    assert match.sampled_result(stubborn, legal, Rules(2, 3, 3), 10).result == Result(0, 0, 1, 1, 0)
-    assert match.sampled_result(legal, stubborn, Rules(2, 3, 3), 10).result == Result(1, 0, 0, 0, 1)
-
-
-def test_a_sample_of_no_games_or_of_no_probabilities_is_refused():
-    with refuses("games must be a whole number of at least 1, got 0"):
-        match.sampled_result(RandomPolicy(), RandomPolicy(), Rules(), games=0)
-    with refuses("probabilities must sum to 1 in each row, row 0 sums to 0.5"):
-        match.sampled_result(Player(lambda board: {0: 0.5}), RandomPolicy(), Rules(), games=2)
 
 
 Z = 1.959963984540054
