@@ -92,7 +92,6 @@ class PlainGame:
 
     @cached_property
     def last_first(self) -> list[Board]:
-        """The positions, those with the most marks first."""
         return sorted(self.positions, key=lambda board: board.count(0))
 
     @cached_property
@@ -111,10 +110,11 @@ class PlainGame:
         return [cell for cell in self.free(board) if self.value_x[self.after(board, cell)] == value]
 
     def uniform(self, board: Board) -> dict[int, Fraction]:
-        return _evenly(self.free(board))
+        return dict.fromkeys(self.free(board), Fraction(1, board.count(0)))
 
     def perfect(self, board: Board) -> dict[int, Fraction]:
-        return _evenly(self.best(board))
+        best = self.best(board)
+        return dict.fromkeys(best, Fraction(1, len(best)))
 
     def match(self, x: Choice, o: Choice, start: Board | None = None) -> tuple[Any, ...]:
         """Chances that X wins, of a draw, that O wins, and of an illegal move by X and by O."""
@@ -124,19 +124,13 @@ class PlainGame:
             outcome = self.positions[board]
             if outcome is not None:
                 return OUTCOMES[outcome]
-            chances, forfeit = (
-                (x(board), (0, 0, 1, 1, 0))
-                if self.mover(board) == 1
-                else (o(board), (1, 0, 0, 0, 1))
-            )
-            after = [
-                forfeit if board[cell] else from_here(self.after(board, cell)) for cell in chances
-            ]
-            weights = chances.values()
-            return tuple(
-                sum(chance * part for chance, part in zip(weights, parts, strict=True))
-                for parts in zip(*after, strict=True)
-            )
+            sides = {1: (x, (0, 0, 1, 1, 0)), -1: (o, (1, 0, 0, 0, 1))}
+            choice, forfeit = sides[self.mover(board)]
+            parts = []
+            for cell, chance in choice(board).items():
+                after = forfeit if board[cell] else from_here(self.after(board, cell))
+                parts.append([chance * part for part in after])
+            return tuple(map(sum, zip(*parts, strict=True)))
 
         return from_here(start or self.empty)
 
@@ -210,7 +204,3 @@ def is_exactly(value: float, fraction: Fraction) -> bool:
     """Whether a float is this fraction: the nearest with a denominator up to 10^6, within 1e-12."""
     is_near = abs(Fraction(value) - fraction) < Fraction(1, 10**12)
     return is_near and Fraction(value).limit_denominator(10**6) == fraction
-
-
-def _evenly(cells: list[int]) -> dict[int, Fraction]:
-    return {cell: Fraction(1, len(cells)) for cell in cells}

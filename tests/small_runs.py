@@ -16,10 +16,11 @@ ROOT = Path(__file__).parent.parent
 JUDGE_EVERY = 1024  # steps
 GAMES = (
     f"--num-envs 64 --judge-every {JUDGE_EVERY} --hidden 32 --snapshot-every 512 "
-    "--opponents minimax-slip=0.5:0.5,self:0.5"
+    "--snapshots 3 --opponents minimax-slip=0.5:0.5,self:0.5"
 )
 ROUNDS = (
-    "--games 32 --judge-every 500 --steps 1500 --snapshot-every 300 --opponents random:0.5,self:0.5"
+    "--games 32 --judge-every 500 --steps 1500 "
+    "--snapshot-every 300 --snapshots 3 --opponents random:0.5,self:0.5"
 )
 VALUES = "--games 256 --judge-every 256 --steps 768 --epochs 2 --architecture SaintAndre_16"
 OPTIONS = {
@@ -27,7 +28,7 @@ OPTIONS = {
     "maskable_ppo": f"{GAMES} --batch-size 256 --epochs 2",
     "mcts": "--judge-every 200 --steps 600",
     "neuroevolution": "--league 20 --winners 5 --judge-every 15 --steps 45",
-    "tabular_q": ROUNDS,
+    "tabular_q": f"{ROUNDS} --turns cycled",
     "tictacnet": f"{ROUNDS} --updates 5",
     "trie": "--judge-every 200 --steps 600",
     "value_net": f"{VALUES} --dropout 0.5",

@@ -42,13 +42,12 @@ PRIVATE_NAMES_OF_SB3 = (
 )
 OTHER_PRIVATE_NAMES = {"_asdict", "_replace", "_fields", "_np_random"}  # tuples; gymnasium.Env
 
-SOURCES = sorted((ROOT / PACKAGE).rglob("*.py"))
 PATHS = [path for folder in HOUSE for path in sorted((ROOT / folder).rglob("*.py"))]
 PATHS += [ROOT / f"{name}.py" for name in sorted(SCRIPTS)]
 FILES = {str(path.relative_to(ROOT)): path.read_text() for path in PATHS}
 
 
-def imports_of(source: str, package: str) -> set[str]:
+def imports_of(package: str, source: str) -> set[str]:
     """The full names of the modules that a file imports, anywhere: {"tictactoe_env.rules"}."""
     found = set()
     for node in ast.walk(ast.parse(source)):
@@ -76,21 +75,21 @@ def imported_by(call: ast.Call) -> str:
 
 def upward_imports(name: str, source: str) -> set[str]:
     """The modules of the package that one of them imports though they are not below it."""
-    own = {module for module in imports_of(source, PACKAGE) if module.split(".")[0] == PACKAGE}
+    own = {module for module in imports_of(PACKAGE, source) if module.split(".")[0] == PACKAGE}
     inner = {module.split(".")[1] if "." in module else "__init__" for module in own}
     return {module for module in inner if LAYER_OF.get(module, 99) >= LAYER_OF[name]}
 
 
-def foreign_imports(source: str) -> set[str]:
+def foreign_imports(name: str, source: str) -> set[str]:
     """The packages that a file of our package must not import, but does."""
-    return {module.split(".")[0] for module in imports_of(source, PACKAGE)} - ALLOWED - {"*"}
+    return {module.split(".")[0] for module in imports_of(name, source)} - ALLOWED - {"*"}
 
 
 def wrong_imports(file: str, source: str) -> set[str]:
     """The modules of other folders that a file must not import, but does."""
     folder = file.split("/")[0] if "/" in file else ""
     allowed = HOUSE.get(folder, set(HOUSE)) | {folder}
-    found = imports_of(source, folder)
+    found = imports_of(folder, source)
     wrong = {module for module in found if module.split(".")[0] in {*HOUSE, *SCRIPTS} - allowed}
     pages = {module for module in found if module.startswith("agents.")}
     if file not in PAGES_OF_BENCHMARKS:
@@ -98,7 +97,7 @@ def wrong_imports(file: str, source: str) -> set[str]:
     return wrong | ({"*"} if "*" in found and file not in COMPUTED else set())
 
 
-def foreign_privates(source: str) -> set[str]:
+def foreign_privates(file: str, source: str) -> set[str]:
     """The private names of other modules that a file uses."""
     tree = ast.parse(source)
     own, used = set(), set()
@@ -117,17 +116,16 @@ def foreign_privates(source: str) -> set[str]:
     return private - set(PRIVATE_NAMES_OF_SB3.split()) - OTHER_PRIVATE_NAMES
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_imports_of_the_package_point_down_and_need_nothing_but_numpy_and_gymnasium(path):
-    assert upward_imports(path.stem, path.read_text()) == set()
-    assert foreign_imports(path.read_text()) == set()
-    assert {path.stem for path in SOURCES} == set(LAYER_OF)
-
-
 @pytest.mark.parametrize("file", FILES)
 def test_a_file_imports_only_what_the_map_allows_and_no_privates(file):
-    assert wrong_imports(file, FILES[file]) == set()
-    assert foreign_privates(FILES[file]) == set()
+    assert wrong_imports(file, FILES[file]) == foreign_privates(file, FILES[file]) == set()
+
+
+def test_imports_of_the_package_point_down_and_need_nothing_but_numpy_and_gymnasium():
+    sources = {path.stem: path.read_text() for path in PATHS if ROOT / PACKAGE in path.parents}
+    assert set(sources) == set(LAYER_OF)
+    for name, source in sources.items():
+        assert upward_imports(name, source) == foreign_imports(PACKAGE, source) == set(), name
 
 
 def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
@@ -145,46 +143,36 @@ def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
     assert (done.stdout, done.stderr) == ("[] [0, 0, 0, 0, 0]\n", "")
 
 
-def test_imports_are_found_wherever_and_however_they_are_written():
-    for source, found in (
-        ("import numpy as np", {"numpy"}),
-        ("def f():\n    from torch import nn", {"torch"}),
-        ("from tictactoe_env import match, rules", {"tictactoe_env.match", "tictactoe_env.rules"}),
-        ("from .rules import Rules", {"tictactoe_env.rules"}),
-        ("from . import rules", {"tictactoe_env.rules"}),
-        ("from agents import page, load", {"agents"}),
-        ("from agents import dqn", {"agents.dqn"}),
-        ("import importlib\nimportlib.import_module('torch.nn')", {"importlib", "torch.nn"}),
-        ("from importlib import import_module as f\nimport_module(name)", {"importlib", "*"}),
-        ("_import_module(f'agents.{name}')", {"*"}),
-        ("'import torch'  # import torch", set()),
-    ):
-        assert imports_of(source, PACKAGE) == found
-
-
-def test_a_break_of_each_rule_is_seen():
-    for broken, file, source, found in (
+def test_imports_are_found_however_they_are_written_and_a_break_of_each_rule_is_seen():
+    matches = {"tictactoe_env.match", "tictactoe_env.rules"}
+    own = "class A:\n    def f(self):\n        self._x = 1\n        return other._x"
+    for check, place, source, found in (
+        (imports_of, PACKAGE, "import numpy as np", {"numpy"}),
+        (imports_of, PACKAGE, "def f():\n    from torch import nn", {"torch"}),
+        (imports_of, PACKAGE, "from tictactoe_env import match, rules", matches),
+        (imports_of, PACKAGE, "from .rules import Rules", {"tictactoe_env.rules"}),
+        (imports_of, PACKAGE, "from . import rules", {"tictactoe_env.rules"}),
+        (imports_of, PACKAGE, "from agents import page, load", {"agents"}),
+        (imports_of, PACKAGE, "from agents import dqn", {"agents.dqn"}),
+        (imports_of, PACKAGE, "from a import f\nf.import_module('torch.nn')", {"a", "torch.nn"}),
+        (imports_of, PACKAGE, "import importlib\nimport_module(name)", {"importlib", "*"}),
+        (imports_of, PACKAGE, "_import_module(f'agents.{name}')", {"*"}),
+        (imports_of, PACKAGE, "'import torch'  # import torch", set()),
         (upward_imports, "rules", "from tictactoe_env.positions import Positions", {"positions"}),
         (upward_imports, "observation", "from tictactoe_env.notation import x", {"notation"}),
         (upward_imports, "env", "from tictactoe_env.config import Config", set()),
+        (foreign_imports, PACKAGE, "def draw():\n    import pygame\n    import json", {"pygame"}),
         (wrong_imports, "agents/dqn.py", "import agents.trie, training.run", {"agents.trie"}),
         (wrong_imports, "training/run.py", "import agents", {"agents"}),
         (wrong_imports, "players/seat.py", "from agents import trie", {"agents.trie"}),
         (wrong_imports, "players/seat.py", "from agents import load", set()),
         (wrong_imports, "web/server.py", "import train, terminal.a", {"train", "terminal.a"}),
         (wrong_imports, "web/server.py", "import_module(name)", {"*"}),
+        (foreign_privates, "", "from training.files import _read", {"_read"}),
+        (foreign_privates, "", "env._states", {"_states"}),
+        (foreign_privates, "", "self._states", {"_states"}),
+        (foreign_privates, "", own, set()),
+        (foreign_privates, "", "def _f(): pass\nmodule._f()", set()),
+        (foreign_privates, "", "x._asdict(), y.__class__, model._n_calls", set()),
     ):
-        assert broken(file, source) == found
-    assert foreign_imports("def draw():\n    import pygame\n    import json") == {"pygame"}
-
-
-def test_the_use_of_a_private_name_is_seen():
-    for source, found in (
-        ("from training.files import _read", {"_read"}),
-        ("env._states", {"_states"}),
-        ("self._states", {"_states"}),
-        ("class A:\n    def f(self):\n        self._x = 1\n        return other._x", set()),
-        ("def _f(): pass\nmodule._f()", set()),
-        ("x._asdict(), y.__class__, model._n_calls", set()),
-    ):
-        assert foreign_privates(source) == found
+        assert check(place, source) == found, source

@@ -51,12 +51,6 @@ def test_an_evaluation_follows_every_multiple_and_the_end():
     assert found == [False, True, False, True]
 
 
-def test_a_training_that_continues_is_evaluated_where_one_that_never_stopped_is():
-    whole = evaluated(3, 40, 4)[0]
-    for begin in whole[:-1]:
-        assert evaluated(3, 40, 4, begin)[0] == [at for at in whole if at > begin]
-
-
 def test_a_learner_that_does_not_count_its_steps_is_stopped_and_numpys_counts_are_made_ints():
     learner, config = Rounds(0), BoardConfig(steps=10, judge_every=4)
     learner.advance = lambda most: None
@@ -74,15 +68,12 @@ def test_a_state_comes_back_with_its_arrays_and_generators():
     plain = {"counts": [1, 2.5, "text", True, [3, 4]], "empty": {}, "none": None}
     numpys = {"a": np.int64(3), "b": (np.float32(0.5), np.True_)}
     state = {"table": table, "rng": rng, "pool": {"snapshots": snapshots}, **plain, **numpys}
-    arrays = {}
+    arrays, names = {}, ("table", "pool/snapshots/0", "pool/snapshots/1")
     again = unpack(pack(state, "state", arrays), arrays)
-    assert set(arrays) == {
-        f"state/{name}" for name in ("table", "pool/snapshots/0", "pool/snapshots/1")
-    }
+    assert set(arrays) == {f"state/{name}" for name in names}
     kept = [again.pop("table"), *again.pop("pool")["snapshots"]]
-    assert [(a.dtype, a.tolist()) for a in kept] == [
-        (a.dtype, a.tolist()) for a in (table, *snapshots)
-    ]
+    for array, expected in zip(kept, (table, *snapshots), strict=True):
+        assert (array.dtype, array.tolist()) == (expected.dtype, expected.tolist())
     assert again.pop("rng").random() == rng.random()
     assert again == {**plain, "a": 3, "b": [0.5, True]}
     assert [type(again["a"]), *map(type, again["b"])] == [int, float, bool]

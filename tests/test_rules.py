@@ -33,10 +33,6 @@ def plain_answers(rules, board):
     return {1} in lines, {-1} in lines, all({1, -1} <= marks for marks in lines), 0 not in board
 
 
-def answers(rules, x, o):
-    return rules.has_line(x), rules.has_line(o), rules.is_dead(x, o), rules.is_full(x, o)
-
-
 def test_a_board_is_three_by_three_by_default_hashable_and_kept_as_python_ints():
     assert (Rules(), Rules().cells) == (Rules(3, 3, 3), 9)
     assert str(Rules(3, 4, 2)) == "3x4, 2 in a row"
@@ -45,9 +41,8 @@ def test_a_board_is_three_by_three_by_default_hashable_and_kept_as_python_ints()
     assert {type(size) for size in (rules.rows, rules.cols, rules.k)} == {int}
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
+def test_sizes_that_make_no_board_are_refused():
+    for sizes, message in (
         ((0, 3, 3), "rows must be a whole number of at least 1, got 0"),
         ((3, -1, 3), "cols must be a whole number of at least 1, got -1"),
         ((3, 3, 0), "k must be a whole number of at least 1, got 0"),
@@ -55,11 +50,9 @@ def test_a_board_is_three_by_three_by_default_hashable_and_kept_as_python_ints()
         ((3, True, 3), "cols must be a whole number of at least 1, got the bool True"),
         ((3, 4, 5), "k must be at most max(rows, cols) = 4, got 5"),
         ((8, 8, 5), "a board of 8x8 needs 72 bits, more than 64; use a smaller one (the condition"),
-    ],
-)
-def test_sizes_that_make_no_board_are_refused(sizes, message):
-    with refuses(message):
-        Rules(*sizes)
+    ):
+        with refuses(message):
+            Rules(*sizes)
 
 
 def test_an_illegal_move_is_an_error_of_the_caller_and_loses_in_words_too():
@@ -81,18 +74,23 @@ def test_the_lines_are_those_found_by_walking_and_so_many(rules):
     assert sorted(map(sorted, rules.lines)) == sorted(map(sorted, plain))
 
 
-def are_as_plain(rules, boards):
+def check_as_plain(rules, boards):
     """Compares the answers of a batch and of single boards with plain ones."""
+
+    def answers(x, o):
+        return rules.has_line(x), rules.has_line(o), rules.is_dead(x, o), rules.is_full(x, o)
+
     x, o = rules.to_bits(boards)
     assert x.dtype == o.dtype == np.uint64
     expected = [plain_answers(rules, board) for board in boards.tolist()]
-    batch = zip(*(found.tolist() for found in answers(rules, x, o)), strict=True)
+    batch = zip(*(found.tolist() for found in answers(x, o)), strict=True)
     assert list(batch) == expected
-    pairs = zip(x.tolist(), o.tolist(), strict=True)
-    single = [answers(rules, one_x, one_o) for one_x, one_o in pairs]
+    single = [answers(*pair) for pair in zip(x.tolist(), o.tolist(), strict=True)]
     assert single == expected
     assert {type(answer) for found in single for answer in found} == {bool}
-    return True
+    lines = lines_of(rules.rows, rules.cols, rules.k)
+    full = [line for line in lines if {boards[0, cell] for cell in line} in ({1}, {-1})]
+    assert rules.winning_cells(boards[0]) == tuple(sorted(set().union(*full)))
 
 
 @settings(max_examples=200)
@@ -104,14 +102,14 @@ def are_as_plain(rules, boards):
 @example(whole_board((32, 1, 32), -1))
 @example(whole_board((1, 1, 1), 1))
 @example(whole_board((3, 5, 5), 1))  # no column or diagonal has room for five
-def test_lines_dead_and_full_boards_are_recognised_on_any_board(case):
-    assert are_as_plain(*case)
+@example((Rules(), np.array([[1, 1, 1, -1, 1, -1, -1, 1, -1]], dtype=np.int8)))  # XXX/OXO/OXO
+def test_lines_their_cells_dead_and_full_boards_are_recognised_on_any_board(case):
+    check_as_plain(*case)
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_lines_dead_and_full_boards_are_recognised_in_every_position(rules):
-    positions = plain(rules).positions
-    assert are_as_plain(rules, np.array(list(positions), dtype=np.int8))
+    check_as_plain(rules, np.array(list(plain(rules).positions), dtype=np.int8))
 
 
 @given(rules_and_boards())
@@ -127,18 +125,6 @@ def test_boards_become_bitboards_with_one_free_column_on_the_right_and_boards_ag
         assert marks.tolist() == expected.tolist()
     assert Rules(2, 3, 2).cell_bits == (1, 2, 4, 16, 32, 64)
     assert Rules(2, 3, 2).full == 0b1110111
-
-
-CROSS = np.array([1, 1, 1, -1, 1, -1, -1, 1, -1], dtype=np.int8)  # XXX/OXO/OXO
-
-
-@given(rules_and_boards())
-def test_a_cell_is_winning_if_a_line_through_it_has_one_mark(case):
-    rules, boards = case
-    lines = lines_of(rules.rows, rules.cols, rules.k)
-    full = [line for line in lines if {boards[0, cell] for cell in line} in ({1}, {-1})]
-    assert rules.winning_cells(boards[0]) == tuple(sorted(set().union(*full)))
-    assert Rules().winning_cells(CROSS) == (0, 1, 2, 4, 7)
 
 
 def test_x_moves_first_and_then_they_take_turns():

@@ -34,10 +34,9 @@ def ages(opponents):
 def test_the_share_of_self_is_spread_over_the_snapshots(random, minimax, own, count):
     if random + minimax + own == 0:
         return
-    opponents = pool_with(
-        f"random:{random},minimax:{minimax},self:{own}", SNAPSHOTS[:count], size=4
-    )
-    pool, copies = opponents.pool(), min(count, 4)
+    text = f"random:{random},minimax:{minimax},self:{own}"
+    opponents, copies = pool_with(text, SNAPSHOTS[:count], size=4), min(count, 4)
+    pool = opponents.pool()
     total = random + minimax + own
     expected = [random / total, minimax / total]
     kinds = [RandomPolicy, MinimaxPolicy]
@@ -85,23 +84,13 @@ def test_opponents_move_as_their_tables_say():
         assert np.abs(np.bincount(cells, minlength=9) / len(rows) - expected).max() < 0.01
 
 
-def test_a_pool_continues_from_its_state():
-    stochastic = tabulate(RandomPolicy(), RULES)
-    whole = pool_with("self:1", [*SNAPSHOTS[:3], stochastic], size=3, seed=1)
-    half = pool_with("self:1", [*SNAPSHOTS[:3], stochastic], size=3, seed=1)
-    state, again = half.state(), SelfPlay("self:1", RULES, size=3)
-    assert {array.dtype for array in state["snapshots"]} == {np.dtype(np.uint8), np.dtype(float)}
-    again.restore(state)
-    for snapshot in SNAPSHOTS[3:]:
-        whole.add(snapshot)
-        again.add(snapshot)
-    tables = [[copy.table.tolist() for copy in pool.snapshots] for pool in (whole, again)]
-    assert tables[0] == tables[1]
-
-
-def test_snapshots_may_explore():
-    opponents = pool_with("self:1", SNAPSHOTS[:1], epsilon=0.3)
+def test_snapshots_may_explore_and_are_saved_in_one_byte_a_board_without_it():
+    opponents, uniform = (
+        pool_with("self:1", SNAPSHOTS[:1], epsilon=0.3),
+        tabulate(RandomPolicy(), RULES),
+    )
     (copy,) = opponents.pool().policies
-    uniform = tabulate(RandomPolicy(), RULES).table
-    assert copy.table == pytest.approx(0.7 * SNAPSHOTS[0].table + 0.3 * uniform)
+    assert copy.table == pytest.approx(0.7 * SNAPSHOTS[0].table + 0.3 * uniform.table)
     assert opponents.snapshots == SNAPSHOTS[:1]
+    opponents.add(uniform)
+    assert [array.dtype for array in opponents.state()["snapshots"]] == [np.uint8, float]

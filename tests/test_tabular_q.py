@@ -92,12 +92,3 @@ def test_a_draw_that_gives_as_much_as_a_win_makes_a_player_that_never_loses_and_
     results = evaluate(trained(page, config).policy())
     assert results.unbeatable
     assert 0.4 < results.o.win < 0.85
-
-
-def test_opponents_are_cycled_on_and_snapshots_are_kept_where_a_training_continues():
-    config = replace(SMALL, turns="cycled", opponents="random,minimax,self")
-    part, rest = trained(page, config, evaluations=2), page.begin(config)
-    rest.steps = part.steps
-    rest.restore(part.model(), part.state())
-    rest.advance(config.steps - rest.steps)
-    assert (rest.values == trained(page, config).values).all()
