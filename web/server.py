@@ -22,8 +22,9 @@ from starlette.requests import Request
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from players.gallery import FOLDERS, Gallery
+from players.gallery import Gallery
 from tictactoe_env import __version__
+from tictactoe_env.runs import FOLDERS
 from tictactoe_env.store import GameStore
 from training.command_line import CommandLine, Option, whole
 from web import answers, requests
