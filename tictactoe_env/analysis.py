@@ -33,7 +33,7 @@ EXPECTED_CELLS = 12  # of the largest board with expected results; 3x3 takes mil
 
 OWN, EXPECTED = "own", "expected"
 MEANINGS = {
-    OWN: "what the player itself believes each move to be worth",
+    OWN: "the player's own value of each move",
     EXPECTED: "expected result, wins minus losses, if it plays on like this against random moves; "
     "exact, not its own belief",
     "": "it gives no values, only probabilities",
