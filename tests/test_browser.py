@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from benchmarks.web import serving
-from tictactoe_env.analysis import truth, verdicts
+from tictactoe_env.analysis import verdicts
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.games import Game, Player
-from tictactoe_env.match import action_values
 from tictactoe_env.notation import cell_text
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, one_hot
+from tictactoe_env.policy import MinimaxPolicy, TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore
@@ -334,19 +333,19 @@ def test_what_an_agent_thinks_and_the_truth_are_shown_and_right(open_page):
     switch_on(page)
     cell(page, "b2").click()
     your_move(page)
-    board = np.array([-1, 0, 0, 0, 1, 0, 0, 0, 0], dtype=np.int8)
-    values = action_values("X", first_free(SQUARE), RandomPolicy(), board=board)
-    free = np.flatnonzero(~np.isnan(values))
+    content = {"board": {"rows": 3, "cols": 3, "k": 3}, "moves": [4, 0], "truth": True}
+    asked = page.request.post("/api/analysis", data={**content, "agent": "runs/weak"})
+    thoughts, truth = asked.json()["thoughts"], asked.json()["truth"]
+    values = {cell: value for cell, value in enumerate(thoughts["values"]) if value is not None}
     texts = written(page, "value")
     found = {cell: float(texts[cell].replace("\N{MINUS SIGN}", "-")) for cell in texts}
-    assert found == {cell: pytest.approx(values[cell], abs=0.0051) for cell in free}
-    assert page.locator(".tile.good").count() == (values[free] >= 0).sum()
+    assert found == pytest.approx(values, abs=0.0051)
+    assert page.locator(".tile.good").count() == sum(value >= 0 for value in values.values())
     assert "thought to be worth" in cell(page, "b1").get_attribute("aria-label")
     contains(page, ".legend", "against random moves; exact, not its own belief")
-    worths = truth(board, SQUARE)
-    texts = {number: worth.text for number, worth in enumerate(worths.moves) if worth}
-    assert written(page, "truth") == texts
-    contains(page, ".legend", f"With best play from here, X {worths.position.text}.")
+    worths = {cell: worth["text"] for cell, worth in enumerate(truth["moves"]) if worth}
+    assert written(page, "truth") == worths
+    contains(page, ".legend", f"With best play from here, X {truth['position']['text']}.")
     page.get_by_text("What it thinks").click()
     expect(page.locator(".tile .value")).to_have_count(0)
 

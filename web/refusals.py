@@ -27,7 +27,7 @@ from web.players import BusyError
 
 STATIC = Path(__file__).with_name("static")
 MAX_BODY = 8_192  # bytes of a request
-HOSTS = ("127.0.0.1", "localhost", "[::1]")  # any other name is DNS rebinding or a mistake
+HOST = re.compile(rb"(127\.0\.0\.1|localhost|\[::1\])(:\d+)?")  # others are DNS rebinding
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -155,7 +155,8 @@ class Guard:
             await send(message)
 
         app, headers = self.app, dict(reversed(scope.get("headers", [])))
-        host = headers.get(b"host", b"").decode("latin-1")
-        if scope["type"] == "http" and re.sub(r":\d+$", "", host) not in HOSTS:
-            app = refused(f"this server is for {HOSTS[0]}, not for {host[:80]!r}", 421)
+        host = headers.get(b"host", b"")
+        if scope["type"] == "http" and not HOST.fullmatch(host):
+            name = host.decode("latin-1")[:80]
+            app = refused(f"this server is for 127.0.0.1, not for {name!r}", 421)
         await app(scope, receive, send_with_headers)

@@ -63,10 +63,7 @@ class Model(BaseModel):
 
 
 class Asked(Model):
-    """Base of what a client sends: no conversion between types, and one sentence for an error.
-
-    Pydantic's errors are replaced by one ValueError that says what to send.
-    """
+    """Base of what a client sends: strict types, and one ValueError that says what to send."""
 
     model_config = ConfigDict(strict=True)
 

@@ -118,7 +118,7 @@ function statement(certificate) {
       "p",
       { class: "statement beaten" },
       h("strong", {}, "It can be beaten"),
-      ` ${sides.join(" and ")}. The losing game is below.`,
+      ` ${sides.join(" and ")}. The shortest ${beaten.length > 1 ? "games that it loses are" : "game that it loses is"} below.`,
     );
   }
   const rest = certificate.optimal

@@ -1,5 +1,5 @@
 // The switches "What it thinks" and "The truth": the numbers that they write on a board, and the
-// sentences below the board that explain these numbers (the legend).
+// sentences below the switches that explain these numbers (the legend).
 
 import { h, memory, post, sideOf } from "./dom.js";
 
@@ -83,7 +83,7 @@ export class Insight {
     return true;
   }
 
-  /** The answer to a request with the fields `wanted`. If it takes long, say why below the board. */
+  /** The answer to a request with the fields `wanted`. If it takes long, the legend says why. */
   async patiently(wanted, answer) {
     const turn = this.turn;
     const say = () => turn === this.turn && this.legend.replaceChildren(SLOW);

@@ -370,7 +370,7 @@ class Play {
 
   /**
    * Ask about the game. If that fails, ask again without the fields `wanted`, so that the game goes
-   * on; then `look` asks for them on their own, and writes a failure below the board.
+   * on; then `look` asks for them on their own, and writes a failure into the legend.
    */
   async ask(path, content, wanted) {
     const asked = { board: this.rules, moves: this.moves, ...content };
