@@ -7,9 +7,9 @@ from rich.console import Console
 from sample_players import CellPlayer, FixedPlayer
 
 from terminal import battle
+from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.notation import game_text
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy
-from tictactoe_env.rules import Rules
+from tictactoe_env.policy import MinimaxPolicy
 from tictactoe_env.standing import standing
 
 RECTANGLE, X_WINS, PERFECT = Rules(2, 4, 3), Rules(2, 3, 2), MinimaxPolicy(Rules())

@@ -46,14 +46,23 @@ def error_of(capsys, *arguments, code=1):
     return err
 
 
-def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(capsys):
+def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(capsys, tmp_path):
     printed = shown(capsys, "minimax")
     assert "minimax on 3x3, 3 in a row\n" in printed
     assert ["O", "random", "77.7484", "22.2516", "0.0000", "0.0000"] in rows_of(printed)
     assert "PROVEN: unbeatable as X and as O; a player that never loses could win" in printed
     assert "Q of the empty board" in printed
     assert "an example game, minimax as X against random as O: " in printed
-    assert not re.search("everyone|sampled|\x1b", printed)
+    assert not re.search("everyone|each as X|sampled|\x1b", printed)
+    certified(tmp_path / "random", CellPlayer(0))
+    calls = [f"random --game-seed {seed}" for seed in (1, 1, 2, 3, 4)]
+    first, again, *others, cell = (
+        re.search("\nan example game.*: (.*)\n", shown(capsys, call))[1]
+        for call in (*calls, tmp_path / "random")
+    )
+    assert first == again
+    assert {first} < {first, *others}
+    assert cell != "a1 a1", "`random` is no player by that name"
 
 
 def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_last(
@@ -71,18 +80,6 @@ def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_la
     shutil.copytree(run, "runs/dqn-0")
     by_file, by_name = (rows_of(shown(capsys, spec)) for spec in (run / "certificate.json", "dqn"))
     assert by_file == by_name == rows_of(printed)[:6]
-
-
-def test_the_example_game_follows_from_its_seed_and_the_player_is_no_name(capsys, tmp_path):
-    certified(tmp_path / "random", CellPlayer(0))
-    calls = [f"random --game-seed {seed}" for seed in (1, 1, 2, 3, 4)]
-    first, again, *others, cell = (
-        re.search("\nan example game.*: (.*)\n", shown(capsys, call))[1]
-        for call in (*calls, tmp_path / "random")
-    )
-    assert first == again
-    assert {first} < {first, *others}
-    assert cell != "a1 a1"
 
 
 @pytest.mark.parametrize("rules", [Rules(2, 3, 3), Rules(3, 4, 3)], ids=str)
@@ -237,7 +234,6 @@ def test_help_and_results_need_no_torch(capsys):
 
 
 REFUSED = """
-    random minimax-frist | 1 | did you mean 'minimax-first'?
     trie | 1 | no run of trie in models/ or runs/: train one with `python train.py trie`
     random minimax --rows 5 --cols 5 --k 4 | 1 | too many to enumerate: at most 16 cells can
     minimax --rows 9 --cols 9 | 1 | use a smaller one

@@ -13,20 +13,16 @@ from tictactoe_env.certificate import CertificateError, certify, load_policy, wr
 from tictactoe_env.policy import MinimaxPolicy
 
 SMALL = Rules(2, 3, 2)
-
-
-@pytest.fixture(scope="module")
-def content():
-    return certify(RandomPolicy(), "dqn", SMALL, seed=7)
+CONTENT = certify(RandomPolicy(), "dqn", SMALL, seed=7)
 
 
 @pytest.fixture
-def folders(tmp_path, content, monkeypatch):
+def folders(tmp_path, monkeypatch):
     """models/champion.json, runs/dqn-0 and runs/many/dqn-1: random play on 2x3."""
     for name in ("models/champion", "runs/dqn-0/certificate", "runs/many/dqn-1/certificate"):
         path = tmp_path / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(content, path)
+        write(CONTENT, path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -40,8 +36,8 @@ def ids(gallery):
     return [entry.id for entry in gallery.entries()]
 
 
-def changed(content, **changes):
-    return json.dumps({**content, **changes})
+def changed(**changes):
+    return json.dumps({**CONTENT, **changes})
 
 
 def test_players_without_training_come_first_then_every_certificate_by_its_place(gallery, folders):
@@ -115,13 +111,13 @@ def test_what_costs_too_much_or_is_not_listed_is_not_there_even_if_it_is_a_path(
             ask(id)
 
 
-def test_new_changed_and_deleted_runs_are_seen(gallery, folders, content):
+def test_new_changed_and_deleted_runs_are_seen(gallery, folders):
     before, path = gallery.player("runs/dqn-0"), folders / "runs/dqn-0/certificate.json"
     assert (before.kind, before.name, len(before.source)) == ("run", "runs/dqn-0", 64)
     write(certify(MinimaxPolicy(SMALL), "dqn", SMALL), path)
     gallery.entries()
     assert gallery.seat("runs/dqn-0", SMALL).player == gallery.player("runs/dqn-0") != before
-    write(content, folders / "runs/new.json")
+    write(CONTENT, folders / "runs/new.json")
     assert gallery.entry("runs/new.json").kind == "run"
     (folders / "runs/new.json").unlink()
     assert "runs/new.json" not in ids(gallery)
@@ -143,52 +139,52 @@ def test_a_run_that_says_more_than_its_moves_is_asked_for_it(tmp_path, agent):
 
 
 BROKEN = {
-    "not JSON": lambda content: "",
-    "not a certificate": lambda content: "[]",
-    "names no agent": lambda content: changed(content, agent=None),
-    "names no agent and no board": lambda content: changed(content, board=[3, 3, 3]),
-    "bits": lambda content: changed(content, board={"rows": 99, "cols": 99, "k": 3}),
-    "moves were changed": lambda content: changed(content, moves={".../...": "a1"}),
-    "the moves were changed": lambda content: changed(content, moves=None),
+    "not JSON": "",
+    "not a certificate": "[]",
+    "names no agent": changed(agent=None),
+    "names no agent and no board": changed(board=[3, 3, 3]),
+    "bits": changed(board={"rows": 99, "cols": 99, "k": 3}),
+    "moves were changed": changed(moves={".../...": "a1"}),
+    "the moves were changed": changed(moves=None),
 }
 
 
 @pytest.mark.parametrize("reason", BROKEN)
 def test_a_broken_certificate_is_listed_with_the_reason_and_does_not_stop_the_others(
-    gallery, folders, content, reason
+    gallery, folders, reason
 ):
     path = folders / "models/bad.json"
-    path.write_text(BROKEN[reason](content))
+    path.write_text(BROKEN[reason])
     entry = gallery.entry("models/bad.json")
     assert (entry.broken, entry.plays(SMALL)) == (True, False)
     assert reason in entry.about
     with refuses("models/bad.json is broken", CertificateError):
         gallery.seat("models/bad.json", SMALL)
     assert not gallery.entry("runs/dqn-0").broken
-    write(content, path)
+    write(CONTENT, path)
     gallery.entries()
     assert not gallery.entry("models/bad.json").broken
 
 
-def test_what_is_only_seen_in_all_the_moves_breaks_a_certificate_later(gallery, folders, content):
+def test_what_is_only_seen_in_all_the_moves_breaks_a_certificate_later(gallery, folders):
     path = folders / "models/bad.json"
-    path.write_text(changed(content, unbeatable=True))
+    path.write_text(changed(unbeatable=True))
     assert not gallery.entry("models/bad.json").broken  # the list does not compute every result
     with refuses("unbeatable is False when computed from the moves", CertificateError):
         gallery.certificate("models/bad.json")
     assert "unbeatable is False" in gallery.entry("models/bad.json").about
-    moves = {**content["moves"], next(iter(content["moves"])): "z9"}
+    moves = {**CONTENT["moves"], next(iter(CONTENT["moves"])): "z9"}
     write({**certify(RandomPolicy(), "dqn", SMALL), "moves": moves}, path)
     with refuses("is broken", CertificateError):
         gallery.seat("models/bad.json", SMALL)
     os.symlink("nowhere", "models/gone.json")
     assert gallery.entry("models/gone.json").broken
-    write(content, folders / f"runs/{'a' * 120}.json")  # a name that the store could not keep
+    write(CONTENT, folders / f"runs/{'a' * 120}.json")  # a name that the store could not keep
     assert "at most 100 printable" in gallery.entry(f"runs/{'a' * 120}.json").about
 
 
-def test_a_certificate_is_verified_for_a_run_and_computed_for_the_others(gallery, content):
-    assert gallery.certificate("runs/dqn-0") == content
+def test_a_certificate_is_verified_for_a_run_and_computed_for_the_others(gallery):
+    assert gallery.certificate("runs/dqn-0") == CONTENT
     assert gallery.certificate("minimax")["unbeatable"] is True
     assert gallery.certificate("random")["as_x"]["losing_line"] is not None
     with refuses("nothing is proven on 4x4, 4 in a row"):

