@@ -270,11 +270,13 @@ def test_a_draw_follows_the_probabilities_and_the_seed():
     expected = 100_000 * probs[0]
     counts = np.bincount(drawn, minlength=4)
     assert (np.abs(counts - expected) <= 4 * np.sqrt(expected)).all()  # four standard deviations
+    uniforms = module.Uniforms(np.random.default_rng(0))
+    assert sorted(uniforms.draw() for _ in range(512)) == sorted(
+        np.random.default_rng(0).random(512)
+    )
 
 
 LOWEST, HIGHEST = 0.0, 1 - 2**-53
-
-
 SHARES = st.lists(st.integers(0, 5), min_size=1, max_size=16).filter(any)
 
 
@@ -285,10 +287,3 @@ def test_a_cell_without_probability_is_never_drawn_not_even_at_the_ends(shares, 
     cell, possible = module.sample(probs, drawn)[0], np.flatnonzero(shares)
     assert cell in possible
     assert {LOWEST: cell == possible[0], HIGHEST: cell == possible[-1]}.get(number, True)
-
-
-def test_uniforms_are_the_numbers_of_the_generator_and_one_hot_rows_have_a_single_one():
-    uniforms = module.Uniforms(np.random.default_rng(0))
-    drawn = [uniforms.draw() for _ in range(512)]
-    assert sorted(drawn) == sorted(np.random.default_rng(0).random(512))
-    assert module.one_hot(np.array([2, 0]), 3).tolist() == [[0, 0, 1], [1, 0, 0]]

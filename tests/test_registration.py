@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
-from sample_players import CellPlayer, FixedPlayer
+from sample_players import CellPlayer
 
 import tictactoe_env
 from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
@@ -110,20 +110,6 @@ def test_record_episode_statistics_counts_returns_and_lengths_of_many_games(mode
         count += ended.sum()
         waiting = ended & (mode == "NEXT_STEP")
     assert count > 20
-
-
-def test_infos_become_a_list_with_one_dict_a_game():
-    env = gym.make_vec("TicTacToe-v0", num_envs=2, side="X", opponent=FixedPlayer(0))
-    env = gym.wrappers.vector.DictInfoToList(env)
-    _, infos = env.reset(options={"board": "XX./OO./..."})
-    assert [set(info) for info in infos] == [{"action_mask", "side"}] * 2
-    *_, infos = env.step(np.array([2, 8]))
-    now = {"action_mask", "side"}
-    assert [set(info) for info in infos] == [now | {"final_obs", "final_info"}, now]
-    final = {key: np.asarray(value).tolist() for key, value in infos[0]["final_info"].items()}
-    expected = {"side": "X", "outcome": "win", "illegal_move": False}
-    assert final == {**expected, "action_mask": [0, 0, 0, 0, 0, 1, 1, 1, 1]}
-    assert infos[0]["action_mask"].tolist() == [1] * 9
 
 
 def test_human_rendering_opens_a_window_through_gymnasium(monkeypatch):

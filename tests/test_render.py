@@ -9,7 +9,6 @@ from tictactoe_env.notation import parse_board
 from tictactoe_env.rules import Rules
 
 RULES = Rules()
-WON = "O.X/.XO/X.."
 NAN = float("nan")
 BOARDS = [
     ("X.O/.X./..O", Rules()),
@@ -57,18 +56,6 @@ TEXTS = """
 1   .   .   .
 2   .   .   .
 3   .   .   .
-
-X.O/.X./..O 8
-    a   b   c
-1   X   .   O
-2   .   X   .
-3   .   .  [O]
-
-O.X/.XO/X.. 6
-    a   b   c
-1   O   .   X*
-2   .   X*  O
-3  [X*] .   .
 
 X..O/.XO./..X. 0
     a   b   c   d
@@ -127,7 +114,7 @@ def test_the_text_has_no_trailing_blanks_and_colour_adds_escapes_only(board, rul
 
 @pytest.mark.parametrize(("board", "rules"), BOARDS)
 @pytest.mark.parametrize("pixels", [16, 33, CELL])
-def test_the_picture_is_uint8_with_each_mark_in_its_colour_on_its_cell(board, rules, pixels):
+def test_the_picture_shows_each_mark_on_its_cell_and_the_last_move_by_a_tint(board, rules, pixels):
     picture, margin = picture_of(board, rules, cell_pixels=pixels), 2 * (pixels * 3 // 8)
     shape = (margin + rules.rows * pixels, margin + rules.cols * pixels, 3)
     assert (picture.shape, picture.dtype, picture.flags.c_contiguous) == (shape, np.uint8, True)
@@ -137,27 +124,20 @@ def test_the_picture_is_uint8_with_each_mark_in_its_colour_on_its_cell(board, ru
         left = render.COLOURS["O"] if mark == -1 else render.TILE
         found = tile[[0, CELL // 2, CELL // 2], [0, CELL // 2, CELL // 4]]
         assert found.tolist() == [rgb(render.BACKGROUND), rgb(middle), rgb(left)]
+        if mark:
+            marked = picture_of(board, rules, last=cell)
+            assert changed_cells(picture, marked, rules) == [cell]
+            assert cell_of(marked, cell, rules)[CELL // 2, 8].tolist() == rgb(render.LAST)
 
 
 def test_a_picture_is_the_callers_own_and_leaves_board_and_values_as_they_were():
-    first = picture_of(WON, last=6)
-    before = first.copy()
-    first[:] = 0
-    assert (picture_of(WON, last=6) == before).all()
-    board, values = parse_board(WON, RULES), np.linspace(-1, 1, 9)
-    for draw in (render.ansi, render.rgb_array, render.svg):
-        draw(board, RULES, values=values)
-    assert (board == parse_board(WON, RULES)).all()
-    assert (values == np.linspace(-1, 1, 9)).all()
-
-
-@pytest.mark.parametrize(("board", "rules"), BOARDS)
-def test_the_last_move_tints_its_own_cell_and_no_other(board, rules):
-    plain = picture_of(board, rules)
-    for cell in np.flatnonzero(parse_board(board, rules)):
-        marked = picture_of(board, rules, last=int(cell))
-        assert changed_cells(plain, marked, rules) == [cell]
-        assert cell_of(marked, cell, rules)[CELL // 2, 8].tolist() == rgb(render.LAST)
+    board, values = parse_board("O.X/.XO/X..", RULES), np.linspace(-1, 1, 9)
+    kept = board.copy(), values.copy()
+    for draw in (render.ansi, render.svg, render.rgb_array):
+        picture = draw(board, RULES, values=values)
+    before, picture[:] = picture.copy(), 0
+    assert (render.rgb_array(board, RULES, values=values) == before).all()
+    assert np.array_equal((board, values), kept)
 
 
 LINES = [

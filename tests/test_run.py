@@ -156,9 +156,8 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
     assert run.finish()["training"]["games"] == 123_456
     assert resumed(tmp_path, steps=500)[0].rows == run.rows
     events = EventAccumulator(str(tmp_path)).Reload()
-    tags = {f"exact/{name}" for name in COLUMNS if name != "steps"}
-    noted = {f"noted/{name}" for name in notes}
-    assert set(events.Tags()["scalars"]) == {*tags, *noted, "train/loss"}
+    tags = [*(f"exact/{name}" for name in COLUMNS[1:]), *(f"noted/{name}" for name in notes)]
+    assert set(events.Tags()["scalars"]) == {*tags, "train/loss"}
     found = [(event.step, event.value) for event in events.Scalars("exact/unbeatable_x")]
     assert found == [(100, 0.0), (200, 0.0), (300, 1.0), (400, 1.0)]
     losses = [event.value for event in events.Scalars("train/loss")]
@@ -188,13 +187,6 @@ def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeyp
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(("until", "steps"), [("steps", 300), ("unbeatable", 200)])
-def test_a_run_stops_at_its_goal_and_saves_everything_there(tmp_path, until, steps):
-    run = trained(new_run(tmp_path, until, steps=300), [RANDOM, PERFECT, BEST])
-    assert steps_of(tmp_path)[-1] == saved_at(tmp_path, "checkpoint/progress.json") == steps
-    assert (until in run.first_reached) == (until != "steps")
-
-
 def test_an_interrupt_stops_at_the_next_evaluation_and_a_second_one_at_once(tmp_path):
     """Everything is saved at that evaluation; a run without an evaluation leaves nothing."""
     before, run = signal.getsignal(signal.SIGINT), new_run(tmp_path / "run", steps=9999)
@@ -222,7 +214,7 @@ def test_checkpoints_are_written_from_time_to_time(tmp_path, monkeypatch):
     assert seen == [0, 0, 0, 300, 300, 300, 600, 600]
 
 
-def test_a_run_continues_with_its_rows_its_seconds_and_its_best(tmp_path):
+def test_a_run_continues_with_its_rows_its_seconds_its_best_and_its_certificate(tmp_path):
     trained(new_run(tmp_path), [RANDOM, PERFECT, WEAK, RANDOM]).finish()
     earlier = metrics(tmp_path)
     run, learner = resumed(tmp_path, [WEAK, RANDOM], steps=600)
@@ -237,17 +229,16 @@ def test_a_run_continues_with_its_rows_its_seconds_and_its_best(tmp_path):
     assert rows[:4] == earlier
     assert float(rows[4]["seconds"]) >= float(earlier[3]["seconds"])
     assert read_json(tmp_path / "config.json")["config"]["steps"] == 600
+    again, learner = resumed(tmp_path, [BEST], steps=900)
+    with again:  # and is killed before it finishes: the certificate follows the model
+        learner.advance(100)
+        again.evaluate(learner)
+    content = read(tmp_path)
+    assert (table_of(content).table == BEST.table).all()
+    assert content["training"]["best_at"]["steps"] == content["training"]["steps"] == 700
 
 
-def test_what_a_crash_leaves_is_mended_and_rows_beyond_the_checkpoint_are_trained_again(tmp_path):
-    trained(new_run(tmp_path), [RANDOM])
-    (tmp_path / "checkpoint").rename(tmp_path / ".checkpoint.old")
-    assert len(resumed(tmp_path)[0].rows) == 4
-    write_json(tmp_path / "checkpoint" / "progress.json", {"steps": 200})
-    assert [row["steps"] for row in resumed(tmp_path)[0].rows] == [100, 200]
-
-
-def test_damaged_files_of_a_run_are_named(tmp_path):
+def test_damaged_files_are_named_and_what_a_crash_leaves_is_mended_and_trained_again(tmp_path):
     trained(new_run(tmp_path), [RANDOM])
     for name, contents in (
         ("metrics.csv", ("steps,seconds\n100,1.0\n", "steps\nmany\n", "\n\n")),
@@ -260,28 +251,20 @@ def test_damaged_files_of_a_run_are_named(tmp_path):
             with pytest.raises(DamagedFileError, match=path.name.replace(".", r"\.")):
                 resumed(tmp_path)
         path.write_bytes(before)
-    resumed(tmp_path)
+    (tmp_path / "checkpoint").rename(tmp_path / ".checkpoint.old")
+    assert len(resumed(tmp_path)[0].rows) == 4
+    write_json(tmp_path / "checkpoint" / "progress.json", {"steps": 200})
+    assert [row["steps"] for row in resumed(tmp_path)[0].rows] == [100, 200]
 
 
-def test_the_certificate_of_a_run_that_continues_follows_its_model(tmp_path):
-    """So that a run that is killed while it continues still fits together."""
-    trained(new_run(tmp_path, steps=100), [RANDOM]).finish()
-    again, learner = resumed(tmp_path, [RANDOM, PERFECT], steps=900)
-    with again:
-        learner.advance(100)
-        again.evaluate(learner)
-    content = read(tmp_path)
-    assert (table_of(content).table == PERFECT.table).all()
-    assert content["training"]["best_at"]["steps"] == content["training"]["steps"] == 200
-
-
-def test_where_one_side_is_trained_only_that_side_counts(tmp_path):
+def test_where_one_side_is_trained_only_that_side_counts_and_ends_the_run(tmp_path):
     """A player whose X is weak and whose O never loses is better, as O, than the opposite."""
     is_x = positions_of(RULES).x_to_move[UNFINISHED][:, None]
     tables = [np.where(is_x == which, BEST.table, WEAK.table) for which in (True, False)]
     good_x, good_o = (TabularPolicy(RULES, table) for table in tables)
     run = trained(new_run(tmp_path, "unbeatable", side="O"), [good_x, good_o])
     assert run.best_player is good_o
+    assert steps_of(tmp_path) == [100, saved_at(tmp_path, "checkpoint/progress.json")] == [100, 200]
     reached = {goal: steps for goal, (steps, _) in run.first_reached.items()}
     assert reached == dict.fromkeys(("unbeatable", "optimal"), 200)
 
