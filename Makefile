@@ -1,13 +1,14 @@
-# make play    set up .venv, play tic-tac-toe in the terminal
-# make web     set up .venv, play it in the browser
-# make train   set up .venv, train the default agent, print its certificate
-# make quick   set up .venv without torch, run the tests of the package alone: half a minute
-# make test    set up .venv, run the tests on all cores
-# make check   ruff, types, tests: what to run before a commit
-# make slow    learning and large boards; make browser: the page in a real Chromium, which has to be there
-# make bench   speeds, as tables; make bench-learning, make bench-web: learning results, speed of the page's server
-# make results train every agent, judge it exactly, write docs/RESULTS.md
-# make wheel   build the package and look at what is inside
+# make play     set up .venv, play tic-tac-toe in the terminal
+# make web      set up .venv, play it in the browser
+# make train    set up .venv, train the default agent, print its exact results
+# make quick    set up .venv without torch, run the tests of the package alone, under 30 s
+# make test     set up .venv, run the tests on all cores
+# make check    ruff, types, tests: to run before a commit
+# make slow     the slow tests: learning to the end, large boards
+# make browser  the tests of the page in Chromium, which must be installed
+# make bench    speeds, as tables; make bench-learning: learning; make bench-web: the page's server
+# make results  train every agent, evaluate it exactly, write docs/RESULTS.md
+# make wheel    build the package and check what is inside
 
 PYTHON ?= python3
 BIN := .venv/bin

@@ -22,27 +22,29 @@ from training.options import BoardConfig, options_of, read_config
 GENERAL = [
     Option(
         "until",
-        "stop when this is proven: steps (never, run to --steps), unbeatable, or optimal "
-        "(the best achievable)",
+        "stop when this is proven: unbeatable, or optimal (the best achievable); steps: do not "
+        "stop before --steps",
         one_of(*UNTIL),
         "steps",
         metavar="|".join(UNTIL),
     ),
     Option(
         "preset",
-        "take options that belong together (AGENT --help lists them); other options win",
+        "use the options of this preset (AGENT --help lists the presets); options that are given "
+        "override them",
         metavar="NAME",
     ),
     Option(
         "out",
-        "folder of the run (default: runs/AGENT-SEED or runs/AGENT-PRESET-SEED; the time follows "
-        "if that is taken)",
+        "folder of the run (default: runs/AGENT-SEED or runs/AGENT-PRESET-SEED, followed by the "
+        "time if that exists)",
         Path,
         metavar="RUN",
     ),
     Option(
         "resume",
-        "continue a run with its configuration; --steps may be new, --until is given anew",
+        "continue a run with its configuration; only --steps may change, and --until has to be "
+        "given again",
         Path,
         metavar="RUN",
     ),
@@ -55,15 +57,15 @@ GENERAL = [
 ]
 AGENT = Option("agent", "the agent to train; taken from the run with --resume", kind="argument")
 USAGE = "train.py AGENT [options], or train.py --resume RUN [options]"
-ABOUT = "Train an agent against a pool of opponents and prove what it has become."
+ABOUT = "Train an agent against a pool of opponents, and prove how well it plays."
 
 
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    more = "python train.py AGENT --help explains all options of an agent."
+    more = "python train.py AGENT --help lists the options of an agent."
     epilog = f"agents:\n{listed(TRAINABLE)}\n\n{more}"
     general = CommandLine("train.py", [AGENT, *GENERAL], USAGE, ABOUT, epilog)
-    given, rest = general.parse_known(arguments)  # the agent decides which other options there are
+    given, rest = general.parse_known(arguments)  # the other options depend on the agent
     agent = rest[0] if rest and not rest[0].startswith("-") else None
     if agent is None and "resume" not in given:
         if arguments and "--help" not in rest and "-h" not in rest:
@@ -83,13 +85,12 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         line.error(str(error))
     except KeyboardInterrupt:
-        message = "ended at once; --resume continues from the last checkpoint"
-        print(f"train.py: {message}", file=sys.stderr)
+        print("train.py: ended at once, before anything was saved", file=sys.stderr)
         return 130
 
 
 def command_line(page: Any) -> CommandLine:
-    """The command line of an agent: the general options, and one for each field of its Config."""
+    """The command line of an agent: the general options, and the fields of its Config."""
     options = [
         Option(
             known.name,
@@ -114,7 +115,7 @@ def command_line(page: Any) -> CommandLine:
 
 
 def listed(sentences: Mapping[str, str]) -> str:
-    """Names with their sentences, at most 80 columns wide."""
+    """Names with their sentences, one below the other, at most 80 columns wide."""
     width = max(map(len, sentences)) + 4
     return "\n".join(
         textwrap.fill(
@@ -128,7 +129,7 @@ def listed(sentences: Mapping[str, str]) -> str:
 
 
 def agent_of(name: str | None, saved: dict[str, Any], run: Path | None) -> str:
-    """The agent that is named or saved; ValueError if these differ or it is unknown."""
+    """The agent that is named or saved. Raises ValueError if these differ or it is unknown."""
     agent = saved.get("agent", name)
     if name not in (None, agent):
         raise ValueError(f"{run} is a run of {agent}, not of {name}")
@@ -138,7 +139,7 @@ def agent_of(name: str | None, saved: dict[str, Any], run: Path | None) -> str:
 
 
 def saved_config(folder: Path) -> dict[str, Any]:
-    """The content of config.json of a run: agent, config, versions. ValueError if it is none."""
+    """The content of a run's config.json: agent, config, versions. ValueError for another file."""
     from training.files import read_json
 
     saved = read_json(folder / "config.json")
@@ -154,7 +155,7 @@ def saved_config(folder: Path) -> dict[str, Any]:
 def configuration(
     page: Any, typed: dict[str, Any], saved: dict[str, Any]
 ) -> tuple[BoardConfig, str | None]:
-    """The configuration and the name of its preset: those of the options, or those of a run."""
+    """The configuration and the name of its preset, from the options or from a resumed run."""
     names = {known.name for known in options_of(page.Config)}
     chosen = {name: value for name, value in typed.items() if name in names}
     preset = typed.get("preset")
@@ -171,7 +172,7 @@ def configuration(
 def resumed(
     page: Any, chosen: dict[str, Any], typed: dict[str, Any], saved: dict[str, Any]
 ) -> BoardConfig:
-    """The configuration of a run in which only `steps` may change."""
+    """The configuration of a resumed run. Raises ValueError if more than `steps` would change."""
     folder = typed["resume"]
     if typed.get("preset") not in (None, saved.get("preset")):
         raise ValueError(f"{folder} continues with its own configuration: leave --preset out")
@@ -182,21 +183,21 @@ def resumed(
     if set(changed) - {"steps"}:
         raise ValueError(
             f"{folder} was trained with another {', '.join(changed)}; only --steps and --until may "
-            "change when a run continues"
+            "change in a resumed run"
         )
     return read_config(page.Config, {**saved["config"], **chosen}, folder / "config.json")
 
 
-def new_folder(agent: str, seed: int) -> Path:
-    """runs/AGENT-SEED or runs/AGENT-PRESET-SEED, or with the time behind it if that is taken."""
-    folder = Path("runs") / f"{agent}-{seed}"
+def new_folder(name: str, seed: int) -> Path:
+    """runs/NAME-SEED, followed by the time if that exists."""
+    folder = Path("runs") / f"{name}-{seed}"
     if not folder.exists():
         return folder
     return folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
 
 
 def train(page: Any, config: BoardConfig, preset: str | None, given: SimpleNamespace) -> int:
-    """Train, write the run, and print its certificate."""
+    """Train, write the run, and print its certificate; the exit code."""
     from rich.console import Console
 
     from terminal import battle, report
@@ -206,7 +207,7 @@ def train(page: Any, config: BoardConfig, preset: str | None, given: SimpleNames
 
     if given.export_sb3 and not hasattr(page, "export_sb3"):
         raise ValueError(
-            f"{page.AGENT} is not made with Stable-Baselines3, so there is nothing to export: "
+            f"{page.AGENT} does not use Stable-Baselines3, so there is nothing to export: "
             "leave --export-sb3 out"
         )
     console = Console()
@@ -222,8 +223,15 @@ def train(page: Any, config: BoardConfig, preset: str | None, given: SimpleNames
             run.resume(learner)
         else:
             run.start()
-        with run:
-            drive(learner, config, run.evaluate)
+        try:
+            with run:
+                drive(learner, config, run.evaluate)
+        except KeyboardInterrupt:
+            if not run.checkpoint.exists():
+                raise
+            hint = shlex.join(["python", "train.py", "--resume", str(folder)])
+            print(f"train.py: ended at once; continue with: {hint}", file=sys.stderr)
+            return 130
     report.certificate(run.finish(), console)
     battle.example_of(run.best_player, run.side, run.name, console)
     if given.export_sb3:
@@ -236,7 +244,7 @@ def train(page: Any, config: BoardConfig, preset: str | None, given: SimpleNames
 
 
 def verdict(run: Any, until: str, say: Any) -> int:
-    """Say how to continue if the goal was not reached; the exit code."""
+    """Print how to continue if the goal was not reached; the exit code."""
     if until in run.first_reached:
         return 0
     steps = run.rows[-1]["steps"]
@@ -245,7 +253,7 @@ def verdict(run: Any, until: str, say: Any) -> int:
         command += ["--steps", str(2 * steps or 1_000)]
     if until != "steps":
         command += ["--until", until]
-    say(f"go on: {shlex.join(command)}")
+    say(f"continue with: {shlex.join(command)}")
     if until == "steps":
         return 0
     say(f"{until} was not reached within {steps:,} steps")

@@ -1,7 +1,7 @@
-"""One page for each learner: why it learns, its options, its table or network, and its update.
+"""One page for each agent: why it learns, its options, its table or network, and its update.
 
-A page imports the package and `training`, and never another page. `training/learner.py` says what a page defines.
-Others reach the pages through `page` and `load`.
+A page is a module of this folder. It imports the package and `training`, and never another page.
+`training/learner.py` says what a page defines. Other folders use `page` and `load` to reach them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _sentence(path: Path) -> str:
-    """The first line of a page's docstring, without its closing quotes."""
+    """The first line of a page's docstring, without the quotes."""
     with open(path, encoding="utf-8") as file:
         return file.readline().strip().strip('"')
 
@@ -32,7 +32,7 @@ TRAINABLE = {
 
 
 WITH_VALUES = ("tabular_q", "trie")
-"""Agents whose saved model says more than its table, values or `is_new`, and loads without torch."""
+"""Agents without a network whose model holds more than moves: Q values, or known positions."""
 CONTRACT = ("AGENT", "Config", "PRESETS", "begin", "player")
 
 
@@ -46,13 +46,16 @@ def page(agent: str) -> Page:
         raise TypeError(
             f"agents/{agent}.py must define {', '.join(CONTRACT)}: {', '.join(missing)} missing"
         )
+    if agent != found.AGENT:
+        raise TypeError(f"AGENT in agents/{agent}.py must be {agent!r}, got {found.AGENT!r}")
     return cast("Page", found)
 
 
 def load(folder: Path) -> TabularPolicy:
-    """The player of the model that a run has saved, made from its folder alone.
+    """The player of a run's saved model. It needs nothing but the folder of the run.
 
-    Raises FileNotFoundError if there is no model, DamagedFileError (a ValueError) if its files are damaged.
+    Raises FileNotFoundError if there is no model, DamagedFileError (a ValueError) if a file is
+    damaged.
     """
     from training import checkpoint
     from training.files import DamagedFileError, read_arrays

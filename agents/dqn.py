@@ -1,51 +1,55 @@
-"""DQN: one network learns the value of every move, for both sides, by playing.
+"""DQN: a network learns the value of every move from the moves in a replay buffer.
 
 Deep Q-learning (Mnih et al. 2015, https://www.nature.com/articles/nature14236): the value of a move
-is the expected reward of the game that follows, and the player makes the move of the largest value.
-Values have to be accurate: against the default opponent the best opening on the empty board is
-worth 0.960 and the next best 0.952. This is Stable-Baselines3's DQN, with these differences:
+is the expected reward at the end of the game, and the player makes the move of the highest value.
+The values have to be accurate: against the default opponent the best opening on the empty board is
+worth 0.960 and the next best 0.952. This is the DQN of Stable-Baselines3 with these differences:
 
-- Occupied cells have no value: not in exploration, not in the greedy choice, not in the target. The
-  mask is read off the observation.
+- Occupied cells are masked in exploration, in the greedy move and in the target. The mask is read
+  from the observation.
 - Double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the network chooses
-  the next move, the target network values it.
-- The network sees each board in canonical form, and moves that are images of each other under a
+  the next move, and the target network gives its value.
+- The network sees each board in canonical form. Moves that are images of each other under a
   symmetry of the board share a value.
-- Many games are played at a time. Exploration is decided for each game separately, and each step is
-  followed by one update on a large batch. The loss is the squared error, because the mean is
-  wanted and not the median. There is no discount.
-- The target network is a running average of the network, and the average plays: it is less noisy.
+- Many games are played in parallel. Each of them explores independently, and each step is followed
+  by one update on a large batch. The loss is the squared error, because the value is a mean and not
+  a median. There is no discount.
+- The target network is a running average of the network. It is less noisy, so it is the one that
+  plays.
 
 What is learned depends on the opponents. The best response to uniformly random play can be beaten
-as O. A pool that draws a random or a perfect player for each *game* avoids that, but the board does
-not show which of them was drawn: the value of a board then depends on how it was reached, and
-exploration shifts the values. So the main opponent mixes for each *move*: it plays perfectly, but a
-random move in 8 of 10 (`minimax-slip=0.8`). Then a board has one value however it was reached. The
-snapshots of the learner that play the other games soon lose hardly any, and change little. By
-backward induction, with a lost game at -2, the best response to slips from 0.6 to 0.9 is unbeatable
-and reaches the best achievable results on both sides (191/192 as X, 866/945 as O). At -1 this holds
-for 0.6 and 0.7 only, and against purely random play it takes about -4. Exploring starts show the
-positions that these opponents never lead to. With a fifth of the games starting there, self-play
-against snapshots alone (`self:1`) is sufficient (docs/BENCHMARKS.md); with `--exploring-starts 0`
-it is not.
+as O. A pool that draws a random or a perfect player for each *game* avoids this, but the board does
+not show which of them was drawn. The value of a board then depends on the moves before it, and
+exploration shifts the values. The main opponent therefore mixes for each *move*: `minimax-slip=0.8`
+plays a random legal move with probability 0.8 and perfectly otherwise. Against it the value of a
+board depends on the board alone. The other games are played against snapshots of the learner, which
+soon lose hardly any game and change little. By backward induction, with a reward of -2 for a loss,
+the best response to slips from 0.6 to 0.9 is unbeatable and reaches the best achievable results on
+both sides (191/192 wins as X, 866/945 as O). With a reward of -1 this holds for 0.6 and 0.7 only,
+and against purely random play it needs about -4. Exploring starts show positions that do not occur
+against these opponents. With a fifth of the games starting from such positions, self-play against
+snapshots alone (`self:1`) is sufficient (docs/BENCHMARKS.md); with `--exploring-starts 0` it is
+not.
 
 The presets `duel-first`, `duel-second` and `duel-centre` follow go-sample-tictactoe
 (https://github.com/andrey-matveyev/go-sample-tictactoe). There a network of 9-27-9 units with tanh
 learns one side against uniformly random play: X, O, or X with the centre as its opening. Replay,
-exploration, discount, rewards and copies to the target network are the same here. What differs:
+exploration, discount, rewards and the copies to the target network are the same here. The
+differences are:
 
-- There one game is played, and each of its moves is followed by eight gradient steps on one sample
-  each, at a learning rate of 0.0002. Here 256 games are played at a time, and their moves are
+- The original plays one game at a time. Each move is followed by eight gradient steps on one sample
+  each, at a learning rate of 0.0002. Here 256 games are played in parallel, and their moves are
   followed by one step along the mean gradient of 8 * 256 samples, at 8 * 256 times the rate of one
-  sample: as many games, moves and samples. The rate of one sample falls from 0.0016 to 0.0001; at
-  0.0002 the network stays further from the best response after as many games.
+  sample. The numbers of games, moves and samples are the same. The rate of one sample falls from
+  0.0016 to 0.0001; at 0.0002 the network stays further from the best response after as many games.
 - The reward and the next board are those after the opponent's reply, so that losses are seen. The
-  value of a finished game is its reward alone. Occupied cells are left out of the maximum. As O the
-  learner meets all nine openings.
-- Boards share the values of their images (`--no-symmetry` shows the difference). Weights are
+  target of the last move of a game is its reward alone. Occupied cells are left out of the maximum.
+  As O the learner meets all nine openings.
+- Boards share the values of their images (`--no-symmetry` shows the difference). The weights are
   initialised as torch initialises its layers.
 
-They learn the best response to random play at these rewards. It is unbeatable as X, but not as O.
+The duels learn the best response to random play at these rewards. It is unbeatable as X, but not as
+O.
 """
 
 from __future__ import annotations
@@ -90,97 +94,92 @@ from training.torch_arrays import ACTIVATIONS, Activation, load_weights, weights
 from training.values import ValuedTable
 
 AGENT = "dqn"
-LOWEST = torch.finfo(torch.float32).min  # of a forbidden move; not -inf, since -inf * 0 is nan
+LOWEST = torch.finfo(
+    torch.float32
+).min  # value of an illegal move; not -inf, because -inf * 0 is NaN
 
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
-    """Everything that decides what is learned.
+    """The options of a training.
 
-    Schedules are in environment steps, so that a longer run begins as a shorter one.
+    Schedules are in environment steps, so a longer training begins exactly as a shorter one does.
     """
 
     steps: Count = option(3_000_000, "Environment steps after which training ends.")
     opponents: str = option(
         "minimax-slip=0.8:0.75,self:0.25",
-        'Opponents, as name:weight,...; "self" stands for frozen snapshots of the learner.',
+        'Opponents, as name:weight,...; "self" means snapshots of the learner.',
     )
     symmetry: bool = option(
         True, "Whether boards that are equal under symmetry share their values."
     )
-    device: Literal["cpu", "cuda"] = option("cpu", "Where the network is trained.")
-    threads: Count = option(
-        1, "Threads of torch; for networks as small as these one is the fastest."
-    )
+    device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
+    threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
     judge_every: Count = option(8_192, "Environment steps between two exact evaluations.")
     snapshot_every: Count = option(
-        16_384, "Environment steps between two snapshots; only where self is an opponent."
+        16_384, "Environment steps between two snapshots; used only if self is an opponent."
     )
-    snapshots: Count = option(8, "Snapshots that are kept as opponents.")
-    exploring_starts: Share = option(
-        0.2, "Share of the games that start from a board drawn at random."
-    )
+    snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
+    exploring_starts: Share = option(0.2, "Share of the games that start from a random board.")
     side: Literal["both", "X", "O"] = option(
-        "both", "The side that is learned; the boards of exploring starts are of both all the same."
+        "both", "Side that is learned; exploring starts use boards of both sides in any case."
     )
     opening: str = option(
-        "", "The cell in which the learner has to open as X, such as b2; empty: any."
+        "", "Cell in which the learner must open as X, such as b2; empty for any cell."
     )
     early_draw: bool = option(
-        False, "Whether a game ends as a draw as soon as no line is open to either side."
+        False, "Whether a game ends as a draw as soon as neither side can complete a line."
     )
-    win_reward: Finite = option(1.0, "Reward of a won game.")
-    draw_reward: Finite = option(0.0, "Reward of a drawn game.")
-    loss_penalty: NotNegative = option(2.0, "What a lost game costs.")
-    discount: Share = option(1.0, "Factor on a reward for each move of the learner before it.")
-    num_envs: Count = option(256, "Games played at a time.")
+    win_reward: Finite = option(1.0, "Reward of a win.")
+    draw_reward: Finite = option(0.0, "Reward of a draw.")
+    loss_penalty: NotNegative = option(2.0, "Penalty of a loss; its reward is minus this number.")
+    discount: Share = option(1.0, "Discount factor for each move of the learner.")
+    num_envs: Count = option(256, "Number of games played in parallel.")
     hidden: Layers = option((256, 256), "Units of the hidden layers.")
     activation: Activation = option("relu", "Activation of the hidden layers.")
     output: Literal["none", "tanh"] = option(
-        "none", "Activation of the values; tanh keeps them between -1 and 1."
+        "none", "Activation of the output; tanh keeps the values between -1 and 1."
     )
     encoding: Literal["planes", "grid"] = option(
         "planes",
-        "What the network sees of a cell: planes (own marks, the other's marks) or grid (1 own, "
-        "-1 other, 0 free).",
+        "Input of the network: planes (own marks, the opponent's marks) or grid (1 own, -1 "
+        "opponent, 0 free).",
     )
     optimizer: Literal["adam", "sgd"] = option("adam", "Optimizer of the network.")
     learning_rate: Positive = option(2e-3, "Learning rate at the start.")
-    learning_rate_end: Positive = option(1e-4, "Learning rate from `anneal_steps` on.")
+    learning_rate_end: Positive = option(1e-4, "Learning rate after --anneal-steps.")
     epsilon: Share = option(1.0, "Probability of a random legal move at the start.")
-    epsilon_end: Share = option(
-        0.2, "Probability of a random legal move from `anneal_steps * epsilon_fraction` on."
-    )
+    epsilon_end: Share = option(0.2, "Lowest probability of a random legal move.")
     epsilon_fraction: PositiveShare = option(
-        0.2, "Part of `anneal_steps` in which exploration falls to its end."
+        0.2, "Fraction of --anneal-steps in which epsilon falls to --epsilon-end."
     )
     epsilon_decay: Share = option(
         0.0,
-        "Exploration is multiplied by this at each step after `learning_starts`; 0: it falls "
-        "linearly.",
+        "Factor on epsilon at each environment step after --learning-starts; 0 for a linear fall.",
     )
     anneal_steps: Count = option(
-        500_000, "Environment steps in which learning rate and exploration fall linearly."
+        500_000, "Environment steps in which the learning rate falls linearly."
     )
     buffer_size: Count = option(
-        500_000, "Moves that the replay buffer holds; not fewer than num_envs."
+        500_000, "Size of the replay buffer in moves; not below --num-envs."
     )
     learning_starts: Natural = option(
         2_048, "Environment steps of random play before the first update."
     )
-    batch_size: Count = option(1_024, "Moves in the batch of an update.")
-    gradient_steps: Count = option(1, "Updates after each step of all games.")
+    batch_size: Count = option(1_024, "Number of moves in the batch of an update.")
+    gradient_steps: Count = option(1, "Number of updates after each step of all games.")
     average: PositiveShare = option(
-        0.02, "How far the averaged network, which plays, moves to the network at each update."
+        0.02, "Polyak coefficient: weight of the network in the running average at each update."
     )
     target_every: Natural = option(
         0,
-        "Steps between two copies of the network, which then plays itself, to the target network; "
-        "0: that is the average.",
+        "Environment steps between two copies to the target network, while the network itself "
+        "plays; 0 for a running average, which plays.",
     )
 
     def check(self) -> None:
-        """Raises ValueError for a buffer below num_envs, or an opening that cannot be played."""
+        """Raises ValueError for a buffer below num_envs or an opening that cannot be played."""
         if self.buffer_size < self.num_envs:
             raise ValueError(
                 f"buffer_size must be at least num_envs, {self.num_envs}, got {self.buffer_size}"
@@ -230,7 +229,7 @@ PRESETS = {
         {**DUEL, "side": "O", "steps": 1_626_000},
     ),
     "duel-centre": Preset(
-        "andrey-matveyev/go-sample-tictactoe: X, opening in the centre, against random play, "
+        "andrey-matveyev/go-sample-tictactoe: X with a centre opening against random play, "
         "500,000 games.",
         {**DUEL, "side": "X", "opening": "b2", "steps": 1_654_000},
     ),
@@ -241,7 +240,7 @@ PRESETS = {
 
 
 class Grid(BaseFeaturesExtractor):
-    """Planes (B, 2, rows, cols) as a number for each cell (B, cells): 1 own, -1 other, 0 free."""
+    """Planes (B, 2, rows, cols) as one grid (B, cells): 1 own, -1 opponent, 0 free."""
 
     def __init__(self, observation_space: Any):
         super().__init__(observation_space, int(np.prod(observation_space.shape[1:])))
@@ -260,10 +259,10 @@ OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 class BoardQNetwork(QNetwork):
     """Values of the moves (B, cells) of observations (B, 2, rows, cols).
 
-    Forbidden cells have the lowest float there is. Boards that are images of each other have images
-    of the same values: the empty board has three, not nine. The network is evaluated once for each
-    distinct canonical board of a batch; there are 627 on 3x3, so a batch of thousands costs little
-    more than one of hundreds.
+    Illegal moves have the value LOWEST. With symmetry, moves that are images of each other share a
+    value: the empty board has three values, not nine. The network is evaluated once for each
+    distinct canonical board of a batch. There are only 627 of them on 3x3, so a batch of thousands
+    costs little more than one of hundreds.
     """
 
     def __init__(
@@ -288,9 +287,9 @@ class BoardQNetwork(QNetwork):
         return values.masked_fill(self.forbidden(planes), LOWEST)
 
     def forbidden(self, planes: torch.Tensor) -> torch.Tensor:
-        """Which cells are no move: (B, cells) bool.
+        """Which cells are illegal: (B, cells) bool.
 
-        These are the occupied ones, and on the empty board all but a prescribed opening.
+        These are the occupied cells and, on the empty board, all cells but a prescribed opening.
         """
         taken = planes.flatten(2).sum(dim=1) > 0
         if self.opening is not None:
@@ -301,9 +300,10 @@ class BoardQNetwork(QNetwork):
 
 
 class BoardDQNPolicy(DQNPolicy):
-    """The network and the target network; the latter plays if it is a running average.
+    """The network and the target network.
 
-    board: further arguments of `BoardQNetwork`. averaged: whether it is a running average.
+    board: further arguments of `BoardQNetwork`. averaged: whether the target network is a running
+    average. In that case it is the one that plays.
     """
 
     def __init__(
@@ -319,7 +319,7 @@ class BoardDQNPolicy(DQNPolicy):
 
     @property
     def other(self) -> BoardQNetwork:
-        """The network that does not play."""
+        """The network that does not play; it is needed to continue a training."""
         return self.q_net if self.averaged else self.q_net_target  # type: ignore[return-value]
 
     def make_q_net(self) -> BoardQNetwork:
@@ -352,7 +352,7 @@ def policy_options(config: Config) -> dict[str, Any]:
 def values_of(
     network: Callable[[torch.Tensor], torch.Tensor], rules: Rules, device: Any = "cpu"
 ) -> ValuedTable:
-    """The values that a network has for the moves of all positions."""
+    """The values that a network gives the moves of all unfinished positions."""
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
     with torch.no_grad():
         values = network(torch.as_tensor(observe(boards, rules), device=device)).cpu().numpy()
@@ -360,7 +360,7 @@ def values_of(
 
 
 def player(config: Config, model: Arrays) -> ValuedTable:
-    """The player of a saved model, on the CPU whatever `config.device` says."""
+    """The player of a saved model, on the CPU whatever `config.device` is."""
     with torch.random.fork_rng(devices=[]):
         policy = BoardDQNPolicy(
             *board_spaces(config.rules), lambda _: config.learning_rate, **policy_options(config)
@@ -373,9 +373,10 @@ def player(config: Config, model: Arrays) -> ValuedTable:
 
 
 class BoardDQN(DQN):
-    """Stable-Baselines3's DQN with masks, double Q-learning, and schedules over `anneal_steps`.
+    """Stable-Baselines3's DQN with masks, double Q-learning and schedules over `anneal_steps`.
 
-    target_every: steps between two copies to the target network; 0: it is a running average.
+    target_every: steps between two copies of the network to the target network; 0 for a running
+    average.
     """
 
     policy: BoardDQNPolicy
@@ -413,7 +414,7 @@ class BoardDQN(DQN):
         episode_start: Any = None,
         deterministic: bool = False,
     ) -> tuple[NDArray[Any], tuple[NDArray[Any], ...] | None]:
-        """The moves of the highest value; epsilon-greedy moves unless `deterministic`."""
+        """The moves of the highest value if `deterministic`, else epsilon-greedy moves."""
         actions, state = self.policy.predict(observation, state, episode_start, deterministic=True)
         if not deterministic:
             explored = self.random_moves(np.asarray(observation)).reshape(np.shape(actions))
@@ -436,7 +437,7 @@ class BoardDQN(DQN):
         dones: Any,
         infos: Any,
     ) -> None:
-        # Of all games at once. The next board of a finished game is never used, so any will do.
+        # All games at once. The next board of a finished game is never used, so any board will do.
         replay_buffer.add(self._last_obs, new_obs, buffer_action, reward, dones, infos)
         self._last_obs = new_obs
 
@@ -446,7 +447,7 @@ class BoardDQN(DQN):
             self.q_net_target.load_state_dict(self.q_net.state_dict())
 
     def update_exploration(self) -> None:
-        """Set the probability of a random move to what the schedule says."""
+        """Set the probability of a random move by the schedule."""
         self._update_current_progress_remaining(self.num_timesteps, self._total_timesteps)
         rate = self.exploration_schedule(self._current_progress_remaining)
         if self.epsilon_decay:
@@ -456,7 +457,7 @@ class BoardDQN(DQN):
         self.exploration_rate = rate
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
-        """Some updates: q_tm1[a_tm1] towards r_t + q_target_t[argmax q_t]."""
+        """Make updates of q_tm1[a_tm1] towards r_t + discount * q_target_t[argmax q_t]."""
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         for _ in range(gradient_steps):
@@ -478,7 +479,7 @@ class BoardDQN(DQN):
 
 
 def build(config: Config) -> BoardDQN:
-    """The untrained algorithm with its games."""
+    """The untrained algorithm with its environment."""
     rewards = {"win": config.win_reward, "draw": config.draw_reward, "loss": -config.loss_penalty}
     env = TicTacToeVecEnv(
         config.num_envs,
@@ -521,23 +522,23 @@ def build(config: Config) -> BoardDQN:
 
 
 def begin(config: Config) -> DQNLearner:
-    """A learner that has made no step."""
+    """A new learner. Sets the number of torch's threads."""
     torch.set_num_threads(config.threads)
     return DQNLearner(config, build, config.num_envs)
 
 
 class DQNLearner(SB3Learner):
-    """Both networks, the replay buffer, and the generator of the random moves."""
+    """Both networks, the replay buffer and the generator of random moves."""
 
     algorithm: BoardDQN
 
     def policy(self) -> ValuedTable:
-        """What the network that plays has learned."""
+        """The greedy policy of the network that plays."""
         algorithm = self.algorithm
         return values_of(algorithm.policy.player, self.config.rules, algorithm.device)
 
     def notes(self) -> dict[str, float]:
-        """Games, wins, and the probability of a random move."""
+        """Games, wins and epsilon."""
         return {**super().notes(), "epsilon": self.algorithm.exploration_rate}
 
     def model(self) -> Arrays:
@@ -545,7 +546,7 @@ class DQNLearner(SB3Learner):
         return weights_of(self.algorithm.policy.player)
 
     def state(self) -> State:
-        """All else: the other network, the replay buffer, the generator, and what all share."""
+        """The other network, the replay buffer, the generator, and the state of `SB3Learner`."""
         algorithm: Any = self.algorithm
         return {
             **super().state(),
@@ -566,7 +567,7 @@ class DQNLearner(SB3Learner):
 
 
 def export_sb3(config: Config, model: Arrays, path: Path) -> None:
-    """Write Stable-Baselines3's own file, for `BoardDQN.load` in a clone of this repository."""
+    """Write Stable-Baselines3's own zip, for `BoardDQN.load` in a clone of this repository."""
     algorithm = build(replace(config, device="cpu"))
     for network in (algorithm.q_net, algorithm.q_net_target):
         load_weights(network, model)

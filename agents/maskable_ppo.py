@@ -1,32 +1,33 @@
-"""MaskablePPO: a policy and a value, for both sides, improved a little after every batch of games.
+"""MaskablePPO: a policy and a value network, trained on rollouts with masked moves.
 
 Proximal policy optimization (Schulman et al. 2017, https://arxiv.org/abs/1707.06347) with invalid
-actions masked (Huang and Ontañón 2020, https://arxiv.org/abs/2006.14171): sb3-contrib's MaskablePPO
-as it is, with a policy, schedules and opponents of our own:
+actions masked (Huang and Ontañón 2020, https://arxiv.org/abs/2006.14171). This is sb3-contrib's
+MaskablePPO with these differences:
 
-- The policy reads the free cells off the board, so that an occupied cell has no probability even if
-  no mask is given.
+- The policy reads the free cells from the board. An occupied cell has probability zero even if no
+  mask is given.
 - The network sees each board in canonical form, and cells that are images of each other share a
-  logit. It is evaluated once for each distinct board of a batch; there are 627 on 3x3, so a batch
-  of thousands costs little more than one of hundreds.
-- Advantages are not normalized and there is no discount. So the weight of the entropy is a
-  temperature in units of the game's value (win 1, draw 0, loss -1): moves whose values differ by
-  less all stay in play. The weight falls with the steps, and it is lower the fuller the board is.
-  Openings are close in value (0.899 in the corner, 0.893 in the centre, 0.880 on an edge against
-  the default opponent) and have to be tried for long. But their values depend on the moves that
-  follow, and as long as these are soft the centre looks best. With the same weight on all boards
-  the policy settled on the centre.
-- A quarter of the games start from a board drawn at random (exploring starts), because a
-  certificate examines every line of play, also those that good play avoids.
-- Snapshots of the learner play as it does while it explores, by its probabilities. Snapshots that
-  play their best moves only are so predictable that mistakes go unpunished.
+  logit. The network is evaluated once for each distinct board of a batch. There are only 627 of
+  them on 3x3, so a batch of thousands costs little more than one of hundreds.
+- Advantages are not normalized and there is no discount. The entropy coefficient is therefore a
+  temperature in units of the reward (win 1, draw 0, loss -1): moves whose values differ by less all
+  keep some probability. The coefficient falls with the steps, and it is lower on fuller boards.
+  Against the default opponent the openings have similar values (0.899 in the corner, 0.893 in the
+  centre, 0.880 on an edge), so they have to be explored for long. But their values depend on the
+  moves that follow, and the centre looks best as long as these are close to random. With the same
+  coefficient on all boards the policy settled on the centre.
+- A quarter of the games start from a random board (exploring starts), because a certificate
+  examines every line of play, including those that good play avoids.
+- Snapshots of the learner draw their moves by its probabilities. Snapshots that always play the
+  most probable move are so predictable that mistakes against them go unpunished.
 
 What is best depends on the opponents. The best response to purely random play can be beaten as O. A
-pool that draws a random or a perfect player for each *game* avoids that, but the variance is large:
-the opponent that was drawn decides the result, not the move. So the main opponent mixes for each
-*move*: it plays perfectly, but a random move in 65 of 100 (`minimax-slip=0.65`). By backward
-induction the best response to it (and to slips from 0.6 to 0.75) is unbeatable and reaches the best
-achievable results on both sides: 191/192 wins as X and 866/945 as O.
+pool that draws a random or a perfect player for each *game* avoids this, but the variance is large,
+because the result depends on the opponent that was drawn rather than on the move. The main opponent
+therefore mixes for each *move*: `minimax-slip=0.65` plays a random legal move with probability 0.65
+and perfectly otherwise. By backward induction the best response to it, and to slips from 0.6 to
+0.75, is unbeatable and reaches the best achievable results on both sides: 191/192 wins as X and
+866/945 as O.
 """
 
 from __future__ import annotations
@@ -74,71 +75,66 @@ SHUFFLED = (
     "returns",
     "action_masks",
 )
-TAKEN = -1e8  # logit of an occupied cell, as in sb3-contrib; not -inf, since -inf * 0 is nan
+TAKEN = -1e8  # logit of an illegal move, as in sb3-contrib; not -inf, because -inf * 0 is NaN
 
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
-    """Everything that decides what is learned.
+    """The options of a training.
 
-    Schedules are in environment steps, so that a longer run begins as a shorter one.
+    Schedules are in environment steps, so a longer training begins exactly as a shorter one does.
     """
 
     steps: Count = option(
-        3_000_000, "Environment steps after which training ends; the current batch is completed."
+        3_000_000, "Environment steps after which training ends, at the end of a rollout."
     )
     opponents: str = option(
         "minimax-slip=0.65:0.9,self:0.1",
-        'Opponents, as name:weight,...; "self" stands for frozen snapshots of the learner.',
+        'Opponents, as name:weight,...; "self" means snapshots of the learner.',
     )
     symmetry: bool = option(
-        True, "Whether boards that are equal under symmetry are one to the network."
+        True, "Whether boards that are equal under symmetry share their probabilities and values."
     )
-    device: Literal["cpu", "cuda"] = option("cpu", "Where the network is trained.")
-    threads: Count = option(
-        1, "Threads of torch; for networks as small as these one is the fastest."
-    )
+    device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
+    threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
     judge_every: Count = option(8_192, "Environment steps between two exact evaluations.")
     snapshot_every: Count = option(
-        65_536, "Environment steps between two snapshots; only where self is an opponent."
+        65_536, "Environment steps between two snapshots; used only if self is an opponent."
     )
-    snapshots: Count = option(8, "Snapshots that are kept as opponents.")
-    exploring_starts: Share = option(
-        0.25, "Share of the games that start from a board drawn at random."
+    snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
+    exploring_starts: Share = option(0.25, "Share of the games that start from a random board.")
+    num_envs: Count = option(1_024, "Number of games played in parallel.")
+    rollout_steps: Count = option(
+        8, "Moves of each game in a rollout; an update follows each rollout."
     )
-    num_envs: Count = option(1_024, "Games played at a time.")
-    rollout_steps: Count = option(8, "Moves in each of these games between two updates.")
-    batch_size: Count = option(2_048, "Moves in a minibatch.")
-    epochs: Count = option(6, "How often an update goes through the moves of its batch.")
+    batch_size: Count = option(2_048, "Number of moves in a minibatch.")
+    epochs: Count = option(6, "Number of passes over a rollout in an update.")
     hidden: Layers = option(
-        (128, 128), "Units of the hidden layers of the policy, and as many of the value."
+        (128, 128), "Units of the hidden layers; policy and value have one network each."
     )
     activation: Activation = option("relu", "Activation of the hidden layers.")
     learning_rate: Positive = option(4e-3, "Adam's learning rate at the start.")
     learning_rate_half: Count = option(
-        1_000_000, "Environment steps until the learning rate is half of what it was."
+        1_000_000, "Environment steps after which the learning rate has halved."
     )
     entropy: NotNegative = option(
         0.05,
-        "Weight of the policy's entropy at the start, on an empty board, in units of the game's "
-        "value.",
+        "Entropy coefficient at the start, on an empty board, in units of the reward.",
     )
     entropy_half: Count = option(
-        150_000, "Environment steps until the weight of the entropy is half of what it was."
+        150_000, "Environment steps after which the entropy coefficient has halved."
     )
     entropy_power: NotNegative = option(
-        2.0, "The weight of the entropy is multiplied by the share of free cells to this power."
+        2.0, "The entropy coefficient is multiplied by the share of free cells to this power."
     )
     gae_lambda: Share = option(
-        0.9, "How far advantages look beyond the estimated value of the next position."
+        0.9, "Lambda of generalized advantage estimation: 0 for one step, 1 for whole games."
     )
     clip_range: Positive = option(
-        0.2, "How far an update may change the probability of a move, relative to it."
+        0.2, "Largest relative change of the probability of a move in an update."
     )
-    value_weight: Positive = option(0.5, "Weight of the value's squared error in the loss.")
-    max_grad_norm: Positive = option(
-        0.5, "Length of the longest gradient; longer ones are shortened to it."
-    )
+    value_weight: Positive = option(0.5, "Coefficient of the value loss.")
+    max_grad_norm: Positive = option(0.5, "Norm to which longer gradients are clipped.")
 
 
 PRESETS: dict[str, Preset] = {}
@@ -148,9 +144,9 @@ PRESETS: dict[str, Preset] = {}
 
 
 class BoardPolicy(MaskableActorCriticPolicy):
-    """sb3-contrib's policy on canonical boards; its moves are cells of the board as it is given.
+    """sb3-contrib's policy on canonical boards. Its moves are cells of the board as it was given.
 
-    noise: the generator by which moves are drawn, on the CPU; None for torch's global one.
+    noise: the CPU generator that draws the moves; None for torch's global generator.
     """
 
     noise: torch.Generator | None = None
@@ -169,10 +165,9 @@ class BoardPolicy(MaskableActorCriticPolicy):
     def log_probs_and_values(
         self, obs: Any, action_masks: Any = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Log probabilities of the moves (B, cells), and values (B, 1), for the side of plane 0.
+        """Log probabilities of the moves (B, cells) and values (B, 1), for the side of plane 0.
 
-        obs: (B, 2, rows, cols). Cells that are occupied, or that a mask (B, cells) forbids, have a
-        probability of zero.
+        obs: (B, 2, rows, cols). Cells that are occupied or masked (B, cells) have probability zero.
         """
         planes = obs.float()
         boards, which, cells = self.canonical.distinct(planes)
@@ -188,21 +183,21 @@ class BoardPolicy(MaskableActorCriticPolicy):
     def forward(
         self, obs: Any, deterministic: bool = False, action_masks: Any = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Moves (B,), values (B, 1), log probabilities of the moves (B,)."""
+        """Moves (B,), values (B, 1) and log probabilities of the moves (B,)."""
         log_probs, values = self.log_probs_and_values(obs, action_masks)
         scores = log_probs
-        if not deterministic:  # the largest log probability with Gumbel noise is a draw
+        if not deterministic:  # Gumbel-max: the argmax with noise is a sample
             noise = torch.empty(log_probs.shape).exponential_(generator=self.noise)
-            scores = log_probs - noise.log().to(log_probs.device)  # one stream on all devices
+            scores = log_probs - noise.log().to(log_probs.device)  # the same noise on all devices
         actions = scores.argmax(dim=1)
         return actions, values, log_probs.gather(1, actions[:, None]).squeeze(1)
 
     def evaluate_actions(
         self, obs: Any, actions: torch.Tensor, action_masks: Any = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """Values (B, 1), log probabilities of the moves (B,), and entropies (B,).
+        """Values (B, 1), log probabilities of the moves (B,) and entropies (B,).
 
-        The entropy is weighted by a power of the share of free cells.
+        Each entropy is multiplied by a power of the share of free cells.
         """
         log_probs, values = self.log_probs_and_values(obs, action_masks)
         free = 1 - obs.flatten(1).float().sum(dim=1) / log_probs.shape[1]
@@ -210,7 +205,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
         return values, log_probs.gather(1, actions[:, None]).squeeze(1), entropy
 
     def get_distribution(self, obs: Any, action_masks: Any = None) -> MaskableDistribution:
-        """The distribution of the moves."""
+        """The distribution over the moves."""
         distribution: Any = self.action_dist
         log_probs, _ = self.log_probs_and_values(obs, action_masks)
         result: MaskableDistribution = distribution.proba_distribution(log_probs)
@@ -232,7 +227,7 @@ def policy_options(config: Config) -> dict[str, Any]:
 
 
 def tables_of(policy: BoardPolicy, rules: Rules) -> tuple[TabularPolicy, TabularPolicy]:
-    """The most probable moves in all positions, and the probabilities by which moves are drawn."""
+    """Two policies: the most probable move of each position, and the probabilities themselves."""
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
     with torch.no_grad():
         planes = torch.as_tensor(observe(boards, rules), device=policy.device)
@@ -242,7 +237,7 @@ def tables_of(policy: BoardPolicy, rules: Rules) -> tuple[TabularPolicy, Tabular
 
 
 def player(config: Config, model: Arrays) -> TabularPolicy:
-    """The player of a saved model, on the CPU whatever `config.device` says."""
+    """The player of a saved model, on the CPU whatever `config.device` is."""
     with torch.random.fork_rng(devices=[]):
         policy = BoardPolicy(
             *board_spaces(config.rules), lambda _: config.learning_rate, **policy_options(config)
@@ -255,7 +250,7 @@ def player(config: Config, model: Arrays) -> TabularPolicy:
 
 
 class Rollout(MaskableRolloutBuffer):
-    """sb3-contrib's buffer with its own generator; theirs shuffles by NumPy's global one."""
+    """sb3-contrib's rollout buffer with its own generator instead of NumPy's global one."""
 
     def __init__(self, *arguments: Any, seed: int = 0, **options: Any):
         self.rng = np.random.default_rng(seed)
@@ -264,7 +259,7 @@ class Rollout(MaskableRolloutBuffer):
     def get(  # type: ignore[override]
         self, batch_size: int | None = None
     ) -> Generator[MaskableRolloutBufferSamples, None, None]:
-        """Minibatches, in a new order at each call."""
+        """Minibatches of all moves, in a new order at each call."""
         if not self.generator_ready:
             for name in SHUFFLED:
                 setattr(self, name, self.swap_and_flatten(getattr(self, name)))
@@ -276,7 +271,7 @@ class Rollout(MaskableRolloutBuffer):
 
 
 def build(config: Config) -> MaskablePPO:
-    """The untrained algorithm with its games."""
+    """The untrained algorithm with its environment."""
     env = TicTacToeVecEnv(config.num_envs, config.exploring_starts, **asdict(config.rules))
     env.seed(config.seed)
     noise = torch.Generator()
@@ -301,26 +296,26 @@ def build(config: Config) -> MaskablePPO:
             policy_kwargs=policy_options(config),
             device=config.device,
         )
-        noise.set_state(torch.get_rng_state())  # goes on from where the weights were drawn
+        noise.set_state(torch.get_rng_state())  # continues after the initial weights
     algorithm.policy.noise = noise  # type: ignore[assignment]
     return algorithm
 
 
 def begin(config: Config) -> PPOLearner:
-    """A learner that has made no step."""
+    """A new learner. Sets the number of torch's threads."""
     torch.set_num_threads(config.threads)
     return PPOLearner(config, build, config.num_envs * config.rollout_steps)
 
 
 class PPOLearner(SB3Learner):
-    """The network, and the generators that draw its moves and shuffle its batches."""
+    """The networks, and the generators that draw the moves and shuffle the rollouts."""
 
     def snapshot(self) -> TabularPolicy:
-        """The learner as it explores, by its probabilities."""
+        """The stochastic policy, by which the learner explores."""
         return tables_of(self.algorithm.policy, self.config.rules)[1]
 
     def start_round(self, steps: int) -> None:
-        """Let the learning rate and the weight of the entropy fall."""
+        """Take a snapshot if one is due, and set learning rate and entropy coefficient."""
         super().start_round(steps)
         config = self.config
         rate = config.learning_rate / (1 + steps / config.learning_rate_half)
@@ -328,15 +323,15 @@ class PPOLearner(SB3Learner):
         self.algorithm.ent_coef = config.entropy / (1 + steps / config.entropy_half)
 
     def policy(self) -> TabularPolicy:
-        """Its most probable moves."""
+        """The most probable moves."""
         return tables_of(self.algorithm.policy, self.config.rules)[0]
 
     def model(self) -> Arrays:
-        """The weights of the network."""
+        """The weights of both networks."""
         return weights_of(self.algorithm.policy)
 
     def state(self) -> State:
-        """All else: the two generators, and what all learners of Stable-Baselines3 save."""
+        """The two generators, and the state of `SB3Learner`."""
         algorithm = self.algorithm
         noise, order = algorithm.policy.noise.get_state(), algorithm.rollout_buffer.rng
         return {**super().state(), "noise": noise.numpy(), "order": order}
@@ -350,7 +345,7 @@ class PPOLearner(SB3Learner):
 
 
 def export_sb3(config: Config, model: Arrays, path: Path) -> None:
-    """Write Stable-Baselines3's own file, for `MaskablePPO.load` in a clone of this repository."""
+    """Write Stable-Baselines3's own zip, for `MaskablePPO.load` in a clone of this repository."""
     algorithm = build(replace(config, device="cpu"))
     load_weights(algorithm.policy, model)
     write_zip(algorithm, path)

@@ -1,11 +1,11 @@
-"""Monte-Carlo tree search, offline: one graph of positions, grown by playouts from the empty board.
+"""Monte-Carlo tree search: playouts from the empty board grow one graph of positions.
 
-The search itself is `tictactoe_env/mcts.py`. A step is one playout. The player takes the move whose
-position has the largest mean success. It does not count visits, because the visits of a position
-include those that reached it by other moves.
+The search itself is in `tictactoe_env/mcts.py`. A step is one playout. The player makes the move to
+the position with the highest mean success. Visits do not decide, because a position is also visited
+by other sequences of moves.
 
-The model is the graph: for each position its marks, its result, its visits and its successes, and
-the state of the random numbers. There is no other state.
+The model is the graph and the state of the random generator. The graph holds marks, result, visits
+and successes of each position. There is no other state.
 """
 
 from __future__ import annotations
@@ -32,26 +32,24 @@ COLUMNS = {
     "visits": np.int64,
     "total": np.float64,
 }
-UNFINISHED = 2  # in the column `result`, where the others are X's: +1, 0 or -1
-RANDOM_WORDS = 625  # uint32 in the state of Python's Mersenne Twister
+UNFINISHED = 2  # in the column `result`; the results of finished games are +1, 0 and -1, for X
+RANDOM_WORDS = 625  # uint32 numbers in the state of Python's Mersenne Twister
 
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
-    """Everything that decides what the search finds. A step is a playout from the empty board."""
+    """The options of a search. A step is a playout from the empty board."""
 
     STEP: ClassVar[str] = "playouts"
 
     steps: Count = option(4_000, "Playouts after which the search ends.")
-    exploration: NotNegative = option(
-        math.sqrt(2), "Weight of rarely tried moves against successful ones."
-    )
+    exploration: NotNegative = option(math.sqrt(2), "Weight of the exploration term of UCB1.")
     draws: Share = option(
-        0.5, "Successes that a draw counts for either side; 1 makes it as good as a win."
+        0.5, "Success of a draw for either side, where a win counts 1 and a loss 0."
     )
     value: str = option(
         ROLLOUTS,
-        "What values a new position: rollouts, or the path of a run whose player plays both sides "
+        "Evaluation of new positions: rollouts, or the path of a run whose player plays both sides "
         "from there.",
     )
     judge_every: Count = option(200, "Playouts between two exact evaluations.")
@@ -67,12 +65,12 @@ PRESETS = {
 
 
 def begin(config: Config) -> MCTS:
-    """A search that has made no playout. Raises ValueError if `value` is no saved run."""
+    """A new search. Raises ValueError if `value` is neither "rollouts" nor a saved run."""
     return MCTS(config)
 
 
 def player(config: Config, model: Arrays) -> TabularPolicy:
-    """The player of a saved graph. The run that valued its positions is not needed."""
+    """The player of a saved graph. Does not need the run that evaluated the positions."""
     return table_of(graph_of(config, model))
 
 
@@ -95,15 +93,15 @@ class MCTS(Learner):
         self.steps += most
 
     def policy(self) -> TabularPolicy:
-        """The moves with the largest mean success."""
+        """The moves with the highest mean success."""
         return table_of(self.graph)
 
     def notes(self) -> dict[str, float]:
-        """Positions in the graph, those that are equal under symmetry counted once."""
+        """The number of positions in the graph, up to symmetry."""
         return {"positions": len(self.graph.nodes)}
 
     def model(self) -> Arrays:
-        """The positions of the graph, a column for each of COLUMNS, and the random numbers."""
+        """The positions of the graph as COLUMNS, and the state of the random generator."""
         full, nodes = self.graph.rules.full, self.graph.nodes.values()
         columns: dict[str, list[Any]] = {
             "x": [node.x & full for node in nodes],
@@ -117,24 +115,27 @@ class MCTS(Learner):
         return arrays
 
     def state(self) -> State:
-        """Nothing: the model is all there is."""
+        """Nothing beyond the model."""
         return {}
 
     def restore(self, model: Arrays, state: State) -> None:
-        """Continue with the saved graph and its random numbers."""
+        """Continue with the saved graph and generator."""
         self._continue_with(graph_of(self.config, model, self.value))
         words = take(model, "random", (RANDOM_WORDS,), np.uint32)
         self.graph.rng.setstate((random.Random.VERSION, tuple(words.tolist()), None))
 
 
 def empty_graph(config: Config, value: Value | None) -> Graph:
-    """A graph without positions. value: what values new positions; None for rollouts."""
+    """A graph without positions. value: the evaluation of new positions; None for rollouts."""
     rng = random.Random(config.seed)
     return Graph(config.rules, rng, config.exploration, config.draws, value)
 
 
 def graph_of(config: Config, model: Arrays, value: Value | None = None) -> Graph:
-    """The graph of saved arrays; its random numbers start anew. Raises ValueError if it is none."""
+    """The graph of saved arrays, with a new random generator.
+
+    Raises ValueError if the arrays are not a graph on this board.
+    """
     graph = empty_graph(config, value)
     shape = (np.size(model.get("x", ())),)
     x, o, *counted = (take(model, name, shape, kind) for name, kind in COLUMNS.items())
@@ -151,7 +152,7 @@ def graph_of(config: Config, model: Arrays, value: Value | None = None) -> Graph
 
 
 def table_of(graph: Graph) -> TabularPolicy:
-    """`GraphPolicy` as a table. Only the canonical form of each position is looked up in the graph."""
+    """`GraphPolicy` as a table. Only canonical positions are looked up in the graph."""
     positions, rows = positions_of(graph.rules), positions_of(graph.rules).unfinished
     canonical = positions.canonical[rows]
     asked = np.unique(canonical)

@@ -1,41 +1,43 @@
-"""Neuroevolution: a league of small networks; the best survive, mutated copies replace the others.
+"""Neuroevolution: a league of small networks that changes by selection and mutation.
 
 A (mu + lambda) evolution strategy with self-adapted mutations (Schwefel; Beyer and Schwefel 2002,
 https://link.springer.com/article/10.1023/A:1015059928466), after the league of blog.dimitars.dev
 ("Playing around with evolution training"). There are no gradients and no labels: a network is
-changed at random and kept if its fitness is higher.
+changed at random and kept if its fitness is high.
 
 - A network sees the board from the view of the side to move and gives each cell a score. It plays
-  the cell of the highest score even if that is taken: an illegal move disqualifies, and the game is
-  lost. `masks` makes such moves impossible.
-- A generation: all play all, on both sides. The `winners` with the highest fitness survive
-  unchanged; mutated clones of random winners replace the others. Networks do not learn in between.
-- A network is deterministic, so its moves in all positions are computed once and games are looked
-  up: the 9,900 games of a league of 100 take milliseconds.
-- Fitness is the exact result against `opponents`, over all their replies, the mean of both sides: a
-  win 1, a draw 0, a loss -1, an illegal move -`illegal_penalty`. There the network itself makes a
-  random legal move with probability `slip`, so that it is also selected by its moves in positions
-  that it would not reach (a trembling hand, Selten 1975). The league's own points, football's 3/1/0
-  or 1/1/0 with -10 for a disqualification ("punished"), reward what beats siblings that play one
-  game each, and say nothing of other games. They are here for comparison and can be mixed in
-  (`fitness=exact:0.9,punished:0.1`). The league is played and charted in any case.
-- Each network has its own magnitude of mutations and share of weights that change. Both mutate
-  first, by the factor exp(`adaptation` * normal); `adaptation=0` keeps them constant.
+  the cell of the highest score even if that cell is taken. An illegal move disqualifies: the game
+  is lost. With `masks` the network chooses among the free cells only.
+- In a generation every network plays every other on both sides. The `winners` with the highest
+  fitness survive unchanged, and mutated clones of random winners replace the others. A network does
+  not learn during its life.
+- A network is deterministic. Its moves in all positions are computed once, and games are then
+  looked up: the 9,900 games of a league of 100 take milliseconds.
+- Fitness is the exact expected result against `opponents`, the mean of both sides: 1 for a win, 0
+  for a draw, -1 for a loss, -`illegal_penalty` for an illegal move. In these games the network
+  itself makes a random legal move with probability `slip`, so that its moves in positions that it
+  would never reach count too (a trembling hand, Selten 1975). The points of the league are 3/1/0 as
+  in football, or 1/1/0 and -10 for a disqualification ("punished"). They reward networks that beat
+  the other networks, which play one game each, and do not measure any other game. They are kept for
+  comparison and can be mixed in (`fitness=exact:0.9,punished:0.1`). The league is always played and
+  charted.
+- Each network has its own mutation magnitude and its own share of weights that change. Both mutate
+  first, by the factor exp(`adaptation` * normal). With `adaptation=0` they stay constant.
 - In a share of the clones, `rebirth`, one hidden unit with small outgoing weights is re-initialised
-  instead: it responds to a position from the worst of a few games of the parent, and raises or
+  instead. It then responds to a position from the worst of a few games of the parent, and raises or
   lowers the score of one random cell.
 - Among networks of equal fitness the youngest is ranked first (neutral drift). With `distinct` only
-  one of them is ranked before the networks of lower fitness; otherwise the winners soon are copies
+  one of them is ranked before the networks of lower fitness. Otherwise the winners soon are copies
   of one another.
-- `symmetry`: the network is asked about the canonical form of each position, and so are the
-  opponents, which matters only to those that are not symmetric (minimax-first, saved runs).
+- With `symmetry` the network sees the canonical form of each position, and so do the opponents.
+  This matters only for opponents that are not symmetric (minimax-first, saved runs).
 
-Differences from the blog: the fitness, self-adaptation, rebirth, drift, distinctness, and a direct
-layer from inputs to outputs beside the hidden one. `--preset dimitars-20`, `-100`, `-punished` and
-`-linear` are its four experiments without these. Training to `--until unbeatable` covers what the
-opponents play; positions that they never reach are not part of the fitness.
+The blog has no exact fitness, self-adaptation, rebirth, drift or distinct winners, and no layer
+that connects inputs and outputs directly. `--preset dimitars-20`, `-100`, `-punished` and `-linear`
+are its four experiments. Training with `--until unbeatable` may not get there, because positions
+that the opponents never reach are not part of the fitness.
 
-Files of a run: league.csv, lengths.png and disqualified.png have the games of each generation's
+Files of a run: league.csv, lengths.png and disqualified.png count the games of each generation's
 league by length (marks on the board at the end) and by disqualification.
 """
 
@@ -75,14 +77,14 @@ POINTS = {  # of a win, a draw, a loss, a disqualification
 }
 FITNESS = ("exact", *POINTS)
 MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-4, 10.0  # of self-adapted mutations
-SAMPLED_GAMES = 8  # of which the worst gives the position of a re-initialised unit
-SAMPLED_UNITS = 8  # of which the one with the smallest outgoing weights is re-initialised
-MAX_RADIUS = 4  # inputs that may differ from its position before such a unit is off
-MAX_OUTPUT = 4.0  # outgoing weight of such a unit
+SAMPLED_GAMES = 8  # the worst of them gives the position of a re-initialised unit
+SAMPLED_UNITS = 8  # the one with the smallest outgoing weights is re-initialised
+MAX_RADIUS = 4  # inputs that differ from its position when the output of such a unit is 0
+MAX_OUTPUT = 4.0  # largest outgoing weight of such a unit
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)  # how a game ends
 ENDS = 5
-SINGLE_THREAD = 250_000  # multiplications; above, OpenBLAS starts threads, which is slower
-CHARTED = 500  # generations in a chart, at most
+SINGLE_THREAD = 250_000  # multiplications; above this OpenBLAS starts threads, which is slower
+CHARTED = 500  # largest number of generations in a chart
 
 Floats = NDArray[np.float64]
 Weights = NDArray[np.float32]
@@ -92,70 +94,68 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
-    """Everything that decides what is learned."""
+    """The options of a training. A step is a generation."""
 
     STEP: ClassVar[str] = "generations"
 
     steps: Count = option(5_000, "Generations after which training ends.")
     judge_every: Count = option(50, "Generations between two exact evaluations.")
     league: Annotated[int, Field(ge=2)] = option(
-        100, "Networks; all play all on both sides, league * (league - 1) games."
+        100, "Number of networks; each plays each other on both sides."
     )
-    winners: Count = option(20, "Networks that survive a generation unchanged, at most league - 1.")
+    winners: Count = option(
+        20, "Number of networks that survive a generation unchanged; below --league."
+    )
     fitness: str = option(
         "exact",
-        "Fitness: exact, football (3/1/0), punished (1/1/0, -10 if disqualified), or a mixture "
-        "name:weight,...",
+        "Fitness: exact, football (3/1/0), punished (1/1/0, -10 for an illegal move), or a mixture "
+        "as name:weight,...",
     )
     opponents: str = option(
         "minimax-slip=0.6", "Opponents of the exact fitness, as name:weight,..."
     )
     illegal_penalty: NotNegative = option(
-        2.0, "Penalty of an illegal move in the exact fitness, where a loss costs 1."
+        2.0, "Penalty of an illegal move in the exact fitness, where that of a loss is 1."
     )
     slip: Share = option(
         0.02,
-        "Probability that the network itself makes a random legal move in the exact fitness.",
+        "Probability of a random legal move of the network in the exact fitness.",
     )
-    masks: bool = option(False, "Whether illegal moves are impossible, instead of disqualifying.")
+    masks: bool = option(False, "Whether illegal moves are masked instead of disqualified.")
     mutation: Annotated[float, Field(gt=0, le=MAX_MAGNITUDE)] = option(
-        0.5, "Largest change of a weight by a mutation (at the start, if adapted)."
+        0.5, "Initial magnitude of mutations: the largest change of a weight."
     )
     mutation_share: PositiveShare = option(
-        0.1, "Share of the weights that a mutation changes (at the start, if adapted)."
+        0.1, "Initial share of the weights that a mutation changes."
     )
     adaptation: Share = option(
-        0.2,
-        "How fast each network's own magnitude and share of mutations change; 0 is not at all.",
+        0.2, "How fast the magnitude and share of mutations adapt; 0 keeps them constant."
     )
     rebirth: Share = option(
         0.3,
-        "Share of the clones in which a hidden unit is re-initialised instead of mutations; relu "
+        "Share of the clones in which a hidden unit is re-initialised instead of mutated; for relu "
         "and planes only.",
     )
     distinct: bool = option(
-        True, "Whether networks of equal fitness are ranked behind all others but for one of them."
+        True, "Whether all but one of the networks with equal fitness are ranked last."
     )
-    hidden: Natural = option(64, "Hidden units; 0 connects inputs and outputs directly.")
+    hidden: Natural = option(64, "Number of hidden units; 0 connects inputs and outputs directly.")
     activation: Literal["relu", "tanh", "sigmoid"] = option(
         "relu", "Activation function of the hidden units."
     )
-    direct: bool = option(
-        True, "Whether inputs and outputs are also connected directly, beside the hidden units."
-    )
+    direct: bool = option(True, "Whether a further layer connects inputs and outputs directly.")
     scaled: bool = option(
-        True, "Whether first weights and mutations are smaller where a unit has many inputs."
+        True, "Whether initial weights and mutations are smaller for units with many inputs."
     )
     inputs: Literal["planes", "grid"] = option(
         "planes",
-        "How the board is shown: planes (own marks, the other's marks) or grid (+1, -1, 0).",
+        "Input of the network: planes (own marks, the opponent's marks) or grid (1 own, -1 "
+        "opponent, 0 free).",
     )
-    symmetry: bool = option(
-        True, "Whether positions that are equal under symmetry are shown as one."
-    )
+    symmetry: bool = option(True, "Whether networks see the canonical form of each position.")
 
     def check(self) -> None:
-        """Raises ValueError for too many winners, an unknown fitness, or a rebirth without use."""
+        """Raises ValueError for too many winners, an unknown fitness or an impossible rebirth."""
         if self.winners >= self.league:
             raise ValueError(
                 f"winners must be a whole number from 1 to {self.league - 1}, one less than the "
@@ -201,21 +201,21 @@ _BLOG = {
 }
 PRESETS = {
     "dimitars-20": Preset(
-        "blog.dimitars.dev: a league of 20, 3 winners, points as in football.",
+        "blog.dimitars.dev: 20 networks, 3 winners, points as in football.",
         {**_BLOG, "league": 20, "winners": 3, "fitness": "football"},
         weak=True,
     ),
     "dimitars-100": Preset(
-        "blog.dimitars.dev: a league of 100, 50 winners, points as in football.",
+        "blog.dimitars.dev: 100 networks, 50 winners, points as in football.",
         {**_BLOG, "fitness": "football"},
         weak=True,
     ),
     "dimitars-punished": Preset(
-        "blog.dimitars.dev: the same with -10 points for a disqualification.", _BLOG, weak=True
+        "blog.dimitars.dev: dimitars-100 with -10 points for an illegal move.", _BLOG, weak=True
     ),
     "dimitars-linear": Preset(
-        "blog.dimitars.dev: no hidden layer, 25 winners, smaller mutations, -10 points for a "
-        "disqualification.",
+        "blog.dimitars.dev: as dimitars-punished, with 25 winners, smaller mutations and no hidden "
+        "layer.",
         {**_BLOG, "winners": 25, "mutation": 0.1, "hidden": 0},
         weak=True,
     ),
@@ -226,12 +226,12 @@ PRESETS = {
 
 
 class GameGraph:
-    """The S positions that networks are asked about, ordered by ply, and where moves lead.
+    """The S positions that networks see, ordered by ply, and the result of each move.
 
-    The numbers S + X_WON, ... S + O_ILLEGAL are the ends of games.
-    after: (S, cells) the next position or end of each move. taken: (S, cells) bool.
+    The numbers S + X_WON, ..., S + O_ILLEGAL stand for the ends of games.
+    after: (S, cells) the position or end after each move. taken: (S, cells) bool.
     random: (S, cells) the probabilities of random play.
-    inputs: (S, inputs) the inputs of a network, the last one 1 for the biases.
+    inputs: (S, inputs) the inputs of a network; the last one is 1, for the biases.
     """
 
     def __init__(self, config: Config):
@@ -256,7 +256,7 @@ class GameGraph:
         self._cells = seen.cells[positions.unfinished]
 
     def successors(self, moves: Moves) -> Rows:
-        """Where the moves (B, S) of networks lead, and ends to themselves: (S + ENDS, B)."""
+        """The positions or ends after the moves (B, S) of networks; ends stay: (S + ENDS, B)."""
         leads = self.after[np.arange(self.size)[:, None], moves.T]
         ends = np.arange(self.size, self.size + ENDS)[:, None]
         return np.concatenate([leads, np.repeat(ends, len(moves), axis=1)])
@@ -273,9 +273,10 @@ class GameGraph:
     def results(
         self, successors: Rows, opponent: Floats, penalty: float, slip: float = 0.0
     ) -> Floats:
-        """The expected results of networks against an opponent, the mean of X and O: (B,).
+        """The expected results of networks against an opponent, the mean of both sides: (B,).
 
-        slip: probability that a network makes a random legal move.
+        opponent: (S, cells) its probabilities. slip: probability that a network makes a random
+        legal move.
         """
         count, every = successors.shape[1], np.arange(successors.shape[1])
         total = np.zeros(count)
@@ -305,7 +306,7 @@ class GameGraph:
     ) -> Rows:
         """A position of each network from the worst of SAMPLED_GAMES games: (B,), -1 for none.
 
-        The position is one in which the network had to move, drawn at random.
+        It is drawn from the positions of that game in which the network was to move.
         """
         shape = (successors.shape[1], SAMPLED_GAMES)
         networks, sides = np.arange(shape[0])[:, None], rng.integers(2, size=shape)
@@ -322,15 +323,16 @@ class GameGraph:
             following = np.where(is_greedy, successors[at, networks], self.after[at, cells])
             state = np.where(goes_on, following, state)
         results = values_of_ends(penalty)[sides, state - self.size]
-        worst = (results + rng.random(shape) / 10).argmin(axis=1)  # random among equals
+        worst = (results + rng.random(shape) / 10).argmin(axis=1)  # ties at random
         path = path[:, networks[:, 0], worst]
         chosen = np.where(path >= 0, rng.random(path.shape), -1.0).argmax(axis=0)
         return path[chosen, networks[:, 0]]
 
     def league(self, successors: Rows) -> tuple[Rows, Rows]:
-        """How the games of all as X (first axis) against all as O end: (N, N).
+        """The ends of all games of the league, X on the first axis, O on the second: (N, N).
 
-        And the marks on the board then: (N, N). Nobody plays itself: NOT_PLAYED, with 0 marks.
+        Also the marks on the board at the end: (N, N). Games of a network against itself are
+        NOT_PLAYED and have 0 marks.
         """
         count, leads = successors.shape[1], successors.ravel()
         movers = (np.arange(count)[:, None], np.arange(count)[None])
@@ -347,12 +349,12 @@ class GameGraph:
 
 
 def values_of_ends(penalty: float) -> Floats:
-    """The value of each end for X and for O: (2, ENDS)."""
+    """The value of each end, for X and for O: (2, ENDS)."""
     return np.array([(1.0, 0.0, -1.0, -penalty, 1.0), (-1.0, 0.0, 1.0, 1.0, -penalty)])
 
 
 def points(ends: Rows, win: float, draw: float, loss: float, disqualified: float) -> Floats:
-    """The mean points of a game for each member of a league with these ends (N, N): (N,)."""
+    """The mean points of each network from a league with these ends (N, N): (N,)."""
     as_x = np.array([win, draw, loss, disqualified, win, 0.0])[ends]
     as_o = np.array([loss, draw, win, win, disqualified, 0.0])[ends]
     return (as_x.sum(axis=1) + as_o.sum(axis=0)) / (2 * (len(ends) - 1))
@@ -362,10 +364,10 @@ def points(ends: Rows, win: float, draw: float, loss: float, disqualified: float
 
 
 class Layout:
-    """Where the layers are in the weights (P,) of a network: hidden, output and direct layer.
+    """The places of the hidden, output and direct layers in the weights (P,) of a network.
 
-    sizes: (inputs, units) of each; the last input of the first two is their bias.
-    scale: (P,) the standard deviation of the first weights, and the scale of mutations.
+    sizes: (inputs, units) of each layer; the last input of the hidden and output layers is a bias.
+    scale: (P,) the standard deviation of the initial weights, and the scale of mutations.
     """
 
     def __init__(self, config: Config, inputs: int):
@@ -388,9 +390,9 @@ class Layout:
         return [part.reshape(size) for part, size in zip(parts, self.sizes, strict=True)]
 
     def first(self, count: int, rng: np.random.Generator) -> Weights:
-        """Networks with normal weights (B, P).
+        """New networks with normally distributed weights (B, P).
 
-        Hidden ReLU units begin with a lower bias, so that they are on for few positions.
+        The biases of hidden ReLU units are lowered by 1, so that each is active in few positions.
         """
         networks = rng.standard_normal((count, self.ends[-1]), dtype=np.float32) * self.scale
         if self.config.activation == "relu":
@@ -399,10 +401,10 @@ class Layout:
         return networks
 
     def moves(self, networks: Weights, graph: GameGraph) -> Moves:
-        """The cells that networks (B, P) play in all positions: (B, S).
+        """The cells that networks (B, P) play in all positions: (B, S), the lowest of equals.
 
-        The lowest cell among equals. One network at a time: its arrays fit the cache, and its moves
-        do not depend on other networks.
+        Networks are evaluated one at a time. The arrays then fit the cache, and the moves of a
+        network do not depend on the others.
         """
         moves = np.empty((len(networks), graph.size), dtype=np.uint8)
         chunk = max(1, SINGLE_THREAD // max(rows * columns for rows, columns in self.sizes))
@@ -428,7 +430,7 @@ class Layout:
 
 
 def activate(sums: Weights, activation: str) -> Weights:
-    """The outputs of hidden units with these sums of inputs."""
+    """The outputs of hidden units with these weighted sums of inputs."""
     if activation == "relu":
         return np.maximum(sums, np.float32(0))
     if activation == "tanh":
@@ -453,10 +455,10 @@ def begin(config: Config) -> Evolution:
 
 
 class Evolution(Learner):
-    """The league: winners of the last generation first, then their clones.
+    """The league: the winners of the last generation, followed by their clones.
 
     networks: (N, P) weights. magnitudes, shares: (N,) of their mutations. moves: (N, S).
-    exact, fitness: (N,). history: of each generation the games of the league by length, 1 to cells,
+    exact, fitness: (N,). history: for each generation the number of games by length, 1 to cells,
     and the number of disqualifications.
     """
 
@@ -488,11 +490,11 @@ class Evolution(Learner):
             self.steps += 1
 
     def policy(self) -> TabularPolicy:
-        """What the best network of the league plays."""
+        """The policy of the best network."""
         return self.graph.policy(self.moves[self.best()])
 
     def notes(self) -> dict[str, float]:
-        """Shares and means of the last league, its best fitness, the median of the magnitudes."""
+        """Disqualifications, mean length, best fitness and median magnitude in the last league."""
         *lengths, disqualified = self.history[-1]
         games = sum(lengths)
         return {
@@ -503,13 +505,13 @@ class Evolution(Learner):
         }
 
     def tables(self) -> dict[str, Table]:
-        """The games of every generation's league."""
+        """The games of the league by length, for each generation."""
         lengths = [f"length_{length}" for length in range(1, self.config.rules.cells + 1)]
         rows = [[number, *counts] for number, counts in enumerate(self.history)]
         return {"league.csv": Table(["generation", *lengths, "disqualified"], rows)}
 
     def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
-        """The league's games by length, and those that an illegal move ended."""
+        """The games of the league by length, and those that an illegal move ended."""
         drawn = np.unique(np.linspace(0, self.steps, CHARTED).round().astype(np.intp)).tolist()
         *lengths, disqualified = np.array(self.history)[drawn].T.tolist()
         axes = "generation", f"games, of {sum(self.history[0][:-1]):,}", drawn
@@ -550,7 +552,7 @@ class Evolution(Learner):
     # --- a generation ------------------------------------------------------------------------
 
     def generation(self) -> None:
-        """Keep the winners, and replace the others by mutated clones of them."""
+        """Keep the winners and replace the others by mutated clones of them."""
         config = self.config
         winners = self.ranking()[: config.winners]
         clones = self.rng.integers(config.winners, size=config.league - config.winners)
@@ -564,7 +566,7 @@ class Evolution(Learner):
 
     def ranking(self) -> Rows:
         """All networks from the best to the worst, the youngest first among equals."""
-        fitness = np.round(self.fitness, 9)  # equal up to the order of summation is equal
+        fitness = np.round(self.fitness, 9)  # the order of summation must not make a difference
         order = np.lexsort((-np.arange(len(fitness)), -fitness))
         if not self.config.distinct:
             return order
@@ -572,14 +574,15 @@ class Evolution(Learner):
         return np.concatenate([order[differs], order[~differs]])
 
     def best(self) -> int:
-        """The network that plays: the best of the league by its fitness."""
+        """The network that plays: the first of the ranking."""
         return int(self.ranking()[0])
 
     def _reinitialise(self, networks: Rows) -> None:
         """Re-initialise a hidden unit of each of these networks.
 
         The unit is the one with the smallest outgoing weights among SAMPLED_UNITS. Its output is 1
-        in a position of the network's worst game, and less by 1 / radius for each other input.
+        in a position of the network's worst game, and lower by 1 / radius for each input that
+        differs.
         """
         if not len(networks):
             return
@@ -602,7 +605,7 @@ class Evolution(Learner):
             output[unit, rng.integers(config.rules.cells)] = MAX_OUTPUT * (2 * rng.random() - 1)
 
     def _mutate(self, chosen: Rows) -> None:
-        """Mutate the magnitudes and shares of these networks, and then their weights."""
+        """Mutate the magnitudes and shares of these networks, then their weights."""
         config, rng, size = self.config, self.rng, self.layout.ends[-1]
         magnitudes, shares = self.magnitudes[chosen], self.shares[chosen]
         networks = self.networks[chosen]
@@ -618,7 +621,7 @@ class Evolution(Learner):
         self.networks[chosen] = networks
 
     def _evaluate_from(self, first: int) -> None:
-        """Compute the moves and exact results of the networks from `first` on; play the league."""
+        """Evaluate the networks from `first` on, play the league and compute the fitness."""
         config, graph = self.config, self.graph
         self.moves[first:] = self.layout.moves(self.networks[first:], graph)
         successors = graph.successors(self.moves)

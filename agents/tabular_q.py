@@ -1,30 +1,32 @@
-"""Tabular Q-learning: the value of every move in a table, learned for both sides.
+"""Tabular Q-learning: a table holds the value of every move and learns from finished games.
 
 Watkins and Dayan 1992 (https://link.springer.com/article/10.1007/BF00992698), after the Q table of
-nestedsoftware/tictac (https://nestedsoftware.com/2019/07/25/
-tic-tac-toe-with-tabular-q-learning-1kdn.139811.html). The value of a move is the value of the
-position that it leads to, for the side that moved. The table therefore holds one value for each
-position: moves that lead to the same position share it, and so do positions that are equal under
-symmetry.
+nestedsoftware/tictac
+(https://nestedsoftware.com/2019/07/25/tic-tac-toe-with-tabular-q-learning-1kdn.139811.html). The
+value of a move is the value of the position after it, for the side that moved. The table therefore
+holds one value for each position. Moves that lead to the same position share it, and so do
+positions that are equal under symmetry.
 
-- A round is a batch of games, half of them as X and half as O. They are played to their ends with
-  the table as it is. The update then goes from the last move of each game back to the first, so
-  that a result reaches the first move at once.
-- All games of a round that reached a position move its value together, by as much as the same games
-  one after the other would: 1 - (1 - rate)^games towards the mean of their targets.
-- The step size of a position falls with the games that reached it, as games^-0.85: the power with
-  the fastest convergence according to Even-Dar and Mansour 2003
+- A round is a batch of games, half of them as X and half as O. All are played to their ends with
+  the same table. The update then goes from the last move of each game back to the first, so a
+  result reaches the first move at once.
+- All games of a round that reached a position update its value together. They move it by as much as
+  they would one after the other: by 1 - (1 - rate)^games towards the mean of their targets.
+- The step size of a position falls with the number of games that reached it, as games^-0.85. This
+  power converges fastest according to Even-Dar and Mansour 2003
   (https://www.jmlr.org/papers/v5/evendar03a.html). `rate_power=0` keeps it constant.
 - With several tables (double Q-learning, van Hasselt 2010,
-  https://papers.nips.cc/paper/3964-double-q-learning), each game updates one of them. That table
-  chooses the next move, and the mean of the others gives its value. The mean of all tables plays.
+  https://papers.nips.cc/paper/3964-double-q-learning) each game updates one of them. That table
+  chooses the next move, and the mean of the others gives its value. The player uses the mean of all
+  tables.
 
-What is learned is the best response to the opponents. The best response to uniformly random play
-wins more often than any player that never loses, and can be beaten as O. `minimax-slip=0.6` plays a
-random legal move with probability 0.6, decided anew at each move. Against it the position alone
-determines every value, and the best response is unbeatable and reaches the best achievable results
-as X and as O. nestedsoftware/tictac rewards a draw as much as a win, so its player never loses and
-seldom wins. `--preset tictac` is that training, for both sides at a time and in small batches.
+The values converge to the best response to the opponents. The best response to uniformly random
+play wins more often than any player that never loses, and can be beaten as O. The opponent
+`minimax-slip=0.6` plays a random legal move with probability 0.6, decided anew at each move, and
+perfectly otherwise. Against it every value depends on the position alone, and the best response is
+unbeatable and reaches the best achievable results as X and as O. nestedsoftware/tictac rewards a
+draw as much as a win, so its player never loses and seldom wins. `--preset tictac` is that
+training, but for both sides at once and in small batches.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ REWARDS = {
     "not-losing": (1.0, 1.0, 0.0),
     "winning": (1.0, 0.0, 0.0),
 }
-TENTHS = 10  # of `anneal_steps`: exploration falls in as many steps
+TENTHS = 10  # parts of `anneal_steps`; epsilon falls at the end of each
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -66,9 +68,9 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
-    """Everything that decides what is learned.
+    """The options of a training. A step is a move of the learner.
 
-    Schedules do not depend on `steps`, so a longer training begins as a shorter one does.
+    Schedules do not depend on `steps`, so a longer training begins exactly as a shorter one does.
     """
 
     steps: Count = option(
@@ -77,48 +79,42 @@ class Config(BoardConfig):
     )
     opponents: str = option(
         "minimax-slip=0.6",
-        'Opponents, as name:weight,...; "self" stands for frozen snapshots of the learner.',
+        'Opponents, as name:weight,...; "self" means snapshots of the learner.',
     )
     turns: Literal["drawn", "cycled"] = option(
         "drawn",
-        "How the opponent of a game is chosen: drawn by the weights, or cycled in turn.",
+        "Choice of the opponent of a game: drawn by the weights, or cycled one after the other.",
     )
     rewards: str = option(
         "win-loss",
-        "Rewards of a win, a draw and a loss: win-loss (1,0,-1), not-losing (1,1,0), "
-        "winning (1,0,0), or three numbers.",
+        "Rewards of a win, a draw and a loss: win-loss (1,0,-1), not-losing (1,1,0), winning "
+        "(1,0,0), or three numbers.",
     )
     symmetry: bool = option(
         True, "Whether positions that are equal under symmetry share their value."
     )
-    tables: Count = option(
-        2, "Tables; two or more learn from the values of each other (double Q-learning)."
-    )
-    games: Annotated[int, Field(ge=2)] = option(1_024, "Games in a round.")
+    tables: Count = option(2, "Number of tables; with two or more, double Q-learning.")
+    games: Annotated[int, Field(ge=2)] = option(1_024, "Number of games in a round.")
     learning_rate: PositiveShare = option(
-        1.0, "How far the first game that reaches a position moves its value to its target."
+        1.0, "Step size of the first game that reaches a position."
     )
     rate_power: Share = option(
         0.85,
-        "The step size falls with this power of the games that reached a position: 0 keeps it "
-        "constant, 1 gives plain means.",
+        "Power of the number of games by which the step size of a position falls: 0 for a "
+        "constant step size, 1 for the plain mean.",
     )
-    discount: Share = option(1.0, "Factor on a reward for each move of the learner before it.")
-    initial: Finite = option(0.0, "Value of a position that no game has reached.")
+    discount: Share = option(1.0, "Discount factor for each move of the learner.")
+    initial: Finite = option(0.0, "Initial value of a position.")
     epsilon: Share = option(0.7, "Probability of a random legal move at the start.")
-    epsilon_drop: Share = option(
-        0.1, "How much this probability falls at each tenth of `anneal_steps`."
-    )
+    epsilon_drop: Share = option(0.1, "Decrease of epsilon after each tenth of --anneal-steps.")
     epsilon_end: Share = option(0.3, "Lowest probability of a random legal move.")
-    anneal_steps: Count = option(500_000, "Moves of the learner in which exploration falls.")
+    anneal_steps: Count = option(500_000, "Length of the epsilon schedule in moves of the learner.")
     judge_every: Count = option(20_000, "Moves of the learner between two exact evaluations.")
     snapshot_every: Count = option(
-        50_000, "Moves of the learner between two snapshots; only where self is an opponent."
+        50_000, "Moves of the learner between two snapshots; used only if self is an opponent."
     )
-    snapshots: Count = option(8, "Snapshots that are kept as opponents.")
-    snapshot_epsilon: Share = option(
-        0.3, "Probability that a snapshot makes a random legal move, as the learner does."
-    )
+    snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
+    snapshot_epsilon: Share = option(0.3, "Probability of a random legal move of a snapshot.")
 
     def check(self) -> None:
         """Raises ValueError for unknown rewards."""
@@ -127,8 +123,8 @@ class Config(BoardConfig):
 
 PRESETS = {
     "tictac": Preset(
-        "nestedsoftware/tictac: 14,000 games against random, half on each side, where a draw is as "
-        "good as a win.",
+        "nestedsoftware/tictac: 14,000 games against random, half on each side; a draw counts as "
+        "much as a win.",
         {
             "opponents": "random",
             "rewards": "not-losing",
@@ -147,7 +143,10 @@ PRESETS = {
 
 
 def parse_rewards(text: str) -> tuple[float, float, float]:
-    """The rewards of a win, a draw and a loss: a name in REWARDS or "1,0.5,0"; else ValueError."""
+    """The rewards of a win, a draw and a loss, from a name in REWARDS or text such as "1,0.5,0".
+
+    Raises ValueError for anything else.
+    """
     if text in REWARDS:
         return REWARDS[text]
     if "," not in text:
@@ -168,36 +167,36 @@ def parse_rewards(text: str) -> tuple[float, float, float]:
 
 
 def places_of(positions: Positions, symmetry: bool) -> Rows:
-    """The column of a table that holds the value of each move: (N, cells), N for illegal moves."""
+    """The column of the table with the value of each move: (N, cells), N for illegal moves."""
     children = positions.children
     shared = positions.canonical if symmetry else np.arange(len(positions))
     return np.where(children >= 0, shared[children], len(positions))
 
 
 def player(config: Config, model: Arrays) -> ValuedTable:
-    """The player of a saved model: the mean of its tables."""
+    """The player of a saved model."""
     positions = positions_of(config.rules)
     values = take(model, "values", (config.tables, len(positions)), np.float64)
     return table_of(config, positions, values)
 
 
 def table_of(config: Config, positions: Positions, values: Floats) -> ValuedTable:
-    """The player of the mean of tables (tables, N)."""
+    """The player of the moves that are best in the mean of the tables (tables, N)."""
     mean = np.append(values.mean(axis=0), -np.inf)
     places = places_of(positions, config.symmetry)[positions.unfinished]
     return ValuedTable(config.rules, mean[places])
 
 
 def begin(config: Config) -> TabularQ:
-    """A learner that has made no step. Raises ValueError for an unknown opponent."""
+    """A new learner. Raises ValueError for an unknown opponent."""
     return TabularQ(config)
 
 
 class TabularQ(Learner):
-    """The tables, and how many games each value was learned from.
+    """The tables, and the number of games that each value was learned from.
 
     values: (tables, N + 1), the value of each position for the side that has just moved. The last
-    column is -inf and stands for illegal moves. games: (tables, N).
+    column is -inf, for illegal moves. games: (tables, N).
     """
 
     def __init__(self, config: Config):
@@ -220,7 +219,7 @@ class TabularQ(Learner):
 
     @property
     def epsilon(self) -> float:
-        """Probability of a random legal move now."""
+        """The current probability of a random legal move."""
         config = self.config
         tenth = TENTHS * self.steps // config.anneal_steps
         return max(config.epsilon_end, config.epsilon - tenth * config.epsilon_drop)
@@ -237,11 +236,11 @@ class TabularQ(Learner):
                 self._take_snapshot()
 
     def policy(self) -> ValuedTable:
-        """The player of the mean of the tables."""
+        """The greedy policy of the mean of the tables."""
         return table_of(self.config, self.positions, self.values[:, :-1])
 
     def notes(self) -> dict[str, float]:
-        """Games played, and the probability of a random move."""
+        """Games played and epsilon."""
         return {"games": self.played, "epsilon": self.epsilon}
 
     def model(self) -> Arrays:
@@ -249,7 +248,7 @@ class TabularQ(Learner):
         return {"values": self.values[:, :-1]}
 
     def state(self) -> State:
-        """The games behind each value, the snapshots, and the generators."""
+        """The number of games behind each value, the snapshots and the generators."""
         pool = self.pool.state()
         return {"games": self.games, "played": self.played, "rng": self.rng, "pool": pool}
 
@@ -257,14 +256,14 @@ class TabularQ(Learner):
         """Continue from a saved training."""
         shape = self.games.shape
         self.values[:, :-1] = take(model, "values", shape, np.float64)
-        self.games = take({"games": state["games"]}, "games", shape, np.float64)
+        self.games = take(state, "games", shape, np.float64)
         self.played, self.rng = state["played"], state["rng"]
         self.pool.restore(state["pool"])
 
     # --- a round ----------------------------------------------------------------------------------
 
     def round(self) -> None:
-        """Play `games` games to their ends and learn from them."""
+        """Play a round of games to their ends and learn from them."""
         config = self.config
         games = np.arange(config.games)
         is_x = games % 2 == 0
@@ -279,7 +278,7 @@ class TabularQ(Learner):
         self.steps += sum(len(made.games) for made in moves)
 
     def _choose(self, rows: Rows, mean: Floats, epsilon: float) -> Rows:
-        """The learner's cells: the highest value, ties at random, or a random legal move."""
+        """Epsilon-greedy moves (B,); ties are broken at random."""
         values = mean[self.after[rows]]
         legal = values > -np.inf
         best = values == values.max(axis=1, keepdims=True)
@@ -289,8 +288,8 @@ class TabularQ(Learner):
     def learn(self, moves: list[Moves], ends: Rows, is_x: NDArray[np.bool_]) -> None:
         """Update the values from the last move of each game back to the first.
 
-        The target is the reward after the last move and the best next value after any other.
-        ends: the last position of each game (games,). is_x: whether the learner is X in it.
+        The target of the last move is the reward, that of any other move is the best next value.
+        ends: (games,) the last position of each game. is_x: (games,) whether the learner is X.
         """
         config = self.config
         outcome = self.positions.outcome_x[ends] * np.where(is_x, 1, -1)
@@ -304,9 +303,10 @@ class TabularQ(Learner):
             target[own] = config.discount * self.best(tables, rows)
 
     def best(self, tables: Rows, rows: Rows) -> Floats:
-        """The value (B,) of the move that is best in each game's table, by the mean of the others.
+        """The value (B,) of the best move in these positions (B,), by double Q-learning.
 
-        A single table uses its own value.
+        The table of each game chooses the move, and the mean of the other tables gives its value. A
+        single table gives the value itself.
         """
         after = self.after[rows]
         values = self.values[tables[:, None], after]
@@ -317,9 +317,9 @@ class TabularQ(Learner):
         return others / (len(self.values) - 1)
 
     def update(self, tables: Rows, places: Rows, targets: Floats) -> None:
-        """Move values towards the mean of their targets, as far as one game after the other would.
+        """Move values towards the mean of their targets, as far as the games would one by one.
 
-        tables, places, targets: (B,), the row and the column of `values`, and what is aimed at.
+        tables, places: (B,) the rows and columns of `values`. targets: (B,).
         """
         flat, shape = tables * len(self.positions) + places, self.games.shape
         met = np.bincount(flat, minlength=self.games.size).reshape(shape)
@@ -327,7 +327,7 @@ class TabularQ(Learner):
         table, place = np.nonzero(met)
         count, before = met[table, place], self.games[table, place]
         self.games[table, place] += count
-        middle = (1 + before + self.games[table, place]) / 2  # of the first and the last game
+        middle = (1 + before + self.games[table, place]) / 2  # mean of the first and the last game
         rate = self.config.learning_rate * middle**-self.config.rate_power
         moved = 1 - (1 - np.minimum(rate, 1.0)) ** count
         mean = sums[table, place] / count
@@ -335,6 +335,6 @@ class TabularQ(Learner):
 
 
 def pick(which: NDArray[np.bool_], rng: np.random.Generator) -> Rows:
-    """One of the cells that are True in each row (B, cells), equally likely: (B,)."""
+    """A random one of the True cells in each row (B, cells): (B,)."""
     sums = which.cumsum(axis=1)
     return (sums <= np.floor(rng.random(len(which)) * sums[:, -1])[:, None]).sum(axis=1)

@@ -1,48 +1,48 @@
-"""A small network that is not told the rules: it learns from losing that a move is illegal.
+"""Neural Q-learning without masks: a network learns the rules because illegal moves lose.
 
 The neural Q-learning of nestedsoftware/tictac
 (https://nestedsoftware.com/2019/12/27/tic-tac-toe-with-a-neural-network-1fjn.206436.html): a
 network of 9-36-36-9 units, 2,025 weights, maps the board to a value from 0 to 1 for each of the
-nine cells. ReLU in the hidden layers, a sigmoid at the end. Exploration, the maximum in the targets
-and the greedy move are over all nine cells: nothing is masked. A move to a taken cell loses the
-game, in training and in every evaluation.
+nine cells. The hidden layers have ReLU, the output a sigmoid. Exploration, the maximum in the
+targets and the greedy move are over all nine cells; nothing is masked. A move to a taken cell loses
+the game, in training and in every evaluation.
 
 nestedsoftware/tictac plays one game at a time for over an hour, and its network can often be
-beaten. The differences here:
+beaten. The differences here are:
 
-- A round is a batch of games, half of them as X and half as O, played to their ends with the
-  network as it is.
+- A round is a batch of games, half of them as X and half as O. All are played to their ends with
+  the same network.
 - The replay memory keeps every distinct transition (position, move, next position) once, with the
-  number of times it was met: some 9,000 entries on 3x3. The target of a move is the mean over all
-  its transitions, so only the noise of that mean is left. Batches are drawn from positions, not
-  from transitions: rare and frequent positions are drawn equally often, and each is weighted by the
+  number of times it occurred: some 9,000 entries on 3x3. The target of a move is the mean over all
+  its transitions, so the only noise left is that of the mean. Batches are drawn from positions, not
+  from transitions. Rare and frequent positions are drawn equally often, and each is weighted by the
   square root of its count.
-- Small errors matter only among the best moves of a position, so the weight of a move falls with
-  the distance of its target from the best.
-- Adam instead of plain gradients. The target network is the running average of the network, and
-  the average plays.
-- A constant is added to the slope of the sigmoid in the gradient (Fahlman 1988, "An empirical study
-  of learning speed in back-propagation networks"): otherwise a value near 1 that should be near 0
+- Small errors matter only among the best moves of a position. The weight of a move therefore falls
+  with the distance of its target from the best.
+- The optimizer is Adam. The target network is a running average of the network, and it plays.
+- The gradient uses the slope of the sigmoid plus a constant (Fahlman 1988, "An empirical study of
+  learning speed in back-propagation networks"). Without it a value near 1 that should be near 0
   hardly moves, and some values always end up there.
 - Double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the network chooses
-  the next move, the target network values it. Otherwise the maximum of nine uncertain values is too
-  large.
-- The network sees each board in its canonical form. Where symmetries map a board to itself, cells
-  that are images of each other share one output.
-- The opponent plays perfectly but makes a random move with a probability for each *move*, and a
-  draw is worth half of a win. Then the board is the whole state and every value is exactly defined.
-  By backward induction the best response to `minimax-slip=0.7` is unbeatable and reaches both best
-  achievable results. The best response to purely random play is beatable as O.
+  the next move, and the target network gives its value. The maximum of nine uncertain values would
+  be too large.
+- The network sees each board in canonical form. Where symmetries map a board to itself, cells that
+  are images of each other share one output.
+- The opponent `minimax-slip=0.7` makes a random legal move with probability 0.7, decided anew at
+  each *move*, and plays perfectly otherwise. A draw is worth half of a win. The value of a position
+  then depends on the position alone. By backward induction the best response is unbeatable and
+  reaches the best achievable results on both sides. The best response to purely random play can be
+  beaten as O.
 
-The network is so small that NumPy, with the gradients written out, is faster than torch. The notes
-of each evaluation and `illegal.png` show the exact share of illegal moves over the training.
+The network is so small that NumPy with hand-written gradients is faster than torch. The notes of
+each evaluation and `illegal.png` show the exact share of illegal moves during training.
 
 `--preset tictac` is the original training: random opponents, X first and then O, a draw worth as
-much as a win, plain gradients, each game learned from once. At every move all taken cells are
-trained towards a loss, tried or not (`--shown-illegal`). Its demonstrations mask the player; here
-it is evaluated without a mask. Games come in rounds instead of one at a time, and a gradient step
-follows the mean of a round, so its learning rate is that of the original times the moves of a
-round.
+much as a win, plain gradients, and each game learned from once. At every move all taken cells are
+trained towards a loss, whether they were tried or not (`--shown-illegal`). Its demonstrations mask
+the player; here it is evaluated without a mask. Games come in rounds instead of one at a time, and
+a gradient step follows the mean of a round. The learning rate is therefore that of the original
+times the number of moves in a round.
 """
 
 from __future__ import annotations
@@ -75,11 +75,13 @@ from training.symmetry import Representatives
 from training.values import ValuedTable
 
 AGENT = "tictacnet"
-TENTHS = 10  # of `anneal_steps`: exploration falls in as many steps
-BLOCK = 256  # boards in a forward pass: for more, OpenBLAS starts threads, which is slower
-LEAST_WEIGHT = 0.05  # of a move far from the best of its position; the best has 1 more
-DECAYS = (0.9, 0.999)  # of Adam's two moments
-ILLEGAL = (  # curves of illegal.png: column of metrics.csv, name, colour
+TENTHS = 10  # parts of `anneal_steps`; epsilon falls at the end of each
+BLOCK = 256  # boards in a forward pass; above this OpenBLAS starts threads, which is slower
+LEAST_WEIGHT = (
+    0.05  # weight of a move far from the best of its position; that of the best is 1 higher
+)
+DECAYS = (0.9, 0.999)  # decay rates of Adam's two moments
+ILLEGAL = (  # the curves of illegal.png: column of metrics.csv, name, colour
     ("x_illegal", "games as X against random", "#0072b2"),
     ("o_illegal", "games as O against random", "#d55e00"),
     ("illegal_everywhere", "all positions", "#999999"),
@@ -91,86 +93,79 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
-    """Everything that decides what is learned.
+    """The options of a training. A step is a move of the learner.
 
-    Schedules do not depend on `steps`, so that a longer run begins as a shorter one.
+    Schedules do not depend on `steps`, so a longer training begins exactly as a shorter one does.
     """
 
     steps: Count = option(
         10_000_000,
-        "Moves of the learner after which training ends; the round under way is completed.",
+        "Moves of the learner after which training ends, at the end of a round.",
     )
     judge_every: Count = option(20_000, "Moves of the learner between two exact evaluations.")
     side: Literal["both", "X", "O"] = option("both", "Side that is learned.")
     sides_in_turn: bool = option(
         False,
-        "Whether X is learned for `anneal_steps` and O from then on, each with its own "
-        "exploration, instead of both at a time.",
+        "Whether X is learned for --anneal-steps and O afterwards, each with its own epsilon "
+        "schedule, instead of both at once.",
     )
     opponents: str = option(
         "minimax-slip=0.7",
-        'Opponents, as name:weight,...; "self" stands for frozen snapshots of the learner.',
+        'Opponents, as name:weight,...; "self" means snapshots of the learner.',
     )
     rewards: tuple[Share, Share, Share] = option(
         (1.0, 0.5, 0.0), "Rewards of a win, a draw and a loss; an illegal move is a loss."
     )
     shown_illegal: bool = option(
         False,
-        "Whether all taken cells of a position are trained towards a loss, tried or not.",
+        "Whether all taken cells of a position are trained towards a loss, even if not tried.",
     )
     symmetry: bool = option(
         True, "Whether positions that are equal under symmetry share their values."
     )
     double: bool = option(
         True,
-        "Whether the network chooses the next move that the target network values "
-        "(double Q-learning).",
+        "Whether the network chooses the next move and the target network gives its value (double "
+        "Q-learning).",
     )
     hidden: Layers = option((36, 36), "Units of the hidden layers.")
-    games: Annotated[int, Field(ge=2)] = option(512, "Games in a round.")
-    exploring_starts: Share = option(
-        0.2, "Share of the games that start from a position drawn at random."
-    )
+    games: Annotated[int, Field(ge=2)] = option(512, "Number of games in a round.")
+    exploring_starts: Share = option(0.2, "Share of the games that start from a random position.")
     epsilon: Share = option(0.7, "Probability of a random cell, free or taken, at the start.")
-    epsilon_drop: Share = option(
-        0.1, "How much this probability falls at each tenth of `anneal_steps`."
-    )
-    epsilon_end: Share = option(0.2, "Probability of a random cell below which it does not fall.")
+    epsilon_drop: Share = option(0.1, "Decrease of epsilon after each tenth of --anneal-steps.")
+    epsilon_end: Share = option(0.2, "Lowest probability of a random cell.")
     anneal_steps: Count = option(
-        5_000_000, "Moves of the learner in which exploration and learning rate fall."
+        5_000_000, "Length of the schedules of epsilon and learning rate in moves of the learner."
     )
     replay: bool = option(
         True,
-        "Whether all transitions are kept and learned from, instead of those of each round once.",
+        "Whether all transitions are kept; if not, those of a round are learned from once.",
     )
-    updates: Count = option(20, "Updates after each round.")
-    batch: Count = option(256, "Positions in an update.")
-    optimizer: Literal["adam", "sgd"] = option(
-        "adam", "Optimizer: adam, or sgd for plain gradient descent."
-    )
+    updates: Count = option(20, "Number of updates after each round.")
+    batch: Count = option(256, "Number of positions in the batch of an update.")
+    optimizer: Literal["adam", "sgd"] = option("adam", "Optimizer of the network.")
     learning_rate: Positive = option(0.01, "Learning rate at the start.")
     learning_rate_end: Positive = option(
         0.0003,
-        "Learning rate from `anneal_steps` on; it falls exponentially until then.",
+        "Learning rate after --anneal-steps; it falls exponentially until then.",
     )
     lift: Share = option(
         0.1,
-        "Constant added to the slope of the sigmoid, so that a wrong value near 0 or 1 is not "
-        "stuck; 0 is the plain slope.",
+        "Constant added to the slope of the sigmoid, so that wrong values near 0 or 1 can change.",
     )
     average: PositiveShare = option(
         0.01,
-        "How far the target network moves towards the network at each update; 1 makes it a copy.",
+        "Polyak coefficient: weight of the network in the running average at each update.",
     )
     focus: NotNegative = option(
         0.2,
-        "Distance from the best move of a position at which the weight of a move falls to 1/e; "
-        "0 weights all moves alike.",
+        "Distance from the best move of a position at which the weight of a move falls to 1/e; 0 "
+        "for equal weights.",
     )
     snapshot_every: Count = option(
-        50_000, "Moves of the learner between two snapshots; only where self is an opponent."
+        50_000, "Moves of the learner between two snapshots; used only if self is an opponent."
     )
-    snapshots: Count = option(8, "Snapshots that are kept as opponents.")
+    snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
 
     def check(self) -> None:
         """Raises ValueError for sides that cannot be learned."""
@@ -182,8 +177,8 @@ class Config(BoardConfig):
 
 PRESETS = {
     "tictac": Preset(
-        "nestedsoftware/tictac's training, X and then O against random play, a draw worth a win; "
-        "hardly wins more than needed, may be beatable.",
+        "nestedsoftware/tictac: X and then O against random; a draw counts as much as a win. The "
+        "player seldom wins and may be beatable.",
         {
             "steps": 13_000_000,
             "anneal_steps": 6_500_000,
@@ -215,9 +210,9 @@ PRESETS = {
 
 
 class Network:
-    """A multilayer perceptron with ReLU and a sigmoid at the end.
+    """A multilayer perceptron with ReLU in the hidden layers and a sigmoid at the end.
 
-    sizes: units of all layers, inputs first. flat: all weights in one row of float32.
+    sizes: the units of all layers, inputs first. flat: (P,) float32, all weights.
     layers: the weights (inputs, units) and biases (units,) of each layer, views of `flat`.
     """
 
@@ -238,7 +233,7 @@ class Network:
             biases[:] = 0
 
     def named(self) -> Arrays:
-        """The layers by the names that they have in a file; views of `flat`."""
+        """The weights by their names in a file, as views of `flat`."""
         return {
             f"{number}/{name}": array
             for number, layer in enumerate(self.layers)
@@ -261,9 +256,9 @@ class Network:
     def gradient(
         self, boards: Floats, targets: Floats, weights: Floats, into: Network, lift: float = 0.0
     ) -> float:
-        """The weighted sum of squared errors; its gradient is written to `into`.
+        """The weighted sum of squared errors. Writes its gradient to `into`.
 
-        lift: constant that is added to the slope of the sigmoid.
+        boards, targets, weights: (B, cells). lift: constant added to the slope of the sigmoid.
         """
         *signals, values = self._forward(boards)
         errors = values - targets
@@ -278,11 +273,11 @@ class Network:
 
 
 class View:
-    """The boards that the network sees, and where the values of all positions are in its outputs.
+    """The boards that the network sees, and the outputs that hold the values of all positions.
 
     boards: (C, cells) +1 X, -1 O, 0 free. index: (N,) the board of each position.
-    representative: (C, cells) the output that cells share which symmetries of a board exchange.
-    output: (N, cells) the output that holds the value of each cell of each position.
+    representative: (C, cells) the output for each cell of a board; cells that a symmetry of the
+    board exchanges share one. output: (N, cells) the output for each cell of each position.
     """
 
     def __init__(self, positions: Positions, symmetry: bool):
@@ -297,17 +292,17 @@ class View:
         self.output = np.take_along_axis(self.representative[self.index], to_seen, axis=1)
 
     def values(self, network: Network) -> Floats:
-        """Values of the cells of each board (C, cells)."""
+        """Values of the cells of all boards: (C, cells)."""
         return np.take_along_axis(network.values(self.boards), self.representative, axis=1)
 
     def values_at(self, network: Network, rows: Rows) -> Floats:
-        """Values of the cells of some unfinished positions (B, cells)."""
+        """Values of the cells of unfinished positions, given by their rows (B,): (B, cells)."""
         values = network.values(self.boards)[self.index[rows]]
         return np.take_along_axis(values, self.output[rows], axis=1)
 
 
 def network_of(config: Config) -> Network:
-    """A network of the configured sizes, its weights 0."""
+    """A network of the configured sizes with all weights 0."""
     return Network((config.rules.cells, *config.hidden, config.rules.cells))
 
 
@@ -324,16 +319,16 @@ def player(config: Config, model: Arrays) -> ValuedTable:
 
 
 def begin(config: Config) -> TicTacNet:
-    """A learner that has made no step. Raises ValueError for an unknown opponent."""
+    """A new learner. Raises ValueError for an unknown opponent."""
     return TicTacNet(config)
 
 
 class TicTacNet(Learner):
     """The networks, the replay memory and the opponents.
 
-    network is trained; target, its running average, plays. keys: (K,) sorted, a number for each
-    distinct transition (board, cell, next). counts: (K,) how often each was met. The next is a
-    board of the view or, as the last three numbers, a win, a draw or a loss.
+    network is trained. target is its running average, which plays. keys: (K,) sorted, a number for
+    each distinct transition (board, cell, next). counts: (K,) how often each occurred. Next is a
+    board of the view; the last three numbers stand for a win, a draw and a loss.
     """
 
     def __init__(self, config: Config):
@@ -341,7 +336,7 @@ class TicTacNet(Learner):
         self.view = View(self.positions, config.symmetry)
         self.cells, self.nexts = config.rules.cells, len(self.view.boards) + 3
         self.rng = np.random.default_rng(config.seed)
-        self.network, self.target, self.slope = (network_of(config) for _ in range(3))
+        self.network, self.target, self.gradient = (network_of(config) for _ in range(3))
         self.network.draw(self.rng)
         self.target.flat[:] = self.network.flat
         self.moments = np.zeros((2, len(self.network.flat)), dtype=np.float32)
@@ -358,27 +353,27 @@ class TicTacNet(Learner):
 
     @property
     def side(self) -> str:
-        """The side that is learned now."""
+        """The side that is currently learned."""
         if self.config.sides_in_turn:
             return "XO"[self.steps >= self.config.anneal_steps]
         return self.config.side
 
     @property
     def steps_of_side(self) -> int:
-        """Moves since the training of this side began."""
+        """Moves of the learner since the training of this side began."""
         is_second = self.config.sides_in_turn and self.steps >= self.config.anneal_steps
         return self.steps - self.config.anneal_steps * is_second
 
     @property
     def epsilon(self) -> float:
-        """Probability of a random cell now."""
+        """The current probability of a random cell."""
         config = self.config
         tenth = TENTHS * self.steps_of_side // config.anneal_steps
         return max(config.epsilon_end, config.epsilon - tenth * config.epsilon_drop)
 
     @property
     def learning_rate(self) -> float:
-        """The learning rate now."""
+        """The current learning rate."""
         first, last = self.config.learning_rate, self.config.learning_rate_end
         share = min(1.0, self.steps_of_side / self.config.anneal_steps)
         return float(first * (last / first) ** share)
@@ -395,19 +390,19 @@ class TicTacNet(Learner):
                 self._take_snapshot()
 
     def policy(self) -> ValuedTable:
-        """What the target network plays: its highest value, legal or not."""
+        """The greedy policy of the target network, which may make illegal moves."""
         values = self.view.values_at(self.target, self.positions.unfinished)
         return ValuedTable(self.config.rules, values)
 
     def notes(self) -> dict[str, float]:
-        """The share of positions with an illegal move, the error, and the epsilon."""
+        """The share of positions with an illegal greedy move, the loss, and epsilon."""
         rows = self.positions.unfinished
         cells = self.view.values_at(self.target, rows).argmax(axis=1)
         illegal = float((self.positions.boards[rows, cells] != 0).mean())
         return {"illegal_everywhere": illegal, "error": self.error, "epsilon": self.epsilon}
 
     def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
-        """How likely an illegal move was at each evaluation."""
+        """The share of illegal moves at each evaluation."""
         curves = [
             (
                 f"{name}: {100 * rows[-1][column]:.2f} % at the end",
@@ -422,11 +417,11 @@ class TicTacNet(Learner):
         return {"illegal.png": chart}
 
     def model(self) -> Arrays:
-        """The target network."""
+        """The weights of the target network."""
         return self.target.named()
 
     def state(self) -> State:
-        """The trained network, the optimizer, the memory, the snapshots and the generators."""
+        """The network, the optimizer, the replay memory, the snapshots and the generators."""
         return {
             "network": self.network.flat,
             "moments": self.moments,
@@ -454,7 +449,7 @@ class TicTacNet(Learner):
     # --- a round -----------------------------------------------------------------------------
 
     def round(self) -> None:
-        """Play `games` games to their ends, store the transitions, and learn."""
+        """Play a round of games to their ends, store the transitions, and learn."""
         config, positions, rng = self.config, self.positions, self.rng
         games = np.arange(config.games)
         is_x = {"both": games % 2 == 0, "X": games >= 0, "O": games < 0}[self.side]
@@ -464,8 +459,8 @@ class TicTacNet(Learner):
         rows = self._starts()
         opponents = self.pool.opponents()
         which, epsilon = opponents.choose(self.played + games, rng), self.epsilon
-        ends = np.zeros(config.games, dtype=np.intp)  # 0 a win of the learner, 1 a draw, 2 a loss
-        moved: list[tuple[Rows, Rows]] = []  # at each ply: games of the learner's moves, moves
+        ends = np.zeros(config.games, dtype=np.intp)  # of the learner: 0 a win, 1 a draw, 2 a loss
+        moved: list[tuple[Rows, Rows]] = []  # at each ply: games, the learner's moves
         going = games
         while len(going):
             at = rows[going]
@@ -486,7 +481,7 @@ class TicTacNet(Learner):
         self._learn()
 
     def _starts(self) -> Rows:
-        """The first position of each game: the empty board or, as an exploring start, any."""
+        """The first position of each game: the empty board, or a random one (exploring starts)."""
         rows = np.zeros(self.config.games, dtype=np.intp)
         explores = self.rng.random(len(rows)) < self.config.exploring_starts
         rows[explores] = self.rng.choice(self.positions.unfinished, size=int(explores.sum()))
@@ -498,9 +493,9 @@ class TicTacNet(Learner):
         return np.where(explores, self.rng.integers(self.cells, size=len(best)), best)
 
     def _store(self, moved: list[tuple[Rows, Rows]], following: Rows) -> None:
-        """Store the transitions of a round and count its steps.
+        """Store the transitions of a round and add its moves to `steps`.
 
-        following: (games,) the ends of the games, as numbers behind the boards; overwritten.
+        following: (games,) the end of each game, as the number of a next; overwritten.
         """
         met = []
         for games, moves in reversed(moved):
@@ -516,7 +511,7 @@ class TicTacNet(Learner):
     # --- the update --------------------------------------------------------------------------
 
     def _learn(self) -> None:
-        """Make some updates of the network towards the targets of the stored transitions."""
+        """Update the network towards the targets of the stored transitions."""
         config = self.config
         targets, weights = self._targets()
         met = np.flatnonzero(weights.any(axis=1))
@@ -524,7 +519,7 @@ class TicTacNet(Learner):
             drawn = self.rng.permutation(met)[: config.batch]
             share = np.float32(len(drawn) / len(met))
             batch = self.view.boards[drawn], targets[drawn], weights[drawn] / share
-            self.error = self.network.gradient(*batch, self.slope, config.lift)
+            self.error = self.network.gradient(*batch, self.gradient, config.lift)
             self._step()
             change = self.network.flat - self.target.flat
             self.target.flat += np.float32(config.average) * change
@@ -532,7 +527,7 @@ class TicTacNet(Learner):
     def _targets(self) -> tuple[Floats, Floats]:
         """The target and the weight of each cell of each board: (C, cells) each.
 
-        The weights sum to 1, and are 0 where nothing is known.
+        The weights sum to 1. Cells without a transition have weight 0.
         """
         config, view = self.config, self.view
         values = view.values(self.target)
@@ -557,8 +552,8 @@ class TicTacNet(Learner):
         return targets.astype(np.float32), (weights / weights.sum()).astype(np.float32)
 
     def _step(self) -> None:
-        """Move the weights of the network against the gradient."""
-        rate, gradient = np.float32(self.learning_rate), self.slope.flat
+        """Make a step of the optimizer with `gradient`."""
+        rate, gradient = np.float32(self.learning_rate), self.gradient.flat
         self.updates += 1
         if self.config.optimizer == "sgd":
             self.network.flat -= rate * gradient

@@ -1,25 +1,26 @@
-"""Trie: a prefix tree of every game it has seen, with the results of these games at each node.
+"""Trie: a prefix tree of all games seen, with the results of the games through each node.
 
 After the learning player of tophep/TicTacToe (https://github.com/tophep/TicTacToe, Go). It learns
-from finished games, one at a time, and from the moves of both sides: from the games it plays, and
-from games in a text file or in a game store (`tictactoe_env/games.py`). There is no discount, no
+from finished games, one at a time, and from the moves of both sides. The games are those that it
+plays, and those of a text file or a game store (`tictactoe_env/games.py`). There is no discount, no
 step size and no network.
 
-- The tree stores sequences of moves, but it plays by position. The statistics of a move are those
-  of the position after it, summed over all sequences that lead there. The player also tells how
-  many sequences have reached a position, and whether a position is new.
+- The tree stores sequences of moves, but moves are chosen by position. The statistics of a move are
+  those of the position after it, summed over all sequences that lead there. The player also reports
+  how many sequences have reached a position, and whether a position is new.
 - `rule="one-tie"` is the rule of tophep/TicTacToe. It prefers a move that ended a game without a
   loss, then a move that was never tried, then a move after which some game was not lost, then any
-  other. A move that lost a thousand games and drew one counts as good, so the best response beats
-  this player almost surely.
-- `rule="counting"` takes the move with the best mean result, but never one that is proven to lose:
-  the games hold a winning reply to it, or a reply after which every move is proven to lose in turn.
-  This is minimax over the games in the tree. What it proves is always true, and with enough games
-  it proves the value of every position. The rules of the game only say which moves are legal.
-- In training it tries new moves before known ones, and makes a random move with probability
+  other. A move that lost a thousand games and drew one counts as good, so the best response wins
+  almost always.
+- `rule="counting"` takes the move with the best mean result, but never one that is proven to lose.
+  A move is proven to lose if the games contain a winning reply to it, or a reply after which every
+  move is proven to lose in turn. This is minimax over the games in the tree. Proofs are always
+  correct, and with enough games every position has its value proven. The rules of the game are only
+  used to find the legal moves.
+- In training, moves that were never tried come first, and a move is random with probability
   `epsilon`. In the pool of opponents, `self` is the tree as it is during the game, not a snapshot.
 
-A step is a game. Boards have at most 12 cells: 3x4 takes a second to prepare.
+A step is a game. Boards have at most 12 cells; 3x4 takes a second to prepare.
 """
 
 from __future__ import annotations
@@ -57,37 +58,37 @@ LEFT_OUT = {  # games that were not played to their end
     "resigned": "resigned",
 }
 
-# Scores of moves. Mean results lie from -1 to 1. Scores of proven and of untried moves lie outside.
+# Scores of moves. Mean results are from -1 to 1; proven and untried moves have scores beyond.
 WINS, UNTRIED, UNTRIED_IN_PLAY, LOSES = 3.0, 2.0, -2.0, -4.0
 NO_MOVE = -9.0
 
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
-    """Everything that decides what is learned. A step is a game."""
+    """The options of a training. A step is a game."""
 
     STEP: ClassVar[str] = "games"
 
     steps: Natural = option(
-        100_000, "Games after which training ends; those of learn_from are not counted."
+        100_000, "Games after which training ends; those of --learn-from do not count."
     )
     opponents: str = option(
         "random:0.5,minimax:0.25,self:0.25",
-        'Opponents, as name:weight,...; "self" stands for the tree itself.',
+        'Opponents, as name:weight,...; "self" means the tree itself.',
     )
     side: Literal["both", "X", "O"] = option(
         "both",
-        "Side that it plays in training: both (alternating), X or O. It learns from the moves of "
-        "both sides in any case.",
+        "Side that the tree plays in training: both (in turn), X or O. It always learns from the "
+        "moves of both sides.",
     )
     rule: Literal["counting", "one-tie"] = option(
         "counting",
-        "How it chooses a move: counting takes the best mean result and no move that is proven to "
-        "lose; for one-tie, one tie makes a move good.",
+        "Choice of a move: counting takes the best mean result among the moves that are not proven "
+        "to lose; one-tie avoids only moves that lost all their games.",
     )
     learn_from: str = option(
         "",
-        "File of games to learn from first: a game store, or text with one game a line such as "
+        "File of games to learn from first: a game store, or text with one game per line such as "
         '"b2 a1 c3 ...".',
     )
     epsilon: Share = option(0.2, "Probability of a random legal move in training.")
@@ -96,7 +97,7 @@ class Config(BoardConfig):
 
 PRESETS = {
     "tophep": Preset(
-        "tophep/TicTacToe: 10,000 games as O against perfect play by the rule of one tie.",
+        "tophep/TicTacToe: 10,000 games as O against perfect play with the rule one-tie.",
         {"rule": "one-tie", "opponents": "minimax", "side": "O", "steps": 10_000, "epsilon": 0.0},
         weak=True,
     ),
@@ -107,15 +108,15 @@ PRESETS = {
 
 
 class Trie:
-    """Every sequence of moves that was played, with the results of its games.
+    """All sequences of moves that were played, with the results of their games.
 
     A node is a number; 0 is the empty board. `edges[node * cells + cell]` is the node after a move,
-    `keys[node]` is the key of the edge that leads to a node. results[r][node]: games through a
-    node, by result (X won, drawn, O won). Everything is in lists, because games come one at a time.
+    and `keys[node]` is the key of the edge that leads to a node. results[r][node]: games through a
+    node with result r (X won, drawn, O won). These are lists, because games come one at a time.
 
-    By position, over all nodes that reach it: counts[r][row], sequences[row], known[row], and
-    score[row], how good it is to move there. known: +1 where the games prove that the side to move
-    can win, -1 where they prove that it loses, else 0.
+    By position, over all nodes that reach it: counts[r][row] games with result r, sequences[row]
+    nodes, known[row] the proven value, and score[row] of a move there. known: +1 if the side to
+    move is proven to win, -1 if it is proven to lose, 0 otherwise.
     """
 
     def __init__(self, rules: Rules, rule: str = "counting"):
@@ -125,7 +126,7 @@ class Trie:
         self.outcome: list[int] = positions.outcome_x.tolist()
         self.is_over: list[bool] = positions.is_over.tolist()
         self.parents = _parents(self.after)
-        # the result with which the side that has just moved wins
+        # the result that is a win of the side that has just moved
         self.mover_won = [O_WON if even else X_WON for even in positions.x_to_move.tolist()]
         self.edges: dict[int, int] = {}
         self.keys, self.row_of_node = [-1], [0]
@@ -137,29 +138,26 @@ class Trie:
         self.sequences[0] = 1
 
     def __len__(self) -> int:
-        """How many sequences of moves were seen: beginnings of games too, the empty one not."""
+        """The number of sequences of moves, beginnings of games included, without the empty one."""
         return len(self.keys) - 1
 
     @property
     def games(self) -> int:
-        """How many games it has learned from."""
+        """The number of games in the tree."""
         return sum(result[0] for result in self.results)
 
     # --- learning ---------------------------------------------------------------------------------
 
     def learn(self, cells: Sequence[int]) -> None:
-        """Add a finished game. Raises ValueError for an unfinished one and for an illegal move."""
+        """Add a finished game. Raises ValueError for an unfinished game or an illegal move."""
         rows, node, nodes, size = [0], 0, [0], self.rules.cells
         for cell in cells:
             row = self.after[rows[-1]][cell] if 0 <= cell < size else -1
             if row < 0:
-                replay(cells, self.rules)  # raises: it says what is wrong with the move
+                replay(cells, self.rules)  # raises an error that explains the move
             rows.append(row)
         if not self.is_over[rows[-1]]:
-            raise ValueError(
-                "only a finished game can be learned from, this one goes on after "
-                f"{len(cells)} moves"
-            )
+            raise ValueError(f"expected a finished game, this one goes on after {len(cells)} moves")
         for cell, row in zip(cells, rows[1:], strict=True):
             key = node * size + cell
             found = self.edges.get(key)
@@ -176,13 +174,13 @@ class Trie:
     def learn_file(self, path: str | Path) -> Counter[str]:
         """Add the games of a game store, or of a text file with one game a line.
 
-        Returns how many games were "learned", and how many were left out, by reason. Raises
-        FileNotFoundError, StoreError for a damaged store, and ValueError if there is no game to
-        learn from or, with its number, for a line that is no game.
+        Returns the number of games "learned", and of games left out by reason. Raises
+        FileNotFoundError, StoreError for a damaged store, and ValueError for a line that is not a
+        game or a file without a game to learn from.
         """
         if not Path(path).is_file():
             raise FileNotFoundError(
-                f"learn_from must be a store of games or a file of text, there is no file {path}"
+                f"learn_from must be a game store or a text file, there is no file {path}"
             )
         counts: Counter[str] = Counter()
         for game in read_games(path, self.rules):
@@ -198,9 +196,9 @@ class Trie:
         return counts
 
     def fill(self, keys: list[int], results: NDArray[np.int64]) -> None:
-        """Make an empty tree the one with these `keys` (nodes - 1) and `results` (3, nodes).
+        """Fill an empty tree with these `keys` (nodes - 1) and `results` (3, nodes).
 
-        Raises ValueError if a node is no legal move from an earlier one, or without games.
+        Raises ValueError if a node is not a legal move from an earlier node, or has no games.
         """
         size = self.rules.cells
         for node, key in enumerate(keys, 1):
@@ -208,7 +206,7 @@ class Trie:
             row = self.after[self.row_of_node[parent]][cell] if 0 <= parent < node else -1
             if row < 0 or key in self.edges:
                 raise ValueError(
-                    f"node {node} of the tree is no new legal move from an earlier one"
+                    f"node {node} of the tree must be a new legal move from an earlier node"
                 )
             self._grow(key, row)
         if (results < 0).any() or (keys and (results.sum(axis=0) == 0).any()):
@@ -221,7 +219,7 @@ class Trie:
             self._update(row)
 
     def _grow(self, key: int, row: int) -> int:
-        """The new node behind this edge, at the position `row`."""
+        """Add a node at the end of this edge, at the position `row`."""
         node = len(self.keys)
         self.edges[key] = node
         self.keys.append(key)
@@ -232,7 +230,7 @@ class Trie:
         return node
 
     def _update(self, row: int) -> None:
-        """Compute what is proven about a position, and the score of moving there."""
+        """Update the proven value of a position, and the score of a move there."""
         if self.known[row] == 0:
             self.known[row] = self._proven(row)
             if self.known[row]:
@@ -242,14 +240,14 @@ class Trie:
         self.score[row] = self._one_tie(row) if self.rule == "one-tie" else self._counting(row)
 
     def _proven(self, row: int) -> int:
-        """+1 if a known move wins for the side to move, -1 if every move loses, else 0."""
+        """+1 if the side to move is proven to win, -1 if it is proven to lose, else 0."""
         if self.is_over[row]:
             return -abs(self.outcome[row])
         known = [self.known[child] for child in self.after[row] if child >= 0]
         return 1 if -1 in known else -(min(known) == 1)
 
     def _counting(self, row: int) -> float:
-        """The mean result for the side that moves here; highest if it wins, lowest if it loses."""
+        """The mean result for the side that has just moved; beyond -1 to 1 where it is proven."""
         if self.known[row] < 0:
             return WINS
         x, drawn, o = (count[row] for count in self.counts)
@@ -257,7 +255,7 @@ class Trie:
         return mean + LOSES if self.known[row] > 0 else mean
 
     def _one_tie(self, row: int) -> float:
-        """Highest for the end of a game; else 1 if some game from here was won or drawn, or 0."""
+        """WINS for a finished game, 1 if a game was won or drawn by the side that moved, else 0."""
         if self.is_over[row]:
             return WINS
         return float(self.counts[self.mover_won[row]][row] + self.counts[DRAWN][row] > 0)
@@ -265,14 +263,14 @@ class Trie:
     # --- playing ----------------------------------------------------------------------------------
 
     def choose(self, row: int, draw: float) -> int:
-        """The cell of the best score in training; `draw` in [0, 1) decides among equals."""
+        """The cell of the best score in training; `draw` in [0, 1) breaks ties."""
         scores = [self.score[child] if child >= 0 else NO_MOVE for child in self.after[row]]
         best = max(scores)
         cells = [cell for cell, score in enumerate(scores) if score == best]
         return cells[int(draw * len(cells))]
 
     def policy(self) -> TriePolicy:
-        """What it plays now: the moves of the best score, equally likely."""
+        """The moves of the best score, equally likely."""
         score, seen = np.array(self.score), np.array(self.sequences) > 0
         if self.rule == "counting":
             score[~seen] = UNTRIED_IN_PLAY
@@ -284,7 +282,7 @@ class Trie:
     # --- as text ----------------------------------------------------------------------------------
 
     def text(self, depth: int) -> str:
-        """The tree up to a depth, one node a line: who moved where, and how its games ended."""
+        """The tree up to a depth, one node per line: its move, and the results of its games."""
         size, reached = self.rules.cells, sum(count > 0 for count in self.sequences)
         lines = [
             f"{self.games:,} games, {len(self):,} sequences of moves, "
@@ -310,7 +308,7 @@ class Trie:
 
 
 def _parents(after: list[list[int]]) -> list[list[int]]:
-    """The positions from which a move leads to each position."""
+    """The predecessors of each position."""
     parents: list[list[int]] = [[] for _ in after]
     for row, children in enumerate(after):
         for child in children:
@@ -320,24 +318,24 @@ def _parents(after: list[list[int]]) -> list[list[int]]:
 
 
 def left_out(counts: Counter[str]) -> str:
-    """How many games were left out and why, such as "2 resigned, 1 on another board"."""
+    """The games left out, by reason: "2 resigned, 1 on another board"."""
     reasons = [f"{count:,} {reason}" for reason, count in counts.items() if reason != "learned"]
     return ", ".join(reasons) or "none at all"
 
 
 class TriePolicy(TabularPolicy):
-    """The moves of a tree at one moment. `trie` is the tree itself, which may learn on."""
+    """The moves of a tree at one moment. `trie` is the tree itself, which may continue to learn."""
 
     def __init__(self, trie: Trie, table: NDArray[np.float64]):
         super().__init__(trie.rules, table)
         self.trie = trie
 
     def sequences(self, boards: Boards) -> NDArray[np.int64]:
-        """By how many sequences of moves the games have reached each board: (B,)."""
+        """The number of sequences of moves by which games have reached each board: (B,)."""
         return np.array(self.trie.sequences)[self.trie.positions.rows(boards)]
 
     def is_new(self, boards: Boards) -> NDArray[np.bool_]:
-        """Whether no game has reached the board: (B,)."""
+        """Whether no game has reached each board: (B,)."""
         return self.sequences(boards) == 0
 
 
@@ -345,7 +343,7 @@ class TriePolicy(TabularPolicy):
 
 
 def begin(config: Config) -> TrieLearner:
-    """A learner that has played no game. Raises ValueError for an unknown opponent."""
+    """A new learner. Raises ValueError for an unknown opponent."""
     return TrieLearner(config)
 
 
@@ -355,7 +353,7 @@ def player(config: Config, model: Arrays) -> TriePolicy:
 
 
 def tree_of(config: Config, model: Arrays) -> Trie:
-    """The tree of saved arrays. Raises ValueError if they are none."""
+    """The tree of saved arrays. Raises ValueError if they are not a tree."""
     nodes = np.size(model.get("keys", ()))
     keys = checkpoint.take(model, "keys", (nodes,), np.int64)
     results = checkpoint.take(model, "results", (3, nodes + 1), np.int64)
@@ -365,16 +363,16 @@ def tree_of(config: Config, model: Arrays) -> Trie:
 
 
 class TrieLearner(Learner):
-    """A tree that plays one game after the other and learns from each."""
+    """A tree that learns from each game that it plays."""
 
     def __init__(self, config: Config):
         self.config, self.trie = config, Trie(config.rules, config.rule)
         self.opponents = Opponents(config.opponents, config.rules)
         self.rng = np.random.default_rng(config.seed)
-        self.learn_from = config.learn_from  # "" once it is read
+        self.learn_from = config.learn_from  # "" after it was read
 
     def advance(self, most: int) -> None:
-        """Play `most` games and learn from each; the first call learns from `learn_from` before."""
+        """Play `most` games and learn from each. The first call reads `learn_from` before."""
         if self.learn_from:
             self._read_games()
         config = self.config
@@ -385,7 +383,7 @@ class TrieLearner(Learner):
             self.steps += 1
 
     def _read_games(self) -> None:
-        """Learn from the file, which a training that continues does not need any more."""
+        """Learn from the file. A resumed training does not need it any more."""
         path, self.learn_from = self.learn_from, ""
         counts = self.trie.learn_file(path)
         if counts.total() > counts["learned"]:
@@ -397,7 +395,7 @@ class TrieLearner(Learner):
         return self.trie.policy()
 
     def model(self) -> Arrays:
-        """The edges of the tree, and the results of the games through each node."""
+        """The edges of the tree and the results of its nodes."""
         return {
             "keys": np.array(self.trie.keys[1:], dtype=np.int64),
             "results": np.array(self.trie.results, dtype=np.int64),
@@ -417,9 +415,9 @@ Sums = list[list[float]]
 
 
 class Opponents:
-    """A pool for games that come one at a time: `Sums` of each opponent, None for the tree itself.
+    """The pool as `Sums` of each opponent, None for the tree itself.
 
-    `training.selfplay.Opponents` plays many games at a time; for one, lists are faster.
+    `training.selfplay.Opponents` plays many games at a time. For one game lists are faster.
     """
 
     def __init__(self, opponents: str, rules: Rules):
@@ -428,21 +426,21 @@ class Opponents:
         self.players = [None if name == SELF else _sums(name, rules) for name, _ in pairs]
 
     def drawn(self, number: float) -> Sums | None:
-        """The opponent for a number in [0, 1), by the weights."""
+        """The opponent for a random number in [0, 1), by the weights."""
         return self.players[bisect_right(self.weights, number)]
 
 
 def _sums(name: str, rules: Rules) -> Sums:
-    probs = tabulate(make_opponent(name, rules), rules).by_row()
+    probs = tabulate(make_opponent(name, rules, also=[SELF]), rules).by_row()
     return np.minimum(probs.cumsum(axis=1), 1.0).tolist()
 
 
 def play(
     trie: Trie, opponent: Sums | None, side: int, epsilon: float, draws: list[float]
 ) -> list[int]:
-    """The moves of a game of the tree, as `side` (0 X, 1 O), against an opponent.
+    """The moves of a game of the tree as `side` (0 X, 1 O) against an opponent.
 
-    draws: a number in [0, 1) for each move, which decides everything that is random.
+    draws: a random number in [0, 1) for each move.
     """
     row, cells = 0, []
     for ply, draw in enumerate(draws):

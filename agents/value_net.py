@@ -1,39 +1,38 @@
-"""Self-play in levels: a network learns the values of boards from its own games, level by level.
+"""Self-play in levels: a network learns the values of positions from its own games.
 
 After sebastiengilbert73/tutorial_learnbyplay
 (https://github.com/sebastiengilbert73/tutorial_learnbyplay). The network maps a board to its value
 for the side that has just moved (an afterstate value): the discounted result of the games that went
-through it. A player chooses the move to the board of the highest value; finished boards have
-exactly 1, 0 or -1. A level plays some ten thousand games of the network against itself, with random
-moves in between, and trains it further on the results of both sides. Some positions are held out;
-the epoch with the least validation loss is the level's champion and plays the next level. There is
-no opponent and no solver, and no search beyond the next move or two.
+through it. The player chooses the move to the board of the highest value. Finished boards have
+exactly 1, 0 or -1. In a level the network plays some ten thousand games against itself, in part
+with random moves, and is trained further on the results of both sides. Some positions are held out.
+The epoch with the lowest validation loss is the champion of the level and plays the next one. There
+is no opponent and no solver, and the search is one or two moves deep.
 
 Differences from that system, which `--preset learnbyplay` switches off:
 
-- A random move says nothing about the side that made it. Results are propagated back to the side's
-  last move that was not its best, and no further: before it, the champion's value of the best move
-  replaces the result (`cut`; Watkins' Q(lambda), 1989). So the network learns what the best moves
-  reach against a player that also makes random ones, not what two such players reach against each
-  other.
-- The first move of each side is random, and half of the others (`epsilons`), so that every position
-  is met often. The exact values of the best moves against this are those of an unbeatable player
+- A random move says nothing about the side that made it. Results are propagated back to the last
+  move of a side that was not its best. Before that move the champion's value of the best move
+  replaces the result (`cut`; Watkins' Q(lambda), 1989). The network therefore learns the results of
+  best moves against a player that also makes random ones, not the results of two such players.
+- The first move of each side is random, and half of the others (`epsilons`), so every position
+  occurs often. The exact values of the best moves against this play belong to an unbeatable player
   that reaches both best achievable results.
 - Positions that are equal under symmetry are one position to the network (`symmetry`).
-- The games of earlier levels keep a weight that decays with each level (`memory`), and so does the
-  learning rate (`learning_rate_decay`), so that the network settles on means over many more games
-  than one level has.
+- The games of earlier levels keep a weight that decays with each level (`memory`), and the learning
+  rate decays too (`learning_rate_decay`). The network settles on means over many more games than
+  one level has.
 
 Corrected, in the preset too: an example is a position with the mean of its results, so a batch
 evaluates each distinct position once. Dropout drops units, not whole examples. Positions are held
-out together with their symmetric images, and all of them in turn (`validation`). Exploration,
-temperature and look-ahead work together. Examples are the unfinished boards of both sides. The
-original's `Coptic_N`, a convolution as large as the board without a non-linearity, is a linear
-model; with one it would be SaintAndre_N.
+out together with their symmetric images, and each is held out at some level (`validation`).
+Exploration, temperature and look-ahead can be combined. Examples are the unfinished boards of both
+sides. The original's `Coptic_N`, a convolution as large as the board without a non-linearity, is a
+linear model and was left out; with a non-linearity it would be SaintAndre_N.
 
-Files of a run: for every level its examples (`level-01/dataset.csv`: planes of own and other
-marks, mean result, its deviation, games) and losses (`level-01/losses.csv`), and for all levels the
-results of each against the one before (`levels.csv`, `levels.png`) and the losses of the champions
+Files of a run: the examples of each level (`level-01/dataset.csv`: planes of own and other marks,
+mean result, deviation, number of games) and its losses (`level-01/losses.csv`), and for all levels
+the results against the previous level (`levels.csv`, `levels.png`) and the losses of the champions
 (`losses.png`). `--dataset` reads such examples, or single results, instead of random games.
 """
 
@@ -70,6 +69,7 @@ from training.options import (
     option,
 )
 from training.symmetry import Representatives
+from training.torch_arrays import load_weights, weights_of
 from training.values import ValuedTable
 
 AGENT = "value_net"
@@ -81,67 +81,62 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
-    """Everything that decides what is learned.
+    """The options of a training. A step is a game.
 
-    Schedules are by level, so that a longer run begins as a shorter one.
+    Schedules are by level, so a longer training begins exactly as a shorter one does.
     """
 
     STEP: ClassVar[str] = "games"
 
     steps: Count = option(
         510_000,
-        "Games after which training ends; the level under way is completed. 17 levels of 30,000 "
-        "by default.",
+        "Games after which training ends, at the end of a level.",
     )
     judge_every: Count = option(
-        30_000, "Games between two exact evaluations, which are made at the end of a level."
+        30_000, "Games between two exact evaluations, made at the end of a level."
     )
-    games: Count = option(30_000, "Games of a level.")
+    games: Count = option(30_000, "Number of games in a level.")
     epochs: Count = option(
-        5, "Epochs of a level; each draws as many examples as the level's games had positions."
+        5, "Epochs in a level; each draws one example for each position of the level's games."
     )
     architecture: str = option(
         "SaintAndre_1024",
-        "The network: SaintAndre_ and the units of its hidden layer, or of several: "
-        "SaintAndre_256_256.",
+        "Network: SaintAndre_ and the units of its hidden layers, such as SaintAndre_256_256.",
     )
     opponent: Literal["itself", "previous"] = option(
         "itself",
-        "Who plays the games of a level against the last champion: itself, or the previous "
-        "champion.",
+        "Opponent of the last champion in the games of a level: itself, or the champion before it.",
     )
     epsilons: Shares = option(
         (1.0, 1.0, 0.5),
-        "Probability of a random legal move at each move of a game; the last repeats.",
+        "Probability of a random legal move at each ply of a game; the last one repeats.",
     )
     temperature: NotNegative = option(
         0.0,
-        "Temperature of a softmax over the values of the moves in the games of a level; 0 takes "
-        "the best move.",
+        "Temperature of a softmax over the values of the moves in the games of a level; 0 for the "
+        "best move.",
     )
     look_ahead: Annotated[int, Field(ge=1, le=2)] = option(
-        1, "Moves that are looked ahead: 1, or 2 for the move whose worst answer is best."
+        1, "Depth of the search in moves; 2 takes the reply of the opponent into account."
     )
     cut: bool = option(
         True,
-        "Whether a result counts only back to the side's last move that was not its best, and "
-        "the best move's value before.",
+        "Whether results are propagated back only to the last move of a side that was not its "
+        "best, and the value of the best move before it.",
     )
-    discount: Share = option(0.95, "Factor on a result for each own move before it.")
-    memory: Share = option(
-        0.8, "Factor on the weight of the games of earlier levels at each further level."
-    )
+    discount: Share = option(0.95, "Discount factor for each move of the same side.")
+    memory: Share = option(0.8, "Factor on the weight of earlier games at each new level.")
     symmetry: bool = option(
-        True, "Whether positions that are equal under symmetry are one to the network."
+        True, "Whether positions that are equal under symmetry share their value."
     )
     validation: ShareBelowOne = option(
         0.1,
-        "Share of the positions held out, with their images; at 0 the last epoch is the champion.",
+        "Share of the positions held out to choose the best epoch; with 0 it is the last one.",
     )
-    batch_size: Count = option(2_048, "Examples in a batch.")
+    batch_size: Count = option(2_048, "Number of examples in a batch.")
     learning_rate: Positive = option(2e-3, "Adam's learning rate at the first level.")
     learning_rate_decay: PositiveShare = option(
-        0.8, "Factor on the learning rate from level to level."
+        0.8, "Factor on the learning rate at each new level."
     )
     weight_decay: NotNegative = option(1e-5, "Adam's weight decay.")
     dropout: ShareBelowOne = option(
@@ -149,26 +144,30 @@ class Config(BoardConfig):
     )
     dataset: str = option(
         "",
-        "CSV file of positions and results that the first level learns from instead of random "
-        "games; empty: none.",
+        "CSV file of positions and results for the first level, instead of random games; empty for "
+        "random games.",
     )
-    match_games: Count = option(500, "Games of each level against the one before, on each side.")
+    match_games: Count = option(
+        500, "Games of each champion against the previous one, on each side."
+    )
     match_epsilons: Shares = option(
         (0.5, 0.1),
-        "Probability of a random legal move in these games, at each move; the last repeats.",
+        "Probability of a random legal move at each ply of these games; the last one repeats.",
     )
-    device: Literal["cpu", "cuda"] = option("cpu", "Where the network is trained.")
-    threads: Count = option(1, "Threads of torch; for a network as small as this one is fastest.")
+    device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
+    threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
 
     def check(self) -> None:
-        """Raises ValueError for an unknown architecture."""
+        """Raises ValueError for an unknown architecture, or a board on which any move wins."""
+        if self.k == 1:
+            raise ValueError("k must be at least 2 here: where one mark wins there are no values")
         hidden_units(self.architecture)
 
 
 PRESETS = {
     "learnbyplay": Preset(
-        "tutorial_learnbyplay: its network, games, examples and training; dropout drops units, "
-        "and positions are held out with their images.",
+        "tutorial_learnbyplay: its games, network and training, with the corrections in "
+        "agents/value_net.py.",
         {
             "epsilons": (0.5, 0.5, 0.1),
             "cut": False,
@@ -204,9 +203,9 @@ def hidden_units(architecture: str) -> tuple[int, ...]:
 
 
 def build(config: Config) -> torch.nn.Sequential:
-    """The untrained network: planes of own and other marks in, a value out.
+    """The untrained network, from planes of own and other marks to a value.
 
-    Sets the number of torch's threads, because the order of sums may depend on it.
+    Sets the number of torch's threads, because the order of summation may depend on it.
     """
     torch.set_num_threads(config.threads)
     layers: list[torch.nn.Module] = []
@@ -221,22 +220,13 @@ def build(config: Config) -> torch.nn.Sequential:
     return torch.nn.Sequential(*layers)
 
 
-def load_weights(network: torch.nn.Module, model: Arrays) -> None:
-    """Put saved weights into a network. Raises ValueError if they do not fit."""
-    weights = {
-        name: torch.as_tensor(take(model, name, tuple(tensor.shape), np.float32))
-        for name, tensor in network.state_dict().items()
-    }
-    network.load_state_dict(weights)
-
-
 class Afterstates:
-    """All N positions, and their values for the side that has just moved there.
+    """All N positions, and their values for the side that has just moved.
 
-    rows: positions that the network values: the unfinished ones but for the empty board, to which
-    no move leads. classes: (C,) the positions that it sees, one of each symmetry class.
-    index: (len(rows),) the class of each of `rows`.
-    planes: (N, 2 * cells) marks of the side that has just moved, then of the other.
+    rows: (U,) the positions with a value of the network: all unfinished ones except the empty
+    board, to which no move leads. classes: (C,) the positions that the network sees, one of each
+    symmetry class. index: (U,) the class of each of `rows`.
+    planes: (N, 2 * cells) the marks of the side that has just moved, then those of the other side.
     exact: (N,) the values of finished positions, 0 for the others.
     """
 
@@ -260,7 +250,7 @@ class Afterstates:
             return network(self.inputs)[:, 0].double().cpu().numpy()
 
     def values(self, network: torch.nn.Module) -> Floats:
-        """The values of all positions: (N,), by the network, exact where the game is over."""
+        """The values of all positions: (N,), by the network, or exact if the game is over."""
         values = self.exact.copy()
         values[self.rows] = self.outputs(network)[self.index]
         return values
@@ -268,7 +258,7 @@ class Afterstates:
     def looked_ahead(self, values: Floats) -> Floats:
         """The values by which moves are chosen: (N,).
 
-        With `look_ahead` 2 the value of a position is what the best answer leaves of it.
+        With `look_ahead` 2 an unfinished position has its value after the opponent's best reply.
         """
         if self.look_ahead == 1:
             return values
@@ -276,22 +266,22 @@ class Afterstates:
         return np.where(self.positions.is_over, values, -answers)
 
     def of_moves(self, values: Floats) -> Floats:
-        """The values of the positions that moves lead to: (N, cells), -inf for no move."""
+        """The values of the positions after each move: (N, cells), -inf for illegal moves."""
         children = self.positions.children
         return np.where(children >= 0, values[children], -np.inf)
 
     def policy(self, network: torch.nn.Module) -> ValuedTable:
-        """What a network plays, without exploration."""
+        """The greedy policy of a network."""
         moves = self.of_moves(self.looked_ahead(self.values(network)))
         return ValuedTable(self.positions.rules, moves[self.positions.unfinished])
 
     def exploring(
         self, values: Floats | None, epsilons: Sequence[float], temperature: float = 0.0
     ) -> TabularPolicy:
-        """The best move by `values`, or a softmax, or a random legal move.
+        """The policy of the games of a level: epsilon-greedy, or epsilon with a softmax.
 
-        epsilons: probability of the random move at each ply; the last repeats. values: None is
-        random play.
+        values: (N,), None for random play. epsilons: the probability of a random legal move at each
+        ply; the last one repeats.
         """
         positions, rows = self.positions, self.positions.unfinished
         free = positions.boards[rows] == 0
@@ -319,19 +309,19 @@ def player(config: Config, model: Arrays) -> ValuedTable:
 
 
 def begin(config: Config) -> ValueNet:
-    """A learner that has played no level."""
+    """A new learner. Sets the number of torch's threads."""
     return ValueNet(config)
 
 
 class ValueNet(Learner):
     """The network, the results that it learns from, and the history of the levels.
 
-    results: (3, N) of all positions: weight of the games that met each, and the sum and the sum of
-    squares of their results for the side that had just moved there.
-    values, previous: (N,) by the last champion and the one before, None for random play.
-    history: of each level the losses (training and validation of each epoch), the champion (its
-    epoch), the least possible loss, and wins, losses and draws against the level before, exact and
-    sampled. recent: the results of the games of each level of the last `advance`.
+    results: (3, N) for each position the weight of the games that reached it, and the sum and the
+    sum of squares of their results for the side that had just moved.
+    values, previous: (N,) by the last champion and the one before it, None for random play.
+    history: for each level the losses (training and validation of each epoch), the epoch of the
+    champion, the lowest possible loss, and wins, losses and draws against the level before, exact
+    and sampled. recent: the results of the games of each level of the last `advance`.
     """
 
     def __init__(self, config: Config):
@@ -341,7 +331,7 @@ class ValueNet(Learner):
         images = self.positions.canonical[self.afterstates.classes]
         images, which = np.unique(images, return_inverse=True)
         order = np.random.default_rng(config.seed).permutation(len(images))
-        self.order = order[which] / len(images)  # in which classes are held out
+        self.order = order[which] / len(images)  # the order in which classes are held out
         self.results = np.zeros((3, len(self.positions)))
         self.values: Floats | None = None
         self.previous: Floats | None = None
@@ -357,11 +347,11 @@ class ValueNet(Learner):
             self.level()
 
     def policy(self) -> ValuedTable:
-        """What the champion of the last level plays, without exploration."""
+        """The greedy policy of the last champion."""
         return self.afterstates.policy(self.network)
 
     def notes(self) -> dict[str, float]:
-        """The level, the losses of its champion, and the least possible loss."""
+        """The level, the losses of its champion, and the lowest possible loss."""
         last = self.history[-1]
         training, validation = last["losses"][last["champion"] - 1]
         return {
@@ -373,13 +363,12 @@ class ValueNet(Learner):
 
     def model(self) -> Arrays:
         """The weights of the network."""
-        weights = self.network.state_dict()
-        return {name: tensor.cpu().numpy() for name, tensor in weights.items()}
+        return weights_of(self.network)
 
     def state(self) -> State:
-        """The results, the previous champion's values and the history.
+        """The results, the values of the previous champion, and the history.
 
-        The generator of a level follows from the seed and the level's number.
+        There is no generator: each level has its own, made from the seed and the level's number.
         """
         return {"results": self.results, "previous": self.previous, "history": self.history}
 
@@ -389,7 +378,7 @@ class ValueNet(Learner):
         self.results = take(state, "results", self.results.shape, np.float64)
         self.history = state["history"]
         if len(self.history) * self.config.games != self.steps:
-            raise ValueError(f"{len(self.history)} levels are not of {self.steps} games")
+            raise ValueError(f"{len(self.history)} levels do not have {self.steps} games")
         if len(self.history) > 1:
             self.previous = take(state, "previous", self.results[0].shape, np.float64)
         self.values = self.afterstates.values(self.network) if self.history else None
@@ -412,7 +401,7 @@ class ValueNet(Learner):
         self.steps += config.games
 
     def play(self, rng: np.random.Generator) -> Floats:
-        """Games of the champion against itself, or the one before it: their `results` (3, N)."""
+        """The `results` (3, N) of games of the champion against itself or the one before it."""
         config, positions, cells = self.config, self.positions, self.config.rules.cells
         sides = (self.values, self.values if config.opponent == "itself" else self.previous)
         players = [
@@ -433,10 +422,10 @@ class ValueNet(Learner):
         return sums_by_row(path[is_met], np.ones(len(returns)), returns, len(positions))
 
     def returns(self, path: Rows) -> Floats:
-        """The discounted results at each position of a path, for the side that had just moved.
+        """The discounted result at each position of a path, for the side that had just moved.
 
-        With `cut`, before a move of that side that was not its best by the champion's values, the
-        value of the best move replaces the result.
+        With `cut`, the value of the best move replaces the result before a move of that side that
+        was not the best by the champion's values.
         """
         after, is_over = self.afterstates, self.positions.is_over
         returns = after.exact[path]
@@ -456,7 +445,7 @@ class ValueNet(Learner):
     def match(self, seed: int) -> dict[str, list[float]]:
         """Wins, losses and draws of the champion against the one before it.
 
-        Half of the games on each side: exact shares, and counts in sampled games.
+        Half of the games are played on each side: exact shares, and counts in sampled games.
         """
         config, names = self.config, ("win", "loss", "draw")
         champion, before = (
@@ -475,17 +464,17 @@ class ValueNet(Learner):
     # --- learning ----------------------------------------------------------------------------
 
     def held_out(self, level: int) -> NDArray[np.bool_]:
-        """Which classes (C,) a level holds out.
+        """Which classes (C,) a level holds out, counted from 0.
 
-        Images are held out together, and all classes in turn before one is held out again.
+        Images are held out together, and no class a second time before all were held out.
         """
         share = self.config.validation
         return (self.order + level * share) % 1 < share
 
     def fit(self, rng: np.random.Generator, examples: int) -> dict[str, Any]:
-        """Train on the results, with so many examples an epoch, and keep the best epoch.
+        """Train on the results and keep the champion, the epoch with the lowest validation loss.
 
-        The best epoch, the champion, is that with the least loss on the held-out positions.
+        examples: how many are drawn in an epoch.
         """
         config, network, level = self.config, self.network, len(self.history)
         after = self.afterstates
@@ -495,13 +484,13 @@ class ValueNet(Learner):
         )
         once = np.where(games > 0, games, 1.0)
         mean = sums / once
-        spread = np.maximum(squares / once - mean**2, 0)  # the loss that no value can avoid
+        spread = np.maximum(squares / once - mean**2, 0)  # the lowest possible loss
         held_out = self.held_out(level)
         known, unknown = np.where(held_out, 0.0, games), np.where(held_out, games, 0.0)
         if not known.any():
             raise ValueError(
-                "all positions that the games met are held out: play more games, or choose a "
-                "smaller validation"
+                "all positions of the games are held out: play more games, or choose a smaller "
+                "validation"
             )
         rate = config.learning_rate * config.learning_rate_decay**level
         optimizer = torch.optim.Adam(
@@ -516,7 +505,7 @@ class ValueNet(Learner):
                 self._epoch(optimizer, mean, known / known.sum(), batches, rng)
                 errors = (after.outputs(network) - mean) ** 2 + spread
                 losses.append((mean_of(errors, known), mean_of(errors, unknown)))
-                # without held-out positions the loss is NaN, and the last epoch is the champion
+                # without held-out positions the loss is NaN and the last epoch is the champion
                 if epoch == 0 or not losses[-1][1] > losses[champion][1]:
                     champion = epoch
                     weights = {name: w.clone() for name, w in network.state_dict().items()}
@@ -531,7 +520,7 @@ class ValueNet(Learner):
         batches: int,
         rng: np.random.Generator,
     ) -> None:
-        """Train on batches of classes drawn with `probs` towards their mean results, both (C,)."""
+        """Train on batches of classes, drawn with `probs` (C,), towards their `mean` (C,)."""
         size, device = self.config.batch_size, self.config.device
         targets = torch.as_tensor(mean, dtype=torch.float32, device=device)
         self.network.train()
@@ -547,7 +536,7 @@ class ValueNet(Learner):
     # --- tables and charts -------------------------------------------------------------------
 
     def tables(self) -> dict[str, Table]:
-        """Examples and losses of the recent levels; matches of all levels."""
+        """The examples and losses of the recent levels, and the matches of all levels."""
         tables = {}
         for number, results in enumerate(self.recent, len(self.history) - len(self.recent) + 1):
             level = self.history[number - 1]
@@ -566,7 +555,7 @@ class ValueNet(Learner):
         return {**tables, "levels.csv": Table(names, matches)}
 
     def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
-        """The losses of the champions, and the results of each level against the one before."""
+        """The losses of the champions, and the results of each against the one before."""
         history, levels = self.history, range(1, len(self.history) + 1)
         training, validation = zip(
             *(level["losses"][level["champion"] - 1] for level in history), strict=True
@@ -595,25 +584,28 @@ class ValueNet(Learner):
 
 
 def mean_of(numbers: Floats, weights: Floats) -> float:
-    """The weighted mean, NaN of nothing."""
+    """The weighted mean; NaN if all weights are 0."""
     return float((numbers * weights).sum() / weights.sum()) if weights.any() else float("nan")
 
 
 # --- datasets --------------------------------------------------------------------------------
 
-MEANS = ("deviation", "games")  # columns that a dataset of single results does not have
+MEANS = ("deviation", "games")  # columns that a dataset of single results lacks
 
 
 def sums_by_row(
     rows: Rows, games: Floats, mean: Floats, size: int, deviation: Floats | float = 0.0
 ) -> Floats:
-    """Games, sum and sum of squares of the results at each position: (3, size)."""
+    """Games, sum and sum of squares of the results at each position: (3, size).
+
+    rows, games, mean, deviation: (B,), of positions that may repeat.
+    """
     parts = (games, games * mean, games * (deviation**2 + mean**2))
     return np.stack([np.bincount(rows, weights=part, minlength=size) for part in parts])
 
 
 def columns_of(afterstates: Afterstates) -> list[str]:
-    """The columns of a dataset but for MEANS: the planes and the result."""
+    """The columns of a dataset without MEANS: the planes and the result."""
     return [*(f"v{number}" for number in range(afterstates.planes.shape[1])), "return"]
 
 
@@ -629,9 +621,9 @@ def dataset_of(results: Floats, afterstates: Afterstates) -> Table:
 
 
 def read_dataset(path: Path, afterstates: Afterstates) -> Floats:
-    """The `results` (3, N) of a dataset, without finished boards and the empty one.
+    """The `results` (3, N) of a dataset, without finished boards and the empty board.
 
-    Raises ValueError if the file is something else.
+    Raises ValueError if the file is not a dataset.
     """
     names, positions = columns_of(afterstates), afterstates.positions
     table = read_csv(path, names, optional=MEANS)

@@ -1,8 +1,9 @@
-"""How fast the agents become unbeatable and optimal, seed by seed, evaluated exactly: `make bench-learning`.
+"""How fast the agents become unbeatable and optimal, by exact evaluation: `make bench-learning`.
 
-One training a seed: it goes on until it is optimal, and the moment when it was first unbeatable is noted on the way.
-The last table leaves the learner alone with frozen copies of itself. Seconds are of training (evaluations included, imports
-not) on one thread; steps are the learner's moves. Other work on the machine makes the seconds longer, not the steps.
+There is one training for each seed. It lasts until the agent is optimal; the table also says when
+it was first unbeatable. In the last table the only opponents are snapshots of the learner. Seconds
+are those of training on one thread, with evaluations but without imports. Steps are the learner's
+moves. Other work on the machine changes the seconds, not the steps.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from tictactoe_env.evaluation import evaluate
 from training.learner import Learner, drive
 from training.sb3 import TicTacToeVecEnv
 
-NO_STEPS = 1 << 40  # no cap on steps: the seconds decide
+NO_STEPS = 1 << 40  # steps, more than fit into the seconds
 GOALS = ("unbeatable", "optimal")
 TABLES = ("rate", "pool", "self")
 
 
 class Stopwatch:
-    """Notes when a learner first reached each goal; stops at one of them or after some seconds."""
+    """Notes when a learner first reaches each goal; ends at `until` or after `limit` seconds."""
 
     def __init__(self, until: str, limit: float):
         self.until, self.limit, self.began = until, limit, time.perf_counter()
@@ -41,7 +42,7 @@ class Stopwatch:
 
 
 def timed(agent: str, until: str, limit: float, **options: Any) -> Stopwatch:
-    """A training from the beginning to a goal, or for some seconds."""
+    """Train a new learner up to a goal, for at most `limit` seconds."""
     page = agents.page(agent)
     config = page.Config(steps=NO_STEPS, **options)
     watch = Stopwatch(until, limit)
@@ -50,12 +51,12 @@ def timed(agent: str, until: str, limit: float, **options: Any) -> Stopwatch:
 
 
 def table(agent: str, until: str, limit: float, seeds: list[int], **options: Any) -> None:
+    """Print when each seed reached the goals, and the median and maximum of the seconds."""
     goals = GOALS[: GOALS.index(until) + 1]
     told = "".join(f" --{name.replace('_', '-')} {value}" for name, value in options.items())
     print(f"\n`train.py {agent}{told} --until {until}`, at most {limit:.0f} s a seed\n")
-    print(
-        f"| seed | {' | '.join(f'{goal}, s | steps' for goal in goals)} | steps/s |\n|{' --- |' * (2 * len(goals) + 2)}"
-    )
+    print(f"| seed | {' | '.join(f'{goal}, s | steps' for goal in goals)} | steps/s |")
+    print(f"|{' --- |' * (2 * len(goals) + 2)}")
     times: dict[str, list[float]] = {goal: [] for goal in goals}
     for seed in seeds:
         report = timed(agent, until, limit, seed=seed, **options)
@@ -75,7 +76,7 @@ def table(agent: str, until: str, limit: float, seeds: list[int], **options: Any
 
 
 def training_rate(agent: str, seconds: float = 20.0) -> None:
-    """Steps per second of the default configuration, and the share of the time that the environment takes."""
+    """Print the steps per second of the default configuration, and the environment's share."""
     spent, step_wait = [0.0], TicTacToeVecEnv.step_wait
 
     def watched(env: TicTacToeVecEnv) -> Any:
@@ -89,7 +90,8 @@ def training_rate(agent: str, seconds: float = 20.0) -> None:
     TicTacToeVecEnv.step_wait = step_wait  # type: ignore[method-assign]
     rate, share = report.steps / report.seconds, spent[0] / report.seconds
     print(
-        f"\n{agent}: {rate:,.0f} steps/s over {report.seconds:.0f} s, {100 * share:.1f} % of the time in the environment"
+        f"\n{agent}: {rate:,.0f} steps/s over {report.seconds:.0f} s, "
+        f"{100 * share:.1f} % of the time in the environment"
     )
 
 
@@ -98,12 +100,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--agents", nargs="+", default=["maskable_ppo", "dqn"])
-    parser.add_argument(
-        "--seeds", type=int, default=10, help="how many, from --first-seed on (default: 10)"
-    )
-    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--seeds", type=int, default=10, help="number of seeds (default: 10)")
+    parser.add_argument("--first-seed", type=int, default=0, help="(default: 0)")
     help_tables = (
-        "steps per second; learning against the default opponents; against frozen copies alone"
+        "rate: steps per second; pool: learning against the default opponents; "
+        "self: learning against snapshots alone (default: all)"
     )
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES, help=help_tables)
     given = parser.parse_args()

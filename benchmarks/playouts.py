@@ -1,9 +1,9 @@
-"""How strong Monte-Carlo tree search is after how many playouts, exactly.
+"""Exact strength of Monte-Carlo tree search by its number of playouts.
 
     python -m benchmarks.playouts --out docs/playouts.png
 
-Offline: one graph, grown by playouts from the empty board. TreeSearchPolicy: a new graph for each position,
-with so many playouts for a move. Each line of the table is the median over the seeds. "unbeatable"
+Offline is one graph that grows by playouts from the empty board. Live is TreeSearchPolicy: a new
+search with this many playouts at every move. Each row holds medians over the seeds. "unbeatable"
 counts the seeds that no opponent can beat on either side.
 """
 
@@ -57,13 +57,13 @@ def live(seeds: int, draws: float) -> Points:
 
 
 def percents(results: list[Evaluation], name: str) -> list[float]:
-    """One number of the exact results, such as "x.win", of each seed in per cent, sorted."""
+    """One of the exact results, such as "x.win", of each seed, in per cent, sorted."""
     side, _, rate = name.partition(".")
     return sorted(100 * float(getattr(getattr(result, side), rate)) for result in results)
 
 
 def draw(found: dict[str, Points], path: Path) -> None:
-    """One panel a search: wins against random as X and as O, and how many seeds are unbeatable."""
+    """A panel for each search: wins against random as X and as O, and the unbeatable seeds."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -105,8 +105,9 @@ def print_table(name: str, points: Points, seeds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=10)
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
+    parser.add_argument("--seeds", type=int, default=10, help="trainings or searches for each row")
     parser.add_argument("--out", type=Path, default=None, metavar="FILE", help="draw a PNG too")
     given = parser.parse_args()
     found = {}

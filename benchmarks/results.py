@@ -1,8 +1,9 @@
-"""Every agent, exactly: trains or loads them all and writes docs/RESULTS.md and its picture: `make results`.
+"""Exact results of every agent: trains all agents and writes docs/RESULTS.md: `make results`.
 
-A run that lies in runs/results with the same configuration is loaded, any other is trained, each in a process of its own.
-Seconds are of training, exact judgements included, imports not. `--seeds 10` adds the medians of ten seeds of everything
-that learns, and `--jobs 2` trains two at a time.
+Runs in runs/results with the same configuration are loaded; all others are trained, each in its own
+process. Seconds are those of training, with exact evaluations but without imports. `--seeds 10`
+adds medians over ten seeds of all agents that are not weak on purpose; `--jobs 2` trains two runs
+at a time.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ SIDES = ("X", "O")
 
 @dataclass(frozen=True)
 class Entry:
-    """What is trained: an agent, its preset, and the goal at which training ends (train.py --until)."""
+    """What is trained: an agent, its preset, and the goal of the training (train.py --until)."""
 
     agent: str
     preset: str | None = None
@@ -48,7 +49,7 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """Agent and preset."""
+        """The name of the agent, followed by that of the preset."""
         return f"{self.agent}-{self.preset}" if self.preset else self.agent
 
     @property
@@ -63,18 +64,16 @@ class Entry:
         return self.preset is not None and presets[self.preset].weak
 
     def config(self, seed: int) -> Any:
-        """The configuration that it is trained with."""
-        return self.page.Config(
-            **{**(self.page.PRESETS[self.preset].options if self.preset else {}), "seed": seed}
-        )
+        """The configuration of its training."""
+        options = self.page.PRESETS[self.preset].options if self.preset else {}
+        return self.page.Config(**{**options, "seed": seed})
 
     @property
     def command(self) -> str:
-        """What trains it by hand."""
+        """The command line that trains it."""
         preset = f" --preset {self.preset}" if self.preset else ""
-        return f"train.py {self.agent}{preset}" + (
-            "" if self.until == "steps" else f" --until {self.until}"
-        )
+        until = "" if self.until == "steps" else f" --until {self.until}"
+        return f"train.py {self.agent}{preset}{until}"
 
 
 ENTRIES = (
@@ -105,7 +104,11 @@ READY = {
 
 @dataclass(frozen=True)
 class Origin:
-    """What a system reached that an agent comes from: exact against random, in per cent, from running it or a port of it."""
+    """The results of the system on which an agent is based, measured by running it or a port of it.
+
+    cost: of the training. x, o: exact wins / draws / losses against random, in per cent.
+    beaten: whether it can be beaten.
+    """
 
     system: str
     cost: str
@@ -184,53 +187,33 @@ ORIGINS = {
 }
 
 
-# --- training ----------------------------------------------------------------------------------------------------------
+# --- training -----------------------------------------------------------------------------------
 
 
 def trained(entry: Entry, seed: int) -> dict[str, Any]:
-    """The certificate of a run: loaded if it is there with this configuration, else trained."""
+    """The certificate of a run, which is trained unless there is one with this configuration."""
     folder = RUNS / f"{entry.name}-{seed}"
     config = json.loads(json.dumps(asdict(entry.config(seed))))
-    if (folder / FILE).exists() and json.loads((folder / "config.json").read_text())[
-        "config"
-    ] == config:
+    is_there = (folder / FILE).exists()
+    if is_there and json.loads((folder / "config.json").read_text())["config"] == config:
         return dict(read(folder))
     shutil.rmtree(folder, ignore_errors=True)
     preset = ["--preset", entry.preset] if entry.preset else []
-    command = [
-        sys.executable,
-        "train.py",
-        entry.agent,
-        *preset,
-        "--seed",
-        str(seed),
-        "--until",
-        entry.until,
-        "--out",
-        str(folder),
-    ]
+    options = [*preset, "--seed", str(seed), "--until", entry.until, "--out", str(folder)]
+    command = [sys.executable, "train.py", entry.agent, *options]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     began = time.perf_counter()
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    print(
-        f"{entry.name}, seed {seed}: {time.perf_counter() - began:.1f} s in all",
-        file=sys.stderr,
-        flush=True,
-    )
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+    seconds = time.perf_counter() - began
+    print(f"{entry.name}, seed {seed}: {seconds:.1f} s in all", file=sys.stderr, flush=True)
     if not (folder / FILE).exists():
-        raise ValueError(
-            f"{' '.join(command[1:])} failed: {done.stderr.strip() or done.stdout.strip()[-500:]}"
-        )
+        said = done.stderr.strip() or done.stdout.strip()[-500:]
+        raise ValueError(f"{' '.join(command[1:])} failed: {said}")
     return dict(read(folder))
 
 
 def train_all(entries: Sequence[Entry], seeds: int, jobs: int) -> None:
-    """Train what is not there yet: seed 0 of everything, and the other seeds of what learns, several at a time."""
+    """Train what is not there yet: all entries with seed 0, and the strong ones with all seeds."""
     wanted = [
         (entry, seed) for seed in range(seeds) for entry in entries if seed == 0 or not entry.weak
     ]
@@ -239,48 +222,50 @@ def train_all(entries: Sequence[Entry], seeds: int, jobs: int) -> None:
             pass
 
 
-# --- tables ------------------------------------------------------------------------------------------------------------
+# --- tables -------------------------------------------------------------------------------------
 
 
 def rates(result: Mapping[str, float]) -> str:
-    """Win, draw and loss in per cent, and illegal moves where there are any."""
+    """Win, draw and loss in per cent, and the share of games lost by an illegal move if any."""
     text = " / ".join(f"{100 * result[rate]:.2f}" for rate in ("win", "draw", "loss"))
     return text + (f" (illegal {100 * result['illegal']:.2f})" if result["illegal"] else "")
 
 
 def figures(content: Mapping[str, Any], side: str) -> Mapping[str, Any]:
-    """What a certificate says of a side."""
+    """The exact results of a side in a certificate."""
     return content[f"as_{side.lower()}"]
 
 
 def distance(content: Mapping[str, Any], side: str) -> str:
-    """How far its wins against random are below the most that a player which never loses can have, in percentage points."""
+    """Wins against random below the most of a player that never loses, in percentage points."""
     found = figures(content, side)
     missing = 100 * (found["limit_vs_random"]["win"] - found["vs_random"]["win"])
     return "0" if abs(missing) < 1e-9 else f"{missing:.2f}"
 
 
 def beaten(content: Mapping[str, Any]) -> str:
-    """By which games it can be beaten."""
-    lines = [
-        f"as {side}, {100 * figures(content, side)['worst_case_loss']:.2f} %: {' '.join(figures(content, side)['losing_line'])}"
-        for side in SIDES
-        if not figures(content, side)["unbeatable"]
-    ]
+    """What the best response wins against it, with a shortest game; "no" if it is unbeatable."""
+    lines = []
+    for side in SIDES:
+        found = figures(content, side)
+        if not found["unbeatable"]:
+            game = " ".join(found["losing_line"])
+            lines.append(f"as {side}, {100 * found['worst_case_loss']:.2f} %: {game}")
     return "; ".join(lines) if lines else "**no**"
 
 
 def cost(entry: Entry, content: Mapping[str, Any]) -> tuple[str, str]:
-    """Seconds of the training, and what it was made of."""
+    """The seconds of the training, and its steps and games."""
     training, unit = content["training"], entry.page.Config.STEP
     games = f", {training['games']:,.0f} games" if "games" in training else ""
     return f"{training['seconds']:.1f}", f"{training['steps']:,} {unit}{games}"
 
 
 def label(entry: Entry) -> str:
-    """The name in a table."""
+    """The name of an entry in the tables."""
     side = getattr(entry.config(0), "side", "both")
-    return f"{entry.name}{'' if side == 'both' else f', trained as {side} only'}{' (weak on purpose)' if entry.weak else ''}"
+    only = "" if side == "both" else f", trained as {side} only"
+    return f"{entry.name}{only}{' (weak on purpose)' if entry.weak else ''}"
 
 
 def table(headings: list[str], rows: list[list[str]]) -> str:
@@ -294,14 +279,14 @@ def strength(
     costs: Mapping[str, tuple[str, str]],
     labels: Mapping[str, str],
 ) -> str:
-    """Results against random and whether it can be beaten."""
+    """Exact results against random, and whether the player can be beaten."""
     headings = [
         "agent",
         "training, s",
         "of",
         "as X: wins / draws / losses, %",
         "as O",
-        "to the limits, X and O",
+        "wins below the best achievable, X and O",
         "can it be beaten?",
     ]
     rows = [
@@ -318,7 +303,7 @@ def strength(
 
 
 def against_perfect_play(contents: Mapping[str, dict[str, Any]], labels: Mapping[str, str]) -> str:
-    """Results against perfect play with random ties, and the share of optimal moves."""
+    """Exact results against minimax with random ties, and the shares of optimal moves."""
     headings = [
         "agent",
         "as X: wins / draws / losses, %",
@@ -343,7 +328,7 @@ def against_perfect_play(contents: Mapping[str, dict[str, Any]], labels: Mapping
 def beside_the_origins(
     contents: Mapping[str, dict[str, Any]], costs: Mapping[str, tuple[str, str]]
 ) -> str:
-    """What the systems reached that the agents come from."""
+    """The agents beside the systems on which they are based."""
     headings = [
         "agent",
         "",
@@ -365,12 +350,12 @@ def beside_the_origins(
 
 
 def seeds_table(entries: Sequence[Entry], found: Mapping[str, list[dict[str, Any]]]) -> str:
-    """Medians over the seeds."""
+    """How many seeds reached the goals, and medians over the seeds."""
     headings = [
         "agent",
         "unbeatable",
         "after, s",
-        "at both limits",
+        "best achievable",
         "after, s",
         "training, s",
         "wins as X, %",
@@ -385,7 +370,7 @@ def seeds_table(entries: Sequence[Entry], found: Mapping[str, list[dict[str, Any
 
 
 def seed_cells(entry: Entry, contents: list[dict[str, Any]]) -> list[str]:
-    """Of one agent: how many seeds reached what and when, medians and ranges."""
+    """The row of one agent in `seeds_table`, from its certificates."""
     cells = []
     side = getattr(entry.config(0), "side", "both")
     for goal in ("unbeatable", "optimal"):
@@ -413,7 +398,7 @@ def seed_cells(entry: Entry, contents: list[dict[str, Any]]) -> list[str]:
 
 
 def spread(values: list[float], digits: int) -> str:
-    """The median, and the smallest and largest value where these differ from it."""
+    """The median, followed by the smallest and the largest value if these differ."""
     low, middle, high = (
         f"{value:.{digits}f}" for value in (min(values), statistics.median(values), max(values))
     )
@@ -421,7 +406,7 @@ def spread(values: list[float], digits: int) -> str:
 
 
 def cross(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
-    """Everyone as X against everyone as O."""
+    """All players as X against all players as O."""
     names = list(results)
     headings = ["X \\ O", *names]
     return table(
@@ -439,52 +424,55 @@ def cross(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
     )
 
 
-# --- the document ------------------------------------------------------------------------------------------------------
+# --- the document -------------------------------------------------------------------------------
+
+
+@dataclass
+class Player:
+    """A row of the tables. cost: the seconds and the steps of its training."""
+
+    certificate: dict[str, Any]
+    cost: tuple[str, str]
+    label: str
+    table: TabularPolicy
+
+
+def players_of(entries: Sequence[Entry], ready: Mapping[str, str]) -> dict[str, Player]:
+    """The trained entries with seed 0, and the players that need no training, by name."""
+    rules, players = Rules(), {}
+    for entry in entries:
+        content = trained(entry, 0)
+        players[entry.name] = Player(content, cost(entry, content), label(entry), table_of(content))
+    for name, spec in ready.items():
+        table = tabulate(make_opponent(spec, rules), rules)
+        players[name] = Player(certify(table, spec, rules), ("", "nothing"), name, table)
+    return players
 
 
 def document(entries: Sequence[Entry], ready: Mapping[str, str], seeds: int, out: Path) -> str:
-    """The whole of docs/RESULTS.md; draws the picture beside it."""
-    rules = Rules()
-    contents: dict[str, dict[str, Any]] = {}
-    costs: dict[str, tuple[str, str]] = {}
-    labels: dict[str, str] = {}
-    players: dict[str, TabularPolicy] = {}
-    for entry in entries:
-        content = trained(entry, 0)
-        contents[entry.name], costs[entry.name], labels[entry.name] = (
-            content,
-            cost(entry, content),
-            label(entry),
-        )
-        players[entry.name] = table_of(content)
-    for name, spec in ready.items():
-        players[name] = tabulate(make_opponent(spec, rules), rules)
-        contents[name], costs[name], labels[name] = (
-            certify(players[name], spec, rules),
-            ("", "nothing"),
-            name,
-        )
-    results = cross_table(players)
+    """The text of docs/RESULTS.md; writes the picture beside `out`."""
+    players = players_of(entries, ready)
+    contents = {name: player.certificate for name, player in players.items()}
+    costs = {name: player.cost for name, player in players.items()}
+    labels = {name: player.label for name, player in players.items()}
+    results = cross_table({name: player.table for name, player in players.items()})
     heat_map(results, out.with_name(PICTURE))
     how = f' (with `ARGS="--seeds {seeds}"`)' if seeds > 1 else ""
+    commands = ", ".join(f"`{entry.command}`" for entry in entries)
     parts = [
-        "# Results",
-        f"`make results`{how} writes this page. Everything on it is exact, except seconds: every line of play is followed.\n"
-        f"{machine()}\nOne thread, on a machine with other work; seed 0 unless it says otherwise. Speeds: [BENCHMARKS.md](BENCHMARKS.md).",
-        "A draw is the best there is against perfect play. Against uniformly random play the most that a player which never loses can have is\n"
-        "191/192 = 99.48 % wins as X and 866/945 = 91.64 % as O: the limits. Who wins more than that as O can be beaten.",
+        INTRODUCTION.format(how=how, machine=machine()),
         "## Strength",
-        "Against uniformly random play. The share of games that the best opponent wins, and a shortest such game, are given where there is one.",
+        STRENGTH,
         strength(contents, costs, labels),
-        f"Trained by {', '.join(f'`{entry.command}`' for entry in entries)}.",
+        f"Trained by {commands}.",
         "## Against perfect play",
-        "Against minimax with uniformly random ties. A move is optimal if it keeps the value that the position has with perfect play.",
+        PERFECT_PLAY,
         against_perfect_play(contents, labels),
-        "## Beside the systems they come from",
-        "The figures of the other systems were measured by running them, or a port where a run takes hours; several runs give a range or a mean.",
+        "## Beside the systems they are based on",
+        BESIDE,
         beside_the_origins(contents, costs),
-        "## Everyone against everyone",
-        f"![Everyone as X against everyone as O]({PICTURE})",
+        "## All against all",
+        f"![All players as X against all players as O]({PICTURE})",
         "Rows play X, columns O: X wins / draws / O wins, %.",
         cross(results),
     ]
@@ -493,20 +481,44 @@ def document(entries: Sequence[Entry], ready: Mapping[str, str], seeds: int, out
         found = {entry.name: [trained(entry, seed) for seed in range(seeds)] for entry in learners}
         parts += [
             f"## {seeds} seeds",
-            f"Seeds 0 to {seeds - 1}: how many were proven unbeatable and at both limits at some time of the training (of those that play\n"
-            "one side: on that side), the median of the seconds until then, and medians with the range of what the best checkpoint has\n"
-            "against random. What ends at a goal (see the commands above) is not trained beyond it.",
+            SEEDS.format(last=seeds - 1),
             seeds_table(learners, found),
         ]
     return "\n\n".join(parts) + "\n"
 
 
+INTRODUCTION = """# Results
+
+`make results`{how} writes this page. All results are exact: every possible game is followed. Only
+the seconds are measured. {machine}
+One thread, on a machine with other work; seed 0 unless another is given. For speeds see
+[BENCHMARKS.md](BENCHMARKS.md).
+
+The best possible result against perfect play is a draw. Against uniformly random play, a player
+that never loses wins at most 191/192 = 99.48 % of its games as X and 866/945 = 91.64 % as O. These
+are the best achievable results below. A player that wins more than that as O can be beaten."""
+STRENGTH = """Results against uniformly random play. If a player can be beaten, the last column
+gives the share of games that the best response wins, and a shortest such game."""
+PERFECT_PLAY = """Results against minimax with uniformly random ties. A move is optimal if it keeps
+the value that the position has with perfect play."""
+BESIDE = """The results of the other systems were measured by running them, or a port where a run
+takes hours. Several runs give a range or a mean."""
+SEEDS = """Seeds 0 to {last}: how many were proven unbeatable, and to have the best achievable
+results on both sides, at some
+evaluation of the training (an agent that is trained as one side: on that side); the median of the
+seconds until then; and medians, with ranges, of the best checkpoint's results against random. A
+training that ends at a goal (see the commands above) is not continued beyond it."""
+
+
 def machine() -> str:
-    """What the seconds were measured on."""
+    """The machine and the versions with which the seconds were measured."""
     used = ", ".join(
         f"{name} {version}" for name, version in versions().items() if name != "python"
     )
-    return f"Measured on {platform.system()} with {os.cpu_count()} cores, Python {platform.python_version()}, {used}."
+    return (
+        f"Measured on {platform.system()} with {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}, {used}."
+    )
 
 
 def main() -> None:
@@ -514,7 +526,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--seeds", type=int, default=1, help="of everything that learns, from 0 on (default: 1)"
+        "--seeds", type=int, default=1, help="number of seeds, from 0 on (default: 1)"
     )
     parser.add_argument(
         "--out",
@@ -528,7 +540,7 @@ def main() -> None:
         "--only",
         nargs="+",
         choices=[entry.name for entry in ENTRIES],
-        help="only train these, and write nothing",
+        help="train only these, and write no document",
     )
     given = parser.parse_args()
     os.chdir(ROOT)

@@ -1,13 +1,14 @@
-"""Steps per second of the environments, beside Gymnasium's own in the same run: `make bench`.
+"""Steps per second of the environments and of Gymnasium's own: `make bench`.
 
-A step is one call for one game: the learner's move, the opponent's reply, observation, mask and resets included. The
-learner's moves are uniformly random legal ones, recorded beforehand and played again from the same seed, so that the
-choice of moves is not measured. Each figure is the best of several repeats on one core; other work on the machine
-slows all rows down, so compare the ratios.
+A step is one move of the learner in one game, with the opponent's reply, the observation, the mask
+and a reset where a game has ended. The learner's moves are uniformly random legal ones. They are
+recorded first and repeated from the same seed, so choosing them is not measured. Each number is the
+best of several repeats on one core. Other work on the machine slows all rows: compare the ratios.
 """
 
 from __future__ import annotations
 
+import functools
 import statistics
 import subprocess
 import sys
@@ -18,10 +19,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-import tictactoe_env  # noqa: F401 (registers the environments)
+import tictactoe_env
 
 REPEATS = 7
 SINGLE_STEPS = 50_000
+ENV_ID = tictactoe_env.ENV_IDS[0]
+LARGE: dict[str, Any] = {"rows": 4, "cols": 4, "k": 4}
 
 
 def single_rate(make: Callable[[], gym.Env[Any, Any]], masked: bool) -> float:
@@ -30,12 +33,8 @@ def single_rate(make: Callable[[], gym.Env[Any, Any]], masked: bool) -> float:
     actions = []
     _, info = env.reset(seed=seed)
     for _ in range(SINGLE_STEPS):
-        action = (
-            rng.choice(np.flatnonzero(info["action_mask"]))
-            if masked
-            else rng.integers(env.action_space.n)
-        )  # type: ignore[attr-defined]
-        actions.append(int(action))
+        cells = np.flatnonzero(info["action_mask"]) if masked else env.action_space.n
+        actions.append(int(rng.choice(cells)))
         _, _, terminated, truncated, info = env.step(actions[-1])
         if terminated or truncated:
             _, info = env.reset()
@@ -52,20 +51,14 @@ def single_rate(make: Callable[[], gym.Env[Any, Any]], masked: bool) -> float:
 
 
 def vector_rate(envs: Any, masked: bool) -> float:
-    """Steps per second, all games counted, of a vector environment in its own autoreset mode."""
+    """Steps per second over all games of a vector environment, in its default autoreset mode."""
     steps = max(20, 300_000 // envs.num_envs)
     rng, seed = np.random.default_rng(0), 7
     actions = []
     _, info = envs.reset(seed=seed)
     for _ in range(steps):
-        if masked:
-            actions.append(
-                (
-                    info["action_mask"] * rng.random(info["action_mask"].shape, dtype=np.float32)
-                ).argmax(axis=1)
-            )
-        else:
-            actions.append(rng.integers(envs.single_action_space.n, size=envs.num_envs))
+        scores = rng.random((envs.num_envs, envs.single_action_space.n), dtype=np.float32)
+        actions.append((scores * info["action_mask"] if masked else scores).argmax(axis=1))
         info = envs.step(actions[-1])[4]
     best = 0.0
     for _ in range(REPEATS):
@@ -78,7 +71,7 @@ def vector_rate(envs: Any, masked: bool) -> float:
 
 
 def import_milliseconds(module: str) -> float:
-    """Median time of a whole process that imports a module and ends."""
+    """Median time of a process that imports a module and exits."""
     times = []
     for _ in range(2 * REPEATS):
         began = time.perf_counter()
@@ -87,69 +80,60 @@ def import_milliseconds(module: str) -> float:
     return 1000 * statistics.median(times)
 
 
-def row(name: str, rate: float, reference: float, floor: str) -> None:
+def header(*columns: str) -> None:
+    print(f"| {' | '.join(columns)} |\n{'| --- ' * len(columns)}|", flush=True)
+
+
+def row(name: str, rate: float, reference: float, floor: str = "") -> None:
     print(f"| {name} | {rate / 1e6:.3f} | {rate / reference:.2f} | {floor} |", flush=True)
 
 
-def main() -> None:
-    name = "tictactoe_env/TicTacToe-v0"
-    print(
-        "| one game through gym.make | million steps/s | times FrozenLake-v1 | floor |\n| --- | --- | --- | --- |"
-    )
+def single_games() -> None:
+    """The table of one game at a time."""
+    header("one game through gym.make", "million steps/s", "times FrozenLake-v1", "floor")
     frozen_lake = single_rate(lambda: gym.make("FrozenLake-v1"), masked=False)
-    row("FrozenLake-v1", frozen_lake, frozen_lake, "")
-    row("CartPole-v1", single_rate(lambda: gym.make("CartPole-v1"), masked=False), frozen_lake, "")
-    row(
-        "TicTacToe-v0, random opponent",
-        single_rate(lambda: gym.make(name), masked=True),
-        frozen_lake,
-        "2.5 times",
-    )
-    row(
-        "TicTacToe-v0, minimax opponent",
-        single_rate(lambda: gym.make(name, opponent="minimax"), masked=True),
-        frozen_lake,
-        "",
-    )
-    row(
-        "TicTacToe-v0, 4x4, four in a row",
-        single_rate(lambda: gym.make(name, rows=4, cols=4, k=4), masked=True),
-        frozen_lake,
-        "",
-    )
-    pool = [["random", 0.5], ["minimax", 0.5]]
-    for games, floor in ((1_024, "10 million"), (16_384, "18 million")):
-        print(
-            f"\n| {games:,} games | million steps/s | times CartPole's vector environment | floor |\n| --- | --- | --- | --- |"
-        )
-        cart_pole = vector_rate(
-            gym.make_vec("CartPole-v1", games, vectorization_mode="vector_entry_point"),
-            masked=False,
-        )
-        row("CartPole-v1", cart_pole, cart_pole, "")
-        row(
-            "TicTacToe-v0, random opponent",
-            vector_rate(gym.make_vec(name, games), masked=True),
-            cart_pole,
-            floor,
-        )
-        row(
-            "TicTacToe-v0, half random, half minimax",
-            vector_rate(gym.make_vec(name, games, opponent=pool), masked=True),
-            cart_pole,
-            "",
-        )
-        row(
-            "TicTacToe-v0, 4x4, four in a row",
-            vector_rate(gym.make_vec(name, games, rows=4, cols=4, k=4), masked=True),
-            cart_pole,
-            "",
-        )
+    row("FrozenLake-v1", frozen_lake, frozen_lake)
+    row("CartPole-v1", single_rate(lambda: gym.make("CartPole-v1"), masked=False), frozen_lake)
+    for name, arguments, floor in (
+        ("random opponent", {}, "2.5 times"),
+        ("minimax opponent", {"opponent": "minimax"}, ""),
+        ("4x4, four in a row", LARGE, ""),
+    ):
+        rate = single_rate(functools.partial(gym.make, ENV_ID, **arguments), masked=True)
+        row(f"TicTacToe-v0, {name}", rate, frozen_lake, floor)
+
+
+def many_games(games: int, floor: str) -> None:
+    """The table of many games at a time."""
+    title = "times CartPole's vector environment"
+    header(f"{games:,} games", "million steps/s", title, "floor")
+    envs = gym.make_vec("CartPole-v1", games, vectorization_mode="vector_entry_point")
+    cart_pole = vector_rate(envs, masked=False)
+    row("CartPole-v1", cart_pole, cart_pole)
+    for name, arguments, its_floor in (
+        ("random opponent", {}, floor),
+        ("half random, half minimax", {"opponent": [["random", 0.5], ["minimax", 0.5]]}, ""),
+        ("4x4, four in a row", LARGE, ""),
+    ):
+        rate = vector_rate(gym.make_vec(ENV_ID, games, **arguments), masked=True)
+        row(f"TicTacToe-v0, {name}", rate, cart_pole, its_floor)
+
+
+def imports() -> None:
+    """The table of import times."""
+    header("import, whole process", "ms", "floor")
     base, ours = import_milliseconds("gymnasium"), import_milliseconds("tictactoe_env")
-    print("\n| import, whole process | ms | floor |\n| --- | --- | --- |")
-    print(
-        f"| gymnasium | {base:.0f} | |\n| tictactoe_env | {ours:.0f} | at most 30 ms more: {ours - base:+.0f} |"
-    )
+    print(f"| gymnasium | {base:.0f} | |")
+    print(f"| tictactoe_env | {ours:.0f} | at most 30 ms more: {ours - base:+.0f} |")
+
+
+def main() -> None:
+    single_games()
+    for games, floor in ((1_024, "10 million"), (16_384, "18 million")):
+        print()
+        many_games(games, floor)
+    print()
+    imports()
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """Moves a second of the page's server, as a table: `python -m benchmarks.web`, `make bench-web`.
 
-The server is a process of its own on 127.0.0.1 with one worker and an empty store. Four clients
-with one connection each ask for a move of a random unfinished position, and ask again as soon as
-they have the answer. The goal for agents that are tables: 200 requests/s, p99 below 50 ms. Two rows
+The server runs in its own process on 127.0.0.1, with one worker and an empty store. Each of four
+clients has one connection, asks for a move in a random unfinished position, and asks again as soon
+as it has the answer. The goal for agents that are tables: 200 requests/s, p99 below 50 ms. Two rows
 have no goal: "with insight" also asks for the thoughts and the truth after the move, as the page
-does with both switches on, and the last one is an agent that searches in a thread. On a machine
-with other work the server's own CPU time for a request says more than the clock.
+does with both switches on; the agent of the last row searches in a thread. On a busy machine the
+server's CPU time for a request is the better measure.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def request_of(agent: str, rules: Rules, more: dict[str, Any], rng: random.Rando
 
 
 async def client(port: int, requests: list[bytes], end: float, times: list[float]) -> None:
-    """Ask again and again until `end`; append the seconds of each request to `times`.
+    """Ask again and again until `end`; append the seconds that each request took to `times`.
 
     Raises RuntimeError for an answer that is no move.
     """
@@ -97,7 +97,7 @@ async def load(
 
 
 def cpu_seconds(pid: int) -> float:
-    """What a process has used so far; NaN where the system does not say (it does on Linux)."""
+    """The CPU time that a process has used so far; NaN on systems other than Linux."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -106,26 +106,27 @@ def cpu_seconds(pid: int) -> float:
 
 
 @contextmanager
-def server() -> Iterator[tuple[int, int]]:
-    """The running server: its process id and its port."""
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "models").mkdir()
-        write(certify(MinimaxPolicy(Rules()), "run"), Path(folder) / "models" / "run.json")
-        process = subprocess.Popen(
-            [sys.executable, "-m", "web.server", "--port", "0", "--store", "games.db"],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+def serving(folder: Path, **settings: Any) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server that runs in this folder and keeps games in `games.db`: its process, its address.
+
+    settings: of the process, such as `stderr`.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "web.server", "--port", "0", "--store", "games.db"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+        **settings,
+    )
+    with process:
         try:
             assert process.stdout is not None
-            port = re.search(r"http://127.0.0.1:(\d+)", process.stdout.readline())
-            assert port is not None
-            yield process.pid, int(port[1])
+            address = re.search(r"http://127.0.0.1:\d+", process.stdout.readline())
+            assert address is not None
+            yield process, address[0]
         finally:
             process.terminate()
-            process.wait()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -140,11 +141,14 @@ def main(arguments: list[str] | None = None) -> int:
     print("| agent | board | requests/s | median ms | p99 ms | longest ms | server's CPU ms |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     held = True
-    with server() as (pid, port):
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as (process, address):
+        (Path(folder) / "models").mkdir()
+        write(certify(MinimaxPolicy(Rules()), "run"), Path(folder) / "models" / "run.json")
         for name, rules, more in ROWS:
-            began, agent = cpu_seconds(pid), name.partition(" ")[0]
+            began, agent = cpu_seconds(process.pid), name.partition(" ")[0]
+            port = int(address.rpartition(":")[2])
             times = asyncio.run(load(port, agent, rules, more, seconds))
-            cpu = (cpu_seconds(pid) - began) / len(times)
+            cpu = (cpu_seconds(process.pid) - began) / len(times)
             p99, rate = times[len(times) * 99 // 100], len(times) / seconds
             if name in WITH_GOAL:
                 held &= rate >= GOAL and p99 <= PATIENCE

@@ -1,4 +1,7 @@
-"""Draw the pictures of the README again: `python docs/pictures.py` (extra `test`, and a Chromium for that of the page)."""
+"""Draw the pictures of the README: `python docs/pictures.py`.
+
+It needs the extra `test`, and a Chromium for the picture of the page.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -29,9 +33,9 @@ from training.learner import drive
 from training.values import ValuedTable
 
 HERE = Path(__file__).parent
-STEPS = 400_000  # of the Q-learner in the moving picture, two seconds
-SEED = 0  # of its training and of its game
-MILLISECONDS, LAST_MILLISECONDS = 2_000, 6_000  # that a board of the moving picture stays
+STEPS = 400_000  # of the Q-learner in game.gif; two seconds
+SEED = 0  # of its training and its game
+MILLISECONDS, LAST_MILLISECONDS = 2_000, 6_000  # for which a board is shown
 STRIP = 70  # pixels below the board, for two lines of text
 TEXT, SMALL = 19, 14  # pixels, the height of letters
 
@@ -48,21 +52,14 @@ def main() -> None:
         player = learner.policy()
         write(certify(player, tabular_q.AGENT, seed=SEED), run / FILE)
         moves = tuple(play(player, RandomPolicy(), Rules(), SEED))
-        write_gif(
-            Game(
-                x=Player("agent", "tabular_q"),
-                o=Player("agent", "random"),
-                moves=moves,
-                origin="battle",
-            ),
-            player,
-            HERE / "game.gif",
-        )
+        x, o = Player("agent", "tabular_q"), Player("agent", "random")
+        game = Game(x=x, o=o, moves=moves, origin="battle")
+        write_gif(game, player, HERE / "game.gif")
         write_page(folder, "/?x=human&o=runs%2Ftabular_q-0", ("a1", "c3"), HERE / "page.png")
 
 
 def board() -> str:
-    """What each answer of O is worth against random play, exact, O being perfect from there on."""
+    """A board with the exact value of each move of O against random play, O playing perfectly."""
     rules = Rules()
     board = parse_board("X../.O./..X", rules)
     values = action_values(
@@ -72,62 +69,63 @@ def board() -> str:
 
 
 def write_gif(game: Game, player: ValuedTable, path: Path) -> None:
-    """The game board by board: on the free cells what the player believes each move to be worth, below the verdict on the last move."""
+    """Write the game as a moving picture, one frame for each board.
+
+    The free cells show the player's action values, the text below the verdict on the last move.
+    """
     frames = [_frame(game, player, ply) for ply in range(len(game.moves) + 1)]
-    palette = Image.fromarray(np.concatenate([np.asarray(frame) for frame in frames])).quantize(
-        128
-    )  # one for all, so that nothing flickers
+    every = Image.fromarray(np.concatenate([np.asarray(frame) for frame in frames]))
+    palette = every.quantize(128)  # one for all frames, so that nothing flickers
     flat = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     times = [MILLISECONDS] * len(game.moves) + [LAST_MILLISECONDS]
     flat[0].save(path, save_all=True, append_images=flat[1:], duration=times, loop=0, optimize=True)
 
 
 def write_page(folder: str, address: str, cells: Sequence[str], path: Path) -> None:
-    """The page of `play.py --web`, served from a folder, after these moves of a person; with thoughts and truth on the cells."""
+    """Write the page of `play.py --web` after these moves of a person, with all values shown.
+
+    folder: where the server runs, with the folder `runs` of the agent.
+    """
     from playwright.sync_api import sync_playwright
 
-    chromium = next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-    )
+    names = ("chromium", "chromium-browser", "google-chrome")
+    chromium = next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
         raise FileNotFoundError(
             "the picture of the page needs a Chromium: apt-get install chromium"
         )
+    with served(folder) as host, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        size = {"width": 1180, "height": 760}
+        page = browser.new_page(viewport=size, color_scheme="light", reduced_motion="reduce")
+        page.goto(host + address)
+        for switch in page.locator(".switch").all():
+            switch.click()
+        for ply, cell in enumerate(cells):
+            page.locator(f".grid.open .cell[aria-label^='{cell},']").click()
+            page.locator(f".trail li:nth-child({2 * ply + 2})").wait_for()
+            page.locator(".truth").first.wait_for()
+        page.mouse.move(0, 0)
+        page.screenshot(path=path)
+        browser.close()
+
+
+@contextmanager
+def served(folder: str) -> Iterator[str]:
+    """The address of a server that runs in `folder`; it ends with the context."""
     program = [sys.executable, "-m", "web.server", "--port", "0", "--store", "games.db"]
-    server = subprocess.Popen(
-        program,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(HERE.parent)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    env = {**os.environ, "PYTHONPATH": str(HERE.parent)}
+    server = subprocess.Popen(program, cwd=folder, env=env, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
-        host = server.stdout.readline().split()[1].rstrip("/")
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-            page = browser.new_page(
-                viewport={"width": 1180, "height": 760},
-                color_scheme="light",
-                reduced_motion="reduce",
-            )
-            page.goto(host + address)
-            for switch in page.locator(".switch").all():
-                switch.click()
-            for ply, cell in enumerate(cells):
-                page.locator(f".grid.open .cell[aria-label^='{cell},']").click()
-                page.locator(f".trail li:nth-child({2 * ply + 2})").wait_for()
-                page.locator(".truth").first.wait_for()
-            page.mouse.move(0, 0)
-            page.screenshot(path=path)
-            browser.close()
+        yield server.stdout.readline().split()[1].rstrip("/")
     finally:
         server.terminate()
         server.wait()
 
 
 def _frame(game: Game, player: ValuedTable, ply: int) -> Image.Image:
-    """The board after some moves, with two lines of text below it."""
+    """The board after `ply` moves, with two lines of text below it."""
     board, side = game.boards[ply], SIDES[ply % 2]
     is_over = ply == len(game.moves)
     values = None if is_over else np.where(board == 0, player.q_values(board[None])[0], np.nan)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tictactoe_env.games import ENDINGS, KINDS, ORIGINS, Game, Player
 from tictactoe_env.notation import SIDES, parse_cells
 from tictactoe_env.rules import Rules
+from tictactoe_env.standing import standing
 
 ANN, MINIMAX = Player("human", "Ann"), Player("agent", "minimax")
 RUN = Player("run", "dqn-0", "runs/dqn-0")
@@ -22,43 +23,33 @@ def game(moves="a1 b2 a2 b1 a3", rules=Rules(), **about):  # noqa: B008
 LETTERS = st.characters(codec="utf-8", exclude_categories=("C", "Z")) | st.sampled_from("%#:=/")
 WORDS = st.lists(st.text(LETTERS, min_size=1, max_size=9), min_size=1, max_size=3).map(" ".join)
 PLAYERS = st.builds(Player, st.sampled_from(KINDS), WORDS, st.just("") | WORDS)
-BOARDS = st.tuples(st.integers(1, 8), st.integers(1, 7)).flatmap(
-    lambda size: st.builds(Rules, *map(st.just, size), st.integers(1, max(size)))
-)
+TIMES = st.datetimes().map(lambda when: f"{when.isoformat()}Z")
+
+
+@st.composite
+def any_rules(draw, longest=64):
+    """A board of any size that is allowed, with at most so many marks in a line."""
+    rows = draw(st.integers(1, 20))
+    cols = draw(st.integers(1, 64 // rows - 1))
+    return Rules(rows, cols, draw(st.integers(1, min(longest, max(rows, cols)))))
 
 
 @st.composite
 def any_games(draw):
     """A game of any kind on any board, ended in any way."""
-    rules, ended = draw(BOARDS), draw(st.sampled_from(ENDINGS))
-    rng = random.Random(draw(st.integers(0, 2**32)))
-    stop, result, cells, marks, is_over = rng.randint(1, rules.cells), "", [], [0, 0], False
-    for ply, cell in enumerate(rng.sample(range(rules.cells), rules.cells)):
-        stops = {
-            "early": rules.is_dead(*marks),
-            "resigned": ply == stop - 1,
-            "illegal": ply == stop,
-        }
-        if is_over or stops.get(ended, False):
-            break
-        cells.append(cell)
-        marks[ply % 2] |= rules.cell_bits[cell]
-        is_over = rules.has_line(marks[ply % 2]) or rules.is_full(*marks)
-    if is_over:
-        ended = ""
+    rules, ended = draw(any_rules()), draw(st.sampled_from(ENDINGS))
+    rng, result = random.Random(draw(st.integers(0, 2**32))), ""
+    cells = rng.sample(range(rules.cells), rules.cells)
+    if ended in ("resigned", "illegal"):
+        cells = cells[: rng.randint(ended == "illegal", rules.cells)]
+    found = standing(cells, rules, early_draw=ended == "early")
+    if found.ended:
+        cells, ended = found.moves, found.ended if found.ended == "early" else ""
     elif ended == "illegal":
         cells.append(rng.choice(cells))
-    elif ended == "resigned":
+    else:
         result = rng.choice(SIDES)
-    return Game(
-        x=draw(PLAYERS),
-        o=draw(PLAYERS),
-        moves=tuple(cells),
-        origin=draw(st.sampled_from(ORIGINS)),
-        rules=rules,
-        result=result,
-        ended=ended,
-        side=draw(st.sampled_from((None, *SIDES))),
-        seed=draw(st.none() | st.integers(0, 2**63 - 1)),
-        time=draw(st.datetimes().map(lambda when: f"{when.isoformat()}Z")),
-    )
+    about = {"moves": tuple(cells), "rules": rules, "result": result, "ended": ended}
+    about |= {"x": draw(PLAYERS), "o": draw(PLAYERS), "origin": draw(st.sampled_from(ORIGINS))}
+    about |= {"side": draw(st.none() | st.sampled_from(SIDES)), "time": draw(TIMES)}
+    return Game(seed=draw(st.none() | st.integers(0, 2**63 - 1)), **about)

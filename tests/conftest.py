@@ -1,4 +1,4 @@
-"""Settings of all tests, and `--package`: only the tests of `tictactoe_env`, which need neither torch nor a screen."""
+"""Settings of all tests; `--package` runs only those that need nothing but the package."""
 
 import ast
 import sys
@@ -6,21 +6,11 @@ from pathlib import Path
 
 from hypothesis import settings
 
-# The same examples at each run, and no failure because a busy machine was slow.
+# The same examples in each run, and no failure because a busy machine is slow.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
-NEEDED = {
-    "numpy",
-    "gymnasium",
-    "pytest",
-    "hypothesis",
-    "tictactoe_env",
-    "sample_players",
-    "plain_game",
-    "text_cases",
-    "any_games",
-}
+NEEDED = {"numpy", "gymnasium", "pytest", "hypothesis", "tictactoe_env", "playthroughs"}
 
 
 def pytest_addoption(parser):
@@ -34,11 +24,12 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def imported(path: Path) -> set[str]:
-    """The top-level packages that a test file imports."""
+    """The top-level packages that a test file and its helpers in this folder import."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found.add((node.module or "").split(".")[0])
-    return found
+    helpers = {name for name in found if (path.parent / f"{name}.py").exists()}
+    return (found - helpers).union(*(imported(path.parent / f"{name}.py") for name in helpers))

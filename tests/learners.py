@@ -1,7 +1,20 @@
-"""Learners that are driven as `train.py` drives them, without a folder."""
+"""Learners that are driven as `train.py` drives them, without a folder, and what they learn on."""
+
+import numpy as np
 
 from tictactoe_env.evaluation import evaluate
+from tictactoe_env.notation import parse_board
+from tictactoe_env.observation import observe
+from tictactoe_env.opponents import make_opponent
+from tictactoe_env.policy import tabulate
+from tictactoe_env.positions import positions_of
+from tictactoe_env.rules import Rules
 from training.learner import drive
+
+RULES = Rules()
+POSITIONS = positions_of(RULES)
+BOARDS = POSITIONS.boards[POSITIONS.unfinished]
+OBSERVATIONS = observe(BOARDS, RULES)
 
 
 def trained(page, config, until="steps", evaluations=None):
@@ -15,3 +28,31 @@ def trained(page, config, until="steps", evaluations=None):
 
     drive(learner, config, note)
     return learner
+
+
+def board(text):
+    """A board of 3x3 as a batch: (1, 9)."""
+    return parse_board(text, RULES)[None]
+
+
+def row(text):
+    """The row of a position of 3x3."""
+    return int(POSITIONS.rows(board(text))[0])
+
+
+def best_response(opponent, rewards=(1, 0, -1), discount=1.0, early_draw=False):
+    """Values of the moves (U, 9) against an opponent by backward induction; -inf if occupied."""
+    table = tabulate(make_opponent(opponent, RULES), RULES).by_row()
+    best = np.full((len(POSITIONS), 9), -np.inf)
+    for seat in (1, -1):
+        values = np.array(rewards, dtype=float)[1 - seat * POSITIONS.outcome_x]
+        for at in np.flatnonzero(~POSITIONS.is_over)[::-1]:
+            children, free = POSITIONS.children[at], POSITIONS.children[at] >= 0
+            if POSITIONS.x_to_move[at] == (seat == 1):
+                best[at, free] = values[children[free]]
+                values[at] = discount * best[at].max()
+            else:
+                values[at] = table[at, free] @ values[children[free]]
+            if early_draw and POSITIONS.is_dead[at]:
+                values[at] = rewards[1]
+    return best[POSITIONS.unfinished]

@@ -1,11 +1,12 @@
 """The game in plain Python, to compare the package with.
 
-A board is a tuple of +1, -1 and 0, a chance is a Fraction. Nothing here imports the package. Lines
-are walked cell by cell, positions are found by playing, results are counted by going through games.
+A board is a tuple of +1, -1 and 0, a chance a Fraction or an exact float. Nothing here imports the
+package. Lines are walked cell by cell, positions are found by playing, results by recursion.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -14,19 +15,19 @@ from typing import Any
 import numpy as np
 
 Board = tuple[int, ...]
-Choice = Callable[[Board], Mapping[int, Fraction]]  # the chance of each cell on a board
+Choice = Callable[[Board], Mapping[int, Any]]  # the chance of each cell on a board
+OUTCOMES = {1: (1, 0, 0, 0, 0), 0: (0, 1, 0, 0, 0), -1: (0, 0, 1, 0, 0)}  # see `PlainGame.match`
 
 
 @lru_cache
 def lines_of(rows: int, cols: int, k: int) -> frozenset[frozenset[int]]:
     """Every line of k cells, by walking from each cell in all eight directions."""
     found = set()
-    for row in range(rows):
-        for col in range(cols):
-            for down, right in [(d, r) for d in (-1, 0, 1) for r in (-1, 0, 1) if (d, r) != (0, 0)]:
-                walk = [(row + i * down, col + i * right) for i in range(k)]
-                if all(0 <= r < rows and 0 <= c < cols for r, c in walk):
-                    found.add(frozenset(r * cols + c for r, c in walk))
+    for row, col in itertools.product(range(rows), range(cols)):
+        for down, right in set(itertools.product((-1, 0, 1), repeat=2)) - {(0, 0)}:
+            walk = [(row + i * down, col + i * right) for i in range(k)]
+            if all(0 <= r < rows and 0 <= c < cols for r, c in walk):
+                found.add(frozenset(r * cols + c for r, c in walk))
     return frozenset(found)
 
 
@@ -36,16 +37,20 @@ def plain_game(rows: int = 3, cols: int = 3, k: int = 3) -> PlainGame:
     return PlainGame(rows, cols, k)
 
 
+def plain(rules: Any) -> PlainGame:
+    """The game on a board of the package."""
+    return plain_game(rules.rows, rules.cols, rules.k)
+
+
 class PlainGame:
-    """All positions of a small board and what perfect play makes of them."""
+    """All positions of a small board and their values with perfect play."""
 
     def __init__(self, rows: int, cols: int, k: int):
-        self.size = (rows, cols, k)
         self.cells = rows * cols
         self.empty: Board = (0,) * self.cells
         self._lines = [tuple(line) for line in lines_of(rows, cols, k)]
 
-    def _judge(self, board: Board) -> int | None:
+    def _outcome(self, board: Board) -> int | None:
         for line in self._lines:
             mark = board[line[0]]
             if mark and all(board[cell] == mark for cell in line):
@@ -54,146 +59,130 @@ class PlainGame:
 
     @staticmethod
     def mover(board: Board) -> int:
-        """+1 if X is to move, -1 if O is."""
         return 1 if board.count(1) == board.count(-1) else -1
 
     @staticmethod
     def free(board: Board) -> list[int]:
-        """The cells that are free."""
         return [cell for cell, mark in enumerate(board) if mark == 0]
 
+    def moves(self, board: Board) -> list[int]:
+        """The legal moves: the free cells, none in a finished game."""
+        return self.free(board) if self.positions[board] is None else []
+
     def after(self, board: Board, cell: int) -> Board:
-        """The board after the side to move has marked a cell."""
         return (*board[:cell], self.mover(board), *board[cell + 1 :])
 
     @cached_property
     def positions(self) -> dict[Board, int | None]:
         """Every position that play reaches: +1 X has won, -1 O has, 0 drawn, None unfinished."""
-        found: dict[Board, int | None] = {self.empty: self._judge(self.empty)}
+        found: dict[Board, int | None] = {self.empty: self._outcome(self.empty)}
         waiting = [self.empty]
         while waiting:
             board = waiting.pop()
-            if found[board] is None:
-                for cell in self.free(board):
-                    child = self.after(board, cell)
-                    if child not in found:
-                        found[child] = self._judge(child)
-                        waiting.append(child)
+            for cell in self.free(board) if found[board] is None else []:
+                child = self.after(board, cell)
+                if child not in found:
+                    found[child] = self._outcome(child)
+                    waiting.append(child)
         return found
 
     @cached_property
     def unfinished(self) -> list[Board]:
-        """The positions with a move to make."""
         return [board for board, outcome in self.positions.items() if outcome is None]
+
+    @cached_property
+    def last_first(self) -> list[Board]:
+        return sorted(self.positions, key=lambda board: board.count(0))
 
     @cached_property
     def value_x(self) -> dict[Board, int]:
         """X's result of every position with perfect play by both."""
         values: dict[Board, int] = {}
-        for board in sorted(self.positions, key=lambda board: board.count(0)):
-            outcome = self.positions[board]
-            if outcome is None:
-                best = max if self.mover(board) == 1 else min
-                outcome = best(values[self.after(board, cell)] for cell in self.free(board))
-            values[board] = outcome
+        for board in self.last_first:
+            best = max if self.mover(board) == 1 else min
+            after = [values[self.after(board, cell)] for cell in self.moves(board)]
+            values[board] = best(after) if after else self.positions[board]
         return values
 
     def best(self, board: Board) -> list[int]:
         """The moves that keep the value of a position."""
-        return [
-            cell
-            for cell in self.free(board)
-            if self.value_x[self.after(board, cell)] == self.value_x[board]
-        ]
+        value = self.value_x[board]
+        return [cell for cell in self.free(board) if self.value_x[self.after(board, cell)] == value]
 
     def uniform(self, board: Board) -> dict[int, Fraction]:
-        """Every legal move with the same chance."""
-        return _evenly(self.free(board))
+        return dict.fromkeys(self.free(board), Fraction(1, board.count(0)))
 
     def perfect(self, board: Board) -> dict[int, Fraction]:
-        """Every optimal move with the same chance."""
-        return _evenly(self.best(board))
+        best = self.best(board)
+        return dict.fromkeys(best, Fraction(1, len(best)))
 
-    def match(self, x: Choice, o: Choice, start: Board | None = None) -> tuple[Fraction, ...]:
+    def match(self, x: Choice, o: Choice, start: Board | None = None) -> tuple[Any, ...]:
         """Chances that X wins, of a draw, that O wins, and of an illegal move by X and by O."""
 
         @lru_cache(None)
-        def from_here(board: Board) -> tuple[Fraction, ...]:
+        def from_here(board: Board) -> tuple[Any, ...]:
             outcome = self.positions[board]
             if outcome is not None:
-                return (
-                    *(Fraction(outcome == mark) for mark in (1, 0, -1)),
-                    Fraction(0),
-                    Fraction(0),
-                )
-            x_moves = self.mover(board) == 1
-            total = [Fraction(0)] * 5
-            for cell, chance in (x if x_moves else o)(board).items():
-                forfeit = (0, 0, 1, 1, 0) if x_moves else (1, 0, 0, 0, 1)
+                return OUTCOMES[outcome]
+            sides = {1: (x, (0, 0, 1, 1, 0)), -1: (o, (1, 0, 0, 0, 1))}
+            choice, forfeit = sides[self.mover(board)]
+            parts = []
+            for cell, chance in choice(board).items():
                 after = forfeit if board[cell] else from_here(self.after(board, cell))
-                total = [old + chance * part for old, part in zip(total, after, strict=True)]
-            return tuple(total)
+                parts.append([chance * part for part in after])
+            return tuple(map(sum, zip(*parts, strict=True)))
 
         return from_here(start or self.empty)
 
     def best_against_uniform(
-        self, side: int, score: Callable[[tuple[Fraction, ...]], Any], never_loses: bool
+        self, side: int, score: Callable[[tuple[Any, ...]], Any], never_loses: bool
     ) -> dict[Board, int]:
         """The moves of `side` with the highest score of (wins, draws, losses) against random play.
 
         never_loses: of the moves after which perfect play cannot beat it; boards without any are
         left out.
         """
-        results: dict[Board, tuple[Fraction, ...]] = {}
+        results: dict[Board, tuple[Any, ...]] = {}
         moves: dict[Board, int] = {}
-        for board in sorted(self.positions, key=lambda board: board.count(0)):
-            outcome = self.positions[board]
-            if outcome is not None:
-                results[board] = tuple(Fraction(outcome == mark) for mark in (side, 0, -side))
-                continue
-            children = {cell: self.after(board, cell) for cell in self.free(board)}
-            if self.mover(board) == side:
-                safe = {
-                    cell: results[child]
-                    for cell, child in children.items()
-                    if not never_loses or self.value_x[child] * side >= 0
-                }
-                results[board] = (Fraction(0), Fraction(0), Fraction(1))
-                if safe:
-                    moves[board] = max(safe, key=lambda cell: score(safe[cell]))
-                    results[board] = safe[moves[board]]
+        for board in self.last_first:
+            after = {cell: self.after(board, cell) for cell in self.moves(board)}
+            if not after:
+                results[board] = OUTCOMES[side * self.positions[board]][:3]
+            elif self.mover(board) != side:
+                parts = zip(*(results[child] for child in after.values()), strict=True)
+                results[board] = tuple(Fraction(sum(part)) / len(after) for part in parts)
             else:
-                after = [results[child] for child in children.values()]
-                results[board] = tuple(sum(part) / len(after) for part in zip(*after, strict=True))
+                is_safe = {cell: self.value_x[after[cell]] * side >= 0 for cell in after}
+                safe = [cell for cell in after if is_safe[cell] or not never_loses]
+                results[board] = (0, 0, 1)
+                if safe:
+                    moves[board] = max(safe, key=lambda cell: score(results[after[cell]]))
+                    results[board] = results[after[moves[board]]]
         return moves
 
 
 def plain_standing(cells: Any, size: tuple[int, int, int], early_draw: bool) -> dict[str, Any]:
-    """How a game stands, by looking at every line of the board after every move."""
+    """The state of a game, by looking at every line of the board after every move."""
     lines = lines_of(*size)
     board, moves, ended, winner, line, illegal = [0] * (size[0] * size[1]), [], "", None, (), None
     for index, cell in enumerate(cells):
-        side = "XO"[len(moves) % 2]
+        side, other = ("X", "O") if len(moves) % 2 == 0 else ("O", "X")
         if ended or board[cell]:
             illegal = index
-            if not ended:
-                ended, winner = "illegal", "O" if side == "X" else "X"
+            ended, winner = (ended, winner) if ended else ("illegal", other)
             break
         board[cell] = 1 if side == "X" else -1
         moves.append(cell)
-        mine = {cell for cell, mark in enumerate(board) if mark == board[moves[-1]]}
-        full = [one for one in lines if one <= mine]
+        full = [one for one in lines if all(board[cell] == board[moves[-1]] for cell in one)]
         if full:
             ended, winner, line = "line", side, tuple(sorted(set().union(*full)))
         elif 0 not in board:
             ended = "full"
         elif early_draw and all({1, -1} <= {board[cell] for cell in one} for one in lines):
             ended = "early"
-    return {
-        **{"moves": tuple(moves), "board": tuple(board), "line": line, "ended": ended},
-        **{"winner": winner, "illegal": illegal},
-        "mover": None if ended else "XO"[len(moves) % 2],
-    }
+    mover = None if ended else "XO"[len(moves) % 2]
+    found = {"moves": tuple(moves), "board": tuple(board), "line": line, "ended": ended}
+    return found | {"winner": winner, "illegal": illegal, "mover": mover}
 
 
 class Player:
@@ -215,7 +204,3 @@ def is_exactly(value: float, fraction: Fraction) -> bool:
     """Whether a float is this fraction: the nearest with a denominator up to 10^6, within 1e-12."""
     is_near = abs(Fraction(value) - fraction) < Fraction(1, 10**12)
     return is_near and Fraction(value).limit_denominator(10**6) == fraction
-
-
-def _evenly(cells: list[int]) -> dict[int, Fraction]:
-    return {cell: Fraction(1, len(cells)) for cell in cells}

@@ -62,7 +62,7 @@ def random_probs(rules, rng, spread=1.0, illegal=True):
 
 
 def best_player(rules):
-    """A player that never loses and, of those, wins most often against random play, by the plainest recursion over the rules."""
+    """The player that wins most often against random play and never loses, by plain recursion."""
     positions, values = positions_of(rules), solve(rules)
     boards = positions.boards
     rows = {board.tobytes(): row for row, board in enumerate(boards)}

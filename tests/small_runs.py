@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import subprocess
 import sys
@@ -13,70 +14,53 @@ import train
 
 ROOT = Path(__file__).parent.parent
 JUDGE_EVERY = 1024  # steps
-GAMES = f"--num-envs 64 --judge-every {JUDGE_EVERY} --hidden 32 --snapshot-every 512 --opponents minimax-slip=0.5:0.5,self:0.5".split()
-ROUNDS = [
-    "--games",
-    "32",
-    "--judge-every",
-    "500",
-    "--steps",
-    "1500",
-    "--snapshot-every",
-    "300",
-    "--opponents",
-    "random:0.5,self:0.5",
-]
+GAMES = (
+    f"--num-envs 64 --judge-every {JUDGE_EVERY} --hidden 32 --snapshot-every 512 "
+    "--snapshots 3 --opponents minimax-slip=0.5:0.5,self:0.5"
+)
+ROUNDS = (
+    "--games 32 --judge-every 500 --steps 1500 "
+    "--snapshot-every 300 --snapshots 3 --opponents random:0.5,self:0.5"
+)
+VALUES = "--games 256 --judge-every 256 --steps 768 --epochs 2 --architecture SaintAndre_16"
 OPTIONS = {
-    "dqn": [*GAMES, *["--batch-size", "64", "--learning-starts", "256", "--buffer-size", "4096"]],
-    "maskable_ppo": [*GAMES, *["--batch-size", "256", "--epochs", "2"]],
-    "mcts": ["--judge-every", "200", "--steps", "600"],
-    "neuroevolution": ["--league", "20", "--winners", "5", "--judge-every", "15", "--steps", "45"],
-    "tabular_q": ROUNDS,
-    "tictacnet": [*ROUNDS, *["--updates", "5"]],
-    "trie": ["--judge-every", "200", "--steps", "600"],
-    "value_net": [
-        "--games",
-        "256",
-        "--judge-every",
-        "256",
-        "--steps",
-        "768",
-        "--epochs",
-        "2",
-        "--architecture",
-        "SaintAndre_16",
-        "--dropout",
-        "0.5",
-    ],
+    "dqn": f"{GAMES} --batch-size 64 --learning-starts 256 --buffer-size 4096",
+    "maskable_ppo": f"{GAMES} --batch-size 256 --epochs 2",
+    "mcts": "--judge-every 200 --steps 600",
+    "neuroevolution": "--league 20 --winners 5 --judge-every 15 --steps 45",
+    "tabular_q": f"{ROUNDS} --turns cycled",
+    "tictacnet": f"{ROUNDS} --updates 5",
+    "trie": "--judge-every 200 --steps 600",
+    "value_net": f"{VALUES} --dropout 0.5",
 }
+OPTIONS = {agent: options.split() for agent, options in OPTIONS.items()}
 """Options of every agent for a training of about a second, on 3x3 and of any number of steps."""
 
 
 def trained(agent, folder, *options, steps=2 * JUDGE_EVERY):
     """The exit code of a small training into `folder`."""
-    return train.main(
-        [agent, *OPTIONS[agent], "--steps", str(steps), "--out", str(folder), *options]
-    )
+    options = [*OPTIONS[agent], "--steps", str(steps), "--out", str(folder), *options]
+    return train.main([agent, *options])
 
 
 def small_config(agent, **changes):
     """The configuration of a small run of two or more evaluations."""
     page = agents.page(agent)
-    steps = ["--steps", str(3 * JUDGE_EVERY)]
-    typed = train.command_line(page).parse([agent, *steps, *OPTIONS[agent]])
+    arguments = [agent, "--steps", str(3 * JUDGE_EVERY), *OPTIONS[agent]]
+    typed = train.command_line(page).parse(arguments)
     return replace(train.configuration(page, typed, {})[0], **changes)
 
 
-def python(*arguments, **keywords):
+def metrics(folder):
+    """The rows of metrics.csv of a run, as text."""
+    with open(folder / "metrics.csv", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def python(*arguments):
     """A finished Python process in the root of the repository."""
-    return subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env=environment(),
-        **keywords,
-    )
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment())
 
 
 def without(packages, program, *arguments):
@@ -89,8 +73,5 @@ def without(packages, program, *arguments):
 
 def environment():
     """That of a user whose terminal is 80 columns wide."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ("COLUMNS", "FORCE_COLOR", "TERM")
-    }
+    ignored = ("COLUMNS", "FORCE_COLOR", "TERM")
+    return {name: value for name, value in os.environ.items() if name not in ignored}

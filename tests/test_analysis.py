@@ -3,50 +3,40 @@ from functools import cache
 
 import numpy as np
 import pytest
-from plain_game import plain_game
+from plain_game import plain
 from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
 from text_cases import cases, refuses
 
-from tictactoe_env.analysis import (
-    EXPECTED,
-    OWN,
-    Worth,
-    losing_move,
-    thoughts,
-    truth,
-    turning_point,
-    verdicts,
-)
+from tictactoe_env import analysis
+from tictactoe_env.analysis import Worth, losing_move, thoughts, truth, turning_point, verdicts
 from tictactoe_env.games import Game
 from tictactoe_env.match import action_values
 from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
+from tictactoe_env.standing import standing
 
+MARKS = {"X": 1, "O": -1, "draw": 0}
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(1, 5, 2), Rules(2, 4, 3), Rules(1, 1, 1)]
 
 
 def plain_worths(rules):
     """(value, plies) of every board for its mover, by recursion: winners hurry, losers delay."""
-    game = plain_game(rules.rows, rules.cols, rules.k)
+    game = plain(rules)
 
     @cache
     def worth(board):
-        winner = game.positions[board]
-        if winner is not None:
-            return (-1 if winner else 0, 0)
-        return best(moves(board).values())
+        if game.positions[board] is not None:
+            return -abs(game.positions[board]), 0
+        # The highest value; of a win the fewest plies, of the others the most.
+        return max(
+            moves(board).values(), key=lambda found: (found[0], -found[0] * found[1] or found[1])
+        )
 
     @cache
     def moves(board):
-        free = game.free(board) if game.positions[board] is None else []
-        after = {cell: worth(game.after(board, cell)) for cell in free}
+        after = {cell: worth(game.after(board, cell)) for cell in game.moves(board)}
         return {cell: (-value, plies + 1) for cell, (value, plies) in after.items()}
-
-    def best(worths):
-        value = max(value for value, _ in worths)
-        lengths = [plies for other, plies in worths if other == value]
-        return value, min(lengths) if value > 0 else max(lengths)
 
     return game, worth, moves
 
@@ -61,21 +51,18 @@ def test_every_position_and_every_move_has_the_value_and_the_length_of_plain_rec
 
 
 def test_a_board_shows_which_moves_win_draw_and_lose_and_when():
-    rules = Rules()
-    position, moves = truth(parse_board("X../.O./..X", rules), rules)  # O must take an edge
-    assert position == Worth(0, 6)
-    edges, corners = [moves[cell].text for cell in (1, 3, 5, 7)], [moves[2].text, moves[6].text]
-    assert (edges, corners) == (["draws"] * 4, ["loses in 4"] * 2)
-    assert [moves[cell] for cell in (0, 4, 8)] == [None] * 3
-    position, moves = truth(parse_board("XX./OO./...", rules), rules)
-    assert position.text == "wins at once"
-    assert (moves[2], moves[6]) == (Worth(1, 1), Worth(-1, 2))
-    assert truth(parse_board("XXX/OO./...", rules), rules) == (Worth(-1, 0), [None] * 9)
-    texts = [truth(parse_board(text, rules), rules).position.text for text in FINISHED]
-    assert texts == ["lost", "drawn"]
+    def shown(text):
+        position, moves = truth(parse_board(text, Rules()), Rules())
+        return position.text, [move and move.text for move in moves]
 
-
-FINISHED = ("XXX/OO./...", "XOX/XOO/OXX")
+    drawn, lost, taken = "draws", "loses in 4", None  # O must take an edge
+    moves = [taken, drawn, lost, drawn, taken, drawn, lost, drawn, taken]
+    assert shown("X../.O./..X") == ("draws", moves)
+    position, moves = shown("XX./OO./...")
+    assert (position, moves[2], moves[6]) == ("wins at once", "wins at once", "loses in 2")
+    assert shown("XXX/OO./...") == ("lost", [None] * 9)
+    assert shown("XOX/XOO/OXX") == ("drawn", [None] * 9)
+    assert truth(parse_board("X../.O./..X", Rules()), Rules()).position == Worth(0, 6)
 
 
 def test_boards_that_cannot_be_enumerated_or_reached_are_refused():
@@ -89,59 +76,54 @@ def test_boards_that_cannot_be_enumerated_or_reached_are_refused():
             ask(played)
 
 
-def test_a_player_with_values_is_asked_for_them():
-    class Valued(FixedPlayer):
-        def q_values(self, boards):
-            return np.where(boards == 0, np.arange(9.0), -np.inf)
+class Valued(FixedPlayer):
+    def q_values(self, boards):
+        return np.where(boards == 0, np.arange(9.0), -np.inf)
 
+
+def test_a_player_with_values_is_asked_for_them():
     found = thoughts(Valued(0), parse_board("X../.O./...", Rules()), Rules())
-    assert found.kind == OWN
-    assert found.values == [None, 1, 2, 3, None, 5, 6, 7, 8]
+    assert (found.kind, found.values) == (analysis.OWN, [None, 1, 2, 3, None, 5, 6, 7, 8])
     assert sorted(number for number in found.probs if number is not None) == [0, 0, 0, 0, 0, 0, 1]
 
 
 @pytest.mark.parametrize("text", [".../.../...", "X../.../...", "X../.O./..X"])
 def test_a_table_without_values_is_given_its_exact_result_against_random_moves(text):
-    rules = Rules()
-    board, table = parse_board(text, rules), fixed_table(rules)
-    found = thoughts(table, board, rules)
+    board, table = parse_board(text, Rules()), fixed_table(Rules())
+    found = thoughts(table, board, Rules())
     side = "XO"[(board != 0).sum() % 2]
-    expected = action_values(side, table, RandomPolicy(), rules, board)
-    assert found.kind == EXPECTED
+    expected = action_values(side, table, RandomPolicy(), Rules(), board)
     assert found.values == [None if math.isnan(number) else number for number in expected]
-    assert "random moves" in found.meaning
+    assert (found.kind, "random moves" in found.meaning) == (analysis.EXPECTED, True)
 
 
-def test_a_player_that_is_no_table_is_not_asked_about_every_position():
-    class Searching(FixedPlayer):
-        def probs(self, boards):
-            assert len(boards) == 1
-            return super().probs(boards)
+class Searching(FixedPlayer):
+    """A player that refuses to be asked about many positions."""
 
+    def probs(self, boards):
+        assert len(boards) == 1
+        return super().probs(boards)
+
+
+def test_a_player_that_is_no_table_has_no_values_and_its_illegal_moves_are_told():
     found = thoughts(Searching(0), np.zeros(9, dtype=np.int8), Rules())
     assert (found.values, found.kind) == (None, "")
     large = thoughts(RandomPolicy(), np.zeros(25, dtype=np.int8), Rules(5, 5, 4))
     assert large.probs == [0.04] * 25
-
-
-def test_what_is_put_on_taken_cells_is_told_and_not_shown_as_a_move():
-    found = thoughts(Stubborn(), parse_board("X../.O./...", Rules()), Rules())
+    board = parse_board("X../.O./...", Rules())
+    found = thoughts(Stubborn(), board, Rules())
     assert found.illegal == 0.5
     assert found.probs == [None, *[0.5 / 7] * 3, None, *[0.5 / 7] * 4]
-    assert thoughts(CellPlayer(0), parse_board("X../.O./...", Rules()), Rules()).illegal == 1
+    assert thoughts(CellPlayer(0), board, Rules()).illegal == 1
+
+
+JUDGED = ["keeps the draw", "gives away the draw and loses in 6", "wins in 5", "is lost anyway"]
+JUDGED += ["gives away the win and only draws", *["keeps the draw"] * 4]
 
 
 def test_every_move_is_judged_by_the_position_before_it():
     found = verdicts(Game.parse("b2 b1 a1 c3 c1 a3 b3 c2 a2"))
-    assert [verdict.side for verdict in found] == list("XOXOXOXOX")
-    assert [verdict.text for verdict in found] == [
-        "keeps the draw",
-        "gives away the draw and loses in 6",
-        "wins in 5",
-        "is lost anyway",
-        "gives away the win and only draws",
-        *["keeps the draw"] * 4,
-    ]
+    assert [(one.side, one.text) for one in found] == list(zip("XOXOXOXOX", JUDGED, strict=True))
     assert [verdict.ply for verdict in found if not verdict.optimal] == [1, 4]
     assert [verdict.ply for verdict in found if verdict.threw_away] == [4]
     texts = [verdict.text for verdict in verdicts(Game.parse("a1 b1 b2 c1 c3"))]
@@ -174,22 +156,17 @@ def test_the_move_that_decided_the_game_is_found(line, ply, sentence):
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3), Rules(2, 3, 2)], ids=str)
 def test_in_random_games_the_result_is_the_value_after_the_move_that_decided_it(rules):
-    plain, worth, moves = plain_worths(rules)
     rng = np.random.default_rng(0)
-    for _ in range(150):
-        board, cells = plain.empty, []
-        while plain.positions[board] is None:
-            cells.append(int(rng.choice(plain.free(board))))
-            board = plain.after(board, cells[-1])
-        played = Game(moves=tuple(cells), rules=rules, origin="battle")
-        result = {"X": 1, "O": -1, "draw": 0}[played.result]
-        board, values = plain.empty, [worth(plain.empty)[0]]
-        for verdict in verdicts(played):
-            assert verdict.before == worth(board)
-            assert verdict.after == moves(board)[verdict.cell]
-            board = plain.after(board, verdict.cell)
-            outcome = plain.positions[board]
-            values.append(worth(board)[0] * plain.mover(board) if outcome is None else outcome)
+    for _ in range(100):
+        cells = rng.permutation(rules.cells).tolist()
+        ends = (standing(cells[:plies], rules) for plies in range(rules.cells + 1))
+        played = Game(moves=next(end.moves for end in ends if end.ended), rules=rules, origin="web")
+        values = [MARKS[played.result]]
+        found = verdicts(played)
+        for verdict, board in zip(found[::-1], played.boards[-2::-1], strict=True):
+            position, moves = truth(board, rules)
+            assert (verdict.before, verdict.after) == (position, moves[verdict.cell])
+            values.insert(0, position.value * MARKS[verdict.side])
         decided = losing_move(played)
-        assert all(value == result for value in values[0 if decided is None else decided + 1 :])
-        assert decided is None or values[decided] != result
+        assert set(values[0 if decided is None else decided + 1 :]) == {values[-1]}
+        assert decided is None or values[decided] != values[-1]

@@ -1,37 +1,32 @@
 """The page in a real Chromium: `make browser`. Skipped where none is installed."""
 
-import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tictactoe_env.analysis import truth, verdicts
+from benchmarks.web import serving
+from tictactoe_env.analysis import verdicts
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.games import Game, Player
-from tictactoe_env.match import move_values
 from tictactoe_env.notation import cell_text
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, one_hot
+from tictactoe_env.policy import MinimaxPolicy, TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore
 
 sync_api = pytest.importorskip("playwright.sync_api")
 expect = sync_api.expect
+expect.set_options(timeout=30_000)  # milliseconds; a busy machine is slow
 pytestmark = pytest.mark.browser
 
-ROOT = Path(__file__).parent.parent
 SQUARE, MINIMAX = Rules(), Player("agent", "minimax")
 THROWN = Game(x=Player("human", "human"), o=MINIMAX, moves=(0, 3, 1, 4, 2), origin="web")  # by a2
 ANN, BEA, WIDE_MOVES = Player("human", "Ann"), Player("human", "Bea"), (0, 1, 6, 7, 12, 13, 18)
 WIDE = Game(x=ANN, moves=WIDE_MOVES, rules=Rules(5, 5, 4), origin="human")
-BAD = ("error", "warning")
 DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 360, "height": 740}
 FINGER = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 
@@ -58,51 +53,41 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def address(folder):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "web.server", "--port", "0", "--store", "games.db"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    yield re.search(r"http://[^ ]*[0-9]", process.stdout.readline())[0]
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=10)
+def chromium():
+    programs = [*map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))]
+    if not any(programs):
+        pytest.skip("no chromium here: apt-get install chromium")
+    with sync_api.sync_playwright() as playwright:
+        program = next(filter(None, programs))
+        yield playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
 
 
 @pytest.fixture(scope="module")
-def chromium():
-    programs = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
-    program = next(filter(None, programs), None)
-    if program is None:
-        pytest.skip("no chromium here: apt-get install chromium")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+def address(folder):
+    with serving(folder) as (_, address):
+        yield address
 
 
 @pytest.fixture
-def open_page(chromium, address):
+def open_page(chromium, address, request):
     """open_page(path, **settings of the context). No page may report an error, unless `errors`."""
-    contexts, reports = [], []
+    reports = []
+
+    def report(message):
+        if getattr(message, "type", "error") in ("error", "warning"):
+            reports.append(str(getattr(message, "text", message)))
 
     def open_page(path, errors=False, **settings):
         context = chromium.new_context(base_url=address, **{"viewport": DESKTOP, **settings})
-        context.set_default_timeout(10_000)
-        contexts.append(context)
+        request.addfinalizer(context.close)
         page = context.new_page()
-        if not errors:
-            page.on("console", lambda one: one.type in BAD and reports.append(one.text))
-            page.on("pageerror", lambda error: reports.append(str(error)))
+        for event in () if errors else ("console", "pageerror"):
+            page.on(event, report)
         page.goto(path)
         page.locator("main h1").wait_for(state="attached")
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
     assert reports == []
 
 
@@ -118,8 +103,17 @@ def button(page, name):
     return page.get_by_role("button", name=name, exact=True)
 
 
-def says(page, text):
-    expect(page.locator(".status")).to_have_text(text)
+def field(page, name):
+    return page.get_by_label(name, exact=True)
+
+
+def says(page, text, where=".status"):
+    """`where` holds exactly this text."""
+    expect(page.locator(where)).to_have_text(text)
+
+
+def contains(page, where, text):
+    expect(page.locator(where)).to_contain_text(text)
 
 
 def switch_on(page):
@@ -127,9 +121,11 @@ def switch_on(page):
         switch.click()
 
 
-def your_move(page):
+def your_move(page, cells=None):
+    """Wait until a person may move and, if given, this number of cells is marked."""
     expect(page.locator(".grid.open")).to_be_visible()
     says(page, "Your move")
+    assert cells is None or np.count_nonzero(marks(page)) == cells
 
 
 def kept_game(page, folder):
@@ -178,32 +174,35 @@ def test_a_whole_game_against_perfect_play_by_mouse_takes_one_request_a_ply(open
 
 def test_a_whole_game_by_keyboard_alone_is_announced(open_page, folder):
     page = open_page("/?x=human&o=runs%2Fweak")
-    live = page.locator("#live")
-    assert (live.get_attribute("role"), live.get_attribute("aria-live")) == ("status", "polite")
+    live = page.locator("#live[role=status][aria-live=polite]")
+    focus = page.locator(":focus")
+
+    def press(*keys):
+        for key in keys:
+            page.keyboard.press(key)
+
     expect(live).to_have_text("Your move.")
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
-    page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
-    expect(cell(page, "b2")).to_be_focused()  # the one cell that Tab reaches
+    press("Tab")
+    expect(focus).to_have_text("Skip to the content")
+    press("Enter", "Tab")
+    expect(focus).to_have_attribute("aria-label", "b2, free")  # the one cell that Tab reaches
     assert page.locator(".cell[tabindex='0']").count() == 1
-    expect(page.locator(".cell:focus .tile")).to_have_css("outline-style", "solid")
-    page.keyboard.press("Enter")
+    expect(focus.locator(".tile")).to_have_css("outline-style", "solid")
+    press("Enter")
     label(page, "a1", "O, last move")
     expect(live).to_have_text("O plays a1. Your move.")
-    for key in ("ArrowRight", "ArrowRight", "ArrowUp"):  # it stays on the board
-        page.keyboard.press(key)
-    expect(cell(page, "c1")).to_be_focused()
-    page.keyboard.press("Space")
+    press("ArrowRight", "ArrowRight", "ArrowUp")  # it stays on the board
+    expect(focus).to_have_attribute("aria-label", "c1, free")
+    press("Space")
     label(page, "b1", "O, last move")
-    page.keyboard.press("7")
+    press("7")
     says(page, "You win")
     expect(live).to_contain_text("Kept as game")
     game = kept_game(page, folder)
     assert (game.text, game.result, str(game.o)[:14]) == ("b2 a1 c1 b1 a3", "X", "run:runs/weak:")
     button(page, "New game").focus()
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.getAttribute('role')") == "gridcell"
+    press("Enter")
+    expect(focus).to_have_role("gridcell")
 
 
 def test_a_taken_cell_is_not_played_and_a_number_needs_the_board(open_page):
@@ -217,8 +216,8 @@ def test_a_taken_cell_is_not_played_and_a_number_needs_the_board(open_page):
     cell(page, "b2").click(force=True)
     cell(page, "a1").click()
     says(page, "X to move")
-    assert sum(map(abs, marks(page))) == 2
-    page.get_by_label("The truth").focus()
+    assert np.count_nonzero(marks(page)) == 2
+    field(page, "The truth").focus()
     page.keyboard.press("2")
     label(page, "b1", "free")
 
@@ -228,8 +227,8 @@ def test_a_person_plays_o_if_asked_to_and_a_finger_plays(open_page):
     label(page, "a1", "X, last move")
     your_move(page)
     button(page, "Swap sides").tap()
-    expect(page.get_by_label("X is played by")).to_have_value("human")
-    expect(page.get_by_label("O is played by")).to_have_value("runs/weak")
+    for side, player in (("X", "human"), ("O", "runs/weak")):
+        expect(field(page, f"{side} is played by")).to_have_value(player)
     cell(page, "a1").tap()
     label(page, "b1", "O, last move")
 
@@ -240,68 +239,65 @@ def test_moves_are_taken_back_with_the_answer_and_a_game_is_resigned(open_page, 
     expect(undo).to_be_disabled()
     for count, name in enumerate(("b2", "c2"), 1):
         cell(page, name).click()
-        your_move(page)
-        assert sum(map(abs, marks(page))) == 2 * count
+        your_move(page, 2 * count)
     undo.click()
     label(page, "c2", "free")
     undo.click()
     expect(undo).to_be_disabled()
-    assert marks(page) == [0] * 9
+    your_move(page, 0)
     cell(page, "b2").click()
     your_move(page)
     button(page, "Resign").click()
     says(page, "minimax wins: you resigned")
     game = kept_game(page, folder)
     assert (game.ended, game.result, len(game.moves)) == ("resigned", "O", 2)
-    expect(page.locator(".note")).to_contain_text("X resigned a position that was a draw")
+    contains(page, ".note", "X resigned a position that was a draw")
 
 
 def test_two_agents_play_at_the_speed_that_is_set_or_move_by_move(open_page, folder):
     page = open_page("/?x=minimax&o=random")
-    page.get_by_label("Time for a move").fill("3000")
-    button(page, "Pause").click()
-    button(page, "New game").click()
-    button(page, "Pause").click()
+    speed = page.get_by_label("Time for a move")
+    speed.fill("3000")
+    for name in ("Pause", "New game", "Pause"):
+        button(page, name).click()
     assert marks(page) == [0] * 9
     for count in (1, 2, 3):
         button(page, "Step").click()
         expect(page.locator(".stage-board .mark")).to_have_count(count)
     button(page, "Go on").click()
-    page.get_by_label("X is played by").select_option("runs/strong")
-    page.get_by_label("O is played by").select_option("search-depth=2")
-    page.get_by_label("Time for a move").fill("0")
+    field(page, "X is played by").select_option("runs/strong")
+    field(page, "O is played by").select_option("search-depth=2")
+    speed.fill("0")
     says(page, "A draw")
     game = kept_game(page, folder)
     assert (game.x.name, game.o.name) == ("runs/strong", "search-depth=2")
     assert (game.result, game.ended, game.side) == ("draw", "full", None)
     page.get_by_text("The truth").click()
     page.reload()
-    expect(page.get_by_label("Time for a move")).to_have_value("0")  # both are remembered
-    expect(page.get_by_role("switch", name="The truth")).to_be_checked()
-    expect(page.get_by_role("switch", name="What it thinks")).not_to_be_checked()
+    expect(speed).to_have_value("0")  # both are remembered
+    expect(field(page, "The truth")).to_be_checked()
+    expect(field(page, "What it thinks")).not_to_be_checked()
 
 
 def test_larger_boards_are_played_by_those_who_can(open_page):
     page = open_page("/?x=human&o=runs%2Fstrong")
     switch_on(page)
-    board, o = page.get_by_label("Board", exact=True), page.get_by_label("O is played by")
+    board, o = field(page, "Board"), field(page, "O is played by")
     board.select_option("5x5x4")
     expect(o).to_have_value("search-depth=4")
-    expect(page.locator(".note")).to_have_text("runs/strong does not play on this board.")
+    says(page, "runs/strong does not play on this board.", ".note")
     for name in ("minimax", "runs/strong"):
         assert page.locator(f"#seat-o option[value='{name}']").is_disabled()
     agents = {"3x4x3": "minimax", "7x7x5": "mcts-playouts=50", "5x5x4": "search-depth=1"}
     for size, agent in agents.items():
         board.select_option(size)
         o.select_option(agent)
-        rows, cols, _ = map(int, size.split("x"))
-        expect(page.get_by_role("gridcell")).to_have_count(rows * cols)
+        expect(page.get_by_role("gridcell")).to_have_count(int(size[0]) * int(size[2]))
         cell(page, "b2").click()
-        your_move(page)
-        assert sum(map(abs, marks(page))) == 2
+        your_move(page, 2)
     shares = [int(text.rstrip(" %")) for text in written(page, "value").values()]
     assert 95 <= sum(shares) <= 105  # how likely it plays there, where nothing is solved
-    expect(page.locator(".legend")).to_contain_text("5x5, 4 in a row is too large to be solved")
+    contains(page, ".legend", "5x5, 4 in a row is too large to be solved")
 
 
 def test_when_the_server_is_gone_the_page_says_so(open_page):
@@ -310,7 +306,26 @@ def test_when_the_server_is_gone_the_page_says_so(open_page):
     page.route("**/api/**", lambda route: route.abort())
     cell(page, "b2").click()
     says(page, "The game cannot go on")
-    expect(page.locator(".note")).to_contain_text("the server does not answer")
+    contains(page, ".note", "the server does not answer")
+
+
+def test_when_the_truth_cannot_be_had_the_game_goes_on_and_the_legend_says_why(open_page):
+    def refuse(route):
+        if "truth" not in route.request.post_data_json:
+            return route.fallback()
+        return route.fulfill(status=503, json={"error": "too many requests"})
+
+    page = open_page("/?x=human&o=minimax", errors=True)
+    switch_on(page)
+    page.route(re.compile("/api/(move|analysis)"), refuse)
+    for cells, name in ((2, "b2"), (4, "c2")):
+        cell(page, name).click()
+        your_move(page, cells)
+        says(page, "too many requests", ".legend")
+        assert (written(page, "truth"), page.locator(".note").text_content()) == ({}, "")
+    page.unroute_all()
+    button(page, "Undo").click()
+    page.locator(".tile .truth").first.wait_for()
 
 
 def test_what_an_agent_thinks_and_the_truth_are_shown_and_right(open_page):
@@ -318,46 +333,45 @@ def test_what_an_agent_thinks_and_the_truth_are_shown_and_right(open_page):
     switch_on(page)
     cell(page, "b2").click()
     your_move(page)
-    board = np.array([-1, 0, 0, 0, 1, 0, 0, 0, 0], dtype=np.int8)
-    values = move_values("X", first_free(SQUARE), RandomPolicy(), board=board)
-    free = np.flatnonzero(~np.isnan(values))
-    found = {
-        cell: float(text.replace("\N{MINUS SIGN}", "-"))
-        for cell, text in written(page, "value").items()
-    }
-    assert found == {cell: pytest.approx(values[cell], abs=0.0051) for cell in free}
-    assert page.locator(".tile.good").count() == (values[free] >= 0).sum()
+    content = {"board": {"rows": 3, "cols": 3, "k": 3}, "moves": [4, 0], "truth": True}
+    asked = page.request.post("/api/analysis", data={**content, "agent": "runs/weak"})
+    thoughts, truth = asked.json()["thoughts"], asked.json()["truth"]
+    values = {cell: value for cell, value in enumerate(thoughts["values"]) if value is not None}
+    texts = written(page, "value")
+    found = {cell: float(texts[cell].replace("\N{MINUS SIGN}", "-")) for cell in texts}
+    assert found == pytest.approx(values, abs=0.0051)
+    assert page.locator(".tile.good").count() == sum(value >= 0 for value in values.values())
     assert "thought to be worth" in cell(page, "b1").get_attribute("aria-label")
-    legend = page.locator(".legend")
-    expect(legend).to_contain_text("against random moves; exact, not its own belief")
-    worths = truth(board, SQUARE)
-    texts = {number: worth.text for number, worth in enumerate(worths.moves) if worth}
-    assert written(page, "truth") == texts
-    expect(legend).to_contain_text(f"With best play from here, X {worths.position.text}.")
+    contains(page, ".legend", "against random moves; exact, not its own belief")
+    worths = {cell: worth["text"] for cell, worth in enumerate(truth["moves"]) if worth}
+    assert written(page, "truth") == worths
+    contains(page, ".legend", f"With best play from here, X {truth['position']['text']}.")
     page.get_by_text("What it thinks").click()
     expect(page.locator(".tile .value")).to_have_count(0)
 
 
 def test_an_old_game_is_replayed_at_its_address_with_the_verdict_on_every_move(open_page):
+    def shows(ply):
+        assert marks(page) == THROWN.boards[ply].tolist()
+        current = page.locator("[aria-current=step] strong").all_text_contents()
+        assert current == [cell_text(cell, SQUARE) for cell in THROWN.moves[:ply][-1:]]
+
     page = open_page("/games/1")
-    texts = [verdict.text for verdict in verdicts(THROWN)]
-    expect(page.locator(".moves .verdict")).to_have_text(texts)
-    expect(page.locator(".moves .decisive strong")).to_have_text("a2")
+    says(page, [verdict.text for verdict in verdicts(THROWN)], ".moves .verdict")
+    says(page, "a2", ".moves .decisive strong")
     for ply in range(1, 6):
         button(page, "Forward").click()
-        assert marks(page) == THROWN.boards[ply].tolist()
-        current = page.locator("[aria-current=step] strong")
-        expect(current).to_have_text(cell_text(THROWN.moves[ply - 1], SQUARE))
+        shows(ply)
     says(page, "Move 5 of 5: c1, X wins")
     assert page.locator(".strike path").count() == 1
     for key, ply in (("ArrowLeft", 4), ("Home", 0), ("End", 5)):
         page.keyboard.press(key)
-        assert marks(page) == THROWN.boards[ply].tolist()
+        shows(ply)
     button(page, "Back").click()
-    assert marks(page) == THROWN.boards[4].tolist()
+    shows(4)
     page.locator(".moves button").nth(1).click()
-    assert marks(page) == THROWN.boards[2].tolist()
-    page.get_by_label("Speed").select_option("400")
+    shows(2)
+    field(page, "Speed").select_option("400")
     button(page, "Play").click()
     says(page, "Move 5 of 5: c1, X wins")
     expect(button(page, "Play")).to_be_visible()
@@ -367,72 +381,65 @@ def test_the_list_of_games_is_chosen_from_and_leads_to_each_and_back(open_page, 
     with GameStore(folder / "games.db") as store:
         store.add_many([Game(x=BEA, moves=THROWN.moves, origin="web")] * 45)
     page = open_page("/games?player=Bea")
-    count, older = page.locator(".count"), button(page, "Older games")
-    expect(count).to_have_text("45 games")
+    older, games = button(page, "Older games"), page.locator("a.game")
+    player, result = field(page, "Player"), field(page, "Result")
+    says(page, "45 games", ".count")
     for shown in (20, 40):
-        expect(page.locator("a.game")).to_have_count(shown)
+        expect(games).to_have_count(shown)
         older.click()
-    expect(page.locator("a.game")).to_have_count(45)
+    expect(games).to_have_count(45)
     expect(older).to_be_hidden()
-    page.get_by_label("Player").fill("Ann")
-    page.get_by_label("Player").press("Enter")
-    expect(page.locator("a.game")).to_have_count(1)
-    page.get_by_label("Result").select_option("draw")
-    expect(count).to_have_text("No such game.")
+    player.fill("Ann")
+    player.press("Enter")
+    expect(games).to_have_count(1)
+    result.select_option("draw")
+    says(page, "No such game.", ".count")
     assert page.url.endswith("/games?player=Ann&result=draw")
     page.reload()
-    expect(page.get_by_label("Player")).to_have_value("Ann")
-    page.get_by_label("Result").select_option("")
+    expect(player).to_have_value("Ann")
+    result.select_option("")
     page.locator("a.game[href='/games/2']").click()
-    expect(page.locator("h1")).to_have_text("Game 2")
+    says(page, "Game 2", "h1")
     assert page.url.endswith("/games/2")
     button(page, "To the end").click()
     assert marks(page) == WIDE.boards[-1].tolist()
-    expect(page.locator(".replay .note")).to_contain_text("too large to be solved")
+    contains(page, ".replay .note", "too large to be solved")
     page.go_back()
-    expect(page.locator("h1")).to_have_text("Games")
+    says(page, "Games", "h1")
     page.get_by_role("link", name="Games", exact=True).click()
     expect(page.locator("h1")).to_be_focused()
     assert page.title() == "Games · tic-tac-toe"
 
 
-def test_an_address_that_leads_nowhere_says_so(open_page):
-    reasons = {"games/9999": "unknown game 9999", "agents/x": "unknown agent", "x": "nothing at /x"}
-    for path, reason in reasons.items():
-        page = open_page(f"/{path}", errors=True)
-        expect(page.locator("h1")).to_have_text("Nothing here")
-        expect(page.locator("main")).to_contain_text(reason)
-
-
 def test_the_page_of_an_agent_shows_what_is_proven(open_page):
     page = open_page("/agents")
-    expect(page.locator("a.broken")).to_contain_text("models/broken.json")
+    contains(page, "a.broken", "models/broken.json")
     page.locator("a.broken").click()
-    expect(page.locator(".error")).to_contain_text("not JSON")
+    contains(page, ".error", "not JSON")
+    contains(open_page("/agents/x", errors=True), "main", "unknown agent 'x'")
     page = open_page("/agents/runs/strong")
-    expect(page.locator(".statement")).to_contain_text("Proven: nobody can beat it.")
-    rows, rates = page.locator("tbody tr"), certify(MinimaxPolicy(SQUARE), "dqn")["as_x"]
-    for column, name in enumerate(("win", "draw")):
-        text = f"{100 * rates['vs_random'][name]:.2f}"
-        expect(rows.first.locator("td").nth(column)).to_have_text(text)
-    expect(rows.nth(2).locator("td").nth(1)).to_have_text("100")
+    contains(page, ".statement", "Proven: nobody can beat it.")
+    rates = certify(MinimaxPolicy(SQUARE), "dqn")["as_x"]["vs_random"]
+    cells = page.locator("tbody tr").first.locator("td").all_text_contents()
+    assert cells[:2] == [f"{100 * rates[name]:.2f}" for name in ("win", "draw")]
+    expect(page.locator("tbody tr").nth(2).locator("td").nth(1)).to_have_text("100")
     assert page.locator(".losing").count() == 0
 
 
 def test_the_game_that_an_agent_loses_is_shown_and_can_be_played(open_page, folder):
     page = open_page("/agents/runs/weak")
-    expect(page.locator(".statement")).to_contain_text("It can be beaten as X and as O.")
+    contains(page, ".statement", "It can be beaten as X and as O.")
     losing = page.locator(".losing").nth(1)
     line = certify(first_free(SQUARE), "dqn")["as_o"]["losing_line"]
     expect(losing.locator("p").first).to_contain_text(" ".join(line))
     button(losing, "To the end").click()
-    expect(losing.locator(".status")).to_contain_text("X wins")
+    contains(losing, ".status", "X wins")
     expect(losing.locator(".moves .decisive")).to_have_count(1)
     losing.get_by_role("link", name="Beat it yourself").click()
-    hint, note = page.locator(".cell.hint"), page.locator(".note")
+    hint = page.locator(".cell.hint")
     for name in line[::2]:
         expect(hint).to_have_attribute("aria-label", re.compile(f"^{name}, free, suggested"))
-        expect(note).to_have_text("The dashed cell follows the game that it loses.")
+        says(page, "The dashed cell is the next move of a game that the agent loses.", ".note")
         hint.click()
     says(page, "You win")
     game = kept_game(page, folder)
@@ -440,57 +447,44 @@ def test_the_game_that_an_agent_loses_is_shown_and_can_be_played(open_page, fold
     button(page, "New game").click()
     expect(hint).to_have_count(1)
     page.locator(".grid.open .cell[aria-disabled=false]:not(.hint)").last.click()
-    expect(note).to_have_text("The game has left the losing line.")
+    says(page, "The game has left the losing line.", ".note")
     expect(hint).to_have_count(0)
 
 
-PAGES = {
-    "play": "/?x=human&o=runs%2Fweak",
-    "large": "/?x=human&o=search-depth%3D2&board=7x7x5",
-    "watch": "/?x=random&o=random",
-    "games": "/games",
-    "game": "/games/1",
-    "agents": "/agents",
-    "strong": "/agents/runs/strong",
-    "weak": "/agents/runs/weak",
-    "nowhere": "/nowhere",
-}
+PAGES = ("?x=human&o=runs%2Fweak", "?x=human&o=search-depth%3D2&board=7x7x5", "?x=random&o=random")
+PAGES += ("games", "games/1", "agents", "agents/runs/strong", "agents/runs/weak", "nowhere")
 CHECKS = Path(__file__).with_name("page_checks.js").read_text()
 
 
-def shown(open_page, name, **settings):
-    """A page with all that it may show: both switches on, a move made, the details open."""
-    page = open_page(PAGES[name], errors=name == "nowhere", **settings)
-    switch_on(page)
-    if name in ("play", "large"):
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", PAGES)
+def test_everybody_can_read_a_page_and_find_their_way_on_it(open_page, path, scheme):
+    device = FINGER if scheme == "dark" else {}
+    settings = {"color_scheme": scheme, "reduced_motion": "reduce", **device}
+    page = open_page(f"/{path}", errors=path == "nowhere", **settings)
+    switch_on(page)  # show all that there is
+    if "human" in path:
         cell(page, "b2").click()
         your_move(page)
         page.locator(".tile .value").first.wait_for()
-    if name in ("game", "weak"):
+    if path in ("games/1", "agents/runs/weak"):
         page.locator(".verdict", has_text="keeps").first.wait_for()
         for forward in page.get_by_role("button", name="Forward").all():
             forward.click(click_count=2)
         page.locator(".tile .truth").first.wait_for()
-    if name == "watch":
+    if "random" in path:
         button(page, "Pause").click()
+    if path == "nowhere":
+        contains(page, "main", "Nothing hereThere is nothing at /nowhere.")
     for summary in page.locator("summary").all():
         summary.click()
-    return page
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-def test_everybody_can_read_a_page_and_find_their_way_on_it(open_page, name, scheme):
-    device = FINGER if scheme == "dark" else {}
-    page = shown(open_page, name, color_scheme=scheme, reduced_motion="reduce", **device)
     found = page.evaluate(CHECKS)
     assert len(found["contrasts"]) > 5
     assert [(text, ratio) for text, ratio, needed in found["contrasts"] if ratio < needed] == []
     assert (found["animations"], found["nameless"], found["small"]) == (0, [], [])
     assert len(found["ids"]) == len(set(found["ids"]))
     assert found["width"] <= page.viewport_size["width"]
-    for role in ("main", "navigation", "banner"):
-        assert page.get_by_role(role).count() == 1
+    assert [page.get_by_role(role).count() for role in ("main", "navigation", "banner")] == [1] * 3
     levels = [int(tag[1]) for tag in found["headings"]]
     assert levels.count(1) == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))

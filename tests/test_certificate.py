@@ -2,33 +2,23 @@ import copy
 import functools
 import hashlib
 import json
-import os
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 from plain_game import Player
-from sample_players import random_probs
+from sample_players import best_player, random_probs
 from text_cases import refuses
 
 from tictactoe_env import certificate, match
-from tictactoe_env.certificate import (
-    CertificateError,
-    certify,
-    exact_results,
-    load_policy,
-    moves_of,
-    read,
-    table_of,
-    verify,
-    write,
-)
+from tictactoe_env.certificate import CertificateError, certify, exact_results, load_policy, read
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.notation import parse_cell
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 
-RECTANGLE = Rules(2, 3, 3)  # small, and a draw: both sides have all figures
+RECTANGLE, ROW = Rules(2, 3, 3), Rules(1, 4, 3)  # draws: both sides have all results
 BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), RECTANGLE]
-
 RATES = ("win", "draw", "loss", "illegal")
 
 
@@ -53,15 +43,17 @@ POLICIES = {
     "minimax-first": lambda rules: MinimaxPolicy(rules, "first"),
     "stochastic": stochastic,
     "always a1": lambda rules: Player(lambda board: {0: 1.0}),
+    "best": best_player,
 }
 
 
 @pytest.fixture(scope="module")
 def stated():
     """Certificates by board and policy, to be copied before they are changed."""
+    made = {Rules(): ("minimax", "minimax-first"), RECTANGLE: POLICIES, ROW: POLICIES}
     return {
-        rules: {name: certify(make(rules), name, rules) for name, make in POLICIES.items()}
-        for rules in (Rules(), RECTANGLE)
+        rules: {name: certify(POLICIES[name](rules), name, rules) for name in names}
+        for rules, names in made.items()
     }
 
 
@@ -82,103 +74,82 @@ def sealed(content):
     return {**content, "sha256_of_moves": hashlib.sha256(moves.encode()).hexdigest()}
 
 
-# --- round trips ----------------------------------------------------------------------------------
+CASES = [(name, RECTANGLE) for name in POLICIES]
+CASES += [("random", Rules(2, 3, 2)), ("stochastic", Rules(2, 3, 2)), ("stochastic", Rules())]
+
+
+@pytest.mark.parametrize(("name", "rules"), CASES, ids=str)
+def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(name, rules, tmp_path):
+    table = tabulate(POLICIES[name](rules), rules)
+    content = certify(table, name, seed=3, config={"steps": 10}, seconds=2)
+    for written in ({"format": 1}, content):
+        certificate.write(written, tmp_path / "certificate.json")
+    assert [file.name for file in tmp_path.iterdir()] == ["certificate.json"]
+    again = read(tmp_path)
+    assert again == content == read(tmp_path / "certificate.json")
+    about = {"format": 1, "agent": name, "seed": 3, "config": {"steps": 10}, "seconds": 2}
+    assert {key: again[key] for key in (*about, "board")} == about | {"board": asdict(rules)}
+    certificate.verify(changed(again, "seconds", GONE))
+    assert np.array_equal(certificate.table_of(again).table, table.table)
+    loaded = load_policy(tmp_path, rules)
+    assert (loaded.rules, loaded.table.tolist()) == (rules, table.table.tolist())
+    assert again["versions"]["numpy"] == np.__version__
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        certificate.write({**content, "config": object()}, tmp_path / "certificate.json")
+    assert read(tmp_path) == content
+
+
+def test_moves_are_text_and_shares_where_there_is_more_than_one():
+    moves = certificate.moves_of(tabulate(MinimaxPolicy(Rules()), Rules()))
+    assert len(moves) == 4520
+    assert (moves["X../.../..."], moves["XX./OO./..."]) == ("b2", "c1")
+    assert moves["X../.O./..X"] == {"b1": 0.25, "a2": 0.25, "c2": 0.25, "b3": 0.25}
+    moves = certificate.moves_of(tabulate(RandomPolicy(), Rules(2, 3, 2)))
+    assert set(moves["XO./..."]) == {"c1", "a2", "b2", "c2"}
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 @pytest.mark.parametrize("name", POLICIES)
-def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(name, rules, tmp_path):
+def test_the_results_are_those_of_the_evaluation_and_of_the_match_on_each_side(name, rules):
     table = tabulate(POLICIES[name](rules), rules)
-    content = certify(table, name, seed=3, config={"steps": 10})
-    for written in (certify(RandomPolicy(), "old", rules), content):
-        write(written, tmp_path / "certificate.json")
-    again = read(tmp_path)
-    assert again == content == read(tmp_path / "certificate.json")
-    verify(again)
-    assert table_of(again).rules == rules
-    assert np.array_equal(table_of(again).table, table.table)
-    assert np.array_equal(load_policy(tmp_path, rules).table, table.table)
-    with pytest.raises(TypeError, match="not JSON serializable"):
-        write({**content, "config": object()}, tmp_path / "certificate.json")
-    assert read(tmp_path) == content
-    assert os.listdir(tmp_path) == ["certificate.json"]
-
-
-def test_a_certificate_says_who_made_it_and_with_what():
-    content = certify(RandomPolicy(), "random", Rules(2, 3, 2), seed=7, config={"a": 1}, seconds=2)
-    stated = {name: content[name] for name in ("format", "agent", "seed", "config", "seconds")}
-    assert stated == {"format": 1, "agent": "random", "seed": 7, "config": {"a": 1}, "seconds": 2}
-    assert content["board"] == {"rows": 2, "cols": 3, "k": 2}
-    assert content["versions"]["numpy"] == np.__version__
-    content = certify(RandomPolicy(), "random")
-    assert (content["board"], content["seed"]) == ({"rows": 3, "cols": 3, "k": 3}, None)
-
-
-def test_moves_are_text_and_shares_where_there_is_more_than_one():
-    moves = moves_of(tabulate(MinimaxPolicy(Rules()), Rules()))
-    assert len(moves) == 4520
-    assert (moves["X../.../..."], moves["XX./OO./..."]) == ("b2", "c1")
-    assert moves["X../.O./..X"] == {"b1": 0.25, "a2": 0.25, "c2": 0.25, "b3": 0.25}
-    moves = moves_of(tabulate(RandomPolicy(), Rules(2, 3, 2)))
-    assert set(moves["XO./..."]) == {"c1", "a2", "b2", "c2"}
-
-
-# --- exact results --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rules", BOARDS, ids=str)
-def test_the_results_are_those_of_the_match_on_each_side(rules):
-    table = stochastic(rules)
-    found, share = exact_results(table), match.optimal_share(table)
-    assert found["optimal_moves"] == vars(share)
-    for side, response in match.best_responses(table).items():
-        stated = found[f"as_{side.lower()}"]
-        assert stated["worst_case_value"] == response.value
-        assert stated["worst_case_loss"] == response.loss
-        assert stated["unbeatable"] is not response.can_lose
-        line = stated["losing_line"]
-        assert tuple(parse_cell(name, rules) for name in line or ()) == (response.losing_line or ())
-        for name, result in (
-            ("vs_random", match.result_vs_random(side, table)),
-            ("vs_minimax", match.exact_result_as(side, table, MinimaxPolicy(rules))),
-            ("limit_vs_random", match.best_achievable(rules)[side]),
-        ):
+    found, evaluation, share = exact_results(table), evaluate(table), match.optimal_share(table)
+    assert found["optimal_moves"] == asdict(share)
+    assert evaluation.best_responses == match.best_responses(table)
+    assert (found["unbeatable"], found["optimal"]) == (evaluation.unbeatable, evaluation.optimal)
+    for side, response in evaluation.best_responses.items():
+        stated, best = found[f"as_{side.lower()}"], match.best_achievable(rules)[side]
+        worst = (stated["worst_case_value"], stated["worst_case_loss"])
+        assert worst == (response.value, response.loss)
+        line = tuple(parse_cell(name, rules) for name in stated["losing_line"] or ())
+        assert line == (response.losing_line or ())
+        against_random = match.result_vs_random(side, table)
+        is_best = bool(best) and against_random.win >= best.win - match.ROUNDING
+        proven = (not response.can_lose, is_best and not response.can_lose)
+        assert (stated["unbeatable"], stated["optimal"]) == proven
+        names = [f"{what}{side.lower()}" for what in ("", "unbeatable_", "optimal_")]
+        assert [getattr(evaluation, name) for name in names] == [against_random, *proven]
+        against_minimax = match.exact_result_as(side, table, MinimaxPolicy(rules))
+        results = {"vs_random": against_random, "vs_minimax": against_minimax}
+        for what, result in (results | {"limit_vs_random": best}).items():
             rates = {rate: getattr(result, rate) for rate in RATES} if result else None
-            assert stated[name] == rates
-    assert found["as_x"]["worst_case_loss"] != found["as_o"]["worst_case_loss"]
+            assert stated[what] == rates
 
 
-# --- verification ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("path", RESULTS)
+@pytest.mark.parametrize("path", [*RESULTS, "as_x", "as_o.vs_random", "optimal_moves"])
 @pytest.mark.parametrize("name", ["minimax", "stochastic"])
 def test_a_changed_result_is_found_and_named(name, path, stated):
-    value = functools.reduce(
-        lambda found, key: found[key], path.split("."), stated[RECTANGLE][name]
-    )
+    value = functools.reduce(lambda found, key: found[key], path.split("."), stated[ROW][name])
     if isinstance(value, bool):
         wrong = [not value, int(value), None, "yes", GONE]
     elif isinstance(value, float):
         wrong = [value + 1e-9, value - 1e-9, float("nan"), 10**400, str(value), None, GONE]
+    elif isinstance(value, dict):
+        wrong = [None, 1.0, [], "figures", GONE]
     else:
         wrong = [["a1"], [], *([None, GONE] if value else ["none"])]
     for instead in wrong:
         with refuses(f"{path} is ", CertificateError):
-            verify(changed(stated[RECTANGLE][name], path, instead))
-
-
-@pytest.mark.parametrize("path", ["as_x", "as_o.vs_random", "optimal_moves"])
-@pytest.mark.parametrize("instead", [None, 1.0, [], "figures"])
-def test_a_group_of_results_that_is_none_is_found(path, instead, stated):
-    with refuses(f"{path} is ", CertificateError):
-        verify(changed(stated[RECTANGLE]["minimax"], path, instead))
-
-
-def test_results_as_whole_numbers_are_as_good_and_unchanged_certificates_are_verified(stated):
-    verify(changed(stated[Rules()]["minimax"], "as_x.vs_minimax.draw", 1))
-    for content in (*stated[Rules()].values(), *stated[RECTANGLE].values()):
-        verify(content)
+            certificate.verify(changed(stated[ROW][name], path, instead))
 
 
 @pytest.mark.parametrize("board", ["X../...", ".../...", "XO./..X"])
@@ -186,39 +157,35 @@ def test_changed_moves_or_another_digest_are_found(board, stated, tmp_path):
     content = stated[RECTANGLE]["minimax-first"]
     other = next(name for name in ("c1", "b2", "c2") if name != content["moves"][board])
     message = "the moves were changed after the certificate was written: their sha256 differs"
-    write(changed(content, f"moves.{board}", other), tmp_path / "certificate.json")
-    for ask in (lambda: verify(read(tmp_path)), lambda: load_policy(tmp_path)):
+    certificate.write(changed(content, f"moves.{board}", other), tmp_path / "certificate.json")
+    for ask in (lambda: certificate.verify(read(tmp_path)), lambda: load_policy(tmp_path)):
         with refuses(message, CertificateError):
             ask()
     for digest in (None, "", "0" * 64):
         with refuses(message, CertificateError):
-            verify(changed(content, "sha256_of_moves", digest))
+            certificate.verify(changed(content, "sha256_of_moves", digest))
 
 
-def test_changed_moves_with_a_new_digest_are_found_by_the_results_that_follow(stated):
+def test_results_and_names_that_do_not_follow_from_the_moves_are_found(stated):
     # The corner must be answered in the centre.
     blunder = changed(stated[Rules()]["minimax-first"], "moves.X../.../...", "a2")
-    with refuses("unbeatable is False when computed from the moves, the certificate says True"):
-        verify(sealed(blunder))
-    shares = changed(stated[Rules()]["random"], "moves..../.../...", {"a1": 0.5, "b2": 0.5})
-    with pytest.raises(CertificateError, match=r"as_x\.\S+ is \S+ when computed from the moves"):
-        verify(sealed(shares))
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("superhuman", "superhuman belong to no certificate"),
-        ("as_x.elo", "as_x.elo is 'nothing' when computed from the moves, the certificate says 3"),
+    with refuses("unbeatable is False when computed from the moves, but True in the certificate"):
+        certificate.verify(sealed(blunder))
+    shares = changed(stated[RECTANGLE]["random"], "moves..../...", {"a1": 0.5, "b2": 0.5})
+    with refuses("when computed from the moves, but ", CertificateError):
+        certificate.verify(sealed(shares))
+    for path, message in (
+        ("superhuman", "unknown entries in the certificate, not verifiable: superhuman"),
+        (
+            "as_x.elo",
+            "as_x.elo is 'nothing' when computed from the moves, but 3 in the certificate",
+        ),
         ("as_o.vs_random.elo", "as_o.vs_random.elo is 'nothing'"),
-    ],
-)
-def test_a_name_that_does_not_follow_from_the_moves_is_found(path, message, stated):
-    with refuses(message, CertificateError):
-        verify(changed(stated[RECTANGLE]["random"], path, 3))
+    ):
+        with refuses(message, CertificateError):
+            certificate.verify(changed(stated[RECTANGLE]["random"], path, 3))
+    certificate.verify(changed(stated[Rules()]["minimax"], "as_x.vs_minimax.draw", 1))  # for 1.0
 
-
-# --- what is no certificate -----------------------------------------------------------------------
 
 MOVE, REFUSED = "moves.X../...", "this is not a certificate: "
 
@@ -230,10 +197,7 @@ MOVE, REFUSED = "moves.X../...", "this is not a certificate: "
         *((MOVE, move, "ValueError: probabilities must sum to 1") for move in ({}, {"b1": 0.5})),
         (MOVE, {"b1": -1, "c1": 2}, f"{REFUSED}ValueError: probabilities must be finite"),
         (MOVE, {"b1": float("nan")}, f"{REFUSED}ValueError: probabilities must be finite"),
-        *(
-            (MOVE, {"b1": share}, f"of b1 must be a number such as 0.5, got {share!r}")
-            for share in ([1], True, "1.0")
-        ),
+        *((MOVE, {"b1": share}, f"such as 0.5, got {share!r}") for share in ([1], True, "1.0")),
         (MOVE, [], f"{REFUSED}TypeError: "),
         (MOVE, {"b1": 10**400}, f"{REFUSED}OverflowError: "),
         (MOVE, GONE, "for 2x3, 3 in a row needs the moves of {} positions, this one has {}"),
@@ -250,7 +214,7 @@ MOVE, REFUSED = "moves.X../...", "this is not a certificate: "
 def test_a_damaged_certificate_is_refused_with_the_reason(path, value, message, stated):
     content = stated[RECTANGLE]["minimax-first"]
     count = len(content["moves"])
-    for ask in (table_of, verify):
+    for ask in (certificate.table_of, certificate.verify):
         with refuses(message.format(count, count - 1), CertificateError):
             ask(changed(content, path, value))
 
@@ -258,24 +222,21 @@ def test_a_damaged_certificate_is_refused_with_the_reason(path, value, message, 
 def test_moves_on_other_boards_than_the_unfinished_ones_are_refused(stated):
     content = stated[RECTANGLE]["minimax-first"]
     for board, message in (("XX./...", "X moves first"), ("XXX/OO.", "must sum to 1")):
-        moves = {
-            board if text == "X../..." else text: content["moves"][text]
-            for text in content["moves"]
-        }
+        moves = {**content["moves"], board: content["moves"]["X../..."]}
+        del moves["X../..."]
         with refuses(message, CertificateError):
-            table_of({**content, "moves": moves})
-    with refuses(REFUSED, CertificateError):
-        table_of({**content, "moves": list(content["moves"].values())})
+            certificate.table_of({**content, "moves": moves})
+    for wrong in ({**content, "moves": [*content["moves"].values()]}, None, [], "certificate", 3):
+        with refuses(REFUSED, CertificateError):
+            certificate.verify(wrong)
 
 
-@pytest.mark.parametrize("content", [None, [], "certificate", 3])
-def test_what_is_not_even_a_mapping_is_refused(content):
-    with refuses("this is not a certificate: ", CertificateError):
-        verify(content)
-
-
-def test_a_truncated_file_and_one_that_is_not_json_are_damaged(tmp_path, stated):
+def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp_path, stated):
     path = tmp_path / "certificate.json"
+    for ask, missing in ((tmp_path, path), (tmp_path / "none.json", tmp_path / "none.json")):
+        message = f"no certificate at {missing}: expected a run's folder or a certificate.json"
+        with refuses(message, FileNotFoundError):
+            read(ask)
     text = json.dumps(stated[RECTANGLE]["minimax"]).encode()
     parts = [text[: int(share * len(text))] for share in (0, 0.01, 0.5, 0.99)]
     noise = [b"\xff\xfe\x00", bytes(100), b'{"format": 1,}', b"[" * 100_000, b"1" * 5000]
@@ -284,36 +245,24 @@ def test_a_truncated_file_and_one_that_is_not_json_are_damaged(tmp_path, stated)
         with refuses(f"{path} is damaged, it is not JSON: ", CertificateError):
             read(path)
     path.write_text('{"format": 1, "unbeatable": false, "unbeatable": true}')
-    with refuses("a name stands twice among format, unbeatable", CertificateError):
+    with refuses("a name is repeated in the object of format, unbeatable", CertificateError):
         read(path)
-
-
-@pytest.mark.parametrize("content", ["{}", "[]", "null", "1", '"text"', '{"format": 2}'])
-def test_json_of_another_format_is_no_certificate(content, tmp_path):
-    path = tmp_path / "certificate.json"
-    path.write_text(content)
-    with refuses(f"{path} is not a certificate of format 1", CertificateError):
-        read(path)
-
-
-def test_a_huge_file_is_refused_unread_and_a_missing_one_is_named(tmp_path):
-    path = tmp_path / "certificate.json"
-    for ask, missing in ((tmp_path, path), (tmp_path / "none.json", tmp_path / "none.json")):
-        message = f"no certificate at {missing}: expected a run's folder or a certificate.json"
-        with refuses(message, FileNotFoundError):
-            read(ask)
+    for content in ("{}", "[]", "null", "1", '"text"', '{"format": 2}'):
+        path.write_text(content)
+        with refuses(f"{path} is not a certificate of format 1", CertificateError):
+            read(path)
     with open(path, "wb") as file:
         file.truncate(certificate.MAX_BYTES + 1)
-    with refuses(f"{path} is larger than 256 MB, so it is no certificate", CertificateError):
+    with refuses(f"{path} is larger than 256 MB, the limit for a certificate", CertificateError):
         read(path)
 
 
-def test_what_cannot_be_certified_or_loaded_is_refused(tmp_path):
-    write(certify(RandomPolicy(), "random", Rules(2, 3, 2)), tmp_path / "certificate.json")
-    assert load_policy(tmp_path).rules == Rules(2, 3, 2)
-    with refuses(f"{tmp_path} plays on 2x3, 2 in a row, not on 3x3, 3 in a row"):
+def test_what_cannot_be_certified_or_loaded_is_refused(tmp_path, stated):
+    certificate.write(stated[RECTANGLE]["random"], tmp_path / "certificate.json")
+    assert load_policy(tmp_path).rules == RECTANGLE
+    with refuses(f"{tmp_path} plays on 2x3, 3 in a row, not on 3x3, 3 in a row"):
         load_policy(tmp_path, Rules())
-    with refuses("unbeatable follow from the moves, so they cannot be handed in"):
+    with refuses("unbeatable cannot be given: a certificate computes them from the moves"):
         certify(RandomPolicy(), "random", Rules(2, 3, 3), unbeatable=True)
     with refuses("at most 12 cells (3x4) can be proven, this one has 16"):
         certify(RandomPolicy(), "random", Rules(4, 4, 4))

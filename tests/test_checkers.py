@@ -1,7 +1,5 @@
 """Gymnasium's and Stable-Baselines3's checkers on every kind of environment, and a MaskablePPO."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import product
 
@@ -9,53 +7,47 @@ import gymnasium as gym
 import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
-import tictactoe_env
+from tictactoe_env import ENV_IDS
 
-SIDES, OBSERVATIONS = ("X", "O", "random", "alternate"), ("planes", "grid")
 POOL = [["random", 0.5], ["minimax", 0.5]]
 OPPONENTS = ["random", "minimax", "minimax-first", "minimax-slip=0.2", POOL]
 SIZES = {(3, 3, 3): OPPONENTS, (4, 5, 4): ["random"], (7, 8, 5): ["random"]}
 SIZES |= dict.fromkeys(((2, 3, 2), (1, 5, 3), (3, 4, 3), (2, 5, 3)), OPPONENTS[-2:])
 GRID = [
-    dict(zip(("side", "observation", "rows", "cols", "k", "opponent"), values, strict=True))
-    for (size, opponents) in SIZES.items()
-    for values in product(SIDES, OBSERVATIONS, *([n] for n in size), opponents)
+    {"side": side, "observation": kind, "opponent": opponent, "rows": rows, "cols": cols, "k": k}
+    for (rows, cols, k), opponents in SIZES.items()
+    for side in ("X", "O", "random", "alternate")
+    for kind, opponent in product(("planes", "grid"), opponents)
 ]
 EXTRAS = [{"start": "random"}, {"opening": "b2"}, {"early_draw": True}, {"rewards": {"win": 2}}]
 # The second id is the same environment by another name.
-EVERY = {
-    tictactoe_env.ENV_IDS[0]: (*GRID, *EXTRAS),
-    tictactoe_env.ENV_IDS[1]: (*GRID[::7], *EXTRAS),
-}
-# SB3 takes int8 planes for pictures and advises on CnnPolicy.
-IMAGE_ADVICE = "image|minimal resolution"
+EVERY = {ENV_IDS[0]: (*GRID, *EXTRAS), ENV_IDS[1]: EXTRAS}
 
 
-@pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)
+@pytest.mark.parametrize("env_id", ENV_IDS)
 @pytest.mark.filterwarnings("error")
 def test_gymnasiums_checker_passes_without_a_warning(env_id):
     for arguments in EVERY[env_id]:
         gymnasium_check(gym.make(env_id, **arguments).unwrapped, skip_render_check=True)
-    for mode, size in product(("ansi", "rgb_array"), ((3, 3), (2, 5), (7, 8))):
-        rows, cols = size
+    for mode, (rows, cols) in product(("ansi", "rgb_array"), ((3, 3), (2, 5), (7, 8))):
         gymnasium_check(gym.make(env_id, render_mode=mode, rows=rows, cols=cols).unwrapped)
 
 
-@pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)
+@pytest.mark.parametrize("env_id", ENV_IDS)
 def test_stable_baselines3s_checker_passes(env_id):
     stable_baselines3_check = pytest.importorskip("stable_baselines3.common.env_checker").check_env
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", message=f".*({IMAGE_ADVICE})")
+        # SB3 takes int8 planes for pictures and advises on CnnPolicy.
+        warnings.filterwarnings("ignore", message=".*(image|minimal resolution)")
         for arguments in EVERY[env_id]:
             stable_baselines3_check(gym.make(env_id, **arguments))
 
 
 @pytest.mark.parametrize("arguments", [{}, {"observation": "grid"}, {"rows": 2, "cols": 5}])
 def test_maskable_ppo_learns_on_a_made_environment_with_nothing_else(arguments):
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch").set_num_threads(1)
     maskable_ppo = pytest.importorskip("sb3_contrib").MaskablePPO
-    torch.set_num_threads(1)
     # illegal="raise", so that an unmasked action would show
     env = gym.make("tictactoe_env/TicTacToe-v0", illegal="raise", **arguments)
     sizes = {"n_steps": 128, "batch_size": 64, "n_epochs": 2}
@@ -63,10 +55,9 @@ def test_maskable_ppo_learns_on_a_made_environment_with_nothing_else(arguments):
     before = model.policy.state_dict()["action_net.weight"].clone()
     model.learn(256)
     assert model.num_timesteps == 256
-    assert not torch.equal(before, model.policy.state_dict()["action_net.weight"])
+    assert not before.equal(model.policy.state_dict()["action_net.weight"])
     observation, info = env.reset(seed=0)
-    terminated = False
-    while not terminated:
+    while "outcome" not in info:
         action, _ = model.predict(observation, action_masks=info["action_mask"].astype(bool))
-        observation, _, terminated, _, info = env.step(action)
+        observation, *_, info = env.step(action)
     assert info["outcome"] in ("win", "draw", "loss")

@@ -1,30 +1,16 @@
-"""agents/dqn.py: its options, exploration, update, and the presets of go-sample-tictactoe.
-
-tests/test_sb3_learner.py holds what is true of maskable_ppo too.
-"""
+"""agents/dqn.py: exploration, update, duels; tests/test_sb3_learner.py has what it shares."""
 
 import numpy as np
 import pytest
 import torch
+from learners import BOARDS, OBSERVATIONS, RULES, trained
+from torch.nn.utils import parameters_to_vector
 
 from agents import dqn
 from tictactoe_env.evaluation import evaluate
 from tictactoe_env.observation import observe
-from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Rules
-from training.learner import drive
 
-RULES = Rules()
-BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]
-OBSERVATIONS = observe(BOARDS, RULES)
-SMALL = dqn.Config(
-    num_envs=32, hidden=(16,), batch_size=64, buffer_size=512, learning_starts=64, snapshots=3
-)
-
-
-@pytest.fixture(scope="module")
-def algorithm():
-    return dqn.build(SMALL)
+SMALL = dqn.Config(num_envs=32, hidden=(16,), batch_size=64, buffer_size=512, learning_starts=64)
 
 
 def duel(name, **options):
@@ -40,39 +26,17 @@ def played(config, steps=4_000):
     """
     algorithm = dqn.build(config).learn(steps)
     moves = algorithm.replay_buffer.state_dict()["moves"]
+    planes = (moves[name].reshape(-1, 2, 9) for name in ("observations", "next_observations"))
     boards, following = (
-        moves[name].reshape(-1, 2, 9).astype(int) for name in ("observations", "next_observations")
+        own.astype(int) - other for own, other in (p.swapaxes(0, 1) for p in planes)
     )
-    boards, following = (planes[:, 0] - planes[:, 1] for planes in (boards, following))
     cells, rewards, ends = (moves[name].ravel() for name in ("actions", "rewards", "dones"))
     return algorithm, boards, following, cells, rewards, ends > 0
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"buffer_size": 10}, "buffer_size must be at least num_envs, 256, got 10"),
-        ({"opening": "d1"}, '"a1" to "c3", got \'d1\''),
-        ({"opening": "b2", "side": "O"}, "opening 'b2' is for a learner that plays X"),
-        ({"side": "o"}, "unknown side 'o'"),
-        ({"opponents": "minmax"}, "did you mean 'minimax'"),
-    ],
-)
-def test_options_that_cannot_be_are_refused_with_a_reason(wrong, words):
-    with pytest.raises(ValueError, match=words):
-        dqn.begin(dqn.Config(**wrong))
-
-
-# --- exploration and the update ------------------------------------------------------------------
-
-
-def test_occupied_cells_have_the_value_minus_infinity_in_a_table(algorithm):
-    values = dqn.values_of(algorithm.q_net, RULES).q_values(np.eye(1, 9, dtype=np.int8))
-    assert np.flatnonzero(np.isinf(values[0])).tolist() == [0]
-
-
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
-def test_exploration_tosses_a_coin_for_each_game(algorithm, epsilon):
+def test_exploration_tosses_a_coin_for_each_game(epsilon):
+    algorithm = dqn.build(SMALL)
     algorithm.exploration_rate = epsilon
     greedy, _ = algorithm.predict(OBSERVATIONS, deterministic=True)
     chosen, _ = algorithm.predict(OBSERVATIONS)
@@ -108,9 +72,6 @@ def test_the_target_takes_the_value_of_the_move_that_the_network_would_choose(mo
     assert (moves.rewards[moves.dones == 0] == 0).all()
 
 
-# --- the duels -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", dqn.PRESETS)
 def test_a_duel_has_the_numbers_of_the_system_it_comes_from(name):
     config = dqn.Config(**dqn.PRESETS[name].options)
@@ -120,34 +81,33 @@ def test_a_duel_has_the_numbers_of_the_system_it_comes_from(name):
         **{"target_every": 50_000, "win_reward": 0.999, "draw_reward": 0.001, "loss_penalty": 1.0},
         **{"early_draw": True, "epsilon": 1.0, "epsilon_end": 0.001, "epsilon_decay": 0.999996},
         **{"opponents": "random", "exploring_starts": 0.0},
-        "side": "O" if name == "duel-second" else "X",
-        "opening": "b2" if name == "duel-centre" else "",
+        **{"side": "XO"[name == "duel-second"], "opening": "b2" * (name == "duel-centre")},
     }
     assert {option: getattr(config, option) for option in expected} == expected
     assert config.batch_size * config.gradient_steps / config.num_envs == 8  # samples of each move
-    shapes = [tuple(parameter.shape) for parameter in dqn.build(config).q_net.parameters()]
-    assert shapes == [(27, 9), (27,), (9, 27), (9,)]
 
 
 def test_a_grid_shows_own_and_other_marks_with_opposite_signs_and_tanh_bounds_the_values():
-    network = dqn.build(duel("duel-first")).q_net
-    planes = torch.as_tensor(OBSERVATIONS)
+    network, planes = dqn.build(duel("duel-first")).q_net, torch.as_tensor(OBSERVATIONS)
+    shapes = [tuple(parameter.shape) for parameter in network.parameters()]
+    assert shapes == [(27, 9), (27,), (9, 27), (9,)]
     grid = observe(BOARDS, RULES, "grid").reshape(-1, 9)
     assert (network.features_extractor(planes).numpy() == grid).all()
     with torch.no_grad():
         assert (network(planes)[torch.as_tensor(BOARDS == 0)].abs() < 1).all()
 
 
-@pytest.mark.parametrize(
-    ("name", "marks", "openings"),
-    [("duel-first", 0, 1), ("duel-second", -1, 9), ("duel-centre", 0, 1)],
-)
+DUELS = [("duel-first", 0, 1), ("duel-second", -1, 9), ("duel-centre", 0, 1)]
+
+
+@pytest.mark.parametrize(("name", "marks", "openings"), DUELS)
 def test_a_duel_learns_one_side_sees_losses_and_keeps_to_its_opening(name, marks, openings):
     algorithm, boards, following, cells, rewards, ends = played(duel(name))
     results = set(np.round(rewards[ends].astype(float), 3).tolist())
     assert {-1.0, 0.999} <= results <= {-1.0, 0.001, 0.999}
-    assert (rewards[~ends] == 0).all()
+    assert not rewards[~ends].any()
     assert set(boards.sum(axis=1).tolist()) == {marks}
+    assert not RULES.is_dead(*RULES.to_bits(boards.astype(np.int8))).any()
     first = boards[np.abs(boards).sum(axis=1) == -marks]
     assert len(np.unique(first, axis=0)) == openings
     empty, moves = ~boards.any(axis=1), np.arange(len(boards))
@@ -163,11 +123,9 @@ def test_a_duel_learns_one_side_sees_losses_and_keeps_to_its_opening(name, marks
         assert set(cells[~empty].tolist()) == set(range(9)) - {4}
 
 
-@pytest.mark.parametrize("early_draw", [True, False])
-def test_games_end_as_soon_as_no_line_is_open(early_draw):
-    _, boards, *_ = played(duel("duel-first", early_draw=early_draw))
-    x, o = RULES.to_bits(boards.astype(np.int8))
-    assert RULES.is_dead(x, o).any() != early_draw
+def test_games_go_on_without_an_open_line_only_without_early_draws():
+    _, boards, *_ = played(duel("duel-first", early_draw=False))
+    assert RULES.is_dead(*RULES.to_bits(boards.astype(np.int8))).any()
 
 
 def test_exploration_is_multiplied_at_each_step_down_to_its_end():
@@ -183,9 +141,8 @@ def test_the_network_plays_and_is_copied_to_the_target_network_now_and_then():
     config = duel("duel-first", target_every=1_600, epsilon_end=0.0, epsilon=0.0)
     first, copied, later = (played(config, steps)[0] for steps in (1_568, 1_600, 3_168))
 
-    def are_equal(one, other):
-        pairs = zip(one.parameters(), other.parameters(), strict=True)
-        return all((a == b).all() for a, b in pairs)
+    def are_equal(*networks):
+        return torch.equal(*(parameters_to_vector(network.parameters()) for network in networks))
 
     assert are_equal(first.q_net_target, dqn.build(config).q_net)
     assert not are_equal(first.q_net, first.q_net_target)
@@ -196,14 +153,12 @@ def test_the_network_plays_and_is_copied_to_the_target_network_now_and_then():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("win", "loss", "name"),
-    [*zip((0.9714, 0.7587, 0.9714), (0.0234, 0.2233, 0.0182), dqn.PRESETS, strict=True)],
+    ("name", "win", "loss"),
+    [*zip(dqn.PRESETS, (0.9714, 0.7587, 0.9714), (0.0234, 0.2233, 0.0182), strict=True)],
 )
 def test_a_duel_beats_the_best_runs_of_the_system_it_comes_from(name, win, loss):
     """Exact against random play, after a third of the games; an untrained network wins half."""
     config = dqn.Config(**{**dqn.PRESETS[name].options, "steps": 540_000})
-    learner = dqn.begin(config)
-    drive(learner, config, lambda learner: False)
-    results = evaluate(learner.policy())
+    results = evaluate(trained(dqn, config).policy())
     result = results.o if name == "duel-second" else results.x
     assert (result.win > win, result.loss < loss) == (True, True)

@@ -14,7 +14,7 @@ import evaluate
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, match, tabulate
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.policy import MinimaxPolicy
-from training.files import read_tensors, write_tensors
+from training.files import read_arrays, write_arrays
 
 RECTANGLE = Rules(2, 4, 3)
 
@@ -209,8 +209,8 @@ def test_a_model_makes_the_certified_moves_or_is_found_out(capsys, run, tmp_path
     assert f"{run}: the model makes the certified move in all 4,520 positions\n" in printed
     folder = shutil.copytree(run, tmp_path / "run")
     path = folder / "model.safetensors"
-    tensors, about = read_tensors(path)
-    write_tensors(path, {name: -tensor for name, tensor in tensors.items()}, about)
+    tensors, about = read_arrays(path)
+    write_arrays(path, {name: -array for name, array in tensors.items()}, about)
     said = error_of(capsys, folder, "--from-model")
     assert f"the model of {folder} differs from its certificate in " in said
     assert said.endswith(" of 4,520 positions\n")

@@ -1,4 +1,4 @@
-"""Holds the picture of the house in CONTRIBUTING.md: who may import whom, read from the sources."""
+"""The map in CONTRIBUTING.md holds: which folder and which file may import which other."""
 
 import ast
 import subprocess
@@ -12,100 +12,59 @@ PACKAGE = "tictactoe_env"
 
 # The package from the bottom up; a file imports from lower layers only, never from its own.
 LAYERS = (
-    ("errors", "files"),
-    ("rules",),
-    ("standing",),
-    ("notation", "observation"),
-    ("positions", "games"),
-    ("starts", "solver", "store", "orientations", "render"),
-    ("policy",),
-    ("match", "row_engine", "bit_engine"),
-    ("evaluation", "engine", "search"),
-    ("certificate", "analysis"),
-    ("mcts", "runs"),
-    ("opponents",),
-    ("config",),
-    ("env",),
-    ("vector_env",),
-    ("__init__",),
+    "errors files < rules < standing < notation observation < positions games < "
+    "starts solver store orientations render < policy < match row_engine bit_engine < "
+    "evaluation engine search < certificate analysis < mcts runs < opponents < config < env < "
+    "vector_env < __init__"
 )
-LAYER_OF = {name: layer for layer, names in enumerate(LAYERS) for name in names}
+LAYER_OF = {name: at for at, names in enumerate(LAYERS.split("<")) for name in names.split()}
 ALLOWED = {"numpy", "gymnasium", PACKAGE} | sys.stdlib_module_names
 
-# The folders, and what each may import of the others. "agents" is its one door, agents/__init__.py.
+# What each folder may import. "agents" means agents/__init__.py alone, not the pages.
 HOUSE = {
     PACKAGE: set(),
     "training": {PACKAGE},
     "agents": {PACKAGE, "training"},
     "players": {PACKAGE, "training", "agents"},
-    "terminal": {PACKAGE, "training", "agents", "players"},
-    "web": {PACKAGE, "training", "agents", "players"},
-    "benchmarks": {PACKAGE, "training", "agents", "players", "terminal", "web"},
 }
+HOUSE["terminal"] = HOUSE["web"] = set(HOUSE)
+HOUSE["benchmarks"] = set(HOUSE)
 SCRIPTS = {"train", "evaluate", "play"}
-DOORS = {PACKAGE + "/__init__.py", "agents/__init__.py"}  # import by a name that is computed
+COMPUTED = {PACKAGE + "/__init__.py", "agents/__init__.py"}  # import by a computed name
 PAGES_OF_BENCHMARKS = {"benchmarks/playouts.py"}  # measures the insides of one page
 
 # Private names of Stable-Baselines3 and sb3-contrib that subclasses have to override or set.
-PRIVATE_NAMES_OF_SB3 = {
-    "_get_constructor_parameters",
-    "_update_features_extractor",
-    "_predict",
-    "_last_obs",
-    "_last_episode_starts",
-    "_n_calls",
-    "_n_updates",
-    "_current_progress_remaining",
-    "_update_current_progress_remaining",
-    "_update_learning_rate",
-    "_get_samples",
-    "_seeds",
-    "_options",
-    "_reset_seeds",
-    "_reset_options",
-    "_get_indices",
-    "_total_timesteps",
-}
-OTHER_PRIVATE_NAMES = {
-    "_asdict",
-    "_replace",
-    "_fields",
-    "_np_random",
-}  # named tuples; gymnasium.Env
+PRIVATE_NAMES_OF_SB3 = (
+    "_get_constructor_parameters _update_features_extractor _predict _last_obs "
+    "_last_episode_starts _n_calls _n_updates _current_progress_remaining "
+    "_update_current_progress_remaining _update_learning_rate _get_samples _seeds _options "
+    "_reset_seeds _reset_options _get_indices _total_timesteps"
+)
+OTHER_PRIVATE_NAMES = {"_asdict", "_replace", "_fields", "_np_random"}  # tuples; gymnasium.Env
 
-SOURCES = sorted((ROOT / PACKAGE).rglob("*.py"))
-FILES = {
-    str(path.relative_to(ROOT)): path.read_text()
-    for path in [
-        *(path for folder in HOUSE for path in sorted((ROOT / folder).rglob("*.py"))),
-        *(ROOT / f"{name}.py" for name in sorted(SCRIPTS)),
-    ]
-}
+PATHS = [path for folder in HOUSE for path in sorted((ROOT / folder).rglob("*.py"))]
+PATHS += [ROOT / f"{name}.py" for name in sorted(SCRIPTS)]
+FILES = {str(path.relative_to(ROOT)): path.read_text() for path in PATHS}
 
 
-def imports_of(source: str, package: str) -> set[str]:
-    """The modules that a file imports, wherever in it, by full name: "numpy", "tictactoe_env.rules"."""
+def imports_of(package: str, source: str) -> set[str]:
+    """The full names of the modules that a file imports, anywhere: {"tictactoe_env.rules"}."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(filter(None, (package, node.module))) if node.level else node.module
-            # "from package import name" means the module package.name, or a name inside the package.
-            inside = base in (*HOUSE,) and base != "agents"
-            named = {f"{base}.{alias.name}" for alias in node.names}
-            if base == "agents":  # its functions are the door, its modules are pages
-                named = {name for name in named if (ROOT / f"{name.replace('.', '/')}.py").exists()}
-                found |= named or {base}
-            else:
-                found |= named if inside else {base}
+            named = {f"{base}.{alias.name}" for alias in node.names if base in HOUSE}
+            modules = {name for name in named if (ROOT / f"{name.replace('.', '/')}.py").exists()}
+            found |= modules or {base}  # "from folder import name": a module, or a name inside
         elif isinstance(node, ast.Call) and imported_by(node):
             found.add(imported_by(node))
     return found
 
 
 def imported_by(call: ast.Call) -> str:
-    """What a call of import_module or __import__ imports: the name, "*" if it is computed, "" for another call."""
+    """What import_module or __import__ imports, "*" for a computed name; "" for other calls."""
     called = getattr(call.func, "attr", getattr(call.func, "id", ""))
     if called.lstrip("_") not in ("import_module", "import__") or not call.args:
         return ""
@@ -115,31 +74,31 @@ def imported_by(call: ast.Call) -> str:
 
 
 def upward_imports(name: str, source: str) -> set[str]:
-    """The modules of the package that a file of it imports though they are not below it."""
-    own = {module for module in imports_of(source, PACKAGE) if module.split(".")[0] == PACKAGE}
+    """The modules of the package that one of them imports though they are not below it."""
+    own = {module for module in imports_of(PACKAGE, source) if module.split(".")[0] == PACKAGE}
     inner = {module.split(".")[1] if "." in module else "__init__" for module in own}
     return {module for module in inner if LAYER_OF.get(module, 99) >= LAYER_OF[name]}
 
 
-def foreign_imports(source: str) -> set[str]:
-    """The packages that a file of the package imports though it may not."""
-    return {module.split(".")[0] for module in imports_of(source, PACKAGE)} - ALLOWED - {"*"}
+def foreign_imports(name: str, source: str) -> set[str]:
+    """The packages that a file of our package must not import, but does."""
+    return {module.split(".")[0] for module in imports_of(name, source)} - ALLOWED - {"*"}
 
 
 def wrong_imports(file: str, source: str) -> set[str]:
-    """The modules of other folders that a file imports though the house does not allow it."""
+    """The modules of other folders that a file must not import, but does."""
     folder = file.split("/")[0] if "/" in file else ""
     allowed = HOUSE.get(folder, set(HOUSE)) | {folder}
-    found = imports_of(source, folder)
+    found = imports_of(folder, source)
     wrong = {module for module in found if module.split(".")[0] in {*HOUSE, *SCRIPTS} - allowed}
     pages = {module for module in found if module.startswith("agents.")}
     if file not in PAGES_OF_BENCHMARKS:
         wrong |= pages - {file.removesuffix(".py").replace("/", ".")}
-    return wrong | ({"*"} if "*" in found and file not in DOORS else set())
+    return wrong | ({"*"} if "*" in found and file not in COMPUTED else set())
 
 
-def foreign_privates(source: str) -> set[str]:
-    """The private names of other modules that a file uses: imported, or read off an object, and not its own."""
+def foreign_privates(file: str, source: str) -> set[str]:
+    """The private names of other modules that a file uses."""
     tree = ast.parse(source)
     own, used = set(), set()
     for node in ast.walk(tree):
@@ -154,30 +113,19 @@ def foreign_privates(source: str) -> set[str]:
             is_set = isinstance(node.ctx, ast.Store)
             (own if is_self and is_set else used).add(node.attr)
     private = {name for name in used - own if name.startswith("_") and not name.endswith("__")}
-    return private - PRIVATE_NAMES_OF_SB3 - OTHER_PRIVATE_NAMES
-
-
-# --- the house -------------------------------------------------------------------------------------
-
-
-def test_every_file_of_the_package_has_its_place():
-    assert {path.stem for path in SOURCES} == set(LAYER_OF)
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_imports_of_the_package_point_down_and_need_nothing_but_numpy_and_gymnasium(path):
-    assert upward_imports(path.stem, path.read_text()) == set()
-    assert foreign_imports(path.read_text()) == set()
+    return private - set(PRIVATE_NAMES_OF_SB3.split()) - OTHER_PRIVATE_NAMES
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_file_imports_only_what_the_house_allows(file):
-    assert wrong_imports(file, FILES[file]) == set()
+def test_a_file_imports_only_what_the_map_allows_and_no_privates(file):
+    assert wrong_imports(file, FILES[file]) == foreign_privates(file, FILES[file]) == set()
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_no_file_uses_the_privates_of_another(file):
-    assert foreign_privates(FILES[file]) == set()
+def test_imports_of_the_package_point_down_and_need_nothing_but_numpy_and_gymnasium():
+    sources = {path.stem: path.read_text() for path in PATHS if ROOT / PACKAGE in path.parents}
+    assert set(sources) == set(LAYER_OF)
+    for name, source in sources.items():
+        assert upward_imports(name, source) == foreign_imports(PACKAGE, source) == set(), name
 
 
 def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
@@ -185,72 +133,46 @@ def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
         "import sys, tictactoe_env\n"
         "from tictactoe_env import match, positions, row_engine, solver\n"
         "heavy = {'torch', 'stable_baselines3', 'pygame', 'matplotlib', 'agents', 'sqlite3'}\n"
-        "kept = [positions.positions_of, positions.symmetries_of, solver.solve, match.best_achievable,"
-        " row_engine.row_tables]\n"
-        "print(sorted(heavy & {name.split('.')[0] for name in sys.modules}),"
-        " [function.cache_info().currsize for function in kept])\n"
+        "kept = [positions.positions_of, positions.symmetries_of, solver.solve,\n"
+        "        match.best_achievable, row_engine.row_tables]\n"
+        "print(sorted(heavy & {name.split('.')[0] for name in sys.modules}),\n"
+        "      [function.cache_info().currsize for function in kept])\n"
     )
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout == "[] [0, 0, 0, 0, 0]\n"
-    assert done.stderr == ""
+    command, pipe = [sys.executable, "-c", program], subprocess.PIPE
+    done = subprocess.run(command, stdout=pipe, stderr=pipe, text=True, cwd=ROOT)
+    assert (done.stdout, done.stderr) == ("[] [0, 0, 0, 0, 0]\n", "")
 
 
-# --- the reading of it -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("import numpy as np", {"numpy"}),
-        ("import os.path, sys", {"os.path", "sys"}),
-        ("def f():\n    from torch import nn", {"torch"}),
-        ("from tictactoe_env import match, rules", {"tictactoe_env.match", "tictactoe_env.rules"}),
-        ("from tictactoe_env.rules import Rules", {"tictactoe_env.rules"}),
-        ("from .rules import Rules", {"tictactoe_env.rules"}),
-        ("from . import rules", {"tictactoe_env.rules"}),
-        ("from agents import page, load", {"agents"}),
-        ("from agents import dqn", {"agents.dqn"}),
-        ("import importlib\nimportlib.import_module('torch.nn')", {"importlib", "torch.nn"}),
-        ("from importlib import import_module as f\nimport_module(name)", {"importlib", "*"}),
-        ("_import_module(f'agents.{name}')", {"*"}),
-        ("if TYPE_CHECKING:\n    import torch", {"torch"}),
-        ("'import torch'  # import torch", set()),
-    ],
-)
-def test_imports_are_found_wherever_and_however_they_are_written(source, found):
-    assert imports_of(source, PACKAGE) == found
-
-
-def test_a_break_of_each_rule_is_seen():
-    assert upward_imports("rules", "from tictactoe_env.positions import Positions") == {"positions"}
-    assert upward_imports("observation", "from tictactoe_env.notation import x") == {"notation"}
-    assert upward_imports("env", "import tictactoe_env") == {"__init__"}
-    assert upward_imports("env", "from tictactoe_env.config import Config") == set()
-    assert foreign_imports("def draw():\n    import pygame\n    import json") == {"pygame"}
-    assert wrong_imports("agents/dqn.py", "import agents.trie\nimport training.run") == {
-        "agents.trie"
-    }
-    assert wrong_imports("training/run.py", "import agents") == {"agents"}
-    assert wrong_imports("players/seat.py", "from agents import trie") == {"agents.trie"}
-    assert wrong_imports("players/seat.py", "from agents import load") == set()
-    assert wrong_imports("web/server.py", "import train, terminal.menu") == {
-        "train",
-        "terminal.menu",
-    }
-    assert wrong_imports("web/server.py", "import_module(name)") == {"*"}
-
-
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("from training.files import _read", {"_read"}),
-        ("env._states", {"_states"}),
-        ("self._states", {"_states"}),
-        ("class A:\n    def f(self):\n        self._x = 1\n        return other._x", set()),
-        ("def _f(): pass\nmodule._f()", set()),
-        ("x._asdict(), y.__class__, model._n_calls", set()),
-    ],
-)
-def test_the_use_of_a_private_name_is_seen(source, found):
-    assert foreign_privates(source) == found
+def test_imports_are_found_however_they_are_written_and_a_break_of_each_rule_is_seen():
+    matches = {"tictactoe_env.match", "tictactoe_env.rules"}
+    own = "class A:\n    def f(self):\n        self._x = 1\n        return other._x"
+    for check, place, source, found in (
+        (imports_of, PACKAGE, "import numpy as np", {"numpy"}),
+        (imports_of, PACKAGE, "def f():\n    from torch import nn", {"torch"}),
+        (imports_of, PACKAGE, "from tictactoe_env import match, rules", matches),
+        (imports_of, PACKAGE, "from .rules import Rules", {"tictactoe_env.rules"}),
+        (imports_of, PACKAGE, "from . import rules", {"tictactoe_env.rules"}),
+        (imports_of, PACKAGE, "from agents import page, load", {"agents"}),
+        (imports_of, PACKAGE, "from agents import dqn", {"agents.dqn"}),
+        (imports_of, PACKAGE, "from a import f\nf.import_module('torch.nn')", {"a", "torch.nn"}),
+        (imports_of, PACKAGE, "import importlib\nimport_module(name)", {"importlib", "*"}),
+        (imports_of, PACKAGE, "_import_module(f'agents.{name}')", {"*"}),
+        (imports_of, PACKAGE, "'import torch'  # import torch", set()),
+        (upward_imports, "rules", "from tictactoe_env.positions import Positions", {"positions"}),
+        (upward_imports, "observation", "from tictactoe_env.notation import x", {"notation"}),
+        (upward_imports, "env", "from tictactoe_env.config import Config", set()),
+        (foreign_imports, PACKAGE, "def draw():\n    import pygame\n    import json", {"pygame"}),
+        (wrong_imports, "agents/dqn.py", "import agents.trie, training.run", {"agents.trie"}),
+        (wrong_imports, "training/run.py", "import agents", {"agents"}),
+        (wrong_imports, "players/seat.py", "from agents import trie", {"agents.trie"}),
+        (wrong_imports, "players/seat.py", "from agents import load", set()),
+        (wrong_imports, "web/server.py", "import train, terminal.a", {"train", "terminal.a"}),
+        (wrong_imports, "web/server.py", "import_module(name)", {"*"}),
+        (foreign_privates, "", "from training.files import _read", {"_read"}),
+        (foreign_privates, "", "env._states", {"_states"}),
+        (foreign_privates, "", "self._states", {"_states"}),
+        (foreign_privates, "", own, set()),
+        (foreign_privates, "", "def _f(): pass\nmodule._f()", set()),
+        (foreign_privates, "", "x._asdict(), y.__class__, model._n_calls", set()),
+    ):
+        assert check(place, source) == found, source

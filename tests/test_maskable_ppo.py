@@ -1,22 +1,15 @@
-"""agents/maskable_ppo.py: masks, how moves are drawn and evaluated, and its schedules.
-
-tests/test_sb3_learner.py holds what is true of dqn too.
-"""
+"""agents/maskable_ppo.py: masks, moves, schedules; tests/test_sb3_learner.py has what it shares."""
 
 from dataclasses import replace
 
+import learners
 import numpy as np
 import pytest
 import torch
 
 from agents import maskable_ppo
-from tictactoe_env.observation import observe
-from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Rules
 
-RULES = Rules()
-BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]
-OBSERVATIONS = torch.as_tensor(observe(BOARDS, RULES))
+OBSERVATIONS = torch.as_tensor(learners.OBSERVATIONS)
 SMALL = maskable_ppo.Config(
     num_envs=32, rollout_steps=4, hidden=(16,), batch_size=64, epochs=2, opponents="random"
 )
@@ -29,16 +22,14 @@ def policy():
 
 
 def test_a_mask_can_forbid_free_cells_too(policy):
-    mask = np.zeros((1, 9), dtype=bool)
-    mask[0, [2, 7]] = True
+    mask = np.isin(np.arange(9), [2, 7])[None]
     empty = torch.zeros(1, 2, 3, 3, dtype=torch.int8)
     chosen = {int(policy.predict(empty.numpy(), action_masks=mask)[0][0]) for _ in range(50)}
     assert chosen == {2, 7}
     with torch.no_grad():
         _, log_prob, entropy = policy.evaluate_actions(empty, torch.tensor([4]), mask)
         probs = policy.get_distribution(empty, mask).distribution.probs[0]
-    assert float(log_prob) < -1e7
-    assert 0 < float(entropy) <= np.log(2) + 1e-6
+    assert (float(log_prob) < -1e7, 0 < float(entropy) <= np.log(2) + 1e-6) == (True, True)
     assert set(torch.nonzero(probs).flatten().tolist()) == {2, 7}
 
 

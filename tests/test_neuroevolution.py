@@ -68,8 +68,7 @@ def test_exact_fitness_is_the_exact_result_of_the_network_and_its_slips(evolutio
     successors = graph.successors(evolution.moves)
     found = graph.results(successors, graph.probs(opponent), 2.0, slip)
     for moves, result in zip(evolution.moves, found, strict=True):
-        table = (1 - slip) * graph.policy(moves).table + slip * random
-        player = TabularPolicy(rules, table)
+        player = TabularPolicy(rules, (1 - slip) * graph.policy(moves).table + slip * random)
         sides = [match.exact_result_as(side, player, opponent, rules) for side in "XO"]
         expected = np.mean([side.value - side.illegal for side in sides])
         assert result == pytest.approx(expected, abs=1e-12)
@@ -82,9 +81,8 @@ def test_a_reinitialised_unit_responds_most_to_one_position_and_adds_to_one_cell
     assert (np.delete(evolution.networks, 3, axis=0) == np.delete(before, 3, axis=0)).all()
     hidden, output, _ = evolution.layout.layers(evolution.networks[3])
     (unit,) = np.flatnonzero((hidden != evolution.layout.layers(before[3])[0]).any(axis=0))
-    response = evolution.graph.inputs @ hidden[:, unit]
-    assert response.max() == pytest.approx(1)
-    assert (np.isclose(response, 1)).sum() == 1, "no other position has as high a response"
+    lower, highest = np.sort(evolution.graph.inputs @ hidden[:, unit])[-2:]
+    assert lower < 0.99 < highest == pytest.approx(1)
     assert np.count_nonzero(output[unit]) == 1
 
 
@@ -92,19 +90,18 @@ def test_fitness_is_the_weighted_mean_over_opponents_and_kinds():
     pools = {"fitness": "exact:3,punished:1", "opponents": "random:3,minimax:1"}
     evolution = evolved(replace(SMALL, **pools, illegal_penalty=1.0, slip=0.0))
     graph, successors = evolution.graph, evolution.graph.successors(evolution.moves)
-    tables = [graph.probs(make_opponent(name, SMALL.rules)) for name in ("random", "minimax")]
-    random, minimax = (graph.results(successors, table, 1.0) for table in tables)
+    pool = (graph.probs(make_opponent(name, SMALL.rules)) for name in ("random", "minimax"))
+    random, minimax = (graph.results(successors, table, 1.0) for table in pool)
     league = points(graph.league(successors)[0], 1, 1, 0, -10)
     expected = 0.75 * (0.75 * random + 0.25 * minimax) + 0.25 * league
     assert evolution.fitness == pytest.approx(expected, abs=1e-12)
 
 
 def test_points_are_those_of_the_games_of_a_member_on_both_sides():
-    members = [[NOT_PLAYED, X_WON, O_ILLEGAL], [DRAWN, NOT_PLAYED, O_WON]]
-    ends = np.array([*members, [X_ILLEGAL, DRAWN, NOT_PLAYED]])
+    first, second = (NOT_PLAYED, X_WON, O_ILLEGAL), (DRAWN, NOT_PLAYED, O_WON)
+    ends = np.array([first, second, (X_ILLEGAL, DRAWN, NOT_PLAYED)])
     assert (4 * points(ends, 3, 1, 0, 0)).tolist() == [3 + 3 + 1 + 3, 1 + 0 + 0 + 1, 0 + 1 + 0 + 3]
-    punished = [1 + 1 + 1 + 1, 1 + 0 + 0 + 1, -10 + 1 - 10 + 1]
-    assert (4 * points(ends, 1, 1, 0, -10)).tolist() == punished
+    assert (4 * points(ends, 1, 1, 0, -10)).tolist() == [1 + 1 + 1 + 1, 1 + 1, -10 + 1 - 10 + 1]
 
 
 def test_a_network_gives_the_sums_of_its_layers():
@@ -134,8 +131,8 @@ def test_winners_survive_to_the_byte_and_the_others_are_changed_clones_of_them(e
 @pytest.mark.parametrize("adaptation", [0.0, 0.2])
 def test_magnitudes_and_shares_of_mutations_change_only_with_adaptation(adaptation):
     evolution = evolved(replace(SMALL, adaptation=adaptation, rebirth=0.0))
-    for numbers, first in ((evolution.magnitudes, 0.5), (evolution.shares, 0.1)):
-        assert (set(numbers) == {first}) == (adaptation == 0)
+    changes = set(evolution.magnitudes) != {0.5}, set(evolution.shares) != {0.1}
+    assert changes == (adaptation > 0, adaptation > 0)
 
 
 def test_the_youngest_of_equals_goes_first_and_only_one_of_them_if_distinct():
@@ -147,24 +144,8 @@ def test_the_youngest_of_equals_goes_first_and_only_one_of_them_if_distinct():
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_experiments_of_the_blog_run_and_are_labelled_weak(name):
-    evolution = evolved(Config(**{**PRESETS[name].options, "league": 60, "steps": 2}), 2)
-    assert 0 < evolution.notes()["disqualified"] <= 1
-    assert PRESETS[name].weak
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"fitness": "footbal"}, "did you mean 'football'"),
-        ({"opponents": "minimx"}, "did you mean 'minimax'"),
-        ({"winners": 100}, "winners must be a whole number from 1 to 99"),
-        ({"hidden": 0}, "rebirth needs hidden units"),
-        ({"fitness": "football"}, "an exact fitness: set it to 0"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(change, words):
-    with pytest.raises(ValueError, match=words):
-        begin(Config(**change))
+    evolution = evolved(Config(**{**PRESETS[name].options, "league": 60}), 2)
+    assert 0 < evolution.notes()["disqualified"] <= PRESETS[name].weak
 
 
 def test_all_generations_of_the_league_are_tabled_and_charted():
@@ -184,6 +165,6 @@ def test_all_generations_of_the_league_are_tabled_and_charted():
 @pytest.mark.parametrize("seed", [100, 101])
 def test_it_learns_the_rules_and_to_win_as_x(seed):
     """A random network makes an illegal move in almost all of its games."""
-    figures = evaluate(evolved(Config(seed=seed), 3_000).policy())
-    assert figures.x.illegal == figures.o.illegal == 0
-    assert figures.x.win >= 0.9
+    results = evaluate(evolved(Config(seed=seed), 3_000).policy())
+    assert results.x.illegal == results.o.illegal == 0
+    assert results.x.win >= 0.9

@@ -1,20 +1,15 @@
 import numpy as np
 import pytest
-from plain_game import plain_game
+from plain_game import plain
 from text_cases import refuses
 
 from tictactoe_env.positions import Positions, can_enumerate, positions_of, symmetries_of
 from tictactoe_env.rules import Rules
 
-SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 3), Rules(1, 5, 2), Rules(1, 1, 1)]
-TINY = [rules for rules in SMALL if rules.cells < 12]
+SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2), Rules(1, 5, 2), Rules(1, 1, 1)]
 
 
-def plain(rules):
-    return plain_game(rules.rows, rules.cols, rules.k)
-
-
-def test_three_by_three_has_5478_positions_and_765_up_to_symmetry():
+def test_three_by_three_has_5478_positions_765_up_to_symmetry_and_255168_games():
     positions = positions_of(Rules())
     assert (len(positions), positions.is_over.sum(), len(positions.unfinished)) == (5478, 958, 4520)
     classes = np.unique(positions.canonical)
@@ -22,10 +17,6 @@ def test_three_by_three_has_5478_positions_and_765_up_to_symmetry():
     assert (len(classes), len(finished)) == (765, 138)
     outcomes = positions.outcome_x[finished]
     assert [np.count_nonzero(outcomes == outcome) for outcome in (1, -1, 0)] == [91, 44, 3]
-
-
-def test_three_by_three_has_255168_games_in_a_tree_of_549946_nodes():
-    positions = positions_of(Rules())
     nodes = np.ones(len(positions), dtype=np.int64)
     outcomes = [positions.is_over & (positions.outcome_x == outcome) for outcome in (1, -1, 0)]
     games = np.stack(outcomes, axis=1).astype(np.int64)
@@ -33,54 +24,53 @@ def test_three_by_three_has_255168_games_in_a_tree_of_549946_nodes():
         children = positions.children[row][positions.children[row] >= 0]
         nodes[row] += nodes[children].sum()
         games[row] = games[children].sum(axis=0)
-    assert games[0].tolist() == [131_184, 77_904, 46_080]
-    assert games[0].sum() == 255_168
-    assert nodes[0] == 549_946
+    assert (nodes[0], games[0].tolist()) == (549_946, [131_184, 77_904, 46_080])
+
+
+COUNTS = {(2, 3, 2): 129, (2, 5, 3): 15_983, (3, 4, 3): 111_973, (4, 3, 3): 111_973}
+COUNTS |= {(3, 4, 4): 142_231, (3, 5, 3): 2_286_668, (4, 4, 4): 9_722_011}
 
 
 @pytest.mark.parametrize(
-    ("sizes", "count"),
-    [
-        *(((2, 3, 2), 129), ((2, 5, 3), 15_983), ((3, 4, 3), 111_973), ((4, 3, 3), 111_973)),
-        ((3, 4, 4), 142_231),
-        pytest.param((3, 5, 3), 2_286_668, marks=pytest.mark.slow),
-        pytest.param((4, 4, 4), 9_722_011, marks=pytest.mark.slow),
-    ],
+    "sizes", [pytest.param(one, marks=[pytest.mark.slow] * (COUNTS[one] > 10**6)) for one in COUNTS]
 )
-def test_other_boards_have_so_many_positions(sizes, count):
-    assert len(Positions(Rules(*sizes))) == count
+def test_other_boards_have_so_many_positions(sizes):
+    assert len(Positions(Rules(*sizes))) == COUNTS[sizes]
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_every_position_found_by_playing_is_there_once_with_its_outcome(rules):
-    positions = positions_of(rules)
+def test_every_position_found_by_playing_is_there_once_with_its_outcome_and_its_children(rules):
+    game, positions = plain(rules), positions_of(rules)
     ends = zip(positions.outcome_x.tolist(), positions.is_over.tolist(), strict=True)
     outcomes = [outcome if is_over else None for outcome, is_over in ends]
-    found = dict(zip(map(tuple, positions.boards.tolist()), outcomes, strict=True))
-    assert found == plain(rules).positions
-    assert len(found) == len(positions)
+    boards = list(map(tuple, positions.boards.tolist()))
+    assert dict(zip(boards, outcomes, strict=True)) == game.positions
+    assert len(game.positions) == len(positions)
     assert not positions.outcome_x[~positions.is_over].any()
+    row_of = {board: row for row, board in enumerate(boards)}
+    expected = np.full((len(boards), rules.cells), -1)
+    for row, board in enumerate(boards):
+        for cell in game.moves(board):
+            expected[row, cell] = row_of[game.after(board, cell)]
+    assert np.array_equal(positions.children, expected)
+    for cell in range(rules.cells):
+        assert np.array_equal(positions.child(np.arange(len(boards)), cell), expected[:, cell])
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_positions_are_ordered_by_ply_and_then_by_code(rules):
+def test_positions_are_ordered_by_ply_and_then_by_code_and_given_ply_by_ply(rules):
     positions = positions_of(rules)
     marks = np.count_nonzero(positions.boards, axis=1)
     assert (positions.ply == marks).all()
+    assert (positions.x_to_move == (marks % 2 == 0)).all()
     digits = positions.boards.astype(np.int64) % 3  # -1 becomes 2
     assert (positions.codes == (digits * 3 ** np.arange(rules.cells)).sum(axis=1)).all()
     order = list(zip(marks.tolist(), positions.codes.tolist(), strict=True))
     assert order == sorted(order)
     starts = [np.count_nonzero(marks < ply) for ply in range(rules.cells + 2)]
     assert positions.ply_starts.tolist() == starts
-    assert (positions.x_to_move == (marks % 2 == 0)).all()
     assert not positions.boards[0].any()
     assert positions.unfinished.tolist() == np.flatnonzero(~positions.is_over).tolist()
-
-
-@pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_the_plies_are_the_unfinished_positions_with_their_children(rules):
-    positions = positions_of(rules)
     plies = list(positions.plies())
     assert np.concatenate([ply.rows for ply in plies]).tolist() == positions.unfinished.tolist()
     for ply in plies:
@@ -93,35 +83,20 @@ def test_the_plies_are_the_unfinished_positions_with_their_children(rules):
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_the_bits_and_the_dead_boards_are_those_of_the_rules(rules):
+def test_every_board_has_its_row_its_bits_its_canonical_form_and_whether_it_is_dead(rules):
     positions = positions_of(rules)
+    every = np.arange(len(positions))
     x, o = rules.to_bits(positions.boards)
-    found = positions.bits(np.arange(len(positions)))
-    assert (found[0] == x).all()
-    assert (found[1] == o).all()
+    assert np.array_equal(positions.bits(every), (x, o))
     assert (positions.is_dead == rules.is_dead(x, o)).all()
-
-
-@pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_every_board_is_found_at_its_own_row_in_any_order(rules):
-    positions = positions_of(rules)
-    order = np.random.default_rng(0).permutation(len(positions))
+    order = np.random.default_rng(0).permutation(every)
     assert (positions.rows(positions.boards[order]) == order).all()
     assert positions.rows(positions.boards[:0]).tolist() == []
-
-
-@pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_children_are_the_boards_after_each_legal_move(rules):
-    game, positions = plain(rules), positions_of(rules)
-    boards = list(map(tuple, positions.boards.tolist()))
-    row_of = {board: row for row, board in enumerate(boards)}
-    expected = np.full((len(boards), rules.cells), -1)
-    for row, board in enumerate(boards):
-        for cell in game.free(board) if game.positions[board] is None else []:
-            expected[row, cell] = row_of[game.after(board, cell)]
-    assert np.array_equal(positions.children, expected)
-    for cell in range(rules.cells):
-        assert np.array_equal(positions.child(np.arange(len(boards)), cell), expected[:, cell])
+    images = np.array([positions.rows(positions.boards[:, one]) for one in positions.symmetries])
+    smallest = images.min(axis=0)  # rows of a ply are ordered by code
+    assert np.array_equal(positions.canonical, smallest)
+    assert (smallest[images] == smallest).all()
+    assert np.array_equal(images[positions.to_canonical, every], smallest)
 
 
 def test_boards_that_play_cannot_reach_of_another_shape_or_of_other_numbers_are_refused():
@@ -141,8 +116,7 @@ def test_boards_that_play_cannot_reach_of_another_shape_or_of_other_numbers_are_
 
 def test_positions_are_enumerated_once_and_a_large_board_is_refused_with_the_way_out():
     assert positions_of(Rules(2, 3, 2)) is positions_of(Rules(2, 3, 2))
-    assert can_enumerate(Rules(4, 4, 4))
-    assert not can_enumerate(Rules(3, 6, 3))
+    assert (can_enumerate(Rules(4, 4, 4)), can_enumerate(Rules(3, 6, 3))) == (True, False)
     with refuses(
         "the positions of a board of 3x6 are too many to enumerate: at most 16 cells can be (4x4, "
         "3x5), this one has 18; use sampled evaluation and opponents that need no table"
@@ -150,35 +124,18 @@ def test_positions_are_enumerated_once_and_a_large_board_is_refused_with_the_way
         positions_of(Rules(3, 6, 3))
 
 
-@pytest.mark.parametrize(
-    ("sizes", "count"),
-    [
-        *(((3, 3, 3), 8), ((2, 3, 2), 4), ((3, 4, 3), 4), ((1, 5, 2), 2), ((5, 1, 2), 2)),
-        ((1, 1, 1), 1),
-    ],
-)
-def test_a_square_has_eight_symmetries_a_rectangle_four_and_a_row_two(sizes, count):
-    symmetries = symmetries_of(Rules(*sizes))
-    assert symmetries.shape == (count, sizes[0] * sizes[1])
-    assert symmetries[0].tolist() == list(range(sizes[0] * sizes[1]))
-    assert len({tuple(symmetry) for symmetry in symmetries.tolist()}) == count
+SYMMETRIES = {(3, 3, 3): 8, (2, 3, 2): 4, (3, 4, 3): 4, (1, 5, 2): 2, (5, 1, 2): 2, (1, 1, 1): 1}
+SYMMETRIES |= {(4, 4, 4): 8, (7, 8, 5): 4}
 
 
-@pytest.mark.parametrize("rules", [*SMALL, Rules(4, 4, 4), Rules(7, 8, 5)], ids=str)
-def test_a_symmetry_turns_lines_into_lines_and_two_of_them_make_a_third(rules):
-    symmetries = [tuple(symmetry) for symmetry in symmetries_of(rules).tolist()]
-    lines = set(map(frozenset, rules.lines))
+@pytest.mark.parametrize("sizes", SYMMETRIES)
+def test_a_square_has_eight_symmetries_of_its_lines_a_rectangle_four_and_a_row_two(sizes):
+    found = symmetries_of(Rules(*sizes))
+    assert found.shape == (SYMMETRIES[sizes], sizes[0] * sizes[1])
+    symmetries = list(map(tuple, found.tolist()))
+    assert len(set(symmetries)) == len(symmetries)
+    assert symmetries[0] == tuple(range(sizes[0] * sizes[1]))
+    lines = set(map(frozenset, Rules(*sizes).lines))
     for first in symmetries:
         assert {frozenset(first[cell] for cell in line) for line in lines} == lines
         assert {tuple(first[cell] for cell in second) for second in symmetries} == set(symmetries)
-
-
-@pytest.mark.parametrize("rules", TINY, ids=str)
-def test_the_canonical_form_is_the_image_with_the_smallest_code(rules):
-    positions = positions_of(rules)
-    for row, board in enumerate(positions.boards):
-        images = positions.rows(board[positions.symmetries])
-        assert positions.canonical[row] == images.min()
-        assert positions.canonical[images].tolist() == [positions.canonical[row]] * len(images)
-        image = board[positions.symmetries[positions.to_canonical[row]]]
-        assert positions.rows(image[None])[0] == positions.canonical[row]

@@ -1,4 +1,4 @@
-"""The README's code runs, and what it says of files and options is so."""
+"""The code in the README runs; its links, agents and the commands in the documents exist."""
 
 import re
 from pathlib import Path
@@ -10,43 +10,29 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
-def test_the_first_example_has_eight_lines():
-    assert len([line for line in BLOCKS[0].splitlines() if line]) == 8
-
-
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_an_example_runs(number, capsys, monkeypatch):
+def test_an_example_runs_and_the_first_has_eight_lines(number, capsys, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     exec(compile(BLOCKS[number], f"README example {number + 1}", "exec"), {})
-    printed = capsys.readouterr().out
-    assert ("print" in BLOCKS[number]) == bool(printed.strip())
+    assert number or len([line for line in BLOCKS[0].splitlines() if line]) == 8
+    assert ("print" in BLOCKS[number]) == bool(capsys.readouterr().out.strip())
 
 
-def test_every_file_that_is_linked_exists():
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", README) if not link.startswith("http")]
-    assert links
-    missing = [link for link in links if not (ROOT / link).exists()]
-    assert not missing
-
-
-def test_every_agent_that_is_trained_by_a_command_is_known():
+def test_linked_files_trained_agents_and_make_commands_exist():
     from agents import TRAINABLE
 
-    named = set(re.findall(r"train\.py ([a-z_]+)", README))
-    assert named
-    assert named <= set(TRAINABLE)
-
-
-def test_the_results_name_the_commands_that_print_them_again():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for document, expected in (
-        ("BENCHMARKS", {"bench", "bench-learning"}),
-        ("RESULTS", {"results"}),
-    ):
-        commands = set(
-            re.findall(
-                r"`make ([a-z-]+)`", (ROOT / "docs" / f"{document}.md").read_text(encoding="utf-8")
-            )
-        )
-        assert commands == expected
-        assert all(f"\n{command}:" in makefile for command in commands)
+    expected = {"docs/BENCHMARKS": {"bench", "bench-learning"}, "docs/RESULTS": {"results"}}
+    expected |= {"docs/PLAY": {"play", "web", "bench-web"}, "README": None, "CONTRIBUTING": None}
+    for name, commands in expected.items():
+        path = ROOT / f"{name}.md"
+        text = path.read_text(encoding="utf-8")
+        links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+        assert links or commands is None, name
+        assert not [link for link in links if not (path.parent / link).exists()]
+        found = set(re.findall(r"(?:`|^    )make ([a-z-]+)", text, re.MULTILINE))
+        assert commands in (found, None)
+        assert found
+        assert all(f"\n{command}:" in makefile for command in found)
+        assert set(re.findall(r"train\.py ([a-z_]+)", text)) <= {*TRAINABLE, "monte_carlo"}
+    assert re.findall(r"train\.py ([a-z_]+)", README)

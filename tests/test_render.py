@@ -9,7 +9,6 @@ from tictactoe_env.notation import parse_board
 from tictactoe_env.rules import Rules
 
 RULES = Rules()
-WON = "O.X/.XO/X.."
 NAN = float("nan")
 BOARDS = [
     ("X.O/.X./..O", Rules()),
@@ -33,10 +32,9 @@ def changed_cells(one, other, rules):
     outside = (one != other).any(axis=-1)
     outside[MARGIN:-MARGIN, MARGIN:-MARGIN] = False
     assert not outside.any(), "the margin changed too"
-    pairs = [
-        (cell_of(one, cell, rules), cell_of(other, cell, rules)) for cell in range(rules.cells)
-    ]
-    return [cell for cell, (old, new) in enumerate(pairs) if (old != new)[4:-4, 4:-4].any()]
+    changed = (one != other).any(axis=-1)[..., None]
+    tiles = (cell_of(changed, cell, rules)[4:-4, 4:-4] for cell in range(rules.cells))
+    return [cell for cell, tile in enumerate(tiles) if tile.any()]
 
 
 def picture_of(text, rules=RULES, **options):
@@ -44,10 +42,12 @@ def picture_of(text, rules=RULES, **options):
 
 
 def elements(text, rules=RULES, **options):
-    root = ElementTree.fromstring(render.svg(parse_board(text, rules), rules, **options))
-    return root, [
-        (element.tag.split("}")[1], element.attrib.get("class"), element) for element in root.iter()
-    ]
+    """The root of a drawing, and its elements by their class or, without one, by their name."""
+    root, found = ElementTree.fromstring(render.svg(parse_board(text, rules), rules, **options)), {}
+    for element in root.iter():
+        kind = element.attrib.get("class", element.tag.split("}")[1])
+        found.setdefault(kind, []).append(element)
+    return root, found
 
 
 TEXTS = """
@@ -56,18 +56,6 @@ TEXTS = """
 1   .   .   .
 2   .   .   .
 3   .   .   .
-
-X.O/.X./..O 8
-    a   b   c
-1   X   .   O
-2   .   X   .
-3   .   .  [O]
-
-O.X/.XO/X.. 6
-    a   b   c
-1   O   .   X*
-2   .   X*  O
-3  [X*] .   .
 
 X..O/.XO./..X. 0
     a   b   c   d
@@ -90,22 +78,21 @@ def test_the_text_shows_the_board_with_the_last_move_in_brackets_and_a_star_on_t
     assert render.ansi(parse_board(board, rules), rules, last=cell) == text
 
 
-def test_numbers_stand_on_the_free_cells_of_the_text_that_have_one():
-    values = [9, 0.5, -1, 0.123, 9, -0.001, 1, NAN, -0.25]
-    text = """
+VALUED = """
     a     b     c
 1   X     0.50 -1.00
 2   0.12 [O]    0.00
 3   1.00  .    -0.25"""
+
+
+def test_numbers_stand_on_the_free_cells_and_columns_and_row_numbers_stay_aligned():
+    values = [9, 0.5, -1, 0.123, 9, -0.001, 1, NAN, -0.25]
     board = parse_board("X../.O./...", RULES)
-    assert render.ansi(board, RULES, last=4, values=values) == text.removeprefix("\n")
-
-
-def test_wide_and_tall_boards_keep_columns_under_letters_and_row_numbers_aligned():
-    rules = Rules(1, 31, 3)
-    board = parse_board("X" + "." * 29 + "O", rules)
+    assert render.ansi(board, RULES, last=4, values=values) == VALUED.removeprefix("\n")
+    wide = Rules(1, 31, 3)
+    board = parse_board("X" + "." * 29 + "O", wide)
     for values in (None, np.linspace(-2000, 2000, 31)):
-        letters, cells = render.ansi(board, rules, last=0, values=values).splitlines()
+        letters, cells = render.ansi(board, wide, last=0, values=values).splitlines()
         assert len(cells.split()) == 1 + len(letters.split()) == 32
         assert letters.index("ae") == cells.index("O")
     lines = render.ansi(np.zeros(12, dtype=np.int8), Rules(12, 1, 3)).splitlines()
@@ -116,9 +103,8 @@ def test_wide_and_tall_boards_keep_columns_under_letters_and_row_numbers_aligned
 def test_the_text_has_no_trailing_blanks_and_colour_adds_escapes_only(board, rules):
     board = parse_board(board, rules)
     for values in (None, np.full(rules.cells, 0.5)):
-        for line in render.ansi(board, rules, values=values).split("\n"):
-            assert line
-            assert line == line.rstrip()
+        lines = render.ansi(board, rules, values=values).split("\n")
+        assert all(line and line == line.rstrip() for line in lines)
     coloured = render.ansi(board, rules, last=0, colour=True)
     for escape in (*render.ANSI_COLOURS.values(), render.ANSI_RESET):
         assert escape in coloured
@@ -127,47 +113,31 @@ def test_the_text_has_no_trailing_blanks_and_colour_adds_escapes_only(board, rul
 
 
 @pytest.mark.parametrize(("board", "rules"), BOARDS)
-@pytest.mark.parametrize("cell_pixels", [16, 33, 96])
-def test_the_picture_is_uint8_of_the_boards_shape(board, rules, cell_pixels):
-    picture = picture_of(board, rules, cell_pixels=cell_pixels)
-    margin = 2 * (cell_pixels * 3 // 8)
-    height, width = (margin + count * cell_pixels for count in (rules.rows, rules.cols))
-    assert picture.shape == (height, width, 3)
-    assert picture.dtype == np.uint8
-    assert picture.flags.c_contiguous
-
-
-@pytest.mark.parametrize(("board", "rules"), BOARDS)
-def test_every_cell_has_its_mark_in_its_colour(board, rules):
-    picture = picture_of(board, rules)
-    for cell, mark in enumerate(parse_board(board, rules)):
+@pytest.mark.parametrize("pixels", [16, 33, CELL])
+def test_the_picture_shows_each_mark_on_its_cell_and_the_last_move_by_a_tint(board, rules, pixels):
+    picture, margin = picture_of(board, rules, cell_pixels=pixels), 2 * (pixels * 3 // 8)
+    shape = (margin + rules.rows * pixels, margin + rules.cols * pixels, 3)
+    assert (picture.shape, picture.dtype, picture.flags.c_contiguous) == (shape, np.uint8, True)
+    for cell, mark in enumerate(parse_board(board, rules) if pixels == CELL else ()):
         tile = cell_of(picture, cell, rules)
-        assert tile[0, 0].tolist() == rgb(render.BACKGROUND)
         middle = render.COLOURS["X"] if mark == 1 else render.TILE
         left = render.COLOURS["O"] if mark == -1 else render.TILE
-        assert tile[CELL // 2, CELL // 2].tolist() == rgb(middle)
-        assert tile[CELL // 2, CELL // 4].tolist() == rgb(left)
+        found = tile[[0, CELL // 2, CELL // 2], [0, CELL // 2, CELL // 4]]
+        assert found.tolist() == [rgb(render.BACKGROUND), rgb(middle), rgb(left)]
+        if mark:
+            marked = picture_of(board, rules, last=cell)
+            assert changed_cells(picture, marked, rules) == [cell]
+            assert cell_of(marked, cell, rules)[CELL // 2, 8].tolist() == rgb(render.LAST)
 
 
 def test_a_picture_is_the_callers_own_and_leaves_board_and_values_as_they_were():
-    first = picture_of(WON, last=6)
-    before = first.copy()
-    first[:] = 0
-    assert (picture_of(WON, last=6) == before).all()
-    board, values = parse_board(WON, RULES), np.linspace(-1, 1, 9)
-    for draw in (render.ansi, render.rgb_array, render.svg):
-        draw(board, RULES, values=values)
-    assert (board == parse_board(WON, RULES)).all()
-    assert (values == np.linspace(-1, 1, 9)).all()
-
-
-@pytest.mark.parametrize(("board", "rules"), BOARDS)
-def test_the_last_move_tints_its_own_cell_and_no_other(board, rules):
-    plain = picture_of(board, rules)
-    for cell in np.flatnonzero(parse_board(board, rules)):
-        marked = picture_of(board, rules, last=int(cell))
-        assert changed_cells(plain, marked, rules) == [cell]
-        assert cell_of(marked, cell, rules)[CELL // 2, 8].tolist() == rgb(render.LAST)
+    board, values = parse_board("O.X/.XO/X..", RULES), np.linspace(-1, 1, 9)
+    kept = board.copy(), values.copy()
+    for draw in (render.ansi, render.svg, render.rgb_array):
+        picture = draw(board, RULES, values=values)
+    before, picture[:] = picture.copy(), 0
+    assert (render.rgb_array(board, RULES, values=values) == before).all()
+    assert np.array_equal((board, values), kept)
 
 
 LINES = [
@@ -216,66 +186,51 @@ def test_a_long_number_stays_on_its_cell_and_every_character_has_a_glyph_of_its_
     assert len(set(render.GLYPHS.values())) == len(render.GLYPHS)
 
 
-@pytest.mark.parametrize(("board", "rules"), BOARDS)
-def test_the_svg_has_one_element_per_mark_in_its_cell_and_one_tile_per_cell(board, rules):
-    root, found = elements(board, rules)
+@pytest.mark.parametrize(
+    ("board", "rules"), [*BOARDS, *((text, rules) for text, rules, _ in LINES)]
+)
+def test_the_svg_has_one_tile_per_cell_one_element_per_mark_and_one_stroke_per_line(board, rules):
+    root, found = elements(board, rules, last=0)
     height, width, _ = picture_of(board, rules).shape
     assert root.attrib["viewBox"] == f"0 0 {width} {height}"
     assert root.attrib["role"] == "img"
-    assert sum(name == "rect" for name, _, _ in found) == rules.cells + 1
-    for mark in "XO":
-        assert [kind for _, kind, _ in found].count(mark) == board.count(mark)
-    circles = [element.attrib for _, kind, element in found if kind == "O"]
-    places = [
-        tuple(int((float(at[name]) - MARGIN) // CELL) for name in ("cy", "cx")) for at in circles
-    ]
-    cells = [row * rules.cols + col for row, col in places]
-    assert cells == np.flatnonzero(parse_board(board, rules) == -1).tolist()
-
-
-@pytest.mark.parametrize(
-    ("board", "rules", "lines"),
-    [(WON, RULES, 1), ("X.O/.X./..O", RULES, 0), ("XXXXXOO.OO", Rules(1, 10, 4), 2)],
-)
-def test_the_svg_has_a_title_and_one_stroke_per_complete_line(board, rules, lines):
-    root, found = elements(board, rules, last=0)
     assert root.findtext("{http://www.w3.org/2000/svg}title") == f"{board}, last move a1"
-    assert [kind for _, kind, _ in found].count("line") == lines
+    marks = parse_board(board, rules)
+    full = [line for line in rules.lines if abs(marks[list(line)].sum()) == rules.k]
+    counts = [len(found.get(kind, [])) for kind in ("rect", "X", "O", "line")]
+    assert counts == [rules.cells + 1, board.count("X"), board.count("O"), len(full)]
+    places = [(float(one.attrib["cy"]), float(one.attrib["cx"])) for one in found.get("O", [])]
+    rows, cols = (np.array(places).reshape(-1, 2).T - MARGIN) // CELL
+    assert (rows * rules.cols + cols).tolist() == np.flatnonzero(marks == -1).tolist()
 
 
 def test_the_svg_tints_the_last_move_and_writes_coordinates_and_numbers():
     values = [0.5, NAN, 0.5, -0.001, 0.333, -1, 100, 12345, 1]
     _, found = elements("X.O/.../...", last=2, values=values)
-    fills = [element.attrib["fill"] for name, _, element in found if name == "rect"]
+    fills = [element.attrib["fill"] for element in found["rect"]]
     assert fills[1:4] == [render.TILE, render.TILE, render.LAST]
-    texts = [element.text for name, _, element in found if name == "text"]
-    assert texts == "a b c 1 2 3 0.00 0.33 -1.00 100 1.23e+04 1.00".split()  # noqa: SIM905
+    texts = " ".join(element.text for element in found["text"])
+    assert texts == "a b c 1 2 3 0.00 0.33 -1.00 100 1.23e+04 1.00"
 
 
 EMPTY = np.zeros(9, dtype=np.int8)
+SMALL = "cell_pixels must be a whole number of at least 16, got"
+WRONG = [
+    (EMPTY[:8], {}, "a board of 3x3, 3 in a row must be 9 numbers, 1 (X), -1 (O) or 0 (free)"),
+    (EMPTY.reshape(3, 3), {}, "shape (3, 3)"),
+    (EMPTY + 2, {}, "1 (X), -1 (O) or 0 (free), got [2, 2"),
+    (EMPTY, {"last": 9}, "the last move must be a whole number from 0 to 8, got 9"),
+    (EMPTY, {"last": -1}, "the last move must be a whole number from 0 to 8, got -1"),
+    (EMPTY, {"last": True}, "got the bool True"),
+    (EMPTY, {"values": np.zeros(8)}, "must be 9 finite numbers (NaN: none), got [0.0"),
+    (EMPTY, {"values": [np.inf] * 9}, "must be 9 finite numbers (NaN: none), got [inf"),
+    *((EMPTY, {"cell_pixels": pixels}, SMALL) for pixels in (15, 0, -96, 96.0)),
+]
 
 
 @pytest.mark.parametrize("draw", [render.ansi, render.rgb_array, render.svg])
-@pytest.mark.parametrize(
-    ("board", "options", "message"),
-    [
-        (EMPTY[:8], {}, "a board of 3x3, 3 in a row must be 9 numbers, 1 (X), -1 (O) or 0 (free)"),
-        (EMPTY.reshape(3, 3), {}, "shape (3, 3)"),
-        (EMPTY + 2, {}, "1 (X), -1 (O) or 0 (free), got [2, 2"),
-        (EMPTY, {"last": 9}, "the last move must be a whole number from 0 to 8, got 9"),
-        (EMPTY, {"last": -1}, "the last move must be a whole number from 0 to 8, got -1"),
-        (EMPTY, {"last": True}, "got the bool True"),
-        (EMPTY, {"values": np.zeros(8)}, "must be 9 finite numbers (NaN: none), got [0.0"),
-        (EMPTY, {"values": [np.inf] * 9}, "must be 9 finite numbers (NaN: none), got [inf"),
-    ],
-)
-def test_what_does_not_fit_the_board_is_refused(draw, board, options, message):
-    with refuses(message):
-        draw(board, RULES, **options)
-
-
-@pytest.mark.parametrize("draw", [render.rgb_array, render.svg])
-@pytest.mark.parametrize("cell_pixels", [15, 0, -96, 96.0])
-def test_cells_too_small_to_draw_are_refused(draw, cell_pixels):
-    with refuses("cell_pixels must be a whole number of at least 16, got"):
-        draw(EMPTY, RULES, cell_pixels=cell_pixels)
+@pytest.mark.parametrize(("board", "options", "message"), WRONG)
+def test_what_does_not_fit_the_board_or_cannot_be_drawn_is_refused(draw, board, options, message):
+    if draw is not render.ansi or message != SMALL:  # text has no pixels
+        with refuses(message):
+            draw(board, RULES, **options)

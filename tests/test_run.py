@@ -1,50 +1,45 @@
 """The folder of a run, written for a learner that plays one given policy after the other."""
 
-import csv
 import io
 import json
 import signal
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from rich.console import Console
 from sample_players import best_player, fixed_table
+from small_runs import metrics
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tictactoe_env.certificate import exact_results, read, table_of, verify
 from tictactoe_env.evaluation import evaluate
-from tictactoe_env.match import Result
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from training import run as runs
 from training.files import DamagedFileError, read_json, write_json
 from training.learner import Chart, Learner, Table, drive
-from training.options import BoardConfig, Count, Layers, Natural, option
-from training.progress import describe, percent
+from training.options import BoardConfig, Count, option
+from training.progress import describe
 from training.run import COLUMNS, Run
 from training.values import ValuedTable
 
 RULES = Rules(2, 4, 3)
-WEAK, RANDOM, PERFECT, BEST = (
-    fixed_table(RULES),
-    tabulate(RandomPolicy(), RULES),
-    tabulate(MinimaxPolicy(RULES), RULES),
-    best_player(RULES),
-)
+UNFINISHED = positions_of(RULES).unfinished
+WEAK, BEST = fixed_table(RULES), best_player(RULES)
+RANDOM, PERFECT = (tabulate(policy, RULES) for policy in (RandomPolicy(), MinimaxPolicy(RULES)))
 
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
     """Options of somebody."""
 
-    seed: Natural = option(3, "Seed.")
     steps: Count = option(400, "Steps.")
     judge_every: Count = option(100, "Steps between evaluations.")
     rows: Count = option(2, "Rows.")
     cols: Count = option(4, "Columns.")
-    hidden: Layers = option((8, 8), "Units.")
     side: str = option("both", "Side.")
 
 
@@ -53,7 +48,6 @@ class Scripted(Learner):
 
     def __init__(self, policies=(), notes=None, meanwhile=lambda steps: None):
         self.policies, self._notes, self.meanwhile = policies, notes or {}, meanwhile
-        self.restored = None
 
     def advance(self, most):
         self.steps += most
@@ -72,8 +66,7 @@ class Scripted(Learner):
         return {"league/table.csv": Table(["steps", "twice"], [(self.steps, 2 * self.steps)])}
 
     def charts(self, rows):
-        steps = [row["steps"] for row in rows]
-        return {"steps.png": Chart("steps", "steps", "steps", steps, [("steps", "C0-", steps)])}
+        return {"steps.png": Chart("steps", "x", "y", [1, 2], [("steps", "C0-", [3, 4])])}
 
     def model(self):
         return {"table": self.policy().table}
@@ -85,181 +78,127 @@ class Scripted(Learner):
         self.restored = state["at"]
 
 
-PAGE = SimpleNamespace(
-    AGENT="somebody",
-    Config=Config,
-    PRESETS={},
-    player=lambda config, model: TabularPolicy(config.rules, model["table"]),
-)
+PAGE = SimpleNamespace(AGENT="somebody", Config=Config, PRESETS={})
+PAGE.player = lambda config, model: TabularPolicy(config.rules, model["table"])
 
 
-def new_run(folder, until="steps", console=None, preset=None, **options):
-    config = Config(**options)
-    run = Run(folder, PAGE, config, until, console or Console(file=io.StringIO()), preset)
+@pytest.fixture(autouse=True)
+def no_charts(monkeypatch):
+    """Charts take half a second each; only the test that looks at them draws them."""
+    for name in ("chart", "learning_curves"):
+        monkeypatch.setattr(runs, name, lambda *arguments: None)
+
+
+def console(width=300, **settings):
+    return Console(file=io.StringIO(), width=width, **settings)
+
+
+def new_run(folder, until="steps", preset=None, shown=None, **options):
+    run = Run(folder, PAGE, Config(**options), until, shown or console(), preset)
     run.start()
     return run
 
 
 def trained(run, policies, **keywords):
-    """A training that plays these policies at its evaluations."""
-    learner = Scripted(policies, **keywords)
+    """The run after a training that plays these policies at its evaluations."""
     with run:
-        drive(learner, run.config, run.evaluate)
-    return learner
+        drive(Scripted(policies, **keywords), run.config, run.evaluate)
+    return run
 
 
-def resumed(folder, policies=(RANDOM,), until="steps", steps=800):
-    run = Run(folder, PAGE, Config(steps=steps), until, Console(file=io.StringIO()))
-    learner = Scripted(policies)
+def resumed(folder, policies=(RANDOM,), steps=800):
+    run, learner = Run(folder, PAGE, Config(steps=steps), "steps", console()), Scripted(policies)
     run.resume(learner)
     return run, learner
 
 
-def metrics(folder):
-    with open(folder / "metrics.csv", newline="") as file:
-        return list(csv.DictReader(file))
+def steps_of(folder):
+    return [int(row["steps"]) for row in metrics(folder)]
 
 
-def saved_at(folder):
-    return read_json(folder / "model.json")["steps"]
+def saved_at(folder, name="model.json"):
+    return read_json(folder / name)["steps"]
 
 
-# --- what is written -------------------------------------------------------------------------------
-
-
-def test_a_run_writes_its_configuration_at_the_start(tmp_path):
-    new_run(tmp_path / "run")
-    content = read_json(tmp_path / "run" / "config.json")
-    assert content["agent"] == "somebody"
-    assert {name: content["config"][name] for name in ("seed", "steps", "hidden")} == {
-        **{"seed": 3, "steps": 400, "hidden": [8, 8]}
-    }
+def test_a_run_begins_in_an_empty_folder_and_touches_no_other(tmp_path):
+    run, said = tmp_path / "run", "is not an empty folder: give another --out, or continue it with"
+    run.mkdir()
+    with new_run(run) as started, pytest.raises(ValueError, match="nothing was evaluated yet"):
+        started.finish()
+    content = read_json(run / "config.json")
+    assert (content["agent"], content["config"]) == ("somebody", asdict(Config()))
     assert "numpy" in content["versions"]
-
-
-def test_a_folder_that_holds_something_is_refused_and_nothing_in_it_is_touched(tmp_path):
-    (tmp_path / "mine.txt").write_text("mine")
-    said = f"{tmp_path} is not an empty folder: give another --out, or continue it with --resume"
-    with pytest.raises(ValueError, match=said):
-        new_run(tmp_path)
-    with pytest.raises(ValueError, match=r"mine\.txt is not an empty folder"):
-        new_run(tmp_path / "mine.txt")
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("mine.txt", "mine")]
-    (tmp_path / "empty").mkdir()
-    new_run(tmp_path / "empty")
+    before = sorted(path.read_bytes() for path in run.iterdir())
+    for folder in (run, run / "config.json"):
+        with pytest.raises(ValueError, match=f"{folder} {said} --resume {folder}"):
+            new_run(folder)
+    assert sorted(path.read_bytes() for path in run.iterdir()) == before
 
 
 def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
-    trained(new_run(tmp_path), [WEAK, RANDOM, PERFECT, BEST])
+    policies, games = (WEAK, RANDOM, PERFECT, BEST), [7, 8, 9, 123_456]
+    notes = {"illegal_everywhere": [0.25, 0.125, 0, 0], "games": games}
+    run = trained(new_run(tmp_path), policies, notes=notes)
     rows = metrics(tmp_path)
-    assert tuple(rows[0]) == COLUMNS
-    assert [int(row["steps"]) for row in rows] == [100, 200, 300, 400]
+    assert tuple(rows[0]) == (*COLUMNS, *notes)
+    assert steps_of(tmp_path) == [100, 200, 300, 400]
     seconds = [float(row["seconds"]) for row in rows]
     assert seconds == sorted(seconds)
-    for row, policy in zip(rows, (WEAK, RANDOM, PERFECT, BEST), strict=True):
+    for row, policy in zip(rows, policies, strict=True):
         stated = exact_results(policy)
         for side in ("x", "o"):
             rates = stated[f"as_{side}"]["vs_random"]
             assert {name: float(row[f"{side}_{name}"]) for name in rates} == rates
             assert row[f"unbeatable_{side}"] == str(int(stated[f"as_{side}"]["unbeatable"]))
         assert row["optimal_x"] == row["optimal_o"] == str(int(stated["optimal"]))
+    assert [float(row["games"]) for row in rows] == games
+    assert "illegal everywhere 0.25   games 7" in run.console.file.getvalue()
+    assert run.finish()["training"]["games"] == 123_456
+    assert resumed(tmp_path, steps=500)[0].rows == run.rows
+    events = EventAccumulator(str(tmp_path)).Reload()
+    tags = [*(f"exact/{name}" for name in COLUMNS[1:]), *(f"noted/{name}" for name in notes)]
+    assert set(events.Tags()["scalars"]) == {*tags, "train/loss"}
+    found = [(event.step, event.value) for event in events.Scalars("exact/unbeatable_x")]
+    assert found == [(100, 0.0), (200, 0.0), (300, 1.0), (400, 1.0)]
+    losses = [event.value for event in events.Scalars("train/loss")]
+    assert losses == pytest.approx([0.1, 0.2, 0.3, 0.4])
 
 
-def test_the_best_by_exact_results_is_kept(tmp_path):
-    kept = []
-
-    def look(steps):
-        if steps > 100:
-            kept.append(saved_at(tmp_path))
-
-    run = new_run(tmp_path)
-    trained(run, [RANDOM, PERFECT, WEAK, PERFECT], meanwhile=look)
-    content = run.finish()
-    assert [*kept, saved_at(tmp_path)] == [100, 200, 200, 200]
-    assert content["training"]["best_at"]["steps"] == 200
-    assert content["training"]["steps"] == 400
-    assert (table_of(content).table == PERFECT.table).all()
-
-
-def test_the_certificate_holds_everything_about_the_run_and_is_verified(tmp_path):
-    run = new_run(tmp_path, preset="weakling")
-    trained(run, [RANDOM, PERFECT, BEST, RANDOM])
-    returned = run.finish()
-    content = read(tmp_path)
+def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeypatch):
+    monkeypatch.undo()  # charts are drawn
+    kept, run = [], new_run(tmp_path, preset="weakling", steps=500, seed=3)
+    look = {"meanwhile": lambda steps: steps > 100 and kept.append(saved_at(tmp_path))}
+    trained(run, [RANDOM, PERFECT, WEAK, BEST, PERFECT], **look)
+    assert [*kept, saved_at(tmp_path)] == [100, 200, 200, 400, 400]
+    returned, content = run.finish(), read(tmp_path)
     assert json.loads(json.dumps(returned)) == content
     verify(content)
-    assert (content["agent"], content["seed"], content["config"]["steps"]) == ("somebody", 3, 400)
+    assert (table_of(content).table == BEST.table).all()
+    assert (content["agent"], content["seed"], content["config"]["steps"]) == ("somebody", 3, 500)
     assert content["board"] == {"rows": 2, "cols": 4, "k": 3}
     training = content["training"]
     points = [training[name]["steps"] for name in ("first_unbeatable", "best_at", "first_optimal")]
-    assert points == [200, 300, 300]
-    assert training["best_at"]["seconds"] == float(metrics(tmp_path)[2]["seconds"])
+    assert (points, training["steps"]) == ([200, 400, 400], 500)
+    assert training["best_at"]["seconds"] == float(metrics(tmp_path)[3]["seconds"])
     preset = read_json(tmp_path / "config.json")["preset"]
     assert (run.name, preset, training["preset"]) == ("somebody-weakling", "weakling", "weakling")
-    assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "league" / "table.csv").read_text() == "steps,twice\n500,1000\n"
+    for name in ("growth.png", "steps.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_tensorboard_finds_results_notes_and_losses_of_every_evaluation(tmp_path):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    trained(new_run(tmp_path, steps=200), [RANDOM, PERFECT], notes={"games": [7, 8]})
-    events = EventAccumulator(str(tmp_path)).Reload()
-    tags = {f"exact/{name}" for name in COLUMNS if name != "steps"}
-    assert set(events.Tags()["scalars"]) == {*tags, "noted/games", "train/loss"}
-    found = [(event.step, event.value) for event in events.Scalars("exact/unbeatable_x")]
-    assert found == [(100, 0.0), (200, 1.0)]
-    assert [event.value for event in events.Scalars("train/loss")] == pytest.approx([0.1, 0.2])
-
-
-def test_the_tables_and_charts_of_a_learner_are_written_into_the_folder(tmp_path):
-    trained(new_run(tmp_path), [RANDOM])
-    assert (tmp_path / "league" / "table.csv").read_text() == "steps,twice\n400,800\n"
-    assert (tmp_path / "steps.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_nothing_evaluated_is_no_certificate(tmp_path):
-    run = new_run(tmp_path)
-    with run, pytest.raises(ValueError, match="nothing was evaluated yet"):
-        run.finish()
-
-
-# --- when it stops ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("until", "steps"), [("steps", 300), ("unbeatable", 200), ("optimal", 300)]
-)
-def test_a_run_stops_at_its_goal_and_saves_everything_there(tmp_path, until, steps):
-    run = new_run(tmp_path, until, steps=300)
-    trained(run, [RANDOM, PERFECT, BEST])
-    assert [int(row["steps"]) for row in metrics(tmp_path)][-1] == steps
-    assert read_json(tmp_path / "checkpoint" / "progress.json") == {"steps": steps}
-    assert (until in run.first_reached) == (until != "steps")
-
-
-def test_an_interrupt_stops_at_the_next_evaluation_where_everything_is_saved(tmp_path):
-    console = Console(file=io.StringIO())
-    before = signal.getsignal(signal.SIGINT)
-
-    def interrupt(steps):
-        if steps == 200:
-            signal.raise_signal(signal.SIGINT)
-
-    run = new_run(tmp_path, console=console, steps=9999)
-    trained(run, [RANDOM], meanwhile=interrupt)
+def test_an_interrupt_stops_at_the_next_evaluation_and_a_second_one_at_once(tmp_path):
+    """Everything is saved at that evaluation; a run without an evaluation leaves nothing."""
+    before, run = signal.getsignal(signal.SIGINT), new_run(tmp_path / "run", steps=9999)
+    trained(run, [RANDOM], meanwhile=lambda steps: steps == 200 and signal.raise_signal(2))
     assert run.is_interrupted
-    assert "stopping at the next evaluation" in console.file.getvalue()
-    assert signal.getsignal(signal.SIGINT) is before
-    assert read_json(tmp_path / "checkpoint" / "progress.json") == {"steps": 200}
-
-
-def test_a_second_interrupt_ends_at_once_and_a_run_without_an_evaluation_leaves_nothing(tmp_path):
-    before = signal.getsignal(signal.SIGINT)
-    run = new_run(tmp_path / "run")
+    assert "stopping at the next evaluation" in run.console.file.getvalue()
+    assert saved_at(tmp_path / "run", "checkpoint/progress.json") == 200
+    twice = {"meanwhile": lambda _: [signal.raise_signal(2), signal.raise_signal(2)]}
     with pytest.raises(KeyboardInterrupt):
-        trained(run, [RANDOM], meanwhile=lambda _: [signal.raise_signal(2), signal.raise_signal(2)])
+        trained(new_run(tmp_path / "new" / "run"), [RANDOM], **twice)
     assert signal.getsignal(signal.SIGINT) is before
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_checkpoints_are_written_from_time_to_time(tmp_path, monkeypatch):
@@ -275,13 +214,8 @@ def test_checkpoints_are_written_from_time_to_time(tmp_path, monkeypatch):
     assert seen == [0, 0, 0, 300, 300, 300, 600, 600]
 
 
-# --- continuing ------------------------------------------------------------------------------------
-
-
-def test_a_run_continues_with_its_rows_its_seconds_and_its_best(tmp_path):
-    first = new_run(tmp_path)
-    trained(first, [RANDOM, PERFECT, WEAK, RANDOM])
-    first.finish()
+def test_a_run_continues_with_its_rows_its_seconds_its_best_and_its_certificate(tmp_path):
+    trained(new_run(tmp_path), [RANDOM, PERFECT, WEAK, RANDOM]).finish()
     earlier = metrics(tmp_path)
     run, learner = resumed(tmp_path, [WEAK, RANDOM], steps=600)
     assert (learner.steps, learner.restored) == (400, 400)
@@ -291,140 +225,75 @@ def test_a_run_continues_with_its_rows_its_seconds_and_its_best(tmp_path):
     assert content["training"]["best_at"] == content["training"]["first_unbeatable"] == at
     assert saved_at(tmp_path) == 200, "nothing was better than what there was"
     rows = metrics(tmp_path)
-    assert [int(row["steps"]) for row in rows] == [100, 200, 300, 400, 500, 600]
+    assert steps_of(tmp_path) == [100, 200, 300, 400, 500, 600]
     assert rows[:4] == earlier
     assert float(rows[4]["seconds"]) >= float(earlier[3]["seconds"])
     assert read_json(tmp_path / "config.json")["config"]["steps"] == 600
+    again, learner = resumed(tmp_path, [BEST], steps=900)
+    with again:  # and is killed before it finishes: the certificate follows the model
+        learner.advance(100)
+        again.evaluate(learner)
+    content = read(tmp_path)
+    assert (table_of(content).table == BEST.table).all()
+    assert content["training"]["best_at"]["steps"] == content["training"]["steps"] == 700
 
 
-def test_rows_beyond_the_checkpoint_are_trained_again(tmp_path):
+def test_damaged_files_are_named_and_what_a_crash_leaves_is_mended_and_trained_again(tmp_path):
     trained(new_run(tmp_path), [RANDOM])
+    for name, contents in (
+        ("metrics.csv", ("steps,seconds\n100,1.0\n", "steps\nmany\n", "\n\n")),
+        ("checkpoint/progress.json", ("{}", "[400]", '{"steps": null}', "{")),
+    ):
+        path = tmp_path / name
+        before = path.read_bytes()
+        for content in contents:
+            path.write_text(content)
+            with pytest.raises(DamagedFileError, match=path.name.replace(".", r"\.")):
+                resumed(tmp_path)
+        path.write_bytes(before)
+    (tmp_path / "checkpoint").rename(tmp_path / ".checkpoint.old")
+    assert len(resumed(tmp_path)[0].rows) == 4
     write_json(tmp_path / "checkpoint" / "progress.json", {"steps": 200})
     assert [row["steps"] for row in resumed(tmp_path)[0].rows] == [100, 200]
 
 
-def test_a_crash_between_the_renamings_of_a_checkpoint_is_mended(tmp_path):
-    trained(new_run(tmp_path), [RANDOM])
-    (tmp_path / "checkpoint").rename(tmp_path / ".checkpoint.old")
-    assert len(resumed(tmp_path)[0].rows) == 4
-
-
-def test_a_run_without_a_checkpoint_or_with_nothing_left_to_train_says_so(tmp_path):
-    new_run(tmp_path / "new")
-    with pytest.raises(FileNotFoundError, match="has no checkpoint to continue from: train anew"):
-        resumed(tmp_path / "new")
-    trained(new_run(tmp_path / "run"), [RANDOM])
-    for steps in (400, 399, 1):
-        with pytest.raises(ValueError, match="has trained 400 steps already: give --steps more"):
-            resumed(tmp_path / "run", steps=steps)
-    assert read_json(tmp_path / "run" / "config.json")["config"]["steps"] == 400
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("metrics.csv", "steps,seconds\n100,1.0\n"),
-        ("metrics.csv", "steps\nmany\n"),
-        ("metrics.csv", "\n\n"),
-        ("checkpoint/progress.json", "{}"),
-        ("checkpoint/progress.json", "[400]"),
-        ("checkpoint/progress.json", '{"steps": null}'),
-        ("checkpoint/progress.json", "{"),
-    ],
-)
-def test_damaged_files_of_a_run_are_named(tmp_path, name, content):
-    trained(new_run(tmp_path), [RANDOM])
-    (tmp_path / name).write_text(content)
-    with pytest.raises(DamagedFileError, match=name.split("/")[-1].replace(".", r"\.")):
-        resumed(tmp_path)
-
-
-def test_the_certificate_of_a_run_that_continues_follows_its_model(tmp_path):
-    """So that a run that is killed while it continues still fits together."""
-    run = new_run(tmp_path, steps=100)
-    trained(run, [RANDOM])
-    run.finish()
-    again, learner = resumed(tmp_path, [RANDOM, PERFECT], steps=900)
-    with again:
-        learner.advance(100)
-        again.evaluate(learner)
-    content = read(tmp_path)
-    assert (table_of(content).table == PERFECT.table).all()
-    assert content["training"]["best_at"]["steps"] == content["training"]["steps"] == 200
-
-
-def test_where_one_side_is_trained_only_that_side_counts(tmp_path):
+def test_where_one_side_is_trained_only_that_side_counts_and_ends_the_run(tmp_path):
     """A player whose X is weak and whose O never loses is better, as O, than the opposite."""
-    is_x = positions_of(RULES).x_to_move[positions_of(RULES).unfinished][:, None]
-    good_x, good_o = (
-        TabularPolicy(RULES, np.where(is_x == which, BEST.table, WEAK.table))
-        for which in (True, False)
-    )
-    run = new_run(tmp_path, "unbeatable", side="O")
-    trained(run, [good_x, good_o])
+    is_x = positions_of(RULES).x_to_move[UNFINISHED][:, None]
+    tables = [np.where(is_x == which, BEST.table, WEAK.table) for which in (True, False)]
+    good_x, good_o = (TabularPolicy(RULES, table) for table in tables)
+    run = trained(new_run(tmp_path, "unbeatable", side="O"), [good_x, good_o])
     assert run.best_player is good_o
-    assert {goal: steps for goal, (steps, _) in run.first_reached.items()} == {
-        **{"unbeatable": 200, "optimal": 200}
-    }
-
-
-# --- what is shown ---------------------------------------------------------------------------------
+    assert steps_of(tmp_path) == [100, saved_at(tmp_path, "checkpoint/progress.json")] == [100, 200]
+    reached = {goal: steps for goal, (steps, _) in run.first_reached.items()}
+    assert reached == dict.fromkeys(("unbeatable", "optimal"), 200)
 
 
 def test_results_are_described_in_per_cent_with_what_is_proven():
-    assert percent(Result(191 / 192, 1 / 192, 0.0)) == "99.48/0.52/0.00"
-    assert describe(evaluate(RANDOM)).count("unbeatable") == 0
-    assert describe(evaluate(PERFECT)).count("unbeatable") == 2
-    assert "best achievable" not in describe(evaluate(PERFECT))
-    assert describe(evaluate(BEST)).endswith("best achievable")
-    uniform = tabulate(RandomPolicy(), Rules())
-    assert describe(evaluate(uniform)) == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
+    shown = [describe(evaluate(policy)) for policy in (RANDOM, PERFECT, BEST)]
+    assert [text.count("unbeatable") for text in shown] == [0, 2, 2]
+    assert ["best achievable" in text for text in shown] == [False, False, True]
+    uniform = describe(evaluate(tabulate(RandomPolicy(), Rules())))
+    assert uniform == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
 
 
-def test_progress_is_plain_lines_where_the_output_is_no_terminal(tmp_path):
-    console = Console(file=io.StringIO(), width=40)
-    trained(new_run(tmp_path, console=console, steps=10_000, judge_every=5_000), [RANDOM])
-    lines = console.file.getvalue().splitlines()
-    assert [line[:16] for line in lines] == ["     5,000 steps", "    10,000 steps"]
-    assert "steps/s   against random, exact:  X " in lines[0]
-
-
-@pytest.mark.parametrize("terminal", [False, True])
-def test_a_line_stays_at_every_tenth(tmp_path, terminal):
-    console = Console(file=io.StringIO(), width=300, force_terminal=terminal)
-    trained(new_run(tmp_path, console=console, steps=2_000), [RANDOM])
-    shown = console.file.getvalue().splitlines()
-    lines = [line for line in shown if "against random" in line and " steps " in line]
+@pytest.mark.parametrize("settings", [{"width": 40}, {"force_terminal": True}])
+def test_a_line_stays_at_every_tenth(tmp_path, settings):
+    run = new_run(tmp_path, "optimal", shown=console(**settings), steps=2_000)
+    trained(run, [RANDOM] * 19 + [BEST])
+    shown = run.console.file.getvalue()
+    lines = [line for line in shown.splitlines() if "against random" in line and " steps " in line]
     steps = [line.split(" steps")[0].split()[-1].replace(",", "") for line in lines]
     assert {str(tenth) for tenth in range(200, 2_001, 200)} <= set(steps)
-
-
-def test_the_notes_of_a_learner_are_shown_and_written_beside_the_exact_results(tmp_path):
-    console = Console(file=io.StringIO(), width=300)
-    run = new_run(tmp_path, console=console, steps=200)
-    trained(run, [RANDOM], notes={"illegal_everywhere": [0.25, 0.125], "games": [70, 123_456]})
-    assert "illegal everywhere 0.25   games 70" in console.file.getvalue()
-    found = [(row["illegal_everywhere"], row["games"]) for row in metrics(tmp_path)]
-    assert found == [("0.25", "70.0"), ("0.125", "123456.0")]
-    assert run.finish()["training"]["games"] == 123_456
-    assert resumed(tmp_path, steps=500)[0].rows == run.rows
+    assert f"steps/s   against random, exact:  {describe(evaluate(BEST))}" in shown
+    is_bar = "force_terminal" in settings
+    assert ("2,000/2,000 steps" in shown, "\x1b[?25h" in shown) == (is_bar, is_bar), "the cursor"
 
 
 def test_a_player_with_values_shows_those_of_the_first_moves(tmp_path):
-    boards = positions_of(RULES).boards[positions_of(RULES).unfinished]
-    values = np.where(boards == 0, 0.25, -np.inf)
+    values = np.where(positions_of(RULES).boards[UNFINISHED] == 0, 0.25, -np.inf)
     values[0, 5], values[0, 4] = 0.75, -np.inf  # a move that it may not make
-    console = Console(file=io.StringIO(), width=300)
-    trained(new_run(tmp_path, console=console, steps=100), [ValuedTable(RULES, values)])
-    grid = console.file.getvalue().splitlines()[-4:]
+    run = trained(new_run(tmp_path, steps=100), [ValuedTable(RULES, values)])
+    grid = run.console.file.getvalue().splitlines()[-4:]
     assert grid[0] == "the agent's Q values of the empty board"
     assert [line.split()[1:] for line in grid[2:]] == [["0.25"] * 4, [".", "0.75", "0.25", "0.25"]]
-
-
-def test_progress_on_a_terminal_is_a_bar_with_the_exact_results(tmp_path):
-    console = Console(file=io.StringIO(), width=150, force_terminal=True)
-    trained(new_run(tmp_path, "unbeatable", console), [RANDOM, PERFECT])
-    shown = console.file.getvalue()
-    assert "200/400 steps" in shown
-    assert f"against random, exact:  {describe(evaluate(PERFECT))}" in shown
-    assert "\x1b[?25h" in shown, "the cursor is shown again"

@@ -1,11 +1,11 @@
-"""Tic-tac-toe and its larger cousins for Gymnasium, with opponents inside and exact evaluation.
+"""Tic-tac-toe and m,n,k-games for Gymnasium, with built-in opponents and exact evaluation.
 
     import gymnasium as gym
     import tictactoe_env  # registers the environments
 
     env = gym.make("tictactoe_env/TicTacToe-v0", opponent="minimax", side="random")
 
-The names below are imported when they are first used, so that registering costs next to nothing.
+The names below are imported on first use, so that importing the package stays fast.
 """
 
 from importlib import import_module as _import_module

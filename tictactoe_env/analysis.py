@@ -1,11 +1,11 @@
-"""The exact value of a position, what a player thinks of it, and a verdict on each move of a game.
+"""The exact value of positions and moves, a player's own values, and a verdict on each move.
 
     truth(board, rules).moves                   # Worth(value=1, plies=3) on a cell that wins in 3
     thoughts(policy, board, rules).values       # its own action values, or its exact results
     verdicts(game)[4].text                      # "gives away the draw and loses in 4"
     losing_move(game), turning_point(game)      # the move that decided the game, and a sentence
 
-Values are exact, on boards of at most 16 cells (4x4, 3x5); larger ones raise ValueError. Their
+Exact values exist for boards of at most 16 cells (4x4, 3x5); larger ones raise ValueError. All
 positions are enumerated on first use, which takes some seconds on 4x4. `thoughts` works on any
 board.
 """
@@ -27,14 +27,13 @@ from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules, to_move
 from tictactoe_env.solver import best_scores
 
-LOST = (
-    -100
-)  # score of a lost board; a loss in n plies is LOST + n, a win in n is -LOST - n, a draw 0
-EXPECTED_CELLS = 12  # of the largest board with expected results: 3x3 takes milliseconds, 3x4 0.1 s
+# The score of a lost board. A loss in n plies is LOST + n, a win in n plies -LOST - n, a draw 0.
+LOST = -100
+EXPECTED_CELLS = 12  # of the largest board with expected results; 3x3 takes milliseconds, 3x4 0.1 s
 
 OWN, EXPECTED = "own", "expected"
 MEANINGS = {
-    OWN: "what the player itself believes each move to be worth",
+    OWN: "the player's own value of each move",
     EXPECTED: "expected result, wins minus losses, if it plays on like this against random moves; "
     "exact, not its own belief",
     "": "it gives no values, only probabilities",
@@ -45,12 +44,12 @@ MEANINGS = {
 
 
 class Worth(NamedTuple):
-    """The result with best play by both sides, and when it comes.
+    """The result if both sides play perfectly, and the number of plies until the end.
 
-    value: +1, 0 or -1 for the side to move. plies: the moves of both sides until the end, where the
-    winner hurries, the loser delays, and a draw fills the board; 0 if the game is over.
-    The worth of a move includes the move (one that wins at once is Worth(1, 1)), so that the worth
-    of a position is that of its best moves.
+    value: +1, 0 or -1 for the side to move. plies: the moves of both sides until the end; 0 if the
+    game is over. The winner takes the shortest way, the loser the longest, and a draw fills the
+    board. The worth of a move counts that move too: one that wins at once is Worth(1, 1). So the
+    worth of a position is the worth of its best move.
     """
 
     value: int
@@ -68,16 +67,16 @@ class Worth(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """The worth of a position and of the move on each cell, None where there is no move."""
+    """The worth of a position and of the move on each cell, None where a move is illegal."""
 
     position: Worth
     moves: list[Worth | None]
 
 
 def truth(board: Boards, rules: Rules) -> Truth:
-    """The exact worth of a board (cells,) and its moves.
+    """The exact worth of a board (cells,) and of its moves.
 
-    ValueError above 16 cells, and for a board that play cannot reach.
+    Raises ValueError above 16 cells and for a board that play cannot reach.
     """
     positions, scores = positions_of(rules), _scores(rules)
     rows = positions.rows(np.asarray(board)[None])
@@ -90,14 +89,14 @@ def truth(board: Boards, rules: Rules) -> Truth:
 
 @lru_cache(maxsize=8)
 def _scores(rules: Rules) -> NDArray[np.int8]:
-    """Value and plies of every position as one number (N,) int8, larger for better: see LOST."""
+    """The worth of every position as one number, the larger the better: (N,) int8, see LOST."""
     positions = positions_of(rules)
     scores = np.where(positions.outcome_x == 0, 0, LOST).astype(np.int8)
     return best_scores(positions, scores, _before, LOST)
 
 
 def _before(after: NDArray[np.int8]) -> NDArray[np.int8]:
-    """The scores of moves, from the scores that they leave to the other side."""
+    """The mover's scores of moves, from the other side's scores of the positions they lead to."""
     return -after + np.sign(after)
 
 
@@ -115,11 +114,11 @@ def _worth(score: int, rules: Rules, board: Boards) -> Worth:
 
 @dataclass(frozen=True)
 class Thoughts:
-    """What a player thinks of each cell, None where it is taken.
+    """A player's probabilities and values of the moves on one board, None on taken cells.
 
-    probs: its probabilities. illegal: the probability that it puts on taken cells.
-    values: for the side to move, or None if there are none. kind: what they are, "own", "expected"
-    or ""; `meaning` says it in words.
+    probs: probabilities. illegal: the probability on taken cells.
+    values: those of the side to move, or None if the player has no values. kind: "own", "expected"
+    or "", see MEANINGS.
     """
 
     probs: list[float | None]
@@ -134,11 +133,11 @@ class Thoughts:
 
 
 def thoughts(policy: Policy, board: Boards, rules: Rules) -> Thoughts:
-    """What a player thinks of an unfinished board (cells,).
+    """A player's probabilities and values on an unfinished board (cells,).
 
-    The values are its own if it has the method `q_values(boards) -> (B, cells)`. Those of another
-    TabularPolicy, such as the moves of a certificate, are its exact expected results against random
-    moves, on boards of at most 12 cells. Others have none.
+    If the player has the method `q_values(boards) -> (B, cells)`, these are its own values. For any
+    other TabularPolicy, such as that of a certificate, they are its exact expected results against
+    random moves, on boards of at most 12 cells. Other players have no values.
     """
     board = np.asarray(board)
     free = board == 0
@@ -174,10 +173,10 @@ def _on(free: NDArray[np.bool_], numbers: NDArray[np.float64]) -> list[float | N
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a move was worth to the side that made it.
+    """The verdict on one move, for the side that made it.
 
-    before: the worth of the position. after: that of the move; an illegal move loses in 1 ply.
-    optimal: the move kept the value. threw_away: it decided the game, see `losing_move`.
+    before: the worth of the position. after: the worth of the move; an illegal move loses in 1 ply.
+    optimal: whether it kept the value. threw_away: whether it decided the game, see `losing_move`.
     """
 
     ply: int
@@ -210,16 +209,16 @@ def verdicts(game: Game) -> list[Verdict]:
 
 
 def losing_move(game: Game) -> int | None:
-    """The ply, from 0, of the move that decided the game, the last one that lowered a value.
+    """The ply, from 0, of the move that decided the game: the last one that lowered the value.
 
-    After it no move of either side changed the result any more. None if no move lowered a value, or
-    if a position was resigned that was not lost.
+    No later move changed the result. None if no move lowered the value, or if a side resigned a
+    position that was not lost.
     """
     return _decided(_worths(game), game)
 
 
 def turning_point(game: Game) -> str:
-    """What decided the game, in a sentence."""
+    """A sentence that says what decided the game."""
     if (resigned := _resigned(game)) is not None:
         side, worth = resigned
         return f"{side} resigned a position that {'was a draw' if worth.value == 0 else 'was won'}"
@@ -233,11 +232,10 @@ def turning_point(game: Game) -> str:
 
 
 def _worths(game: Game) -> list[tuple[Worth, Worth]]:
-    """The worth before and of each move."""
+    """The worth of the position before each move, and of the move."""
     found = []
-    for board, cell in zip(
-        game.boards, game.moves, strict=False
-    ):  # one more board than legal moves
+    # There is one more board than legal moves.
+    for board, cell in zip(game.boards, game.moves, strict=False):
         position, moves = truth(board, game.rules)
         worth = moves[cell]
         found.append((position, Worth(-1, 1) if worth is None else worth))
@@ -254,7 +252,7 @@ def _decided(worths: list[tuple[Worth, Worth]], game: Game) -> int | None:
 
 
 def _resigned(game: Game) -> tuple[str, Worth] | None:
-    """Who resigned a position that was not lost, and what it was worth to that side; else None."""
+    """The side that resigned a position it had not lost, and its worth to that side; or None."""
     if game.ended != "resigned":
         return None
     value = truth(game.boards[-1], game.rules).position

@@ -1,8 +1,8 @@
 """Games on bitboards, for boards of any size; `engine` documents the methods.
 
-The state of a game holds X's and O's bitboards, the learner's mark (+1 X, -1 O) and, for many
-games, whose turn it is and how the game stands. On boards of up to 12 cells opponents are tabulated
-first; on larger ones they are asked for their probabilities at every move, one batch a step.
+A state holds X's and O's bitboards and the learner's mark (+1 X, -1 O); for many games also the
+side to move and the result. On boards of up to 12 cells opponents are tabulated first. On larger
+ones `probs` is called at every step, once for all games of an opponent.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tictactoe_env.starts import draw_starts
 
 # Cells of a board on which an opponent is tabulated: 3x4 has a table of 79,563 rows.
 MAX_TABLE_CELLS = 12
-# Results for the learner, by the number of `moved`: of the learner's moves, then of the opponent's.
+# Results for the learner at the index from `moved`: 8 for its moves, 8 for the opponent's.
 RESULTS = bytes(
     (ONGOING, DRAW, WIN, WIN, *[ILLEGAL] * 4, ONGOING, DRAW, LOSS, LOSS, *[OPPONENT_ILLEGAL] * 4)
 )
@@ -55,8 +55,8 @@ def moved(
 ) -> tuple[Bits, Any]:
     """The mover's marks after a move onto `bit`, and the index of the result in RESULTS.
 
-    This is the law of a move, on ints for one game and on uint64 arrays (B,) for many. A taken cell
-    is an illegal move and adds no mark; a line wins, on a full board too.
+    The rule of a move, for ints (one game) and for uint64 arrays (B,). A move onto a taken cell is
+    illegal and adds no mark. A line wins, also on a full board.
     """
     taken = own | other
     marks = own | (bit & ~taken)
@@ -90,13 +90,13 @@ class BitGames:
         return states
 
     def play(self, states: States, cells: NDArray[np.intp]) -> States:
-        """States (B,) after moves of the sides to move; finished games stay as they are."""
+        """States (B,) after moves of the sides to move; finished games do not change."""
         x, o, mover = states["x"], states["o"], states["mover"]
         x_moves = mover > 0
         own = np.where(x_moves, x, o)
         other = x ^ o ^ own
         by_opponent = mover != states["seat"]
-        marks, number = moved(
+        marks, index = moved(
             self.rules, self.early_draw, own, other, self._bits[cells], by_opponent
         )
         after = self._states(
@@ -104,7 +104,7 @@ class BitGames:
             np.where(x_moves, other, marks),
             states["seat"],
             -mover,
-            RESULT_TABLE.take(number),
+            RESULT_TABLE.take(index),
         )
         finished = states["result"] != ONGOING
         if finished.any():
@@ -160,7 +160,7 @@ class BitGames:
 
 
 def _prepared(policy: Policy, rules: Rules) -> Policy:
-    """`policy` as a table where the board has few enough positions for one."""
+    """`policy`, tabulated if the board has few enough positions."""
     if isinstance(policy, RandomPolicy) or rules.cells > MAX_TABLE_CELLS:
         return policy
     return tabulate(policy, rules)
@@ -203,10 +203,10 @@ class BitGame:
     def _play(self, state: State, bit: int, by_opponent: bool) -> tuple[State, int]:
         x, o, seat = state
         if (seat > 0) != by_opponent:
-            x, number = moved(self.rules, self.early_draw, x, o, bit, by_opponent)
+            x, index = moved(self.rules, self.early_draw, x, o, bit, by_opponent)
         else:
-            o, number = moved(self.rules, self.early_draw, o, x, bit, by_opponent)
-        return State(x, o, seat), RESULTS[number]
+            o, index = moved(self.rules, self.early_draw, o, x, bit, by_opponent)
+        return State(x, o, seat), RESULTS[index]
 
     def prepare(self, policy: Policy) -> Policy:
         """The opponent, tabulated on boards of up to 12 cells."""
@@ -215,7 +215,7 @@ class BitGame:
     def reply(self, state: State, reply: Policy, uniforms: Uniforms) -> tuple[State, int]:
         """The state and result after the opponent's move, drawn with one number in [0, 1)."""
         uniform = uniforms.draw()
-        if isinstance(reply, RandomPolicy):  # ten times as fast as asking it
+        if isinstance(reply, RandomPolicy):  # ten times as fast as calling its probs
             taken = state.x | state.o
             free = [bit for bit in self._bits if not taken & bit]
             return self._play(state, free[int(uniform * len(free))], True)
@@ -230,7 +230,7 @@ class BitGame:
         return x_moves != (state.seat > 0)
 
     def view(self, state: State) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """A fresh observation from the learner's seat and a fresh mask (cells,); int8."""
+        """The observation from the learner's seat and the mask (cells,); fresh int8."""
         rules, bits = self.rules, self._bits
         x, o, seat = state
         own, other = (x, o) if seat > 0 else (o, x)

@@ -1,7 +1,7 @@
-"""The certificate of an agent: its move in every position and the exact results that follow.
+"""The certificate of an agent: its move in every position, and the exact results of these moves.
 
-Everybody can compute these results again from the moves, without the model, so they are proven. The
-agent's name, seed, configuration and times are statements of whoever wrote the file.
+Anyone can recompute the results from the moves, without the model; `verify` does. The agent's name,
+seed, configuration and times cannot be verified.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_BYTES = 256 << 20  # of a certificate that is read; 3x4 needs about 4 MB
 
 
 class CertificateError(ValueError):
-    """A certificate that cannot be read, or whose results do not follow from its moves."""
+    """A certificate that cannot be read, or whose results are not those of its moves."""
 
 
 def check_board(rules: Rules) -> None:
@@ -49,11 +49,14 @@ def check_board(rules: Rules) -> None:
 def exact_results(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
     """The exact results of a policy, as JSON values.
 
-    unbeatable: no line of play ends in its loss, on either side.
-    optimal: unbeatable, and no unbeatable policy wins more often against uniformly random play.
-    as_x, as_o: the same for each side, with the results against random play and against minimax
-    with random ties, the value and the loss against a best response (`worst_case_...`), and the
-    shortest game that it loses (`losing_line`, or null).
+    unbeatable: whether it never loses, on either side, whatever the opponent does.
+    optimal: whether it is unbeatable and no unbeatable policy wins more often against random play.
+    as_x, as_o: the same for each side. `vs_random` and `vs_minimax` are the results against
+    uniformly random play and against minimax with random ties. `worst_case_value` and
+    `worst_case_loss` are the value and the loss against a best response. `losing_line` is the
+    shortest game that it loses, or null. `limit_vs_random` is the best achievable result against
+    random play of a policy that never loses, or null.
+    optimal_moves: the share of its probability on optimal moves, see `match.OptimalShare`.
     """
     rules = match.board_of(rules, policy)
     check_board(rules)
@@ -87,7 +90,11 @@ def _rates(result: match.Result) -> dict[str, float]:
 
 
 def certify(policy: Policy, agent: str, rules: Rules | None = None, **about: Any) -> dict[str, Any]:
-    """The certificate of a policy as JSON values; `about` adds config, seed, training and so on."""
+    """The certificate of a policy as JSON values.
+
+    about: further entries, such as seed, config and training. Raises ValueError for an entry that
+    is computed from the moves.
+    """
     rules = match.board_of(rules, policy)
     check_board(rules)
     table = tabulate(policy, rules)
@@ -101,18 +108,17 @@ def certify(policy: Policy, agent: str, rules: Rules | None = None, **about: Any
         "versions": versions(),
         "moves": moves_of(table),
     }
-    proven = set(about) & (set(content) - {"seed", "config", "versions"})
-    if proven:
-        raise ValueError(
-            f"{', '.join(sorted(proven))} follow from the moves, so they cannot be handed in"
-        )
+    computed = set(about) & (set(content) - {"seed", "config", "versions"})
+    if computed:
+        names = ", ".join(sorted(computed))
+        raise ValueError(f"{names} cannot be given: a certificate computes them from the moves")
     content |= about
     content["sha256_of_moves"] = _digest(content["moves"])
     return content
 
 
 def moves_of(table: TabularPolicy) -> dict[str, Any]:
-    """The move on each unfinished board, by its text; {move: probability} where it is a mixture."""
+    """The move on each unfinished board, by the board's text; {move: probability} if stochastic."""
     positions = positions_of(table.rules)
     names = [cell_text(cell, table.rules) for cell in range(table.rules.cells)]
     moves: dict[str, Any] = {}
@@ -128,7 +134,7 @@ def moves_of(table: TabularPolicy) -> dict[str, Any]:
 def table_of(content: Mapping[str, Any]) -> TabularPolicy:
     """The policy of a certificate.
 
-    Raises CertificateError if a position is missing, unknown or has no valid move.
+    Raises CertificateError if a position is missing or unknown or has no valid move.
     """
     try:
         board = dict(content["board"])
@@ -159,32 +165,31 @@ def table_of(content: Mapping[str, Any]) -> TabularPolicy:
 
 
 def verify(content: Mapping[str, Any]) -> None:
-    """Compute every result again from the moves alone.
+    """Recompute every result from the moves.
 
-    Raises CertificateError for the first result that differs and for a name that does not belong.
+    Raises CertificateError for the first result that differs, and for an unknown entry.
     """
     results = exact_results(_unchanged_table(content))
     for key, value in results.items():
         _compare(key, value, content.get(key, MISSING))
     unknown = set(content) - {*results, *STATED}
     if unknown:
-        raise CertificateError(
-            f"{', '.join(sorted(unknown))} belong to no certificate: nothing proves them"
-        )
+        names = ", ".join(sorted(unknown))
+        raise CertificateError(f"unknown entries in the certificate, not verifiable: {names}")
 
 
-# What a certificate holds beside its results.
+# The entries of a certificate beside its results.
 STATED = (
     *("format", "agent", "board", "seed", "config", "training", "versions"),
     *("moves", "sha256_of_moves"),
 )
-MISSING = "nothing"  # stands for a result that a certificate lacks
+MISSING = "nothing"  # in place of a result that the certificate lacks
 
 
 def check_digest(content: Mapping[str, Any]) -> None:
-    """Raises CertificateError unless the sha256 of the moves is the one that was written.
+    """Raises CertificateError unless the sha256 of the moves is the one in the certificate.
 
-    Whether they are legal moves is not checked.
+    Legality of the moves is not checked.
     """
     if content.get("sha256_of_moves") != _digest(content.get("moves")):
         raise CertificateError(
@@ -210,18 +215,18 @@ def _compare(key: str, computed: Any, stated: Any) -> None:
         is_same = type(computed) is type(stated) and computed == stated
     if not is_same:
         raise CertificateError(
-            f"{key} is {computed!r} when computed from the moves, the certificate says {stated!r}"
+            f"{key} is {computed!r} when computed from the moves, but {stated!r} in the certificate"
         )
 
 
 def write(content: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write a certificate as JSON; a crash leaves the old file or the new one."""
+    """Write a certificate as JSON. After a crash the file is the old one or the new one."""
     text = json.dumps(content, indent=1)
     write_file(Path(path), lambda file: file.write(text.encode()))
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The content of a certificate file, or of the one in the folder of a run.
+    """The content of a certificate; `path` is its file or the folder of a run.
 
     Raises FileNotFoundError or CertificateError.
     """
@@ -231,7 +236,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise FileNotFoundError(f"no certificate at {target}: expected a run's folder or a {FILE}")
     if target.stat().st_size > MAX_BYTES:
         raise CertificateError(
-            f"{target} is larger than {MAX_BYTES >> 20} MB, so it is no certificate"
+            f"{target} is larger than {MAX_BYTES >> 20} MB, the limit for a certificate"
         )
     try:
         content = json.loads(target.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
@@ -246,7 +251,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError(
-            f"a name stands twice among {', '.join(name for name, _ in pairs[:3])}, ..."
+            f"a name is repeated in the object of {', '.join(name for name, _ in pairs[:3])}, ..."
         )
     return found
 
@@ -260,7 +265,7 @@ def load_policy(path: str | os.PathLike[str], rules: Rules | None = None) -> Tab
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that this process uses."""
+    """The versions of Python and of the packages that this process has imported."""
     found = {"python": platform.python_version()}
     for package in (
         "tictactoe-env",

@@ -37,9 +37,9 @@ def mark_of(side: str) -> int:
 
 @dataclass(frozen=True)
 class Config:
-    """All arguments of an environment but the opponent; the environment's docstring explains them.
+    """All arguments of an environment except the opponent; `TicTacToeEnv` documents them.
 
-    Raises ValueError for arguments that are wrong, or that exclude each other.
+    Raises ValueError for arguments that are wrong or exclude each other.
     """
 
     side: str
@@ -140,8 +140,8 @@ class Config:
     def check_boards(self, boards: Any, seats: Any, count: int, what: str) -> tuple[Boards, Seats]:
         """`boards` (count, cells) and `seats` (count,) as fresh int8 arrays.
 
-        Raises ValueError, naming `what` they come from, unless seats are +1 or -1 and boards hold
-        +1, -1 and 0, with as many X as O or one more.
+        Seats must be +1 or -1; boards must hold +1, -1 and 0, with as many X as O or one X more.
+        Raises ValueError otherwise; its text begins with `what`, the source of the arrays.
         """
         arrays = []
         for name, value, shape, least in (
@@ -167,9 +167,9 @@ class Config:
         return arrays[0], arrays[1]
 
     def check_first_move(self, pool: Pool, given: Mapping[str, Any]) -> None:
-        """ValueError if an opponent of the pool may end the game before the learner's first move.
+        """Raise ValueError if an opponent may end the game before the learner's first move.
 
-        given: checked reset options. Boards of the function `start` are not known beforehand.
+        given: checked reset options. Boards that `start` will draw are not checked here.
         """
         board = given.get("board", self.start_board if self.start == "empty" else None)
         side = given.get("side", self.side)
@@ -189,7 +189,7 @@ class Config:
             )
 
     def options(self, options: Any, known: tuple[str, ...] = RESET_OPTIONS) -> dict[str, Any]:
-        """The reset options with the board parsed; ValueError for unknown names or bad values."""
+        """The reset options, with the board parsed; ValueError for unknown names or bad values."""
         given = {} if options is None else options
         if not isinstance(given, Mapping):
             raise ValueError(

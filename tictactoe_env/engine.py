@@ -1,9 +1,10 @@
-"""The interface between environments and engines, for one game and for many, and its factory.
+"""The interfaces of the game engines, for one game and for many, and the choice of an engine.
 
-A state describes a game and who the learner is. Only the engine looks inside: `row_engine` uses row
-numbers of the table of all positions, `bit_engine` uses bitboards. The learner's mark is its seat:
-+1 if it plays X, -1 if it plays O. A result is how a game stands for the learner, one of ONGOING,
-WIN, DRAW, LOSS, ILLEGAL (the learner's illegal move) and OPPONENT_ILLEGAL of `rules`.
+An engine plays the moves of both sides. A state describes a game and which side the learner plays;
+its form is private to the engine: `row_engine` uses row numbers in the table of all positions,
+`bit_engine` uses bitboards. The learner's seat is its mark: +1 for X, -1 for O. A result is how a
+game stands for the learner: ONGOING, WIN, DRAW, LOSS, ILLEGAL (an illegal move of the learner) or
+OPPONENT_ILLEGAL of `rules`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tictactoe_env.rules import Boards, Rules
 
 State = Any  # one game; immutable
 States = Any  # B games: an array (B,), which can be indexed, assigned to and copied
-Reply = Any  # an opponent in the form that the engine draws its moves from
+Reply = Any  # an opponent, prepared for drawing its moves
 
 
 class GameEngine(Protocol):
@@ -46,7 +47,7 @@ class GameEngine(Protocol):
     ) -> tuple[State, int]:
         """The state and result after the learner's move onto `cell` and the opponent's reply.
 
-        A taken cell ends the game by an illegal move. The state must be of an unfinished game.
+        A move onto a taken cell is illegal and ends the game. The game must be unfinished.
         """
         ...
 
@@ -59,7 +60,7 @@ class GameEngine(Protocol):
         ...
 
     def view(self, state: State) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """A fresh int8 observation from the learner's seat and a fresh mask (cells,), 1 on free."""
+        """The observation from the learner's seat and the mask (cells,), 1 on free; fresh int8."""
         ...
 
     def board(self, state: State) -> Boards:
@@ -91,7 +92,8 @@ class BatchEngine(Protocol):
     def play(self, states: States, cells: NDArray[np.intp]) -> States:
         """States (B,) after moves onto `cells` (B,) by the sides to move.
 
-        A taken cell ends the game by an illegal move. Finished games get a state without meaning.
+        A move onto a taken cell is illegal and ends the game. The result is undefined for finished
+        games; callers overwrite it.
         """
         ...
 
@@ -130,12 +132,12 @@ class BatchEngine(Protocol):
 
 
 def game_engine(rules: Rules, early_draw: bool, observation: str) -> GameEngine:
-    """The faster engine for one game: by rows on boards of up to 10 cells, else on bitboards."""
+    """The engine for one game: by row number on boards of up to 10 cells, else on bitboards."""
     engine = RowGame if rules.cells <= MAX_CELLS else BitGame
     return engine(rules, early_draw, observation)
 
 
 def batch_engine(rules: Rules, early_draw: bool, observation: str) -> BatchEngine:
-    """The faster engine for many games: by rows on boards of up to 10 cells, else on bitboards."""
+    """The engine for many games: by row number on boards of up to 10 cells, else on bitboards."""
     engine = RowGames if rules.cells <= MAX_CELLS else BitGames
     return engine(rules, early_draw, observation)

@@ -27,9 +27,9 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
 
     ## Description
     X and O mark free cells in turn; X moves first. `k` marks in a row, column or diagonal win. A
-    full board without such a line is a draw. The learner plays one side, and the opponent answers
-    each of its moves within the same step. 3x3 is a draw if both sides play perfectly, so a draw is
-    the best achievable result against a perfect opponent.
+    full board without such a line is a draw. The learner plays one side, and the opponent replies
+    within the same step. On 3x3 perfect play by both sides is a draw, so a draw is the best
+    achievable result against a perfect opponent.
 
     ## Action space
     `Discrete(rows * cols)`: the cell to mark, row by row from the top left.
@@ -51,11 +51,11 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     ## Rewards
     The last step gives 1 for a win, 0 for a draw, -1 for a loss and -1 for an illegal move of the
     learner; `rewards` changes these numbers. Every other step gives 0. An opponent that moves onto
-    a taken cell loses, and the learner gets the reward for a win.
+    a taken cell loses: the learner gets the reward for a win.
 
     ## Starting state
-    The empty board, or the board after `opening`, or one drawn as `start` says. If the opponent is
-    to move first, it has moved when `reset` returns.
+    The empty board, the board after `opening`, or a board drawn by `start`. If it is the opponent's
+    turn there, the opponent has moved when `reset` returns.
 
     ## Episode end
     `terminated` is True when a side has a line, the board is full, or a move was illegal; with
@@ -65,51 +65,51 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     - `action_mask`: int8 `(cells,)`, 1 on free cells.
     - `side`: the learner's side, "X" or "O".
     - `outcome`, on the last step: "win", "draw" or "loss".
-    - `illegal_move`, on the last step: True if an illegal move ended the game. The outcome says
-      whose it was: who moves illegally loses.
+    - `illegal_move`, on the last step: True if an illegal move ended the game. The side that made
+      it has lost, so the outcome says whose move it was.
 
     ## Arguments
     - `opponent` (`"random"`): one of
       - a name: `random`, `minimax`, `minimax-first`, `minimax-slip=0.1`, ...;
       - the path of a saved run;
       - an object with `probs(boards)`, or with Stable-Baselines3's `predict`;
-      - a list of `[opponent, weight]`, from which one is drawn for each game.
+      - a list of `[opponent, weight]` pairs, from which one is drawn for each game.
     - `side` (`"random"`): the learner's side, `"X"`, `"O"`, `"random"` or `"alternate"` (X in the
-      first game, then in turn).
+      first game, then O, X, ...).
     - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line;
       1 <= k <= max(rows, cols) and rows * (cols + 1) <= 64. `minimax` needs at most 16 cells.
     - `illegal` (`"lose"`): `"lose"` ends the game at an illegal move, with the reward for it;
-      `"raise"` raises `IllegalMoveError`, and the game continues.
-    - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): any of these four.
+      `"raise"` raises `IllegalMoveError` and leaves the game as it was.
+    - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): give any of these four.
     - `observation` (`"planes"`): `"planes"` or `"grid"`.
     - `opening` (`""`): forced first moves of every game, such as `"b2"` or `"b2 a1"`.
     - `start` (`"empty"`): one of
       - `"empty"`: the empty board;
       - `"random"`: an unfinished position, on boards of up to 16 cells, drawn uniformly from those
-        in which the learner is to move. With `side="random"` it is drawn from all of them and the
-        learner gets the side to move, which is X in 2,423 of the 4,520 on 3x3;
-      - a function `start(seats, rng)`. `seats` are the learner's marks that `side` asks for, +1 for
-        X and -1 for O, int8 `(B,)`; B is the number of new games, 1 in this environment. The
-        function returns unfinished boards `(B, cells)` of +1, -1 and 0, and the learner's marks
-        `(B,)`, which may differ from `seats`. It takes its random numbers from `rng`.
-    - `early_draw` (`False`): end a game as a draw once nobody can win any more.
+        in which the learner is to move. With `side="random"` it is drawn from all of them, and the
+        learner gets the side to move: X in 2,423 of the 4,520 positions of 3x3;
+      - a function `start(seats, rng)`. `seats`, int8 `(B,)`, are the learner's marks by `side`: +1
+        for X, -1 for O. B is the number of new games, 1 in this environment. The function returns
+        unfinished boards `(B, cells)` of +1, -1 and 0, and the learner's marks `(B,)`, which may
+        differ from `seats`. It must draw its random numbers from `rng`.
+    - `early_draw` (`False`): end a game as a draw as soon as neither side can win.
     - `render_mode` (`None`): `"ansi"` (text) or `"rgb_array"`; `gym.make` also accepts `"human"`,
       which needs the extra `render`.
 
     ## Reset
-    `reset(seed=, options=)` accepts these options, for the game that it starts:
+    The options of `reset(seed=, options=)` apply to the game that it starts:
     - `side`: "X" or "O".
-    - `opponent`: as above. Preparing an opponent takes milliseconds, so for many games use a list
-      of opponents or `set_opponent`.
+    - `opponent`: as above. Preparing an opponent takes milliseconds; for many games pass a list of
+      opponents to the constructor, or call `set_opponent`.
     - `board`: the board to start from, such as "X.O/.X./...".
 
     The same seed gives the same games for the same actions.
 
     ## Errors
-    - ValueError for wrong arguments, options and actions (bools, floats, text, cells off the
-      board), and for boards, openings, sides and opponents with which the opponent may end the game
-      before the learner's first move (as with k = 1).
-    - `IllegalMoveError` for a taken cell with `illegal="raise"`.
+    - `ValueError` for wrong arguments, options and actions: bools, floats, text, cells off the
+      board; also for arguments with which the opponent may end the game before the learner's first
+      move (with k = 1 the first mark wins).
+    - `IllegalMoveError` (a `ValueError`) for a taken cell, with `illegal="raise"`.
     - `gymnasium.error.ResetNeeded` for a step before the first reset or after the end of the game.
     - `gymnasium.error.ClosedEnvironmentError` after `close`.
 
@@ -156,13 +156,13 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         self._state: State = None
         self._before: State = None  # the state before the last step, for render()
         self._uniforms = Uniforms(self.np_random)
-        self._going = self._closed = False
+        self._running = self._closed = False
         self._games_begun = 0
         self._starts = {side: self._start_from(config.start_board, mark_of(side)) for side in SIDES}
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Any) -> None:
-        """Play against `opponent` from now on, in the current game too.
+        """Play against `opponent` from now on, also in the current game.
 
         Raises ValueError, changing nothing, if it cannot be an opponent on this board.
         """
@@ -176,7 +176,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.int8], dict[str, Any]]:
-        """Start a game; if the opponent moves first, it has moved.
+        """Start a game: observation and info, after the opponent's move if it moves first.
 
         Raises ValueError, changing nothing, for a wrong seed or wrong options.
         """
@@ -193,12 +193,12 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
             if seed is not None:
                 super().reset(seed=seed)
                 self._games_begun = 0
-        if self._uniforms.rng is not self._np_random:  # seeded anew, or replaced by the user
+        if self._uniforms.rng is not self._np_random:  # reseeded, or replaced by the user
             self._uniforms = Uniforms(self.np_random)
         self._reply = (
             replies[0] if len(replies) == 1 else replies[int(pool.draw(self.np_random, 1)[0])]
         )
-        self._state, self._going = None, False  # no game is left if its start is refused
+        self._state, self._running = None, False  # a start that is refused leaves no game
         state, opponent_moves = self._start(given)
         self._before = state
         if opponent_moves:
@@ -209,7 +209,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
                     "give the learner the other side, or another board or opening"
                 )
         self._games_begun += 1
-        self._state, self._going = state, True
+        self._state, self._running = state, True
         observation, mask = self._game.view(state)
         return observation, {"action_mask": mask, "side": self._side}
 
@@ -241,10 +241,10 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         return state, self._game.opponent_moves(state)
 
     def step(self, action: Any) -> tuple[NDArray[np.int8], float, bool, bool, dict[str, Any]]:
-        """Mark a cell and let the opponent answer: observation, reward, terminated, False, info."""
-        if not self._going:
+        """Mark a cell and let the opponent reply: observation, reward, terminated, False, info."""
+        if not self._running:
             self._refuse()
-        if type(action) is not int or not 0 <= action <= self._last_cell:  # a bool is no int here
+        if type(action) is not int or not 0 <= action <= self._last_cell:  # excludes bool
             action = self._cell(action)
         before = self._state
         after, result = self._game.advance(before, action, self._reply, self._uniforms)
@@ -254,7 +254,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
             return observation, 0.0, False, False, {"action_mask": mask, "side": self._side}
         if result == ILLEGAL and self.config.illegal == "raise":
             check_move(self.board, action, self.rules)
-        self._before, self._state, self._going = before, after, False
+        self._before, self._state, self._running = before, after, False
         observation, mask = self._game.view(after)
         info = {
             "action_mask": mask,
@@ -274,6 +274,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
             raise ClosedEnvironmentError("the environment is closed: make a new one")
 
     def _refuse(self) -> None:
+        """Raise what is wrong where no game is running."""
         self._check_open()
         if self._state is None:
             raise ResetNeeded("there is no game before reset: call reset() to start one")
@@ -305,12 +306,12 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
                 'gym.make(..., render_mode="ansi") or "rgb_array"'
             )
             return None
-        from tictactoe_env import render  # imported here, because most users never draw
+        from tictactoe_env import render  # imported here because most users never draw
 
         draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
-        before, board = self._game.board(self._before), self.board
+        board, before = self.board, self._game.board(self._before)
         return draw(board, self.rules, last=last_move(before, board, mark_of(self._side)))
 
     def close(self) -> None:
         """Close the environment; a later reset or step raises ClosedEnvironmentError."""
-        self._closed, self._going, self._state = True, False, None
+        self._closed, self._running, self._state = True, False, None

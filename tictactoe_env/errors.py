@@ -1,4 +1,4 @@
-"""Checks of arguments; an error says what was expected, what came and what to do."""
+"""Checks of arguments; their errors tell what was expected, what was given and what to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def unknown_name(what: str, name: object, known: Iterable[str]) -> ValueError:
-    """The error for a name that is not among the known ones, with the nearest one as a guess."""
+    """The error for an unknown name: it lists the known names and suggests the nearest one."""
     known = sorted(known)
     close = [
         spelling for spelling in known if spelling.lower() == str(name).lower()
@@ -19,7 +19,7 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> ValueError:
 
 
 def one_of(what: str, value: Any, choices: Collection[str]) -> str:
-    """`value` if it is one of the choices; ValueError with the nearest one otherwise."""
+    """`value` if it is one of the choices; else ValueError, which suggests the nearest one."""
     if not isinstance(value, str) or value not in choices:
         raise unknown_name(what, value, choices)
     return value
@@ -38,7 +38,7 @@ def checked_seed(seed: Any) -> int | None:
 
 
 def whole_number(value: Any, what: str, low: int, high: int | None = None) -> int:
-    """`value` as a Python int in [low, high]; ValueError for all else, also bools and floats."""
+    """`value` as a Python int in [low, high]; ValueError for all else, bools and floats too."""
     expected = (
         f"a whole number {f'from {low} to {high}' if high is not None else f'of at least {low}'}"
     )
@@ -56,7 +56,7 @@ def whole_number(value: Any, what: str, low: int, high: int | None = None) -> in
 
 
 def probability(value: Any, what: str) -> float:
-    """`value` as a float in [0, 1]; ValueError for anything else, NaN included."""
+    """`value` as a float in [0, 1]; ValueError for all else, NaN and bools too."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
         raise ValueError(f"{what} must be a probability from 0 to 1, got {value!r}")
     return float(value)

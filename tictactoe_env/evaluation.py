@@ -1,11 +1,11 @@
-"""The exact evaluation of a policy: its score against random play, and whether it can be beaten.
+"""The exact evaluation of a policy: its results against random play, and whether it can be beaten.
 
     found = evaluate(policy)
     found.x.win, found.unbeatable, found.best_responses["O"].losing_line
     exploitability(policy)      # 0 for perfect play
 
-Everything is computed from the policy's table of moves, on boards that can be enumerated. On 3x3 it
-takes 2 to 3 ms.
+The results are computed from the policy's table, so the board must be one that can be enumerated.
+On 3x3 an evaluation takes 2 to 3 ms.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ UNTIL = ("steps", "unbeatable", "optimal")  # goals of a training
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a policy achieves on each side.
+    """The exact results of a policy on each side.
 
     x, o: its exact results as X and as O against uniformly random play.
-    unbeatable_x, unbeatable_o: no line of play at all ends in its loss on that side.
-    optimal_x, optimal_o: it is unbeatable there, and no unbeatable policy wins more often against
-    random play; False where the side cannot avoid losing.
+    unbeatable_x, unbeatable_o: whether it never loses on that side, whatever the opponent does.
+    optimal_x, optimal_o: whether it is unbeatable on that side and no unbeatable policy wins more
+    often against random play. False if the side cannot avoid losing.
     best_responses: by side; empty in an evaluation that was read from a table of metrics.
     """
 
@@ -44,16 +44,16 @@ class Evaluation:
 
     @property
     def unbeatable(self) -> bool:
-        """No line of play at all ends in its loss, on either side."""
+        """Whether it never loses, on either side, whatever the opponent does."""
         return self.unbeatable_x and self.unbeatable_o
 
     @property
     def optimal(self) -> bool:
-        """It is optimal on both sides."""
+        """Whether it is optimal on both sides."""
         return self.optimal_x and self.optimal_o
 
     def reached(self, until: str, side: str = "both") -> bool:
-        """Whether a side, or both, have reached a goal of UNTIL; "steps" is never reached."""
+        """Whether one or both sides have reached a goal of UNTIL; "steps" is never reached."""
         reached = {
             "steps": (False, False),
             "unbeatable": (self.unbeatable_x, self.unbeatable_o),
@@ -62,7 +62,7 @@ class Evaluation:
         return all(one for name, one in zip(SIDES, reached, strict=True) if side in ("both", name))
 
     def rank(self, side: str = "both") -> tuple[float, float]:
-        """The key by which checkpoints are ranked: unbeatable sides, then value against random."""
+        """The key that ranks checkpoints: number of unbeatable sides, then value against random."""
         by_side = {"X": (self.unbeatable_x, self.x.value), "O": (self.unbeatable_o, self.o.value)}
         chosen = [by_side[name] for name in SIDES if side in ("both", name)]
         unbeatable, values = zip(*chosen, strict=True)
@@ -72,7 +72,7 @@ class Evaluation:
 def evaluate(policy: Policy, rules: Rules | None = None) -> Evaluation:
     """The exact evaluation of a policy. ValueError on boards of more than 16 cells.
 
-    The board is that of a TabularPolicy, or `rules`, or 3x3.
+    The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3.
     """
     table = tabulate(policy, match.board_of(rules, policy))
     x, o = (match.result_vs_random(side, table) for side in SIDES)
@@ -97,8 +97,8 @@ def evaluate(policy: Policy, rules: Rules | None = None) -> Evaluation:
 def exploitability(policy: Policy, rules: Rules | None = None) -> float:
     """The mean gain of a best response over the policy on both sides, as OpenSpiel defines it.
 
-    It is NashConv / 2: half the sum of what the best responses as X and as O score (win - loss)
-    against the policy. 0 is perfect play, whoever wins then, and 1 is the largest possible value.
+    It is NashConv / 2: half the sum of the best responses' results (win - loss) against the policy
+    as X and as O. It is 0 for perfect play, even where one side must lose, and at most 1.
     """
     responses = match.best_responses(policy, rules)
     return -sum(response.value for response in responses.values()) / 2

@@ -1,4 +1,4 @@
-"""Files that a crash leaves whole: the old content or the new content, never a part of it."""
+"""Atomic writing: after a crash a file has its old content or its new content, never a part."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import IO, Any
 
 
 def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    """Write a file, and its folder if there is none.
+    """Write a file atomically; its folder is made if needed.
 
-    `write` fills a temporary file, which is flushed to the disk and then renamed. If it fails, the
-    old file stays and the temporary one is removed.
+    `write` fills a temporary file, which is flushed to the disk and then renamed. If `write` fails,
+    the old file stays and the temporary file is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -29,7 +29,7 @@ def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the names in a folder to the disk, so that a renaming survives a power failure."""
+    """Flush a folder to the disk, so that a rename in it survives a power failure."""
     number = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(number)

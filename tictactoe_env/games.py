@@ -1,12 +1,12 @@
-"""A finished game as data: who played, on which board, every move, how it ended; as text and JSON.
+"""A finished game as data: the players, the board, every move and the result; as text and JSON.
 
     game = Game(x=Player("human", "Ann"), moves=(4, 0, 2, 8, 6), origin="web")
     game.result, game.ended                 # "X", "line": they follow from the moves
     Game.parse("b2 a1 c1 c3 a3").moves      # the moves alone are enough
-    Game.parse(game.line()) == game         # `line` writes what else is known behind the moves
+    Game.parse(game.line()) == game         # `line` writes the moves, then all other fields
 
-A game is walked through whenever one is made, so that what cannot have happened is refused.
-Games are kept in a `tictactoe_env.store.GameStore`.
+A new `Game` replays its moves and raises ValueError if such a game is impossible. A
+`tictactoe_env.store.GameStore` keeps games in a file.
 """
 
 from __future__ import annotations
@@ -25,12 +25,18 @@ from tictactoe_env.notation import game_text, parse_cells, replay
 from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.standing import Standing, standing
 
-# A person; a player known by its name, such as minimax; a saved run; nobody wrote it down.
+# A person; a player known by its name, such as minimax; a saved run; not recorded.
 KINDS = ("human", "agent", "run", "unknown")
 RESULTS = (*SIDES, "draw")
-# early: a draw because nobody could complete a line, with the option `early_draw`.
+# early: a draw because nobody could complete a line any more, with the option `early_draw`.
 ENDINGS = ("line", "full", "early", "illegal", "resigned")
-ORIGINS = ("human", "battle", "web", "training", "file")  # file: a line of text that says no more
+ORIGINS = (
+    "human",
+    "battle",
+    "web",
+    "training",
+    "file",
+)  # file: a line of text that names no origin
 SQUARE = Rules()
 MAX_NAME, MAX_SOURCE = 100, 1000  # characters
 MAX_SEED = 2**63 - 1  # the largest whole number of SQLite
@@ -38,7 +44,7 @@ MAX_SEED = 2**63 - 1  # the largest whole number of SQLite
 
 @dataclass(frozen=True)
 class Player:
-    """Who played.
+    """A player of a game.
 
     kind: one of KINDS. source: the folder of a run or the sha256 of its certificate, if any.
     """
@@ -54,13 +60,13 @@ class Player:
         _check_text("source", self.source, 0, MAX_SOURCE)
 
     def __str__(self) -> str:
-        """kind:name or kind:name:source, with blanks and `%#:` written as %20 and so on."""
+        """kind:name or kind:name:source; blanks and `%#:` are percent-encoded, as %20 and so on."""
         parts = filter(None, (self.kind, self.name, self.source))
         return ":".join(re.sub(r"[%#:\s]", lambda found: quote(found[0]), part) for part in parts)
 
     @classmethod
     def parse(cls, text: str) -> Player:
-        """The player of a text such as `str` writes."""
+        """The player that a text such as "human:Ann" describes, the inverse of `str`."""
         parts = text.split(":")
         if not 2 <= len(parts) <= 3:
             raise ValueError(
@@ -80,7 +86,7 @@ def _check_text(what: str, text: Any, low: int, high: int) -> None:
 
 
 UNKNOWN = Player("unknown", "unknown")
-# Of a game that is written down, beside its moves.
+# The fields of a game as text or JSON, beside its moves.
 FIELDS = ("x", "o", "board", "result", "ended", "side", "seed", "origin", "time")
 _EXAMPLES = (
     ("x", Player, 'Player("human", "Ann")'),
@@ -97,17 +103,15 @@ _KNOWN = {
 
 @dataclass(frozen=True, kw_only=True)
 class Game:
-    """A finished game.
+    """A finished game. Raises ValueError for a wrong field, IllegalMoveError for an illegal move.
 
-    Raises ValueError for a field that is wrong, IllegalMoveError for a move that is illegal.
-
-    x, o: who played X and O. moves: cells from 0, X first. origin: one of ORIGINS.
-    result: "X", "O" or "draw". ended: one of ENDINGS. Both may be left out where they follow from
-    the moves, after a line or on a full board. With "illegal" the last move, and no other, is on a
-    taken cell and loses. "early" is a draw, because nobody can complete a line. With "resigned" the
+    x, o: the players. moves: cells from 0, X first. origin: one of ORIGINS.
+    result: "X", "O" or "draw". ended: one of ENDINGS. Both may be left out after a line or on a
+    full board, where they follow from the moves. "illegal": the last move, and no other, is on a
+    taken cell and loses. "early": a draw, because nobody can complete a line. "resigned": the
     result must be given.
-    side: that of the person or the learner, if there is one. time: ISO text with its zone, kept as
-    UTC to the second; by default now. id: the number in the store, None for a game outside a store.
+    side: the side of the person or the learner, if there is one. time: ISO text with a time zone,
+    stored as UTC to the second; now by default. id: its number in a store, None outside a store.
     """
 
     x: Player = UNKNOWN
@@ -138,8 +142,8 @@ class Game:
             given = getattr(self, name)
             if given not in ("", found):
                 raise ValueError(
-                    f"by the moves {self.text!r} {name} is {found!r}, got {given!r}: "
-                    "correct it, or leave it out"
+                    f"{name} is {found!r}, got {given!r}; it follows from the moves "
+                    f"{self.text!r}: correct it or leave it out"
                 )
             change(name, found)
         change("moves", (*game.moves, *map(int, self.moves[len(game.moves) :])))
@@ -156,12 +160,12 @@ class Game:
                 raise unknown_name(f"{name} of a game", getattr(self, name), filter(None, known))
 
     def _ending(self, game: Standing) -> tuple[str, str]:
-        """How it ended, and the result."""
+        """The ending and the result."""
         if game.illegal is not None:
             is_last = game.illegal == len(self.moves) - 1
             if game.ended == self.ended == "illegal" and is_last:
                 return "illegal", str(game.winner)
-            replay(self.moves, self.rules)  # raises: it names the illegal move
+            replay(self.moves, self.rules)  # raises the IllegalMoveError, which names the move
         if game.ended:
             return game.ended, game.winner or "draw"
         if self.ended == "early" and self.rules.is_dead(game.x, game.o):
@@ -171,7 +175,7 @@ class Game:
         raise ValueError(
             f"a finished game is expected, this one goes on after {len(self.moves)} moves "
             f"({self.text!r} on {self.rules}, ended {self.ended!r}, result {self.result!r}): "
-            'play it to its end, or say ended="resigned" and result="X" or "O"'
+            'play it to its end, or give ended="resigned" and result="X" or "O"'
         )
 
     @property
@@ -187,7 +191,7 @@ class Game:
     # --- text and JSON ---------------------------------------------------------------------------
 
     def line(self) -> str:
-        """The game as a line of text: its moves, then what else is known as name=value, no id."""
+        """The game as a line of text: its moves, then its fields as name=value, without the id."""
         about = {
             "x": self.x,
             "o": self.o,
@@ -205,15 +209,15 @@ class Game:
 
     @classmethod
     def parse(cls, line: str, rules: Rules = SQUARE) -> Game:
-        """The game of a line as `line` writes it; the moves are enough. `#` begins a comment.
+        """The game of a line of text, the inverse of `line`. The moves are enough.
 
-        rules: the board if the line names none.
+        `#` begins a comment. rules: the board if the line names none.
         """
         words = line.partition("#")[0].split()
         about: dict[str, Any] = {}
         for name, _, value in (word.partition("=") for word in words if "=" in word):
             if name in about:
-                raise ValueError(f"{name}= stands twice in the line: leave one out")
+                raise ValueError(f"{name}= is given twice in the line: leave one out")
             if name not in (*FIELDS, "k"):
                 raise unknown_name("field of a game", name, (*FIELDS, "k"))
             about[name] = value
@@ -234,7 +238,10 @@ class Game:
 
     @classmethod
     def from_json(cls, content: Any) -> Game:
-        """The game of such values; fields with a default may be left out. Raises ValueError."""
+        """The game of JSON values, the inverse of `as_json`. Fields with a default are optional.
+
+        Raises ValueError for values that are no game.
+        """
         known = (*FIELDS, "moves", "id")
         try:
             values = dict(content)
@@ -253,19 +260,19 @@ class Game:
 
 @lru_cache(maxsize=256, typed=True)
 def rules_of(rows: int, cols: int, k: int) -> Rules:
-    """The rules of a board, the same object each time, since it keeps what it has computed."""
+    """The rules of a board, always the same object, so that its cached properties are reused."""
     return Rules(rows, cols, k)
 
 
 def _number(text: str, what: str) -> int:
-    """The whole number of digits."""
+    """The whole number that `text` writes in digits; ValueError for other text."""
     if not re.fullmatch("[0-9]{1,19}", text):
         raise ValueError(f"{what} must be a whole number, got {text!r}")
     return int(text)
 
 
 def _utc(text: str) -> str:
-    """A time with its zone as UTC to the second, such as 2026-05-09T07:35:25Z; "" is now."""
+    """A time as UTC to the second, such as 2026-05-09T07:35:25Z; "" is now."""
     try:
         if text == "":
             when = datetime.now(timezone.utc)
@@ -287,8 +294,8 @@ def _utc(text: str) -> str:
 def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -> Iterator[Game]:
     """The games of lines of text, one a line. Empty lines and comments are skipped.
 
-    rules: the board of lines that name none. ValueError names the line, and `source`, that is no
-    game.
+    rules: the board of lines that name none. Raises ValueError with the number of a wrong line and
+    with `source`, the name of the file.
     """
     for number, line in enumerate(lines, 1):
         if line.partition("#")[0].strip():
@@ -299,11 +306,13 @@ def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -
 
 
 def parse_json(text: str | bytes) -> Iterator[Game]:
-    """The games of a JSON list; ValueError names the one that is no game by its place there."""
+    """The games of a JSON list. Raises ValueError with the number of a wrong entry."""
     try:
         contents = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"expected games as JSON, got something else: {error}") from None
+        raise ValueError(
+            f"expected a JSON list of games, got text that is no JSON: {error}"
+        ) from None
     if not isinstance(contents, list):
         raise ValueError(f"expected a JSON list of games, got {contents!r:.120}")
     for number, content in enumerate(contents, 1):
@@ -314,6 +323,6 @@ def parse_json(text: str | bytes) -> Iterator[Game]:
 
 
 def json_text(games: Iterable[Game]) -> str:
-    """Games as one JSON list, a game a line."""
+    """Games as one JSON list, one game a line."""
     lines = (json.dumps(game.as_json(), ensure_ascii=False) for game in games)
     return "[" + ",\n".join(lines) + "]\n"

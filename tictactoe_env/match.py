@@ -1,8 +1,8 @@
-"""Exact results of policies on boards that can be enumerated, sampled ones on larger boards.
+"""Exact results of policies on boards that can be enumerated, sampled results on larger boards.
 
-On a board that can be enumerated two policies define a probability for every position, so the
-result of a match is computed, not played. Results count from X's side unless they say otherwise.
-Probability that a policy puts on a taken cell is a loss by illegal move, and is shown.
+On a board that can be enumerated, two policies define the probability of every position. So the
+result of a match is computed, not played. Results are X's unless stated otherwise. Probability on a
+taken cell counts as a loss by illegal move, and is also reported separately.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from tictactoe_env.positions import Ply, Positions, positions_of
 from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.solver import Values, backward_induction, solve
 
-ROUNDING = 1e-12  # probabilities closer than this are equal: sums of some thousand float64 terms
+ROUNDING = 1e-12  # probabilities this close are equal: they are sums of some thousand float64 terms
 
 
 @dataclass(frozen=True)
 class Result:
     """Probabilities of a match for one side; win + draw + loss = 1.
 
-    illegal: the part of `loss` that is this side's own illegal moves.
-    illegal_other: the part of `win` that is the other side's.
+    illegal: the part of `loss` that comes from this side's illegal moves.
+    illegal_other: the part of `win` that comes from the other side's illegal moves.
     """
 
     win: float
@@ -57,9 +57,9 @@ class Result:
 
 
 def exact_result(policy_x: Policy, policy_o: Policy, rules: Rules | None = None) -> Result:
-    """The exact result for X of two policies, stochastic ones included.
+    """The exact result for X of two policies, deterministic or stochastic.
 
-    The board is that of a TabularPolicy among the two, or `rules`, or 3x3.
+    The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3.
     """
     rules = board_of(rules, policy_x, policy_o)
     positions = positions_of(rules)
@@ -89,12 +89,13 @@ def exact_result_as(
 
 @dataclass(frozen=True)
 class BestResponse:
-    """What the best opponent, which knows the policy, makes of it when the policy plays `side`.
+    """How a policy that plays `side` does against a best response, an opponent that knows it.
 
-    value: the policy's expected result (win - loss) against the opponent that makes it smallest.
-    loss: the largest probability of losing that any opponent can force.
-    can_lose: whether any line of play of positive probability ends in a loss.
-    losing_line: the shortest such game (cells, an illegal move of the policy included), or None.
+    value: the policy's smallest expected result (win - loss) against any opponent.
+    loss: the policy's largest probability of losing against any opponent.
+    can_lose: whether the policy loses any game that has a positive probability.
+    losing_line: the cells of the shortest such game, an illegal move of the policy included; None
+    if there is no such game.
     """
 
     side: str
@@ -105,7 +106,7 @@ class BestResponse:
 
 
 def best_responses(policy: Policy, rules: Rules | None = None) -> dict[str, BestResponse]:
-    """The best responses to a policy as X and as O, exact: {"X": ..., "O": ...}."""
+    """The exact best responses to a policy as X and as O: {"X": ..., "O": ...}."""
     rules = board_of(rules, policy)
     table = tabulate(policy, rules).by_row()
     return {side: _best_response(side, table, positions_of(rules)) for side in SIDES}
@@ -142,13 +143,13 @@ def _best_response(side: str, table: Values, positions: Positions) -> BestRespon
 def _shortest_line(
     side: str, table: Values, positions: Positions, plies_to_loss: Values
 ) -> tuple[int, ...]:
-    """The shortest way to a loss from the empty board; the lowest cell among equals."""
+    """The shortest game that ends in a loss; the lowest cell among equals."""
     line: list[int] = []
     row = 0
     while row >= 0 and plies_to_loss[row] > 0:
         children = positions.children[row]
         after = np.where(children >= 0, plies_to_loss[children], 0.0)
-        own = SIDES[len(line) % 2] == side  # its illegal move ends the game
+        own = SIDES[len(line) % 2] == side  # an illegal move of the policy ends the game
         possible = table[row] > 0 if own else children >= 0
         line.append(int(np.argmax(possible & (after == plies_to_loss[row] - 1))))
         row = int(children[line[-1]])
@@ -160,7 +161,7 @@ class OptimalShare:
     """Share of a policy's probability on optimal moves, mean over positions: 1.0 is perfect play.
 
     everywhere: over all unfinished positions.
-    reachable: over those that it can meet as X or as O, whatever the opponent does.
+    reachable: over those where the policy may have to move, as X or as O, against any opponent.
     """
 
     everywhere: float
@@ -168,7 +169,7 @@ class OptimalShare:
 
 
 def optimal_share(policy: Policy, rules: Rules | None = None) -> OptimalShare:
-    """How far a policy agrees with perfect play."""
+    """How much of a policy's probability is on optimal moves."""
     rules = board_of(rules, policy)
     positions = positions_of(rules)
     table = tabulate(policy, rules).by_row()
@@ -199,10 +200,10 @@ def _optimal(rules: Rules) -> NDArray[np.bool_]:
 
 @lru_cache(maxsize=8)
 def best_achievable(rules: Rules) -> dict[str, Result | None]:
-    """The best results against uniformly random play of policies that never lose, by side.
+    """The best achievable results against random play of policies that never lose, by side.
 
-    They win most often and draw the rest: on 3x3 X wins 191/192 and O 866/945. None for a side that
-    cannot avoid losing against perfect play.
+    Such a policy wins as often as possible and draws the rest: on 3x3 X wins 191/192 and O 866/945.
+    None for a side that cannot avoid losing to perfect play.
     """
     return {side: _best_achievable(side, rules) for side in SIDES}
 
@@ -231,9 +232,9 @@ def action_values(
 ) -> Values:
     """Exact expected results (win - loss) of `side` after each move on a board: (cells,) float64.
 
-    Both policies play on after the move. NaN on taken cells. With side "X" and the empty board
-    these are X's Q-values. board: (cells,), unfinished, the empty one by default; the moves are
-    those of the side to move there.
+    The moves are those of the side to move, NaN on taken cells. After the move `side` is played by
+    `policy` and the other side by `opponent`. Where `side` is to move these are the action values
+    (Q-values) of `policy`. board: (cells,), unfinished; the empty board by default.
     """
     rules = board_of(rules, policy, opponent)
     positions = positions_of(rules)
@@ -254,7 +255,7 @@ def action_values(
 
 @dataclass(frozen=True)
 class SampledResult:
-    """A result counted from games, with the 95 % Wilson interval of each rate (Wilson 1927)."""
+    """A result counted from games, with a 95 % Wilson interval for each rate (Wilson 1927)."""
 
     result: Result
     games: int
@@ -264,7 +265,7 @@ class SampledResult:
 def sampled_result(
     policy_x: Policy, policy_o: Policy, rules: Rules, games: int = 1000, seed: int = 0
 ) -> SampledResult:
-    """X's result in `games` played games, on a board of any size. The same seed, the same games."""
+    """X's result in `games` played games, on any board. The same seed gives the same games."""
     games = whole_number(games, "games", 1)
     outcome, illegal = _play(policy_x, policy_o, rules, games, np.random.default_rng(seed))
     marks = {"win": 1, "draw": 0, "loss": -1}
@@ -277,7 +278,7 @@ def sampled_result(
 def _play(
     policy_x: Policy, policy_o: Policy, rules: Rules, games: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int8], tuple[int, int]]:
-    """Outcomes (games,) for X of played games, and the numbers of illegal moves by X and O."""
+    """X's outcomes (games,) of played games, and the numbers of illegal moves by X and by O."""
     boards = np.zeros((games, rules.cells), dtype=np.int8)
     outcome = np.zeros(games, dtype=np.int8)
     going = np.arange(games)
@@ -299,11 +300,12 @@ def _play(
 
 
 def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tuple[float, float]:
-    """The Wilson score interval of a rate count / total, 95 % by default."""
+    """The Wilson score interval of the rate count / total, 95 % by default. It holds the rate."""
     rate, spread = count / total, z * z / total
     centre = (rate + spread / 2) / (1 + spread)
     half = z / (1 + spread) * math.sqrt(rate * (1 - rate) / total + spread / (4 * total))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    # Without rounding errors the rate would be inside anyway.
+    return min(rate, max(0.0, centre - half)), max(rate, min(1.0, centre + half))
 
 
 def result_vs_random(side: str, policy: Policy, rules: Rules | None = None) -> Result:
@@ -317,7 +319,7 @@ def _random_table(rules: Rules) -> TabularPolicy:
 
 
 def board_of(rules: Rules | None, *policies: Any) -> Rules:
-    """The board that the policies play on, or `rules`, or 3x3; ValueError if they differ."""
+    """The board of the policies, or `rules`, or 3x3; ValueError if they name different boards."""
     stated = [getattr(policy, "rules", None) for policy in policies]
     known = {board for board in (*stated, rules) if isinstance(board, Rules)}
     if len(known) > 1:

@@ -36,8 +36,8 @@ def board_text(board: Boards, rules: Rules) -> str:
 def parse_board(text: str, rules: Rules) -> Boards:
     """The board (cells,) int8 that `text` describes.
 
-    Raises ValueError unless the text has the board's size, holds X, O and "." only, X and O are
-    equal in number or X is one ahead, and at most the side that moved last has a line.
+    Raises ValueError for the wrong size, for letters other than X, O and ".", for numbers of X and
+    O that do not fit X's first move, and for a line of a side that did not move last.
     """
     if not isinstance(text, str):
         kind = type(text).__name__
@@ -102,15 +102,12 @@ def parse_cell(text: str, rules: Rules) -> int:
 
 
 def game_text(cells: Sequence[int], rules: Rules) -> str:
-    """The text of a game or of its beginning, such as "b2 a1 c3"."""
+    """The text of a whole or unfinished game, such as "b2 a1 c3"."""
     return " ".join(cell_text(cell, rules) for cell in cells)
 
 
 def parse_cells(text: str, rules: Rules) -> list[int]:
-    """The cells of "b2 a1 c3", whether or not they are legal moves.
-
-    Raises ValueError for a name that is no cell.
-    """
+    """The cells of "b2 a1 c3". Legality is not checked; ValueError for a name that is no cell."""
     if not isinstance(text, str):
         kind = type(text).__name__
         raise ValueError(
@@ -126,7 +123,7 @@ def _cells_by_name(rules: Rules) -> dict[str, int]:
 
 
 def parse_game(text: str, rules: Rules) -> list[int]:
-    """The cells of a game or of its beginning; every move is checked.
+    """The cells of a whole or unfinished game, every move checked.
 
     Raises ValueError for a name that is no cell, IllegalMoveError for a taken cell or a move after
     the end.

@@ -1,4 +1,4 @@
-"""Observations of a board: planes of own and other marks, or a grid of -1, 0 and 1."""
+"""Observations of a board: planes of own and opponent's marks, or a grid of -1, 0 and 1."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ OBSERVATIONS = ("planes", "grid")
 def observe(
     boards: Boards, rules: Rules, kind: str = "planes", seats: Any = None
 ) -> NDArray[np.int8]:
-    """Observations of boards (B, cells) from the seats (B,) of X (+1) and O (-1).
+    """Observations, int8, of boards (B, cells) from `seats` (B,): +1 for X, -1 for O.
 
-    Without `seats` they are seen by the side to move. Raises ValueError for another kind than
-    "planes": (B, 2, rows, cols) int8, 1 where the own marks and where the other's marks are.
-    "grid": (B, rows, cols) int8, +1 own, -1 other, 0 free.
+    Without `seats` each board is seen by its side to move.
+    "planes": (B, 2, rows, cols), plane 0 is 1 on own marks, plane 1 on the opponent's.
+    "grid": (B, rows, cols), +1 own mark, -1 the opponent's, 0 free.
+    Raises ValueError for another kind.
     """
     one_of("observation", kind, OBSERVATIONS)
     seats = to_move(boards) if seats is None else seats
@@ -38,9 +39,9 @@ def observation_space(rules: Rules, kind: str = "planes") -> Any:
 
 
 def last_move(before: Boards, after: Boards, seat: int) -> int | None:
-    """The cell of the last move between two boards (cells,), or None if they are alike.
+    """The cell of the last move between two boards (cells,), or None if they are equal.
 
-    Between them the learner, whose mark is `seat`, has moved, and then perhaps the opponent.
+    Between them the learner, with the mark `seat`, has moved, and possibly the opponent after it.
     """
     new = np.flatnonzero(before != after)
     replies = new[after[new] == -seat]

@@ -56,19 +56,21 @@ _EXAMPLES = {"slip": 0.1, "depth": 4, "seconds": 0.5, "playouts": 50, "milliseco
 _KINDS = {int: "a whole number", float: "a number", str: "a text"}
 
 
-def make_opponent(spec: Any, rules: Rules, what: str = "opponent") -> Policy:
+def make_opponent(
+    spec: Any, rules: Rules, what: str = "opponent", also: Iterable[str] = ()
+) -> Policy:
     """The policy of a name, a saved run, an agent's name, or an object with `probs` or `predict`.
 
-    A saved run plays by the table of its certificate. what: what an error calls the player. Raises
-    ValueError for an unknown name or option, a damaged run, a run on another board, and an object
-    that is not a player.
+    A saved run plays by the table of its certificate. what: what an error calls the player. also:
+    further names that the error lists. Raises ValueError for an unknown name or option, a damaged
+    run, a run on another board, and an object that is not a player.
     """
     if not isinstance(spec, (str, os.PathLike)):
         return as_policy(spec, rules)
     named = named_player(spec)
     if named is not None:
         return named.make(rules, **named.options)
-    path = saved_path(spec, rules, what)
+    path = saved_path(spec, rules, what, also)
     assert path is not None
     try:
         return load_policy(path, rules)

@@ -1,4 +1,4 @@
-"""Policies: functions from boards to probabilities of moves; on small boards, tables."""
+"""Policies: probabilities of moves on given boards. On small boards a policy can be a table."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.solver import solve
 
 Probs = NDArray[np.float64]
-SUM_TOLERANCE = 1e-5  # of a row of probabilities: float32 softmaxes stay within it
-SUM_ROUNDING = 1e-14  # of the same in float64: such rows are kept to the bit
-MAX_WEIGHT = 1e100  # of one opponent among several, so that the sum of weights is finite
+SUM_TOLERANCE = 1e-5  # largest error of a row's sum that is accepted: float32 softmaxes have less
+SUM_ROUNDING = 1e-14  # largest error of a row's sum that is not corrected: float64 rounding
+MAX_WEIGHT = 1e100  # of one policy in a mixture, so that the sum of weights is finite
 
 
 @runtime_checkable
 class Policy(Protocol):
-    """Anything that gives the probabilities of its moves.
+    """Any object with a method `probs`, which gives the probabilities of its moves.
 
-    There is no mask argument, since the mask follows from the board, and no random generator: the
-    caller samples. Probability on a taken cell is kept, and results count it as a loss by illegal
-    move.
+    There is no mask argument, since the mask follows from the board. There is no random generator
+    either: the caller samples. Probability on a taken cell is kept; exact and sampled results count
+    it as a loss by illegal move.
     """
 
     def probs(self, boards: Boards) -> Probs:
@@ -39,10 +39,11 @@ class Policy(Protocol):
 
 
 class TabularPolicy:
-    """A policy as a table with a row for each unfinished position, 4,520 on 3x3.
+    """A policy as a table (U, cells) with a row for each unfinished position, 4,520 on 3x3.
 
-    Its rows are in the order of `Positions.unfinished`. It is copied and scaled to sums of 1.
-    Raises ValueError unless it is (U, cells), finite, not negative, with rows that sum to 1.
+    The rows are in the order of `Positions.unfinished`. The table is copied, and its rows are
+    scaled to sum to 1. Raises ValueError unless it has this shape and holds finite numbers of at
+    least 0 whose rows sum to 1 within 1e-5.
     """
 
     def __init__(self, rules: Rules, table: Any):
@@ -52,7 +53,7 @@ class TabularPolicy:
         self.table.setflags(write=False)
 
     def probs(self, boards: Boards) -> Probs:
-        """The rows of these boards; ValueError for one that is finished or cannot be reached."""
+        """The rows of these boards; ValueError for a finished or unreachable board."""
         positions = positions_of(self.rules)
         rows = positions.rows(boards)
         if positions.is_over[rows].any():
@@ -79,8 +80,8 @@ class RandomPolicy:
 class MinimaxPolicy:
     """Perfect play from the exact solution; ValueError for boards of more than 16 cells.
 
-    ties: "random" draws among the optimal moves, "first" takes the lowest cell. slip: plays a
-    uniformly random legal move with this probability.
+    ties: "random" draws uniformly among the optimal moves, "first" takes the lowest cell.
+    slip: the probability of a uniformly random legal move instead.
     """
 
     def __init__(self, rules: Rules, ties: str = "random", slip: float = 0.0):
@@ -102,8 +103,9 @@ class MinimaxPolicy:
 class PredictPolicy:
     """The deterministic policy of a model with the `predict(observation)` of Stable-Baselines3.
 
-    The observation (planes or grid) is chosen by the shape of `model.observation_space`. Masks are
-    passed to a `predict` that takes `action_masks`. The predicted action has all the probability.
+    The shape of `model.observation_space` decides between the observations "planes" and "grid";
+    without one it is "planes". Masks are passed if `predict` takes `action_masks`. The predicted
+    action has probability 1.
     """
 
     def __init__(self, model: Any, rules: Rules):
@@ -117,8 +119,8 @@ class PredictPolicy:
         }
         if shape not in shapes.values():
             raise ValueError(
-                f"the model's observations have the shape {shape}, "
-                f"a board of {rules.rows}x{rules.cols} gives {shapes}"
+                f"the model's observations have the shape {shape}, but a board of "
+                f"{rules.rows}x{rules.cols} gives {shapes}; use a model for this board"
             )
         self.observation = next(name for name in OBSERVATIONS if shapes[name] == shape)
         self._takes_masks = "action_masks" in inspect.signature(model.predict).parameters
@@ -132,19 +134,19 @@ class PredictPolicy:
                 observe(boards, self.rules, self.observation), deterministic=True, **masks
             )[0]
         ).reshape(len(boards))
-        astray = actions[~np.isin(actions, np.arange(self.rules.cells))]
-        if len(astray):
+        wrong = actions[~np.isin(actions, np.arange(self.rules.cells))]
+        if len(wrong):
             raise ValueError(
                 "the model must predict cells, whole numbers from 0 to "
-                f"{self.rules.cells - 1}, got {astray[0]}"
+                f"{self.rules.cells - 1}, got {wrong[0]}"
             )
         return one_hot(actions.astype(np.intp), self.rules.cells)
 
 
 class MaskedPolicy:
-    """`policy` without its probability on taken cells.
+    """`policy` with the probability on taken cells removed and each row scaled to sum to 1.
 
-    A row with nothing left becomes uniform over the free cells.
+    A row with no probability on free cells becomes uniform over them.
     """
 
     def __init__(self, policy: Policy):
@@ -161,7 +163,7 @@ class MaskedPolicy:
 
 
 class MixturePolicy:
-    """One of several policies, drawn anew for each move (for each game: see `opponents.Pool`)."""
+    """One of several policies, drawn again for each move; `opponents.Pool` draws for each game."""
 
     def __init__(self, weighted: Sequence[tuple[Policy, float]]):
         self.policies = [policy for policy, _ in weighted]
@@ -179,7 +181,7 @@ class MixturePolicy:
 
 
 class GreedyPolicy:
-    """Always the most probable move of `policy`; the lowest cell among equals."""
+    """The most probable move of `policy`; among equals the lowest cell."""
 
     def __init__(self, policy: Policy):
         self.policy = policy
@@ -198,7 +200,7 @@ def one_hot(cells: NDArray[np.intp], count: int) -> Probs:
 
 
 def as_policy(player: Any, rules: Rules) -> Policy:
-    """`player` itself if it has `probs`, wrapped if it has `predict`; ValueError otherwise."""
+    """`player` itself if it has `probs`, a PredictPolicy if it has `predict`, else ValueError."""
     own_rules = getattr(player, "rules", None)
     if isinstance(own_rules, Rules) and own_rules != rules:
         raise ValueError(f"this player plays on {own_rules}, not on {rules}")
@@ -214,9 +216,9 @@ def as_policy(player: Any, rules: Rules) -> Policy:
 
 
 def tabulate(policy: Policy, rules: Rules) -> TabularPolicy:
-    """The table of a policy, which is asked for all unfinished positions in one call.
+    """A policy as a table of all unfinished positions.
 
-    On large boards it is asked for a million positions at a time.
+    `probs` is called once, on boards with more than a million positions once for each million.
     """
     policy = as_policy(policy, rules)
     if isinstance(policy, TabularPolicy):
@@ -236,9 +238,9 @@ def sample(probs: Probs, rng: np.random.Generator) -> NDArray[np.intp]:
 
 
 class Uniforms(list[float]):
-    """Numbers in [0, 1) of a generator, drawn 256 at a time.
+    """Uniform random numbers in [0, 1), drawn from a generator 256 at a time.
 
-    `pop` takes a fifth of the time of `rng.random()`; it fails when the list is empty.
+    `pop` takes a fifth of the time of `rng.random()`; it raises IndexError on an empty list.
     """
 
     def __init__(self, rng: np.random.Generator):
@@ -253,7 +255,7 @@ class Uniforms(list[float]):
 
 
 def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:
-    """A copy of `probs` as float64 with rows that sum to 1; ValueError says what is wrong."""
+    """A copy of `probs` as float64, rows scaled to sum to 1; ValueError if they are far from it."""
     array = np.array(probs, dtype=np.float64)
     if array.shape != shape:
         raise ValueError(f"probabilities must have the shape {shape}, got {array.shape}")

@@ -1,9 +1,9 @@
-"""Every position of a small board, as arrays in which a position is a row.
+"""Every position of a small board, as arrays with one row for each position.
 
-Positions are ordered by ply and then by ternary code (cell c adds 3^c for X and 2 * 3^c for O).
-They are all positions that play can reach; play stops at a line. Boards of up to 16 cells (4x4,
-3x5, 2x8) can be enumerated: 3x3 has 5,478 positions and takes some milliseconds, 4x4 with four in a
-row has 9,722,011 and takes seconds.
+These are the positions that play can reach, where play stops at a line. They are ordered by ply,
+then by ternary code (cell c adds 3^c for X and 2 * 3^c for O). Boards of up to 16 cells (4x4, 3x5,
+2x8) can be enumerated: 3x3 has 5,478 positions and takes some milliseconds, 4x4 with four in a row
+has 9,722,011 and takes seconds.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from tictactoe_env.rules import SIDES, Boards, Rules
 
 MAX_CELLS = 16  # of a board that is enumerated; 3^16 table entries are 172 MB
-CHUNK = 1 << 20  # positions at a time where a whole (N, cells) array would not fit the cache
+CHUNK = 1 << 20  # positions at a time, where an array (N, cells) would not fit the cache
 
 
 def can_enumerate(rules: Rules) -> bool:
-    """Whether the positions of this board are few enough to list."""
+    """Whether the positions of this board can be enumerated: at most 16 cells."""
     return rules.cells <= MAX_CELLS
 
 
@@ -36,8 +36,8 @@ def positions_of(rules: Rules) -> Positions:
 class Ply(NamedTuple):
     """The B unfinished positions with `number` marks.
 
-    side: "X" or "O", which is to move. rows: (B,). children: (B, cells) row after each move, -1
-    where there is none. legal: (B, cells) bool.
+    side: the side to move, "X" or "O". rows: (B,). children: (B, cells), the row after each move,
+    -1 where a move is illegal. legal: (B, cells) bool.
     """
 
     number: int
@@ -98,7 +98,7 @@ class Positions:
         self._row_of_code[self.codes] = np.arange(len(self.codes), dtype=np.int32)
 
     def _bits(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """X's and O's bitboards of ternary codes, by one table for each half of the digits."""
+        """X's and O's bitboards of ternary codes, from one table for each half of the digits."""
         high, low = np.divmod(codes, 3**self._half)
         x, o = (self._low_bits[side][low] | self._high_bits[side][high] for side in (0, 1))
         return x, o
@@ -108,12 +108,12 @@ class Positions:
 
     @cached_property
     def unfinished(self) -> NDArray[np.intp]:
-        """Rows of the unfinished positions: (U,), 4,520 on 3x3, as in a TabularPolicy."""
+        """Rows of the unfinished positions: (U,), in the order of a TabularPolicy; 4,520 on 3x3."""
         return np.flatnonzero(~self.is_over)
 
     @cached_property
     def x_to_move(self) -> NDArray[np.bool_]:
-        """Whether the number of marks is even: (N,) bool."""
+        """Whether X moves next, or would if the game were not over: (N,) bool."""
         return self.ply % 2 == 0
 
     @cached_property
@@ -123,7 +123,7 @@ class Positions:
 
     @cached_property
     def is_dead(self) -> NDArray[np.bool_]:
-        """Whether no line is open to either side any more: (N,) bool."""
+        """Whether every line has marks of both sides, so nobody can win: (N,) bool."""
         dead: NDArray[np.bool_] = self.rules.is_dead(*self._bits(self.codes))
         return dead
 
@@ -181,7 +181,7 @@ class Positions:
         return np.stack([self.child(every, cell) for cell in range(self.rules.cells)], axis=1)
 
     def plies(self, first: int = 0, backward: bool = False) -> Iterator[Ply]:
-        """The unfinished positions by ply, from `first` to the last or back from the last."""
+        """The unfinished positions by ply, from ply `first` to the last, or in reverse order."""
         numbers = range(first, self.rules.cells)
         for number in reversed(numbers) if backward else numbers:
             rows = self.unfinished_at(number)
@@ -189,7 +189,7 @@ class Positions:
             yield Ply(number, SIDES[number % 2], rows, children, children >= 0)
 
     def unfinished_at(self, ply: int) -> NDArray[np.intp]:
-        """Rows of the unfinished positions with `ply` marks: a part of `unfinished`."""
+        """Rows of the unfinished positions with `ply` marks."""
         first, last = np.searchsorted(self.unfinished, self.ply_starts[ply : ply + 2])
         return self.unfinished[first:last]
 
@@ -197,11 +197,10 @@ class Positions:
 
     @cached_property
     def symmetries(self) -> NDArray[np.intp]:
-        """The board's symmetries as cell permutations (S, cells).
+        """The board's symmetries as cell permutations (S, cells), the identity first.
 
-        `board[symmetries[s]]` is the image of a board.
-
-        8 of a square, 4 of a rectangle, 2 of a single row or column; the identity is first.
+        `board[symmetries[s]]` is the image of a board under symmetry s. A square has 8 symmetries,
+        a rectangle 4, a single row or column 2.
         """
         return symmetries_of(self.rules)
 
@@ -234,7 +233,7 @@ class Positions:
 
 @lru_cache(maxsize=8)
 def symmetries_of(rules: Rules) -> NDArray[np.intp]:
-    """The symmetries of a board as different cell permutations (S, cells), the identity first."""
+    """The symmetries of a board as distinct cell permutations (S, cells), the identity first."""
     grid = np.arange(rules.cells).reshape(rules.rows, rules.cols)
     images = [np.rot90(one, turns) for turns in range(4) for one in (grid, np.fliplr(grid))]
     flat = {tuple(image.ravel().tolist()): None for image in images if image.shape == grid.shape}

@@ -1,8 +1,8 @@
 """Pictures of one board: text for a terminal, pixels, SVG; optionally with numbers on free cells.
 
-The pixels and the SVG come from one list of shapes (`_shapes`). NumPy draws each shape by its
-signed distance, how far a pixel's centre lies outside the shape, which makes antialiasing a
-subtraction. Text in pixels uses a small stroke font.
+The pixels and the SVG come from one list of shapes (`_shapes`). Pixels are drawn with signed
+distances: how far a pixel's centre is outside a shape. Antialiasing is then one subtraction. Text
+in pixels uses a small stroke font.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tictactoe_env.errors import whole_number
 from tictactoe_env.notation import MARKS, board_text, cell_text
 from tictactoe_env.rules import Boards, Rules
 
-# Colours that colour-blind readers tell apart (Okabe and Ito, "Color Universal Design").
+# Colours that colour-blind readers can tell apart (Okabe and Ito, "Color Universal Design").
 COLOURS = {"X": "#0072b2", "O": "#d55e00"}
 POSITIVE, NEGATIVE = "#009e73", "#cc79a7"
 BACKGROUND, TILE, LAST, INK, LABEL = "#e4e8ec", "#ffffff", "#ffe9a3", "#26323b", "#66737d"
@@ -51,19 +51,11 @@ def ansi(
     colour: add ANSI escapes. ValueError for a board, last move or values that do not fit the rules.
     """
     board, last, values = _checked(board, rules, last, values)
-    won = rules.winning_cells(board)
-    texts = []
-    for cell, mark in enumerate(board.tolist()):
-        number = "" if mark or values is None or np.isnan(values[cell]) else _number(values[cell])
-        text = number or MARKS[mark] + "*" * (cell in won)
-        texts.append(f"[{text}]" if cell == last else text if text.startswith("-") else f" {text}")
+    texts = _cell_texts(board, rules, last, values)
     width = max(4, max(map(len, texts)) + (values is not None))
     margin = len(str(rules.rows))
-    lines = [
-        " " * margin
-        + "  "
-        + "".join(f" {_column(col, rules)}".ljust(width) for col in range(rules.cols))
-    ]
+    letters = "".join(f" {_column(col, rules)}".ljust(width) for col in range(rules.cols))
+    lines = [" " * margin + "  " + letters]
     for row in range(rules.rows):
         cells = range(row * rules.cols, (row + 1) * rules.cols)
         padded = (
@@ -72,6 +64,17 @@ def ansi(
         )
         lines.append(f"{row + 1:>{margin}}  " + "".join(padded))
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _cell_texts(board: Boards, rules: Rules, last: int | None, values: Any) -> list[str]:
+    """The text of each cell, such as " .", "[X*]" or "-0.25"."""
+    won = rules.winning_cells(board)
+    texts = []
+    for cell, mark in enumerate(board.tolist()):
+        number = "" if mark or values is None or np.isnan(values[cell]) else _number(values[cell])
+        text = number or MARKS[mark] + "*" * (cell in won)
+        texts.append(f"[{text}]" if cell == last else text if text.startswith("-") else f" {text}")
+    return texts
 
 
 def rgb_array(
@@ -144,7 +147,7 @@ class _Shape(NamedTuple):
 def _picture(
     board: Boards, rules: Rules, last: int | None, values: Any, size: int
 ) -> tuple[Iterator[_Shape], int, int]:
-    """The shapes of the picture, from the back to the front, with its width and height."""
+    """The shapes of the picture, back to front, and its width and height in pixels."""
     size = whole_number(size, "cell_pixels", 16)
     board, last, values = _checked(board, rules, last, values)
     margin = size * 3 // 8
@@ -185,7 +188,7 @@ def _shapes(
 
 
 def _stroke(first: tuple[int, int], last: tuple[int, int], size: int) -> _Shape:
-    """The line through the cells with these corners, a little longer at both ends."""
+    """The stroke through a line's first and last cell, extended by 0.36 cells at both ends."""
     (x0, y0), (x1, y1), half = first, last, size / 2
     over_x, over_y = 0.36 * size * np.sign(x1 - x0), 0.36 * size * np.sign(y1 - y0)
     end = (x1 + half + over_x, y1 + half + over_y)
@@ -193,7 +196,7 @@ def _stroke(first: tuple[int, int], last: tuple[int, int], size: int) -> _Shape:
 
 
 def _shade(value: float) -> str:
-    """The tile's colour for a value; by the square root, so that small probabilities show."""
+    """The colour of a tile; the square root makes small values visible."""
     if np.isnan(value):
         return TILE
     share = 0.6 * min(1.0, abs(value)) ** 0.5
@@ -204,7 +207,7 @@ def _shade(value: float) -> str:
 
 
 def _number(value: float) -> str:
-    """A value as text: two decimals, three digits from 100 on, never "-0.00"."""
+    """A value as text: two decimals, or three digits from 100 on, and never "-0.00"."""
     return f"{round(value, 2) + 0.0:.2f}" if abs(value) < 100 else f"{value:.3g}"
 
 
@@ -271,7 +274,7 @@ def _rgb(colour: str) -> NDArray[np.float32]:
 
 
 def _coverage(shape: _Shape) -> tuple[Coverage, int, int]:
-    """The shape's pixels with the left and top edge of their place in the picture."""
+    """The coverage of a shape's pixels, and the left and top of this region in the picture."""
     kind, _, x, y, size, text, (x1, y1) = shape
     if kind == "text":
         coverage = _text(text, size)
@@ -313,12 +316,12 @@ def _strokes(segments: list[Segment], width: int, height: int, thickness: float)
 
 
 def _inside(distance: NDArray[np.float64]) -> Coverage:
-    """The share of each pixel inside a shape, from its centre's distance outside the edge."""
+    """The share of each pixel inside a shape, from the signed distances of the pixels' centres."""
     return np.clip(0.5 - distance, 0, 1).astype(np.float32)
 
 
-# The stroke font: each word is one stroke, a list of points "xy"; y is 0 at a digit's top, 6 on the
-# line, 8 below it.
+# The stroke font. Each word is one stroke, a list of points "xy"; y is 0 at the top of a digit, 6
+# at the baseline and 8 at the bottom of letters such as "g".
 # fmt: off
 GLYPHS = {
     "0": "103041453616050110", "1": "022026", "2": "01103041420646",
@@ -342,13 +345,13 @@ def _glyph_units(letter: str) -> int:
 
 
 def _text_units(text: str) -> int:
-    """The width of a text on the font's grid: letters stand 2 apart."""
+    """The width of a text on the font's grid, with a gap of 2 between letters."""
     return sum(_glyph_units(letter) + 2 for letter in text) - 2
 
 
 @lru_cache(maxsize=512)
 def _text(text: str, unit: float) -> Coverage:
-    """A text in the stroke font, the middle of its digits at the middle of the array."""
+    """A text in the stroke font; the middle of its digits is the middle of the array."""
     left, segments = 1.0, []
     for letter in text:
         for stroke in GLYPHS[letter].split():

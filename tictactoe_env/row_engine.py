@@ -1,14 +1,14 @@
-"""Games by row number, for boards small enough that every position's successors fit in a table.
+"""Games by row number, for boards with few enough positions for a table of their successors.
 
 A state is one integer: the position's row in one of six copies of the table of all P positions.
-The copy says who the learner is, and whether a side has made an illegal move:
+The copy tells which side the learner plays and whether a side has made an illegal move:
 
     state = copy * P + row        copy 0, 1: no illegal move so far; the learner is X, O
                                   copy 2, 3: the learner has moved illegally
                                   copy 4, 5: the opponent has moved illegally
 
-So every question about a state, and every move, is one look-up: in a list for one game, in an array
-for many. `engine` documents the methods; `bit_engine` has the same ones for boards of any size.
+Each method is therefore a table look-up: in flat Python arrays for one game, in NumPy arrays for
+many. `engine` documents the methods; `bit_engine` has the same ones for boards of any size.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tictactoe_env.starts import draw_starts
 
 # Cells of a board with tables: 2x5 has 15,983 positions; 3x4 has 111,973, 100 MB of lists.
 MAX_CELLS = 10
-EVEN = 1e-12  # a column of the alias method this close to full counts as full
+EVEN = 1e-12  # a column of the alias method that is this close to full counts as full
 States = NDArray[np.intp]
 
 
@@ -39,13 +39,13 @@ def row_tables(rules: Rules, early_draw: bool, observation: str) -> RowTables:
 
 
 class RowTables:
-    """What the two engines of this file look up: arrays over the 6 P states described above."""
+    """The tables of both engines of this file: arrays over the 6 P states described above."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         positions = positions_of(rules)
         size = len(positions)
         self.rules, self.early_draw, self.size = rules, early_draw, size
-        self.playing = 2 * size  # states in which nobody has moved illegally
+        self.playing = 2 * size  # number of states without an illegal move
         over = positions.is_over | (positions.is_dead if early_draw else False)
         standing = [
             np.where(over, np.choose(seat * positions.outcome_x + 1, [LOSS, DRAW, WIN]), ONGOING)
@@ -58,7 +58,7 @@ class RowTables:
         self.seats = np.tile(np.repeat(np.array([1, -1], dtype=np.int8), size), 3)
         self.observations = observe(self.boards, rules, observation, self.seats)
         self.legal = (self.boards == 0).astype(np.int8)
-        # A taken cell leads to the copy for an illegal move of the learner, two copies on.
+        # A taken cell leads to the copy for illegal moves of the learner, two copies further.
         rows, seats = np.tile(np.arange(size), 2), np.repeat([0, 1], size)
         children = positions.children[rows]
         states = np.arange(2 * size)
@@ -83,7 +83,7 @@ class RowTables:
 
 
 class RowGames:
-    """Many games at a time: states (B,) intp, every method a few array look-ups."""
+    """Many games at a time; states are intp (B,)."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         self.tables = tables = row_tables(rules, early_draw, observation)
@@ -107,7 +107,7 @@ class RowGames:
 
     def play(self, states: States, cells: NDArray[np.intp]) -> States:
         """States (B,) after moves of the learner; the result is undefined for finished games."""
-        # Games that ended by an illegal move are beyond the table: "clip" maps them anywhere.
+        # States after an illegal move are not in this table: "clip" gives them any successor.
         return self._children.take(states * self.cells + cells, mode="clip")
 
     def prepare(self, policies: list[Policy]) -> RowReplies:
@@ -150,8 +150,8 @@ class RowGames:
 class RowReplies:
     """Draws the replies of several opponents in constant time.
 
-    The method is the alias method (Walker 1977; Vose 1991) on the cells of positive probability:
-    where all moves of an opponent are equally likely, the alias step is left out.
+    The method is the alias method (Walker 1977; Vose 1991) on the cells of positive probability.
+    The alias step is skipped if these are equally likely in every position, for every opponent.
     """
 
     def __init__(self, tables: RowTables, policies: list[Policy]):
@@ -205,7 +205,7 @@ def _alias_table(
     accept, alias = np.ones(target.shape), target.copy()
     scaled = probs * width[moving, None]
     pending = (probs > 0) & (np.abs(scaled - 1) > EVEN)
-    while True:  # each round settles the smallest column of each row with the largest
+    while True:  # each round fills the smallest column of each row from the largest
         small = np.where(pending, scaled, np.inf).argmin(axis=1)
         large = np.where(pending, scaled, -np.inf).argmax(axis=1)
         rows = np.flatnonzero(pending.any(axis=1) & (small != large))
@@ -220,7 +220,7 @@ def _alias_table(
 
 
 class RowGame:
-    """One game at a time: a state is an int, every method a list look-up."""
+    """One game at a time; a state is an int."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         self.tables = tables = row_tables(rules, early_draw, observation)
@@ -279,7 +279,7 @@ class RowGame:
         return state < self._playing and bool(self.tables.opponent_moves[state])
 
     def view(self, state: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """A fresh observation from the learner's seat and a fresh mask (cells,); int8."""
+        """The observation from the learner's seat and the mask (cells,); fresh int8."""
         return self._observations[state].copy(), self._legal[state].copy()
 
     def board(self, state: int) -> Boards:
@@ -289,7 +289,7 @@ class RowGame:
 
 @lru_cache(maxsize=8)
 def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[Any, ...]:
-    """Children, results, observations and masks in the forms with the fastest single look-up."""
+    """Children, results, observations and masks, in the types with the fastest single look-up."""
     tables = row_tables(rules, early_draw, observation)
     return (
         array("i", tables.children.astype(np.intc).tobytes()),
@@ -302,7 +302,7 @@ def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[Any, ...]:
 class RowReply:
     """The alias table of one opponent as flat arrays of Python numbers.
 
-    It takes half a megabyte on 3x3 if all replies in a position are equally likely.
+    It takes half a megabyte on 3x3 if all replies to a position are equally likely.
     """
 
     def __init__(self, tables: RowTables, policy: Policy):

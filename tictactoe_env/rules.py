@@ -1,16 +1,16 @@
 """The rules of m,n,k-games: X and O mark free cells in turn, X first; k in a line win.
 
-A position is two bitboards, X's cells and O's cells. The methods below use `& | << >>` only, so
-that they work on Python integers (one game) and on `uint64` arrays (a batch). Cells are numbered
-row by row:
+A position is two bitboards, one with X's cells and one with O's. The methods below use bit
+operations only, so they work on Python integers (one game) and on `uint64` arrays (a batch). Cells
+are numbered row by row:
 
     0 1 2        cell = row * cols + col
     3 4 5        bit  = row * (cols + 1) + col
     6 7 8
 
 The bit layout has one empty column on the right, so a line that runs off the board meets a bit
-that is never set: k marks in direction d are `b & b >> d & ... & b >> (k - 1) d`, for the four
-directions 1, cols, cols + 1 and cols + 2.
+that is never set. A bitboard b has k marks in a line in direction d if
+`b & b >> d & ... & b >> (k - 1) d` is not 0. The directions are 1, cols, cols + 1 and cols + 2.
 """
 
 from __future__ import annotations
@@ -24,21 +24,19 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
 
-MAX_BITS = (
-    64  # of a bitboard with its padding column: 7x8 is the largest board that is nearly square
-)
+MAX_BITS = 64  # of a bitboard with its padding column; 7x8 is the largest nearly square board
 
 Bits = Any  # one bitboard as an int, or a batch as uint64 (B,)
 Boards = NDArray[np.int8]
 SIDES = ("X", "O")
 
-# How a game stands for one side.
+# The state of a game, seen by one side.
 ONGOING, WIN, DRAW, LOSS, ILLEGAL, OPPONENT_ILLEGAL = range(6)
 OUTCOMES = ("", "win", "draw", "loss", "loss", "win")  # in words; an illegal move loses
 
 
 class IllegalMoveError(ValueError):
-    """A move onto a cell that is taken, or after the end of the game."""
+    """A move onto a taken cell, or after the end of the game."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ class Rules:
 
     @cached_property
     def lines(self) -> tuple[tuple[int, ...], ...]:
-        """Every line of k cells, as cell numbers; `has_line` tests the same with shifts."""
+        """Every line of k cells, as cell numbers; `has_line` finds the same lines by shifts."""
         found = set()
         for cell in range(self.cells):
             row, col = divmod(cell, self.cols)
@@ -115,7 +113,7 @@ class Rules:
     # --- on integers and on uint64 arrays ----------------------------------------------
 
     def has_line(self, marks: Bits) -> Any:
-        """Whether k of these marks stand in a line: bool, or (B,) bool."""
+        """Whether k of these marks are in a line: bool, or (B,) bool."""
         found = marks & 0
         for step in self._directions:
             line = marks
@@ -129,13 +127,10 @@ class Rules:
         return (x | o) == self.full
 
     def is_dead(self, x: Bits, o: Bits) -> Any:
-        """Whether every line has marks of both, so that nobody can win: bool, or (B,) bool."""
+        """Whether every line has marks of both sides, so nobody can win: bool, or (B,) bool."""
         open_to_x, open_to_o = self.has_line(o ^ self.full), self.has_line(x ^ self.full)
-        return (
-            ~(open_to_x | open_to_o)
-            if isinstance(open_to_x, np.ndarray)
-            else not (open_to_x or open_to_o)
-        )
+        is_open = open_to_x | open_to_o
+        return ~is_open if isinstance(is_open, np.ndarray) else not is_open
 
     # --- between bitboards and boards -------------------------------------------------------------
 

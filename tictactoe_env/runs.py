@@ -13,13 +13,13 @@ from tictactoe_env.certificate import FILE, CertificateError, check_digest, read
 from tictactoe_env.rules import Rules
 
 FOLDERS = ("models", "runs")
-MAX_DEPTH = 5  # of folders in these; a run beside others in a folder of its own is 2 deep
+MAX_DEPTH = 5  # of folders below these; a run in a subfolder, such as runs/group/run, is 2 deep
 MAX_FOUND = 500  # certificates that are read
 Folders = Sequence[str | os.PathLike[str]]
 
 
 class SavedRun(NamedTuple):
-    """What a certificate says of itself: its file, the name of the agent, the board."""
+    """A run: the file of its certificate, and the agent and the board that the file names."""
 
     file: Path
     agent: str
@@ -27,12 +27,12 @@ class SavedRun(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """What names the run: its folder, or the file of a certificate that lies alone."""
+        """The run's folder, or the file of a certificate that has no folder of its own."""
         return self.file.parent if self.file.name == FILE else self.file
 
 
 def certificates(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """The certificate of every run below a folder, and every .json file in the folder itself.
+    """The certificates of all runs below a folder, and every .json file in the folder itself.
 
     Folders inside a run are not searched. At most MAX_FOUND files, at most MAX_DEPTH folders deep.
     """
@@ -53,10 +53,10 @@ def certificates(folder: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def saved_run(file: Path, content: Mapping[str, Any]) -> SavedRun:
-    """The agent and the board that the content of a certificate names.
+    """The run that the content of a certificate describes.
 
-    Raises CertificateError (a ValueError) if it names none, or if its moves were changed. Whether
-    its results follow from the moves is not computed.
+    Raises CertificateError (a ValueError) if no agent or board is named or the moves were changed.
+    The results are not verified.
     """
     board, agent = content.get("board"), content.get("agent")
     is_board = isinstance(board, Mapping) and set(board) == {"rows", "cols", "k"}
@@ -77,7 +77,7 @@ def _known(file: Path, stamp: tuple[int, int]) -> SavedRun | None:
 
 
 def saved_runs(folders: Folders = FOLDERS) -> Iterator[tuple[int, SavedRun]]:
-    """The runs in some folders, each with the time of its certificate in ns. Skips damaged ones."""
+    """The undamaged runs in these folders, each with the time of its certificate in ns."""
     for folder in folders:
         for file in certificates(folder):
             try:
@@ -92,18 +92,18 @@ def saved_runs(folders: Folders = FOLDERS) -> Iterator[tuple[int, SavedRun]]:
 def newest_run(
     agent: str, rules: Rules | None = None, folders: Folders = FOLDERS
 ) -> SavedRun | None:
-    """The newest run of an agent, of those on the board `rules` if there are such, or None."""
+    """The newest run of an agent, or None. Runs on the board `rules` are preferred."""
     runs = [(time, run) for time, run in saved_runs(folders) if run.agent == agent]
     found = max(runs, key=lambda pair: (pair[1].rules == rules, pair[0]), default=None)
     return None if found is None else found[1]
 
 
 def agents_with_runs(folders: Folders = FOLDERS) -> list[str]:
-    """The names of the agents that have a run in some folders, sorted."""
+    """The names of the agents that have a run in these folders, sorted."""
     names = {run.agent for _, run in saved_runs(folders)}
     return sorted(name for name in names if is_agent_name(name))
 
 
 def is_agent_name(text: str) -> bool:
-    """Whether a text can be the name of an agent: letters, digits and underscores."""
+    """Whether a text is a valid name of an agent: a letter, then letters, digits, underscores."""
     return re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,59}", text) is not None

@@ -18,11 +18,12 @@ Values = NDArray[np.float64]
 def backward_induction(
     positions: Positions, values: Any, rule: Callable[[Ply, Values], Values], first: int = 0
 ) -> Values:
-    """Values of all positions from ply `first` on: (N, ...) float64, those of finished ones given.
+    """The values of all positions from ply `first` on: (N, ...) float64.
 
-    values: (N, ...), of which the finished positions count. rule: from a ply and the values after
-    each move, (B, cells, ...), to the values of its positions (B, ...). Where a move is illegal,
-    the value after it is undefined: the rule overwrites it.
+    values: (N, ...); those of finished positions are kept, the others are computed.
+    rule: called with a ply and the values after each move (B, cells, ...); it returns the values of
+    the ply's positions (B, ...). The value after an illegal move is undefined: the rule must
+    overwrite it.
     """
     values = values.astype(np.float64)
     for ply in positions.plies(first, backward=True):
@@ -36,11 +37,12 @@ def best_scores(
     before: Callable[[NDArray[np.int8]], NDArray[np.int8]],
     worst: int,
 ) -> NDArray[np.int8]:
-    """The mover's score of every position where both sides make their best move: (N,) int8.
+    """The mover's score of every position if both sides make their best moves: (N,) int8.
 
-    scores: (N,), of which the finished positions count. before: from the scores that moves leave to
-    the other side to those of the moves. worst: the lowest score there is.
-    It asks for one cell at a time, since all children of 4x4 would take 622 MB.
+    scores: (N,); those of finished positions are kept, the others are computed.
+    before: turns the other side's scores after moves into the mover's scores of these moves.
+    worst: the lowest possible score.
+    Cells are processed one at a time, since all children of 4x4 would take 622 MB.
     """
     scores = scores.copy()
     for number in reversed(range(positions.rules.cells)):
@@ -65,7 +67,7 @@ class Solution:
 
     def __init__(self, positions: Positions):
         self.positions = positions
-        # A finished position is lost for the side that would move next, or drawn.
+        # In a finished position the side that would move next has lost or drawn.
         self.value = best_scores(positions, -np.abs(positions.outcome_x), np.negative, -1)
 
     @property
@@ -74,15 +76,12 @@ class Solution:
         return np.where(self.positions.x_to_move, self.value, -self.value)
 
     def move_values(self, rows: NDArray[np.intp]) -> NDArray[np.int8]:
-        """The mover's result after each move, with perfect play: (B, cells) int8.
-
-        -2 where there is no such move.
-        """
+        """The mover's result after each move, with perfect play: (B, cells) int8, -2 if illegal."""
         cells = range(self.positions.rules.cells)
         children = np.stack([self.positions.child(rows, cell) for cell in cells], axis=1)
         return np.where(children >= 0, -self.value[children], np.int8(-2))
 
     def optimal(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Which moves keep the value of the position: (B, cells) bool, False in finished games."""
+        """Which moves keep the position's value: (B, cells) bool, all False in finished games."""
         values = self.move_values(rows)
         return (values == self.value[rows][:, None]) & (values > -2)

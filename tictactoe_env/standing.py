@@ -1,9 +1,9 @@
-"""How a game stands after given moves: who is to move or who has won, and which move was illegal.
+"""The state of a game after given moves: the side to move or the winner, and any illegal move.
 
     game = standing([4, 0, 1, 8, 7], Rules())
     game.ended, game.winner, game.line       # "line", "X", (1, 4, 7)
 
-This is the only place that walks over the moves of one game. A game of 3x3 takes about 5 us.
+This is the only place that goes through the moves of one game. A game of 3x3 takes about 5 us.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Standing(NamedTuple):
     ended: "" while the game goes on, "line", "full" (a draw), "early" (a draw, because no line can
     be completed), or "illegal" (a move onto a taken cell, which loses).
     winner: "X", "O", or None for a draw and for an unfinished game.
-    illegal: the index, among the cells that were given, of the first illegal move, or None.
-    A move after the end is illegal too, but does not change how the game ended.
+    illegal: the index of the first illegal move among the given cells, or None. A move after the
+    end is illegal too, but does not change `ended` and `winner`.
     """
 
     rules: Rules
@@ -56,12 +56,12 @@ class Standing(NamedTuple):
 
 
 def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> Standing:
-    """How a game stands after these cells, X first. The walk stops at the first illegal move.
+    """The state of a game after moves on these cells, X first. It stops at the first illegal move.
 
     early_draw: the game is drawn as soon as every line holds marks of both sides.
     Raises ValueError for a number that is no cell of the board.
     """
-    bits, shortest = rules.cell_bits, 2 * rules.k - 1  # no line has fewer plies
+    bits, shortest = rules.cell_bits, 2 * rules.k - 1  # plies before which there can be no line
     own, other = 0, 0  # marks of the side to move, and of the side that moved last
     moves: list[int] = []
     ended, illegal = "", None
@@ -79,7 +79,7 @@ def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> St
             ended = "full"
         elif early_draw and rules.is_dead(own, other):
             ended = "early"
-    # In both cases it is the side that made the last legal move.
+    # After a line and after an illegal move, the side that made the last legal move has won.
     winner = SIDES[(len(moves) - 1) % 2] if ended in ("line", "illegal") else None
     x, o = (other, own) if len(moves) % 2 else (own, other)
     return Standing(rules, tuple(moves), x, o, ended, winner, illegal)

@@ -1,4 +1,4 @@
-"""Start positions drawn at random from all unfinished positions of a small board."""
+"""Random start positions: drawn from all unfinished positions of a small board."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def draw_starts(
 
 @lru_cache(maxsize=8)
 def _unfinished(rules: Rules, early_draw: bool) -> tuple[NDArray[np.intp], int]:
-    """The rows of all unfinished positions, X's turn first, and how many are X's."""
+    """The rows of all unfinished positions, those with X to move first, and the number of these."""
     positions = positions_of(rules)
     rows = positions.unfinished
     if early_draw:

@@ -1,20 +1,20 @@
-"""Games kept in one SQLite file.
+"""A store of games in one SQLite file.
 
     with GameStore("games.db") as store:
         number = store.add(Game(moves=(0, 4, 8, 1, 7, 6, 2, 5, 3), origin="web"))
         store.get(number).result                    # "draw": it follows from the moves
-        store.list(20, player="Ann", result="X")    # newest first, without those of training
+        store.list(20, player="Ann", result="X")    # newest first, without games of training
 
     python -m tictactoe_env.store games.db --check
     python -m tictactoe_env.store games.db --export json > games.json
     python -m tictactoe_env.store games.db --import games.txt
 
-When `add` has returned, the game is on the disk (write-ahead log, flushed at every commit). Several
-processes may use a store at once. Threads may share a `GameStore`, of which a lock lets in one at a
-time. After a fork a process must open its own.
+When `add` returns, the game is on the disk (write-ahead log, flushed at every commit). Several
+processes may use a store at the same time. Threads may share a `GameStore`, which admits one thread
+at a time. A forked process must open the store again.
 
-Every row has a checksum, and a game is walked through again whenever it is read, so that damage is
-reported and not shown.
+Every row has a checksum, and the moves of a game are replayed whenever it is read. A damaged game
+raises StoreError.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ from tictactoe_env.notation import parse_cells
 from tictactoe_env.rules import Rules
 
 LISTED = tuple(origin for origin in ORIGINS if origin != "training")
-LARGEST = 2**63 - 1  # of SQLite's whole numbers
-CHUNK = 1_000  # games that are read at once where all are read
-APPLICATION = 0x58284F29  # "X(O)", marks a file as a store of games
+LARGEST = 2**63 - 1  # the largest whole number of SQLite
+CHUNK = 1_000  # games that `__iter__` reads at once
+APPLICATION = 0x58284F29  # "X(O)", the application id of a store of games
 
-# What each version adds to the one before, as statements; `user_version` counts those that a file
-# has seen. Only ever add to the end.
+# The statements that bring a file from each version to the next. `user_version` of a file is the
+# number of migrations it has had. New ones are appended; old ones never change.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE games (
@@ -64,8 +64,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             side TEXT, rows INTEGER NOT NULL, cols INTEGER NOT NULL, k INTEGER NOT NULL,
             seed INTEGER, moves TEXT NOT NULL, result TEXT NOT NULL, ended TEXT NOT NULL,
             origin TEXT NOT NULL, checksum INTEGER NOT NULL)""",
-        # An index ends with the id, so each gives its games newest first. Games of training, which
-        # may be many, are in one index only.
+        # Every index ends with the id, so it gives its games newest first. There may be many games
+        # of training, so they are in one index only.
         "CREATE INDEX games_listed ON games (id) WHERE origin <> 'training'",
         "CREATE INDEX games_x ON games (x_name) WHERE origin <> 'training'",
         "CREATE INDEX games_o ON games (o_name) WHERE origin <> 'training'",
@@ -79,19 +79,19 @@ COLUMNS = (
 
 
 class StoreError(ValueError):
-    """A store that is damaged, locked, of a newer version, write-protected, or no store at all."""
+    """The store is damaged, locked, of a newer version or write-protected, or it is no store."""
 
 
 class UnknownGameError(StoreError, LookupError):
-    """An id that no game of the store has."""
+    """No game in the store has this id."""
 
 
 class GameStore:
-    """The games of one file, which is made if there is none; a context that closes it.
+    """The games in one file, which is created if it does not exist. A context manager.
 
-    read_only: nothing is made, changed or added. timeout: seconds to wait for another process that
-    is writing. Raises StoreError, and leaves the file as it is, if it is no store, damaged, locked,
-    of a newer version or write-protected.
+    read_only: the file is neither created nor changed. timeout: seconds to wait while another
+    process is writing. Raises StoreError, and does not change the file, if it is no store, damaged,
+    locked, of a newer version or write-protected.
     """
 
     def __init__(self, path: str | os.PathLike[str], read_only: bool = False, timeout: float = 5.0):
@@ -113,18 +113,18 @@ class GameStore:
         self.close()
 
     def close(self) -> None:
-        """Close the file; a second time does nothing."""
+        """Close the file. Closing it again has no effect."""
         with self._explained():
             self._connection.close()
 
     # --- adding ----------------------------------------------------------------------------------
 
     def add(self, game: Game) -> int:
-        """Keep a game; its new id."""
+        """Add a game and return its new id."""
         return self.add_many((game,))[0]
 
     def add_many(self, games: Iterable[Game]) -> range:
-        """Keep games, all of them or, if anything fails, none; their new ids."""
+        """Add all games, or none if one of them fails, and return their new ids."""
         rows = [_values(game) for game in games]
         places = ", ".join("?" * len(COLUMNS.split(", ")))
         with self._writing() as connection:
@@ -137,20 +137,20 @@ class GameStore:
         return ids
 
     def import_lines(self, lines: Iterable[str], rules: Rules = SQUARE) -> range:
-        """Add the games of lines of text, such as an open file, all or none; their ids.
+        """Add the games of lines of text, such as an open file, all or none; returns their ids.
 
         rules: the board of lines that name none.
         """
         return self.add_many(parse_lines(lines, rules))
 
     def import_json(self, text: str | bytes) -> range:
-        """Add the games of a JSON list as `export_json` writes it, all or none; their new ids."""
+        """Add the games of a JSON list, see `export_json`, all or none; returns their ids."""
         return self.add_many(parse_json(text))
 
     # --- reading ---------------------------------------------------------------------------------
 
     def get(self, id: int) -> Game:
-        """The game with this number; UnknownGameError if there is none."""
+        """The game with this id; UnknownGameError if there is none."""
         id = whole_number(id, "the id of a game", 1)
         found = self._rows(f"SELECT {COLUMNS} FROM games WHERE id = ?", (min(id, LARGEST),))
         if not found:
@@ -169,10 +169,10 @@ class GameStore:
         result: str | None = None,
         rules: Rules | None = None,
     ) -> Sequence[Game]:
-        """The newest games, the newest first; those with ids below `before`, for the next page.
+        """The newest games, newest first. For the next page set `before` to the last id seen.
 
-        origin: one or several of ORIGINS, all but training by default. player: a name, of either
-        side. rules: the board.
+        before: only games with smaller ids. origin: one or several of ORIGINS, by default all but
+        training. player: the name of X or O. rules: the board.
         """
         before = LARGEST if before is None else whole_number(before, "before", 1)
         ids, values = self._ids(origin, player, result, rules, min(before, LARGEST))
@@ -189,12 +189,12 @@ class GameStore:
         result: str | None = None,
         rules: Rules | None = None,
     ) -> int:
-        """How many games `list` has to show."""
+        """The number of games that `list` finds without a limit."""
         ids, values = self._ids(origin, player, result, rules)
         return self._rows(f"SELECT count(*) FROM ({ids})", values)[0][0]
 
     def __iter__(self) -> Iterator[Game]:
-        """Every game, those of training too, the oldest first."""
+        """Every game, oldest first, including those of training."""
         statement = f"SELECT {COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {CHUNK}"
         last = 0
         while rows := self._rows(statement, (last,)):
@@ -202,17 +202,17 @@ class GameStore:
             last = rows[-1][0]
 
     def export_lines(self) -> Iterator[str]:
-        """Every game as a line of text, the oldest first."""
+        """Every game as a line of text, oldest first."""
         return (game.line() for game in self)
 
     def export_json(self) -> str:
-        """Every game as one JSON list, the oldest first."""
+        """Every game as one JSON list, oldest first."""
         return json_text(self)
 
     def check(self) -> int:
-        """Check every page and walk through every game; the number of games.
+        """Check every page of the file and replay every game; returns the number of games.
 
-        StoreError says what is damaged.
+        Raises StoreError if anything is damaged.
         """
         found = [text for (text,) in self._rows("PRAGMA integrity_check(5)")]
         if found != ["ok"]:
@@ -222,7 +222,7 @@ class GameStore:
     # --- the file --------------------------------------------------------------------------------
 
     def _check_file(self) -> None:
-        """Raises StoreError unless the path is free, or a store. SQLite has changed nothing yet."""
+        """Raises StoreError unless the path is free or a store. The file is not changed."""
         try:
             if not self.path.exists():
                 if self.read_only:
@@ -241,7 +241,7 @@ class GameStore:
         except OSError as error:
             raise StoreError(f"{self.path} {NOT_OPENED} ({error})") from None
         if is_empty and not self.read_only:
-            return  # another process has just begun to make it, or it was made by `touch`
+            return  # another process is creating the store, or `touch` has made the file
         application = _application(self.path)
         if application == APPLICATION:
             return
@@ -259,7 +259,7 @@ class GameStore:
         mode = "ro" if self.read_only else "rwc"
         has_log = os.path.exists(f"{self.path}-wal")
         if self.read_only and not has_log and not os.access(self.path.parent, os.W_OK):
-            # Nobody can write beside it, not even the file by which readers and writers agree.
+            # SQLite cannot create its shared-memory file in this folder, and nobody can write.
             mode += "&immutable=1"
         return sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={mode}",
@@ -270,7 +270,7 @@ class GameStore:
         )
 
     def _prepare(self) -> None:
-        """Bring a new or older file to this version; StoreError for one of a newer version."""
+        """Migrate a new or older file to this version; StoreError for a newer version."""
         version, latest = self._version(), len(MIGRATIONS)
         if version > latest:
             raise StoreError(
@@ -281,13 +281,13 @@ class GameStore:
             if version < latest:
                 raise StoreError(
                     f"{self.path} is of version {version}, this program reads {latest}: "
-                    "open it for writing once, which brings it up to date"
+                    "open it for writing once, which updates it"
                 )
             return
         self._rows("PRAGMA synchronous = FULL")
         if version < latest:
             with self._writing() as connection:
-                # The version is asked again: another process may have been faster.
+                # The version is read again: another process may have migrated the file meanwhile.
                 for statement in itertools.chain(*MIGRATIONS[self._version() :]):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -298,13 +298,13 @@ class GameStore:
         return self._rows("PRAGMA user_version")[0][0]
 
     def _rows(self, statement: str, values: Any = ()) -> Sequence[Any]:
-        """All rows that a statement gives."""
+        """All rows of a statement's result."""
         with self._explained():
             return self._connection.execute(statement, values).fetchall()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction of the only writer: at its end all of it is on the disk, or nothing."""
+        """A write transaction. Afterwards all of it is on the disk, or after an error nothing."""
         with self._explained():
             connection = self._connection
             connection.execute("BEGIN IMMEDIATE")
@@ -318,7 +318,7 @@ class GameStore:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """One thread at a time, and StoreError for what goes wrong in SQLite."""
+        """Admits one thread at a time, and raises StoreError for an error of SQLite."""
         if os.getpid() != self._process:
             raise StoreError(
                 f"{self.path} was opened by another process: open it again after a fork"
@@ -339,7 +339,7 @@ class GameStore:
         rules: Rules | None,
         before: int = LARGEST,
     ) -> tuple[str, dict[str, Any]]:
-        """The statement that gives the ids of the games asked for, and its values."""
+        """The SQL statement for the ids of the games that pass the filters, and its parameters."""
         origins = {origin} if isinstance(origin, str) else set(origin)
         for name in origins - set(ORIGINS):
             raise unknown_name("origin of a game", name, ORIGINS)
@@ -349,7 +349,7 @@ class GameStore:
         values: dict[str, Any] = {"before": before, "player": player, "result": result, **board}
         where = ["id < :before"]
         if origins == set(LISTED):
-            where.append("origin <> 'training'")  # as the indexes say it
+            where.append("origin <> 'training'")  # the condition of the indexes, word for word
         elif origins != set(ORIGINS):
             where.append(f"origin IN ({', '.join(repr(name) for name in sorted(origins))})")
         for name in ("result", "rows", "cols", "k"):
@@ -360,7 +360,7 @@ class GameStore:
         return " UNION ".join(parts), values
 
     def _game(self, row: tuple[Any, ...]) -> Game:
-        """The game of a row; StoreError if it is not what was written."""
+        """The game in a row; StoreError if the row is damaged."""
         id, when, *players, side, rows, cols, k, seed, moves, result, ended, origin, checksum = row
         if checksum != _checksum(row[1:-1]):
             raise _damaged(self.path, f"game {id} is not what was written, its checksum differs")
@@ -384,9 +384,9 @@ class GameStore:
 
 
 def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[Game]:
-    """The games of a file, the oldest first: a store, a JSON list, or text with one game a line.
+    """The games of a file, oldest first: a store, a JSON list, or text with one game a line.
 
-    The content says which it is. rules: the board of lines that name none.
+    The content of the file decides which, not its name. rules: the board of lines that name none.
     """
     path = Path(path)
     if path.is_file() and path.stat().st_size > 0 and _application(path) is not None:
@@ -410,7 +410,7 @@ def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[
 # --- errors and rows -----------------------------------------------------------------------------
 
 NOT_OPENED = "cannot be opened: a store needs a file and a folder that may be read and written"
-# What SQLite says, and what that means.
+# A part of SQLite's message, and our explanation.
 REASONS = (
     (
         "locked",
@@ -432,7 +432,7 @@ REASONS = (
 
 
 def _explain(path: Path, error: sqlite3.Error) -> StoreError:
-    """The error for what SQLite says: one of REASONS, or damage."""
+    """The StoreError for an error of SQLite: one of REASONS, or damage."""
     return next(
         (StoreError(f"{path} {reason}") for words, reason in REASONS if words in str(error)),
         _damaged(path, error),
@@ -440,14 +440,14 @@ def _explain(path: Path, error: sqlite3.Error) -> StoreError:
 
 
 def _damaged(path: Path, what: object) -> StoreError:
-    return StoreError(f"{path} is damaged: {what}; nothing was changed, bring back a copy of it")
+    return StoreError(f"{path} is damaged: {what}; nothing was changed, restore it from a copy")
 
 
 def _application(path: Path) -> int | None:
     """The application id of an SQLite file, None for any other file.
 
-    The file is not locked, recovered or changed. SQLite reads it, because a process that closes a
-    file of its own loses the locks that its stores hold on the same file.
+    The file is not locked, recovered or changed. SQLite reads it and not `open`: closing an opened
+    file would release all locks of this process on it, those of its stores too.
     """
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
@@ -458,7 +458,7 @@ def _application(path: Path) -> int | None:
     except sqlite3.OperationalError as error:
         raise _explain(path, error) from error
     except sqlite3.DatabaseError as error:
-        # Damaged, or being written: the store will see.
+        # Damaged, or another process is writing it: opening the store will show.
         return None if "not a database" in str(error) else APPLICATION
 
 
@@ -467,7 +467,7 @@ def _counted(games: int) -> str:
 
 
 def _values(game: Game) -> tuple[Any, ...]:
-    """The row of a game, without id and checksum."""
+    """The row of a game without its id and checksum."""
     players = (game.x.kind, game.x.name, game.x.source, game.o.kind, game.o.name, game.o.source)
     board = (game.rules.rows, game.rules.cols, game.rules.k)
     ending = (game.text, game.result, game.ended, game.origin)
@@ -487,7 +487,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check, export or import the games of a store; the exit code."""
+    """Check, export or import the games of a store; returns the exit code."""
     parser = _parser()
     given = parser.parse_args(arguments)
     try:
@@ -509,18 +509,16 @@ def _parser() -> argparse.ArgumentParser:
         description="Check, export or import the games of a store.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", type=Path, help="the SQLite file that keeps the games")
+    parser.add_argument("file", type=Path, help="the SQLite file of the store")
     action = parser.add_mutually_exclusive_group(required=True)
-    action.add_argument(
-        "--check", action="store_true", help="check every page and walk through every game"
-    )
-    action.add_argument("--export", choices=("text", "json"), help="print all games, a game a line")
+    action.add_argument("--check", action="store_true", help="check the file and replay every game")
+    action.add_argument("--export", choices=("text", "json"), help="print all games, one a line")
     action.add_argument(
         "--import",
         dest="source",
         type=Path,
         metavar="FILE",
-        help="add the games of a file, all or none: text with a game a line, a JSON list, a store",
+        help="add all games of a file, or none: text with one game a line, a JSON list or a store",
     )
     return parser
 
@@ -534,7 +532,7 @@ def _import(path: Path, source: Path) -> None:
 
 
 def _show(path: Path, form: str | None) -> None:
-    """Print the games as text or JSON, or without a form how many there are after a check."""
+    """Print all games as "text" or "json"; with form None check them and print their number."""
     with GameStore(path, read_only=True) as store:
         if form is None:
             print(f"{path}: {_counted(store.check())}, none damaged")

@@ -30,9 +30,10 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     """`num_envs` games at a time, with the arguments, rewards and results of `TicTacToeEnv`.
 
     Observations are int8 `(num_envs, 2, rows, cols)` or `(num_envs, rows, cols)`, rewards float64
-    and flags bool `(num_envs,)`; all arrays are fresh. One generator makes the random choices of
-    all games, so `reset(seed=)` takes a single number. With `side="alternate"` games with an even
-    index begin as X and those with an odd index as O, and each takes turns from there.
+    `(num_envs,)`, `terminated` and `truncated` bool `(num_envs,)`. All arrays are fresh. One
+    generator serves all games, so `reset(seed=)` takes a single number. With `side="alternate"`
+    the learner is X in the first game of each even row and O in that of each odd row, then the
+    sides alternate row by row.
 
     ## Autoreset
     `autoreset_mode` is an `AutoresetMode` or its name. When game i ends:
@@ -41,20 +42,21 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
       Row i of `infos["final_obs"]` is the last observation of the finished game, and
       `infos["final_info"]` holds its `action_mask`, `side`, `outcome` and `illegal_move`.
     - `NEXT_STEP`: the next step ignores action i, starts a new game and gives the reward 0.
-    - `DISABLED`: `reset(options={"reset_mask": mask})`, mask bool `(num_envs,)`, has to start the
-      next game. A step before that raises `ResetNeeded`.
+    - `DISABLED`: the caller starts the next game by `reset(options={"reset_mask": mask})`, mask
+      bool `(num_envs,)`. A step before that raises `ResetNeeded`.
 
-    Gymnasium's vector observation wrappers refuse SAME_STEP; use them with
+    Gymnasium's vector observation wrappers do not support SAME_STEP; use them with
     `make_vec(..., autoreset_mode="NEXT_STEP")`.
 
     ## Info
-    Arrays with one row a game: `action_mask`, int8 `(num_envs, cells)`, and `side`; if a game ended
-    also `outcome` and `illegal_move` (in SAME_STEP inside `final_info`). For each key `k` the key
-    `_k` tells which rows are valid, bool `(num_envs,)`. `final_obs` is one array `(num_envs, ...)`
-    whose other rows are zero.
+    Arrays with one row for each game: `action_mask`, int8 `(num_envs, cells)`, and `side`; if a
+    game ended also `outcome` and `illegal_move` (in SAME_STEP inside `final_info`). For each key
+    `k` the key `_k` holds which rows are valid, bool `(num_envs,)`. `final_obs` is one array
+    `(num_envs, ...)` with zeros in the rows of unfinished games.
 
     ## Saving running games
-    `state_dict()` and `load_state_dict(state)` save the games and continue them bit for bit.
+    `state_dict()` returns the state of all games; `load_state_dict(state)` continues them bit for
+    bit.
     """
 
     metadata = {
@@ -111,7 +113,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Any) -> None:
-        """Play against `opponent` from now on, in the current games too.
+        """Play against `opponent` from now on, also in the current games.
 
         Raises ValueError, changing nothing, if it cannot be an opponent on this board.
         """
@@ -129,8 +131,8 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     ) -> tuple[NDArray[np.int8], dict[str, Any]]:
         """Start all games, or those of `options["reset_mask"]`.
 
-        The options `side`, `opponent` and `board` count for the games that this call starts. A seed
-        restarts the random numbers of all games, also of those outside `reset_mask`.
+        The options `side`, `opponent` and `board` apply to the games that this call starts. A seed
+        reseeds the one generator, which also serves the games outside `reset_mask`.
         Raises ValueError, changing nothing, for a wrong seed or wrong options.
         """
         self._check_open()
@@ -150,10 +152,10 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         return self._games.observe(self._states), self._info()
 
     def _prepare_opponents(self, mask: NDArray[np.bool_], option_pool: Pool | None) -> int:
-        """Prepare the opponents of a reset option: the index of the first one, or 0 without them.
+        """Prepare the opponents of a reset option: the index of the first one, or 0 without any.
 
-        They follow those of the pool. Opponents of former options that only games in `mask` (about
-        to be reset) or no games play against are dropped.
+        They follow the opponents of the pool. Opponents of earlier options are kept only if a game
+        outside `mask` still plays against them: games in `mask` are about to be reset.
         """
         pool_size, going = len(self._pool.policies), self._which[~mask]
         used = np.unique(going[going >= pool_size])
@@ -192,9 +194,9 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     def _begin(
         self, games: NDArray[np.intp], given: Mapping[str, Any], pool: Pool, first_opponent: int = 0
     ) -> None:
-        """Start the games with these indices, and let the opponent move where it is first."""
+        """Start the games with these indices; where the opponent moves first, it moves."""
         rng, count, side = self.np_random, len(games), given.get("side", self.config.side)
-        current, self._states = self._states, None  # no game is left if a start is refused
+        current, self._states = self._states, None  # a start that is refused leaves no games
         if side == "random":
             seats = (1 - 2 * rng.integers(2, size=count)).astype(np.int8)
         elif side == "alternate":
@@ -238,7 +240,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     ) -> tuple[
         NDArray[np.int8], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
     ]:
-        """Mark a cell in each game and let the opponents answer.
+        """Mark a cell in each game and let the opponents reply.
 
         actions: whole numbers (num_envs,). Returns observations, rewards, terminated, truncated
         (always False) and infos.
@@ -271,7 +273,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         if mode is AutoresetMode.SAME_STEP:
             return self._same_step(observations, rewards, ended, truncated, result)
         self._over = ended.copy()
-        if len(waiting):
+        if len(waiting):  # in NEXT_STEP
             self._begin(waiting, {}, self._pool)
             observations[waiting] = games.observe(self._states[waiting])
         infos = self._info()
@@ -282,7 +284,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     def _same_step(
         self, observations: Any, rewards: Any, ended: Any, truncated: Any, result: Any
     ) -> Any:
-        """Start the next game of each that ended, and keep its last observation and info."""
+        """Start the next games where one ended; add its last observation and info."""
         over = np.flatnonzero(ended)
         if len(over) == 0:
             return observations, rewards, ended, truncated, self._info()
@@ -349,7 +351,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     def state_dict(self) -> dict[str, Any]:
         """What `load_state_dict` needs to continue these games bit for bit.
 
-        Fresh arrays with one row a game: `boards` int8 (num_envs, cells), `seats` int8 (the
+        Fresh arrays with one row for each game: `boards` int8 (num_envs, cells), `seats` int8 (the
         learner's marks, +1 X, -1 O), `results` int8 (0 unfinished, else how the game ended:
         constants of `rules`), `which` int64 (the index of the opponent), `begun` int64 (games begun
         so far). `generator` is the state of the random generator, as JSON values. Opponents are not
@@ -368,8 +370,8 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     def load_state_dict(self, state: Mapping[str, Any]) -> tuple[NDArray[np.int8], dict[str, Any]]:
         """Continue the games of `state_dict`: their observations and info, as `reset` gives them.
 
-        The environment must have the arguments of the saved one, and its opponents: if these were
-        set later, call `set_opponent` first. The next rendering marks no last move.
+        The environment must have the arguments and opponents of the saved one; if these were set by
+        `set_opponent`, call it first. The next `render` highlights no last move.
         Raises ValueError, changing nothing, if the state does not fit.
         """
         self._check_open()
@@ -384,7 +386,9 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         which = self._checked_row(state, "which", opponents)
         begun = self._checked_row(state, "begun", np.iinfo(np.int64).max)
         if (self.config.ended(boards) != np.isin(results, (WIN, DRAW, LOSS))).any():
-            raise ValueError("the state's results do not fit its boards: use another copy")
+            raise ValueError(
+                "the state's results do not fit its boards: give one that state_dict() made"
+            )
         states = self._games.start(boards, seats, results)
         bits = type(self.np_random.bit_generator)()
         try:
@@ -428,14 +432,14 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         return self._states
 
     def render(self) -> tuple[Any, ...] | None:
-        """One picture a game: text ("ansi") or uint8 (height, width, 3) ("rgb_array")."""
+        """One picture for each game: text ("ansi") or uint8 (height, width, 3) ("rgb_array")."""
         if self.render_mode is None:
             gym.logger.warn(
                 "render() does nothing without a render mode: "
                 'give render_mode="ansi" or "rgb_array"'
             )
             return None
-        from tictactoe_env import render  # imported here, because most users never draw
+        from tictactoe_env import render  # imported here because most users never draw
 
         draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
         games, states = self._games, self._started()

@@ -1,4 +1,4 @@
-"""Boards in canonical form, so that a network sees each class of symmetric boards once."""
+"""Boards in canonical form: a network sees one board of each class of symmetric boards."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tictactoe_env.rules import Rules
 class CanonicalBoards(torch.nn.Module):
     """The canonical form of boards: 765 positions of 3x3 instead of 5,478.
 
-    Of the images of a board under the symmetries of its shape, the canonical form is the one with
-    the smallest ternary code. This uses the shape of the board, not the solution of the game.
-    symmetry: False leaves every board as it is.
+    The canonical form of a board is the image with the smallest ternary code, among its images
+    under the symmetries of the board's shape. It does not depend on the solution of the game.
+    symmetry: if False, every board is its own canonical form.
     """
 
     cells_of: torch.Tensor
@@ -34,8 +34,8 @@ class CanonicalBoards(torch.nn.Module):
         codes = torch.float32 if rules.cells <= 14 else torch.float64  # exact up to these sizes
         self._keep("weights", np.concatenate([powers.T, 2 * powers.T]), codes)
         self._keep("cells_of", permutations)
-        # representatives[set of symmetries, cell]: the lowest of the cells of the canonical board
-        # that one of these symmetries brings back to `cell`
+        # representatives[set of symmetries, cell]: of the cells of the canonical board that these
+        # symmetries map to `cell`, the lowest
         sets = np.arange(1 << len(back))[:, None] >> np.arange(len(back)) & 1 > 0
         self._keep("representatives", np.where(sets[:, :, None], back, rules.cells).min(axis=1))
         self._keep("bits", 2.0 ** np.arange(len(back)), torch.float32)
@@ -44,9 +44,9 @@ class CanonicalBoards(torch.nn.Module):
         self.register_buffer(name, torch.tensor(array, dtype=dtype), persistent=False)
 
     def forward(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Canonical planes (B, 2, rows, cols), and the permutation (B, cells) that leads there.
+        """The canonical planes (B, 2, rows, cols), and the permutations (B, cells) to them.
 
-        canonical[i] = board[permutation[i]] for the cells i of a board.
+        For each cell i of a board: canonical[i] = board[permutation[i]].
         """
         flat = planes.flatten(1)
         symmetry = (flat.to(self.weights.dtype) @ self.weights).argmin(dim=1)
@@ -55,17 +55,17 @@ class CanonicalBoards(torch.nn.Module):
         return flat.gather(1, both).reshape(planes.shape), cells
 
     def distinct(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The distinct canonical boards of a batch, and how to read scores of its cells from them.
+        """The distinct canonical boards of a batch, and which of their cells score its cells.
 
-        Returns planes (U, 2, rows, cols); which of them each board has (B,); and which
-        representative cell gives each cell of a board its score (B, cells). So
-        `network(canonical)[which].gather(1, cells)` are the scores of all cells, and the network
-        is evaluated on U boards instead of B. If a board is an image of itself, cells that are
-        images of each other have the same representative, and so the same score.
+        canonical: (U, 2, rows, cols), the planes. which: (B,), the canonical board of each board.
+        cells: (B, cells), for each cell of a board the representative cell on the canonical board.
+        `network(canonical)[which].gather(1, cells)` are the scores (B, cells), from U evaluations
+        instead of B. If a symmetry maps a board to itself, the cells that it maps to each other
+        have the same representative, and so the same score.
         """
         codes = planes.flatten(1).to(self.weights.dtype) @ self.weights
         lowest = codes.amin(dim=1, keepdim=True)
-        leads_there = codes == lowest  # (B, symmetries): one is True, or several
+        leads_there = codes == lowest  # (B, symmetries): at least one is True
         found, which = torch.unique(lowest.squeeze(1), return_inverse=True)
         one_of_each = which.new_empty(len(found)).scatter_(
             0, which, torch.arange(len(which), device=which.device)

@@ -1,11 +1,11 @@
 """Saving, resuming and loading: the same files for every agent.
 
-    model.safetensors    what plays: the arrays of `Learner.model`
-    model.json           beside it: agent, configuration, steps, and the sha256 of the arrays
-    state.safetensors    what else is needed to continue: the arrays of `Learner.state`
-    state.json           beside it: the same three, the rest of the state, and the sha256
+    model.safetensors    the arrays of `Learner.model`: what plays
+    model.json           agent, configuration, steps, and the sha256 of model.safetensors
+    state.safetensors    the arrays of `Learner.state`: what else is needed to continue
+    state.json           agent, configuration, steps, sha256, and the rest of the state
 
-Nothing that is read is executed. A player is made from its model and configuration alone.
+Reading these files executes nothing. A player needs only the two files of the model.
 """
 
 from __future__ import annotations
@@ -25,20 +25,19 @@ from training.learner import Arrays, Learner, Page
 from training.options import BoardConfig, check_unchanged, read_config
 
 MODEL, STATE = "model.safetensors", "state.safetensors"
-ARRAY, GENERATOR = (
-    "$array",
-    "$generator",
-)  # what stands in JSON for an array (its name) and a generator (its state)
+# An array is {"$array": its name} in the JSON, a NumPy generator {"$generator": its state}.
+ARRAY, GENERATOR = "$array", "$generator"
+# What `restore` or `player` may raise when a file is damaged.
 DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError)
 
 
 def save_model(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
-    """Write what plays now."""
+    """Write the model: all that is needed to play."""
     write_arrays(folder / MODEL, learner.model(), _about(agent, config, learner))
 
 
 def save(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
-    """Write all that is needed to continue."""
+    """Write model and state: all that is needed to continue."""
     save_model(folder, agent, config, learner)
     arrays: Arrays = {}
     tree = pack(learner.state(), "state", arrays)
@@ -46,16 +45,22 @@ def save(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> Non
 
 
 def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
-    """Continue a saved training with a new learner.
+    """Put a saved training into a new learner, which then continues it.
 
-    Raises DamagedFileError if the files are damaged or do not belong together, ValueError for another configuration.
+    Raises DamagedFileError if the files are damaged or were not saved together, ValueError if they
+    were saved with another configuration.
     """
     model, of_model = read_arrays(folder / MODEL)
     arrays, about = read_arrays(folder / STATE)
     check_unchanged(config, _config(type(config), agent, about, folder / STATE), folder)
+    if not isinstance(about.get("state"), dict):
+        raise DamagedFileError(
+            f"{folder / STATE} holds no state that this version can continue: train again with "
+            "another --out"
+        )
     if of_model.get("steps") != about.get("steps") or not isinstance(about.get("steps"), int):
         raise DamagedFileError(
-            f"{folder / MODEL} and {STATE} are not of the same moment: train again or use another copy"
+            f"{folder / MODEL} and {STATE} were not saved together: train again or use another copy"
         )
     with _explained(f"{folder / STATE} is not a saved training of {agent} with this configuration"):
         learner.steps = about["steps"]
@@ -63,14 +68,17 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
 
 
 def load(page: Page, folder: Path) -> TabularPolicy:
-    """The player of a saved model. Raises DamagedFileError if the files are damaged or of another agent."""
+    """The player of a saved model.
+
+    Raises DamagedFileError if the files are damaged or hold the model of another agent.
+    """
     config, model = load_model(page, folder)
     with _explained(f"{folder / MODEL} does not fit its configuration"):
         return page.player(config, model)
 
 
 def load_model(page: Page, folder: Path) -> tuple[BoardConfig, Arrays]:
-    """The configuration and the arrays of a saved model. Raises DamagedFileError."""
+    """The configuration and the arrays of a saved model. Raises DamagedFileError as `load` does."""
     model, about = read_arrays(folder / MODEL)
     return _config(page.Config, page.AGENT, about, folder / MODEL), model
 
@@ -78,7 +86,11 @@ def load_model(page: Page, folder: Path) -> tuple[BoardConfig, Arrays]:
 def take(
     arrays: Mapping[str, Any], name: str, shape: tuple[int, ...], kind: Any = None
 ) -> NDArray[Any]:
-    """A copy of the array of this name. Raises ValueError unless it is finite and has this shape and dtype (None: any)."""
+    """A copy of the array of this name.
+
+    kind: the dtype, or None for any. Raises ValueError if there is no such array, if its shape or
+    dtype is another, or if it holds NaN or infinity.
+    """
     array = arrays.get(name)
     is_right = array is not None and array.shape == shape and (kind is None or array.dtype == kind)
     if array is None or not is_right or not np.isfinite(array).all():
@@ -114,11 +126,11 @@ def _explained(what: str) -> Iterator[None]:
         raise DamagedFileError(f"{what}: {reason}") from None
 
 
-# --- a state as arrays and JSON --------------------------------------------------------------------------------------
+# --- a state as arrays and JSON ------------------------------------------------------------------
 
 
 def pack(value: Any, name: str, arrays: Arrays) -> Any:
-    """The JSON of a state; its arrays are added to `arrays`, named by the way that leads to them."""
+    """The JSON of a state. Its arrays are added to `arrays`, each under its path: "state/rng/0"."""
     if isinstance(value, np.ndarray):
         arrays[name] = value
         return {ARRAY: name}
@@ -134,7 +146,7 @@ def pack(value: Any, name: str, arrays: Arrays) -> Any:
 
 
 def unpack(tree: Any, arrays: Arrays) -> Any:
-    """The state of this JSON and these arrays."""
+    """The state that `pack` turned into this JSON and these arrays."""
     if isinstance(tree, list):
         return [unpack(item, arrays) for item in tree]
     if not isinstance(tree, dict):

@@ -1,15 +1,18 @@
-"""What an agent's page defines, and the one training loop.
+"""What the page of an agent defines, and the one training loop.
 
 A page is a module of `agents/` with these names:
 
-    AGENT                       its name, that of the module
-    Config                      its options: a frozen dataclass derived from `training.options.BoardConfig`
-    PRESETS                     options that belong together, by name: {name: Preset}
-    begin(config) -> Learner    a learner that has made no step; ValueError if the options name something unknown
-    player(config, model) -> TabularPolicy      the player of a saved model, without the learner
-    export_sb3(config, model, path)             optional: the model as Stable-Baselines3's own zip
+    AGENT                  its name, that of the module
+    Config                 its options: a frozen dataclass derived from `BoardConfig`
+    PRESETS                options that belong together: {name: Preset}
+    begin(config)          a `Learner` that has made no step; raises ValueError if an option names
+                           something unknown
+    player(config, model)  the `TabularPolicy` of a saved model, made without the learner
+    export_sb3(config, model, path)
+                           optional: writes the model as Stable-Baselines3's own zip
 
-The house does everything else: it drives the learner, evaluates it, saves, resumes and loads it, and shows its progress.
+Everything else is done here, in `training.checkpoint` and in `training.run`: the learner is
+trained, evaluated, saved, resumed and loaded, and its progress is shown.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from training.options import BoardConfig, Preset
 
 Arrays = dict[str, NDArray[Any]]
 State = dict[str, Any]
-"""Nested dicts and lists of arrays, numbers, text, None, and NumPy generators (`training.checkpoint` writes them)."""
+"""Nested dicts and lists of arrays, numbers, text, None and NumPy generators."""
 
 
 class Learner(ABC):
@@ -36,7 +39,7 @@ class Learner(ABC):
 
     @abstractmethod
     def advance(self, most: int) -> None:
-        """Play and learn for about `most` further steps (0 or more): at least that many, up to the end of a whole round."""
+        """Play and learn for at least `most` further steps (0 or more), to the end of a round."""
 
     @abstractmethod
     def policy(self) -> TabularPolicy:
@@ -44,25 +47,26 @@ class Learner(ABC):
 
     @abstractmethod
     def model(self) -> Arrays:
-        """The arrays of what plays now, from which `player` makes the same policy."""
+        """The arrays from which the page's `player` makes the same policy as `policy()`."""
 
     @abstractmethod
     def state(self) -> State:
-        """All else that is needed to continue bit for bit, generators included."""
+        """What is needed besides the model to continue bit for bit, generators included."""
 
     @abstractmethod
     def restore(self, model: Arrays, state: State) -> None:
-        """Continue from `model` and `state` of a learner with the same configuration; `steps` is already set.
+        """Continue from the model and state of a learner with the same configuration.
 
-        KeyError, IndexError, TypeError, ValueError or RuntimeError mean that they are damaged.
+        `steps` is already set. A KeyError, IndexError, TypeError, ValueError, AttributeError,
+        RuntimeError or OverflowError is reported as a damaged file.
         """
 
     def notes(self) -> dict[str, float]:
-        """Further numbers to show and to write into metrics.csv: the same names each time."""
+        """Further numbers to show and to write into metrics.csv, under the same names each time."""
         return {}
 
     def scalars(self) -> dict[str, float]:
-        """Further numbers for TensorBoard alone, such as losses since the last evaluation."""
+        """Further numbers for TensorBoard only, such as losses since the last evaluation."""
         return {}
 
     def tables(self) -> dict[str, Table]:
@@ -70,9 +74,9 @@ class Learner(ABC):
         return {}
 
     def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
-        """Charts to draw into the run's folder at each tenth of a training and at its end, by file name (`league.png`).
+        """Charts for the run's folder, by file name (`league.png`).
 
-        rows: the rows of metrics.csv so far.
+        They are drawn at each tenth of a training and at its end. rows: those of metrics.csv.
         """
         return {}
 
@@ -103,9 +107,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves over the same numbers `xs`: (name, matplotlib's format such as "C0-", numbers).
+    """Curves over the same numbers `xs`. A curve is (name, matplotlib's format "C0-", numbers).
 
-    percent: whether the y axis goes from 0 to 100 on a scale that is linear below 0.1 and logarithmic above.
+    percent: whether the y axis goes from 0 to 100, linear up to 0.1 and logarithmic from there on.
     """
 
     title: str
@@ -117,25 +121,26 @@ class Chart:
 
 
 def crossed(before: int, after: int, every: int) -> bool:
-    """Whether a multiple of `every` lies in (before, after]: what is due every so many steps is due then."""
+    """Whether a multiple of `every` is in (before, after]: what is done every so often is due."""
     return after // every > before // every
 
 
 def drive(learner: Learner, config: BoardConfig, evaluate: Callable[[Learner], bool]) -> None:
-    """Train until `config.steps` are made or `evaluate` returns True; the only training loop there is.
+    """Train until `config.steps` steps are made or `evaluate` returns True: the one training loop.
 
-    `evaluate` is called at every multiple of `config.judge_every`, at the end of the round that reaches it, and at the end.
+    `evaluate` is called after the round that reaches a multiple of `config.judge_every`, and at the
+    end.
     """
     while True:
         before = learner.steps
         to_go = config.judge_every - before % config.judge_every
         asked = max(0, min(to_go, config.steps - before))
         learner.advance(asked)
-        learner.steps = int(learner.steps)  # a sum of NumPy's is no number in JSON
+        learner.steps = int(learner.steps)  # JSON has no NumPy integers
         if learner.steps < before + asked:
             raise RuntimeError(
-                f"advance must add what it did to `steps`: expected at least {before + asked}, "
-                f"got {learner.steps}"
+                "advance must count its steps in `steps`: expected at least "
+                f"{before + asked}, got {learner.steps}"
             )
         is_over = learner.steps >= config.steps
         is_due = is_over or crossed(before, learner.steps, config.judge_every)

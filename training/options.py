@@ -1,11 +1,11 @@
-"""The options of an agent: the default, the sentence and the bound of each stand once, as data.
+"""The options of an agent. Each option states its default, sentence and bound once, as data.
 
     @dataclass(frozen=True)
     class Config(BoardConfig):
         epsilon: Share = option(0.2, "Probability of a random legal move.")
 
-The bound is part of the type (`Share` is a float from 0 to 1) and pydantic checks it. `--help`, the errors and the tests
-read it from there. What concerns several options at once is checked in `Config.check`.
+The bound is part of the type (`Share` is a float from 0 to 1), and pydantic checks it. `--help`,
+the errors and the tests read it from the type. `Config.check` checks what concerns several options.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Shares = Annotated[tuple[Share, ...], Field(min_length=1)]
 
 
 class OptionError(ValueError):
-    """An option with a value that it cannot have."""
+    """The value of an option is out of bounds or of the wrong type."""
 
 
 def option(default: Any, sentence: str) -> Any:
@@ -50,7 +50,7 @@ def option(default: Any, sentence: str) -> Any:
 class Option:
     """One option of a configuration class.
 
-    kind: the type, with its bound (`Annotated[int, Field(ge=1)]`). bound: the bound in words, "" if there is none.
+    kind: the type with its bound, such as `Annotated[int, Field(ge=1)]`.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Option:
         return expected_of(self.kind)
 
     def checked(self, value: Any) -> Any:
-        """The value in the option's type. Raises OptionError for a value of another type or out of bounds."""
+        """The value in the option's type. Raises OptionError for another type or out of bounds."""
         try:
             return _adapter(self.kind).validate_python(value)
         except ValidationError:
@@ -85,7 +85,7 @@ class Option:
             raise OptionError(f"{self.name} must be {self.expected}, got {value!r}") from None
 
     def parsed(self, text: str) -> Any:
-        """The value that was typed on a command line. Raises ValueError("expected ..., got ...")."""
+        """The value of a text from the command line. Raises ValueError("expected ..., got ...")."""
         plain, _ = _split(self.kind)
         value: Any = text
         if get_origin(plain) is tuple:
@@ -100,12 +100,14 @@ class Option:
 
 @dataclass(frozen=True)
 class BoardConfig:
-    """The options that every agent has. An agent's class adds its own, and may change the defaults and sentences of these.
+    """The options that every agent has.
 
-    Raises OptionError for a value out of bounds, ValueError for options that do not go together.
+    The configuration of an agent is a subclass. It adds options, and may give these ones another
+    default and another sentence. Raises OptionError for a value out of bounds, ValueError for
+    options that contradict each other.
     """
 
-    STEP: ClassVar[str] = "moves"  # what a step is, in the plural; {steps} in a sentence
+    STEP: ClassVar[str] = "moves"  # the plural of the unit of a step; replaces {steps}
 
     seed: Natural = option(0, "Seed of everything that is random.")
     steps: Count = option(1_000_000, "How many {steps} are made before training ends.")
@@ -121,7 +123,7 @@ class BoardConfig:
         self.check()
 
     def check(self) -> None:
-        """Raises ValueError for options that do not go together. Reads no file."""
+        """Raise ValueError for options that contradict each other. Reads no file."""
 
     @property
     def rules(self) -> Rules:
@@ -133,7 +135,7 @@ class BoardConfig:
 class Preset:
     """Options that belong together, under one name.
 
-    weak: whether it reproduces a weakness on purpose, such as that of the system an agent comes from.
+    weak: whether it reproduces a weakness on purpose, such as that of the original system.
     """
 
     sentence: str
@@ -142,13 +144,18 @@ class Preset:
 
 
 def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
-    """The options of a configuration class, in their order."""
+    """The options of a configuration class, in the order of its fields."""
     if kind not in _known:
         if "__dataclass_fields__" not in vars(kind):
             raise TypeError(
                 f"write @dataclass(frozen=True) above {kind.__module__}.{kind.__name__}"
             )
-        hints = typing.get_type_hints(kind, include_extras=True)
+        fields, hints = dataclasses.fields(kind), typing.get_type_hints(kind, include_extras=True)
+        plain = [field.name for field in fields if "help" not in field.metadata]
+        if plain:
+            raise TypeError(
+                f"{kind.__module__}.{kind.__name__}: write {plain[0]} as option(default, sentence)"
+            )
         _known[kind] = tuple(
             Option(
                 field.name,
@@ -156,7 +163,7 @@ def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
                 field.default,
                 field.metadata["help"].replace("{steps}", kind.STEP),
             )
-            for field in dataclasses.fields(kind)
+            for field in fields
         )
     return _known[kind]
 
@@ -168,7 +175,10 @@ Config = TypeVar("Config", bound=BoardConfig)
 
 
 def read_config(kind: type[Config], saved: Any, source: Path) -> Config:
-    """The configuration that was written into a file of a run. Raises DamagedFileError if it is not one of this class."""
+    """The configuration that a file of a run holds.
+
+    saved: the parsed JSON. Raises DamagedFileError if it is not a configuration of this class.
+    """
     if not isinstance(saved, dict):
         raise DamagedFileError(
             f"{source} holds no configuration: expected an object, got {saved!r:.80}"
@@ -177,7 +187,8 @@ def read_config(kind: type[Config], saved: Any, source: Path) -> Config:
     unknown = sorted(set(saved) - known)
     if unknown:
         raise DamagedFileError(
-            f"{source} was written by another version: {', '.join(unknown)} are unknown to this one"
+            f"{source} was written by another version: this one does not know the options "
+            f"{', '.join(unknown)}; train again, or use that version"
         )
     lists = {
         name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()
@@ -191,7 +202,7 @@ def read_config(kind: type[Config], saved: Any, source: Path) -> Config:
 
 
 def check_unchanged(config: BoardConfig, saved: BoardConfig, folder: Path) -> None:
-    """Raises ValueError if a training would go on with another configuration; only `steps` may differ."""
+    """Raise ValueError if the configuration of a resumed training differs in more than `steps`."""
     before = dataclasses.asdict(saved)
     changed = [
         name
@@ -200,18 +211,18 @@ def check_unchanged(config: BoardConfig, saved: BoardConfig, folder: Path) -> No
     ]
     if changed:
         raise ValueError(
-            f"{folder} was trained with another {', '.join(changed)}: go on with the same configuration, "
-            "only steps may differ"
+            f"{folder} was trained with another {', '.join(changed)}: "
+            "continue with the same configuration; only steps may differ"
         )
 
 
-# --- bounds in words -------------------------------------------------------------------------------------------------
+# --- bounds in words -----------------------------------------------------------------------------
 
 NOUNS = {int: "a whole number", float: "a finite number", bool: "true or false", str: "text"}
 
 
 def bound_of(kind: Any) -> str:
-    """The bound of a type in words: "at least 1", "from 0 to 1", "above 0", "relu, tanh or silu", or ""."""
+    """The bound of a type in words, such as "at least 1" or "relu or tanh"; "" if it has none."""
     plain, limits = _split(kind)
     if get_origin(plain) is Literal:
         *names, last = map(str, get_args(plain))

@@ -1,80 +1,72 @@
-"""Pictures of runs, drawn with matplotlib into PNG files."""
+"""Charts of runs, drawn with matplotlib and written as PNG files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tictactoe_env.match import best_achievable
 from tictactoe_env.rules import Rules
 from training.files import write_file
 from training.learner import Chart
 
-COLOURS = {
-    "win": "#0072b2",
-    "draw": "#999999",
-    "loss": "#d55e00",
-}  # Okabe and Ito's, told apart by the colour-blind
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# From Okabe and Ito's palette, which colour-blind readers can tell apart.
+COLOURS = {"win": "#0072b2", "draw": "#999999", "loss": "#d55e00"}
+UNBEATABLE = "#009e73"
 
 
-def growth(rows: Sequence[dict[str, Any]], rules: Rules, path: Path, title: str) -> None:
-    """Wins, draws and losses against random over the steps, one panel a side, with the limit of wins as a line."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def learning_curves(
+    rows: Sequence[Mapping[str, Any]], rules: Rules, path: Path, title: str
+) -> None:
+    """Exact results against random over the steps, with a panel for each side.
+
+    rows: those of metrics.csv. Lines mark the most wins of a player that never loses, where that
+    is known, and the first evaluation at which the side was unbeatable.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    steps = [row["steps"] / 1000 for row in rows]
     for number, side in enumerate("xo"):
-        axes = figure.add_subplot(1, 2, number + 1)
-        for name, colour in COLOURS.items():
-            axes.plot(
-                steps,
-                [100 * row[f"{side}_{name}"] for row in rows],
-                color=colour,
-                label=f"{name} {100 * rows[-1][f'{side}_{name}']:.2f} %",
-            )
-        limit = best_achievable(rules)[side.upper()]
-        if limit is not None:
-            axes.axhline(
-                100 * limit.win,
-                color="black",
-                linestyle=":",
-                linewidth=1,
-                label=f"most wins without a loss {100 * limit.win:.2f} %",
-            )
-        safe = [row["steps"] / 1000 for row in rows if row[f"unbeatable_{side}"]]
-        if safe:
-            axes.axvline(
-                safe[0],
-                color="#009e73",
-                linestyle="--",
-                linewidth=1,
-                label=f"unbeatable first at {1000 * safe[0]:,.0f} steps",
-            )
-        axes.set(
-            xlabel="steps, thousands",
-            ylabel="per cent of games against random, exact",
-            title=f"as {side.upper()}",
-            ylim=(-2, 102),
-        )
-        axes.legend(loc="center right", fontsize=8)
-        axes.grid(alpha=0.3)
+        _draw_side(figure.add_subplot(1, 2, number + 1), rows, side, rules)
     figure.suptitle(title)
-    write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))
+    _write(figure, path)
+
+
+def _draw_side(axes: Axes, rows: Sequence[Mapping[str, Any]], side: str, rules: Rules) -> None:
+    steps = [row["steps"] / 1000 for row in rows]
+    for name, colour in COLOURS.items():
+        rates = [100 * row[f"{side}_{name}"] for row in rows]
+        axes.plot(steps, rates, color=colour, label=f"{name} {rates[-1]:.2f} %")
+    best = best_achievable(rules)[side.upper()]
+    if best is not None:
+        label = f"most wins without a loss {100 * best.win:.2f} %"
+        axes.axhline(100 * best.win, color="black", linestyle=":", linewidth=1, label=label)
+    safe = [row["steps"] / 1000 for row in rows if row[f"unbeatable_{side}"]]
+    if safe:
+        label = f"unbeatable first at {1000 * safe[0]:,.0f} steps"
+        axes.axvline(safe[0], color=UNBEATABLE, linestyle="--", linewidth=1, label=label)
+    y_label = "per cent of games against random, exact"
+    axes.set(xlabel="steps, thousands", ylabel=y_label, title=f"as {side.upper()}", ylim=(-2, 102))
+    axes.legend(loc="center right", fontsize=8)
+    axes.grid(alpha=0.3)
 
 
 def heat_map(results: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
-    """Everyone as X (rows) against everyone as O (columns), as `show.cross_table` gives it: wins minus losses of X in per cent."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    """All players as X (rows) against all players as O (columns): X's wins minus losses, per cent.
+
+    results: results[x][o] are x's rates of "win", "draw" and "loss" against o.
+    """
     from matplotlib.figure import Figure
 
     names = list(results)
     values = [[100 * (results[x][o]["win"] - results[x][o]["loss"]) for o in names] for x in names]
     size = 3.0 + 0.62 * len(names)
     figure = Figure(figsize=(size + 1.2, size), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     image = axes.imshow(values, cmap="RdBu", vmin=-100, vmax=100)
     axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
@@ -87,16 +79,14 @@ def heat_map(results: Mapping[str, Mapping[str, Mapping[str, float]]], path: Pat
                 column, row, f"{round(value)}", ha="center", va="center", color=colour, fontsize=8
             )
     figure.colorbar(image, ax=axes, shrink=0.7, label="blue: X wins, red: O wins")
-    write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))
+    _write(figure, path)
 
 
 def chart(content: Chart, path: Path) -> None:
-    """The curves of a chart."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    """Draw the curves of a chart."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     for name, style, ys in content.curves:
         axes.plot(content.xs, ys, style, label=name)
@@ -106,4 +96,8 @@ def chart(content: Chart, path: Path) -> None:
         axes.set_ylim(0, 100)
     axes.legend(fontsize=8)
     axes.grid(alpha=0.3)
+    _write(figure, path)
+
+
+def _write(figure: Figure, path: Path) -> None:
     write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))

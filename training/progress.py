@@ -1,4 +1,4 @@
-"""What is shown of a training while it lasts: a live line on a terminal, plain lines elsewhere."""
+"""The progress of a training: a live display on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.render import ansi
 from training.values import ValuedTable
 
-PLAIN_SECONDS = 2  # between two lines where the output is no terminal
+PLAIN_SECONDS = 2  # seconds between two lines where the output is not a terminal
 
 
 class Display:
-    """Shows every evaluation on a terminal, one every two seconds elsewhere; a line stays at every tenth of the steps.
+    """Shows the evaluations of a training.
 
-    total: the steps at which training ends. done: those that were made before.
+    On a terminal a bar follows every evaluation, and a line is printed at every tenth of the steps.
+    Elsewhere a line is printed at every tenth and every two seconds.
+    total: the steps at which training ends. done: the steps made before, in a resumed training.
     """
 
     def __init__(self, name: str, total: int, done: int, console: Console):
@@ -43,7 +45,7 @@ class Display:
             self._live.start()
 
     def stop(self) -> None:
-        """Leave the terminal as it is."""
+        """End the live display."""
         if self._live:
             self._live.stop()
 
@@ -56,10 +58,10 @@ class Display:
         notes: Mapping[str, float],
         is_last: bool,
     ) -> None:
-        """Show an evaluation. After a closed pipe (`| head`) nothing is shown any more, and the training goes on."""
+        """Show an evaluation. On a closed pipe (`| head`), keep training silently."""
         try:
             self._show(steps, seconds, line_of(steps, seconds, results, notes), policy, is_last)
-        except SystemExit:  # rich raises it on a closed pipe
+        except SystemExit:  # raised by rich on a closed pipe
             self.console.quiet = True
 
     def _show(
@@ -80,7 +82,7 @@ class Display:
 
 
 def tenth_of(steps: int, total: int) -> int:
-    """How many tenths of a training are over."""
+    """How many tenths of a training are done: 0 to 10."""
     return 10 * steps // max(total, 1)
 
 
@@ -92,7 +94,7 @@ def line_of(steps: int, seconds: float, results: Evaluation, notes: Mapping[str,
 
 
 def describe(results: Evaluation) -> str:
-    """Wins, draws and losses of both sides in per cent, and what is proven."""
+    """Wins, draws and losses of both sides in per cent, and which sides are proven unbeatable."""
     sides = (("X", results.x, results.unbeatable_x), ("O", results.o, results.unbeatable_o))
     text = "   ".join(
         f"{side} {percent(result)}{' unbeatable' if safe else ''}" for side, result, safe in sides
@@ -106,7 +108,7 @@ def percent(result: Result) -> str:
 
 
 def values_of_the_empty_board(policy: TabularPolicy) -> str:
-    """The values that a player gives the first moves, drawn on the board; "" for players without values."""
+    """The values of the first moves, drawn on the board; "" for players without values."""
     if not isinstance(policy, ValuedTable):
         return ""
     first = policy.values[0]  # the empty board is the first unfinished position
@@ -116,5 +118,5 @@ def values_of_the_empty_board(policy: TabularPolicy) -> str:
 
 
 def _number(value: float) -> str:
-    """A count in full, anything else with four digits."""
+    """A whole number in full, any other number with four significant digits."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"

@@ -11,24 +11,28 @@ from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from training.checkpoint import take
 from training.learner import State
 
+# What is saved, and with which dtypes.
 KEPT = {
     "observations": np.int8,
     "next_observations": np.int8,
     "actions": np.int8,
     "rewards": np.float32,
     "dones": np.int8,
-}  # as saved
+}
 
 
 class MoveBuffer(ReplayBuffer):
-    """Stable-Baselines3's replay buffer; theirs draws from NumPy's global generator."""
+    """A replay buffer that samples with its own generator.
+
+    Stable-Baselines3's own buffer samples with NumPy's global generator.
+    """
 
     def __init__(self, *arguments: Any, seed: int = 0, **keywords: Any):
         super().__init__(*arguments, **{**keywords, "handle_timeout_termination": False})
         self.rng = np.random.default_rng(seed)
 
     def sample(self, batch_size: int, env: Any = None) -> ReplayBufferSamples:
-        """Moves drawn with replacement."""
+        """A batch of moves, sampled with replacement."""
         rows = self.size()
         step, game = np.divmod(self.rng.integers(rows * self.n_envs, size=batch_size), self.n_envs)
         data = (
@@ -41,16 +45,17 @@ class MoveBuffer(ReplayBuffer):
         return ReplayBufferSamples(*map(self.to_torch, data))
 
     def state_dict(self) -> State:
-        """The moves so far, with the generator."""
+        """The moves in the buffer, and the state of the generator."""
         moves = {
             name: getattr(self, name)[: self.size()].astype(kind) for name, kind in KEPT.items()
         }
         return {"moves": moves, "position": self.pos, "full": self.full, "rng": self.rng}
 
     def load_state_dict(self, state: State) -> None:
-        """Put the moves of `state_dict` back into a buffer of the same size.
+        """Continue from the `state_dict` of a buffer of the same size.
 
-        Raises ValueError unless the arrays have the shapes and dtypes of such a buffer.
+        Raises ValueError if an array has another shape than those of this buffer, or another dtype
+        than `state_dict` gives it.
         """
         self.pos, self.full, self.rng = state["position"], state["full"], state["rng"]
         rows = self.size()

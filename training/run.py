@@ -2,11 +2,11 @@
 
 runs/dqn-0/
     config.json         agent, configuration, versions
-    metrics.csv         exact results over the steps, and the learner's further notes
+    metrics.csv         exact results over the steps, and the learner's notes
     events.out...       the same for TensorBoard, with the learner's losses
-    model.safetensors   the best model so far (model.json beside it holds its sha256)
-    certificate.json    what is proven of it
-    growth.png          wins, draws and losses over the steps, with the best achievable
+    model.safetensors   the best model so far; model.json holds its sha256
+    certificate.json    what is proven of the best model
+    growth.png          learning curves: wins, draws and losses over the steps
     checkpoint/         all that is needed to continue, bit for bit
 """
 
@@ -34,7 +34,7 @@ from training import checkpoint
 from training.files import (
     DamagedFileError,
     read_json,
-    settle_folder,
+    recover_folder,
     write_csv,
     write_file,
     write_folder,
@@ -42,21 +42,23 @@ from training.files import (
 )
 from training.learner import Learner, Page
 from training.options import BoardConfig
-from training.plots import chart, growth
+from training.plots import chart, learning_curves
 from training.progress import Display, tenth_of
 
-CHECKPOINT_SECONDS = 30  # between two checkpoints; a kill loses at most this much
+CHECKPOINT_SECONDS = 30  # seconds between two checkpoints: the most that a kill loses
 PROVEN = ("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o")
 RATES = tuple(f"{side}_{name}" for side in "xo" for name in ("win", "draw", "loss", "illegal"))
 COLUMNS = ("steps", "seconds", *RATES, *PROVEN)
 
 
 class Run:
-    """Evaluates a learner, keeps its best model, saves and shows it, and says when to stop. Use it as a context.
+    """The folder of a training: evaluates its learner, keeps the best model, saves and shows it.
 
-    page: the module of the agent. until: "steps", "unbeatable" or "optimal". preset: the name of the options that were
-    taken together, if any. Where the configuration has a `side`, only that side counts.
-    Ctrl-C stops the training at the next evaluation, where its state is saved; a second one ends it at once.
+    Call `start` or `resume`, train within `with run:` (`drive(learner, config, run.evaluate)`), and
+    call `finish`. page: the module of the agent. until: "steps", "unbeatable" or "optimal".
+    preset: the name of the preset, if one was used. If the configuration has a `side`, only that
+    side counts. Ctrl-C stops the training at the next evaluation and saves its state; a second
+    Ctrl-C ends it at once.
     """
 
     def __init__(
@@ -77,21 +79,21 @@ class Run:
         self.is_interrupted = False
         self.first_reached: dict[str, tuple[int, float]] = {}
         self._earlier_seconds = 0.0
-        self._is_new = False
+        self._is_new = self._made_parent = False
 
     @property
     def name(self) -> str:
-        """The agent, and its preset if it has one."""
+        """The name of the agent, followed by that of the preset if there is one."""
         return f"{self.page.AGENT}-{self.preset}" if self.preset else self.page.AGENT
 
     @property
     def checkpoint(self) -> Path:
-        """The folder to continue from."""
+        """The folder of the checkpoint."""
         return self.folder / "checkpoint"
 
     @property
     def best_player(self) -> TabularPolicy:
-        """The best of the policies that were evaluated. Raises ValueError if none was."""
+        """The best policy that was evaluated. Raises ValueError before the first evaluation."""
         return self._best()[2]
 
     def _best(self) -> tuple[Evaluation, int, TabularPolicy]:
@@ -99,23 +101,25 @@ class Run:
             raise ValueError("nothing was evaluated yet: train up to the first evaluation")
         return self.best
 
-    # --- begin or continue -------------------------------------------------------------------------------------------
+    # --- begin or continue -----------------------------------------------------------------------
 
     def start(self) -> None:
-        """Create the folder. Raises ValueError if it holds something already."""
+        """Create the folder. Raises ValueError if the path is a file or a folder with content."""
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
             raise ValueError(
-                f"{self.folder} is not an empty folder: give another --out, or continue it with --resume {self.folder}"
+                f"{self.folder} is not an empty folder: give another --out, or continue it with "
+                f"--resume {self.folder}"
             )
-        self._is_new = True
+        self._is_new, self._made_parent = True, not self.folder.parent.exists()
         self._write_config()
 
     def resume(self, learner: Learner) -> None:
-        """Continue from the checkpoint: the learner's state, the metrics, and the best model so far.
+        """Continue from the checkpoint: restore the learner, the metrics and the best model.
 
-        Raises FileNotFoundError without a checkpoint, DamagedFileError for damaged files, ValueError if no steps are left.
+        Raises FileNotFoundError without a checkpoint, DamagedFileError for damaged files, and
+        ValueError if no steps are left.
         """
-        settle_folder(self.checkpoint)
+        recover_folder(self.checkpoint)
         if not self.checkpoint.exists():
             raise FileNotFoundError(
                 f"{self.folder} has no checkpoint to continue from: train anew with another --out"
@@ -132,7 +136,7 @@ class Run:
         self._write_config()
 
     def _read_metrics(self) -> int:
-        """The rows up to the checkpoint, and its steps."""
+        """Read the rows of metrics.csv up to the checkpoint; the steps of the checkpoint."""
         try:
             steps = int(read_json(self.checkpoint / "progress.json")["steps"])
             with open(self.folder / "metrics.csv", encoding="utf-8", newline="") as file:
@@ -155,18 +159,22 @@ class Run:
         content = {"agent": self.page.AGENT, **preset, "config": asdict(self.config)}
         write_json(self.folder / "config.json", {**content, "versions": versions()})
 
-    # --- the context -------------------------------------------------------------------------------------------------
+    # --- the context manager ---------------------------------------------------------------------
 
     def __enter__(self) -> Run:
-        from torch.utils.tensorboard import SummaryWriter
-
-        self._began = self._last_checkpoint = time.monotonic()
-        self._board = SummaryWriter(str(self.folder))
-        done = self.rows[-1]["steps"] if self.rows else 0
-        self._tenth = tenth_of(done, self.config.steps)
-        self._display = Display(self.page.AGENT, self.config.steps, done, self.console)
-        with suppress(ValueError):  # outside the main thread signals cannot be caught
+        with suppress(ValueError):  # signals can be caught in the main thread only
             self._old_handler = signal.signal(signal.SIGINT, self._interrupt)
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._began = self._last_checkpoint = time.monotonic()
+            self._board = SummaryWriter(str(self.folder))
+            done = self.rows[-1]["steps"] if self.rows else 0
+            self._tenth = tenth_of(done, self.config.steps)
+            self._display = Display(self.page.AGENT, self.config.steps, done, self.console)
+        except BaseException:
+            self._leave()
+            raise
         return self
 
     def __exit__(
@@ -175,12 +183,19 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if hasattr(self, "_old_handler"):
-            signal.signal(signal.SIGINT, self._old_handler)
         self._display.stop()
         self._board.close()
-        if kind is not None and self._is_new and not self.rows:
-            shutil.rmtree(self.folder)  # nothing was learned, so the name is free for the next try
+        self._leave(failed=kind is not None)
+
+    def _leave(self, failed: bool = True) -> None:
+        """Handle Ctrl-C as before; where nothing was evaluated, free the name for the next run."""
+        if hasattr(self, "_old_handler"):
+            signal.signal(signal.SIGINT, self._old_handler)
+        if failed and self._is_new and not self.rows:
+            shutil.rmtree(self.folder)
+            if self._made_parent:
+                with suppress(OSError):  # another run may be in it by now
+                    self.folder.parent.rmdir()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.is_interrupted:
@@ -190,10 +205,13 @@ class Run:
             "stopping at the next evaluation, where the state is saved (Ctrl-C again ends at once)"
         )
 
-    # --- an evaluation -----------------------------------------------------------------------------------------------
+    # --- an evaluation ---------------------------------------------------------------------------
 
     def evaluate(self, learner: Learner) -> bool:
-        """Evaluate exactly, keep, save and show; True if the goal is reached or the user asked to stop."""
+        """Evaluate exactly, save and show the results; True if training should stop now.
+
+        It should stop at the goal `until`, and after Ctrl-C.
+        """
         policy, steps, notes = learner.policy(), learner.steps, learner.notes()
         results = evaluate(policy)
         seconds = self._earlier_seconds + time.monotonic() - self._began
@@ -214,7 +232,7 @@ class Run:
             return
         self.best = (results, learner.steps, policy)
         checkpoint.save_model(self.folder, self.page.AGENT, self.config, learner)
-        if (self.folder / FILE).exists():  # of a run that continues: it has to fit the new model
+        if (self.folder / FILE).exists():  # in a resumed run: it must match the new model
             write(self._certificate(), self.folder / FILE)
 
     def _note_first(self, results: Evaluation, steps: int, seconds: float) -> None:
@@ -223,7 +241,7 @@ class Run:
                 self.first_reached.setdefault(goal, (steps, seconds))
 
     def _write_logs(self, learner: Learner, is_last: bool) -> None:
-        """TensorBoard's numbers, the learner's tables, and at each tenth and at the end its charts."""
+        """Write TensorBoard's numbers, the learner's tables, and when they are due its charts."""
         steps = learner.steps
         for name, value in self.rows[-1].items():
             if name != "steps":
@@ -244,7 +262,8 @@ class Run:
             checkpoint.save(folder, self.page.AGENT, self.config, learner)
             write_json(folder / "progress.json", {"steps": learner.steps})
 
-        self._write_metrics()  # first: rows beyond the checkpoint do no harm, missing ones would
+        # The metrics come first: `resume` drops rows beyond the checkpoint, but needs all others.
+        self._write_metrics()
         write_folder(self.checkpoint, write)
         self._last_checkpoint = time.monotonic()
 
@@ -255,15 +274,15 @@ class Run:
         writer.writerows(self.rows)
         write_file(self.folder / "metrics.csv", lambda file: file.write(text.getvalue().encode()))
 
-    # --- the end -----------------------------------------------------------------------------------------------------
+    # --- the end ---------------------------------------------------------------------------------
 
     def finish(self) -> dict[str, Any]:
-        """Write metrics, certificate and plot of the best model; the certificate."""
+        """Write the metrics, the learning curves, and the certificate of the best model."""
         content, policy = self._certificate(), self.best_player
         self._write_metrics()
         write(content, self.folder / FILE)
         title = f"{self.name}, seed {self.config.seed}"
-        growth(self.rows, policy.rules, self.folder / "growth.png", title)
+        learning_curves(self.rows, policy.rules, self.folder / "growth.png", title)
         return content
 
     def _certificate(self) -> dict[str, Any]:
@@ -275,7 +294,7 @@ class Run:
         )
         training: Mapping[str, Any] = {
             **({"preset": self.preset} if self.preset else {}),
-            # The best model may be of an attempt to continue that was killed.
+            # The best model may come from a resumed training that was killed after its checkpoint.
             "steps": max(last["steps"], steps),
             **({"games": int(last["games"])} if "games" in last else {}),
             "seconds": round(last["seconds"], 3),

@@ -24,12 +24,12 @@ from tictactoe_env.vector_env import TicTacToeVectorEnv
 
 
 class ExploringStarts:
-    """Start positions for `TicTacToeVectorEnv(start=...)`, some of them drawn at random.
+    """Start positions for `TicTacToeVectorEnv(start=...)`: a share of the games start at random.
 
-    share: of the games that start from a drawn board, with the learner to move; the others start
-    from the empty one. The number of marks of a drawn board is uniform, and so are the boards with
-    that number. (With start="random" all boards are equally likely, so that most have five to seven
-    marks, and openings are rare.)
+    share: the share of the games that start from a random board, with the learner to move; the
+    other games start from the empty board. The number of marks is drawn first, uniformly, and then
+    a board with that many marks, uniformly. (With start="random" all boards are equally likely:
+    most of them have five to seven marks, and openings are rare.)
     """
 
     def __init__(self, share: float, rules: Rules, early_draw: bool = False):
@@ -39,12 +39,12 @@ class ExploringStarts:
         rows = positions.unfinished
         self._rows = rows[~positions.is_dead[rows]] if early_draw else rows
         first = np.unique(positions.ply[self._rows], return_index=True)[1]
-        self._first = np.append(first, len(self._rows))  # of the boards with no mark, with one, ...
+        self._first = np.append(first, len(self._rows))  # the first row with 0 marks, 1, ...
 
     def __call__(
         self, seats: NDArray[np.int8], rng: np.random.Generator
     ) -> tuple[Boards, NDArray[np.int8]]:
-        """Boards (B, cells) and the learner's marks (B,); `seats` (B,) are kept on empty boards."""
+        """Boards (B, cells) and the learner's marks (B,): those of `seats` on empty boards."""
         drawn = rng.random(len(seats)) < self.share
         ply = np.where(drawn, rng.integers(len(self._first) - 1, size=len(seats)), 0)
         rows = self._rows[rng.integers(self._first[ply], self._first[ply + 1])]
@@ -53,19 +53,19 @@ class ExploringStarts:
 
 
 class TicTacToeVecEnv(VecEnv):
-    """`num_envs` games as one Stable-Baselines3 `VecEnv`, with `TicTacToeVectorEnv`'s arguments.
+    """`num_envs` games as one `VecEnv` of Stable-Baselines3.
 
-    exploring_starts: share of the games that start from a random board: see `ExploringStarts`.
-    MaskablePPO finds its masks through `env_method("action_masks")`, which returns one array for
-    all games. A game that ends starts again at once; its last observation is in
-    `infos[i]["terminal_observation"]`.
+    arguments: those of `TicTacToeVectorEnv`. exploring_starts: the share of the games that start
+    from a random board (see `ExploringStarts`). MaskablePPO gets its masks from
+    `env_method("action_masks")`, which returns one array for all games. A finished game is reset in
+    the same step; its last observation is `infos[i]["terminal_observation"]`.
     """
 
     def __init__(self, num_envs: int, exploring_starts: float = 0.0, **arguments: Any):
         if exploring_starts:
             if arguments.get("opening") or arguments.get("start", "empty") != "empty":
                 raise ValueError(
-                    "exploring starts go with neither an opening nor start: leave these out"
+                    "exploring_starts cannot be combined with opening or start: leave these out"
                 )
             rules = Rules(*(arguments.get(name, 3) for name in ("rows", "cols", "k")))
             early_draw = arguments.get("early_draw", False)
@@ -73,7 +73,7 @@ class TicTacToeVecEnv(VecEnv):
         self.games = TicTacToeVectorEnv(num_envs, **arguments)
         if self.games.autoreset_mode is not AutoresetMode.SAME_STEP:
             raise ValueError(
-                "Stable-Baselines3 starts a finished game anew within the same step: "
+                "Stable-Baselines3 needs finished games to be reset in the same step: "
                 "leave autoreset_mode out"
             )
         self.render_mode = self.games.render_mode
@@ -87,7 +87,7 @@ class TicTacToeVecEnv(VecEnv):
         self.games.set_opponent(opponent)
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
-        """Options of the next reset, the same for all games. Raises ValueError if they differ."""
+        """Set the options of the next reset. Raises ValueError unless all games get the same."""
         if isinstance(options, (list, tuple)) and (
             len(options) != self.num_envs or any(one != options[0] for one in options)
         ):
@@ -98,7 +98,7 @@ class TicTacToeVecEnv(VecEnv):
         super().set_options(options)
 
     def reset(self) -> NDArray[np.int8]:
-        """Observations of new games."""
+        """The observations of new games."""
         seed = next((seed for seed in self._seeds if seed is not None), None)
         options = next((options for options in self._options if options), None)
         observations, infos = self.games.reset(seed=seed, options=options)
@@ -108,7 +108,7 @@ class TicTacToeVecEnv(VecEnv):
         return observations
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Keep the actions for `step_wait`."""
+        """Store the actions for `step_wait`."""
         self._actions = actions
 
     def step_wait(
@@ -133,7 +133,7 @@ class TicTacToeVecEnv(VecEnv):
         return self.games.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> NDArray[np.int8]:
-        """Continue the games of `state_dict`, against the same opponents: their observations."""
+        """Continue the games of `state_dict` against the present opponents; their observations."""
         return self.games.load_state_dict(state)[0]
 
     def action_masks(self) -> NDArray[np.bool_]:
@@ -145,7 +145,7 @@ class TicTacToeVecEnv(VecEnv):
         self.games.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """The same attribute for each game. Raises AttributeError if there is none."""
+        """The attribute of the games, once for each. Raises AttributeError if there is none."""
         owner = self if attr_name in ("render_mode", "action_masks") else self.games
         value = getattr(owner, attr_name)
         return [value for _ in self._get_indices(indices)]
@@ -168,14 +168,14 @@ class TicTacToeVecEnv(VecEnv):
         return [result for _ in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Never: the games are not wrapped one by one."""
+        """False for each game: games are not wrapped one by one."""
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
-        """One RGB picture a game. With another render mode than "rgb_array" None, and a warning."""
+        """An RGB image of each game; unless render_mode is "rgb_array", None and a warning."""
         if self.render_mode != "rgb_array":
             warnings.warn(
-                f'pictures need render_mode="rgb_array", this is {self.render_mode!r}',
+                f'images need render_mode="rgb_array", got {self.render_mode!r}',
                 stacklevel=2,
             )
             return [None] * self.num_envs

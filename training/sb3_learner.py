@@ -1,6 +1,6 @@
-"""Learners whose algorithm is one of Stable-Baselines3: what they share.
+"""What learners with an algorithm of Stable-Baselines3 have in common.
 
-A page derives from `SB3Learner` and adds its network, its update, and what else has to be saved.
+A page derives from `SB3Learner`. It adds the network, the update, and what else has to be saved.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from training.torch_arrays import load_moments, moments_of
 
 
 class SB3Learner(Learner):
-    """A learner that lets an algorithm of Stable-Baselines3 play in a `TicTacToeVecEnv`.
+    """A learner that trains an algorithm of Stable-Baselines3 in a `TicTacToeVecEnv`.
 
-    round_steps: environment steps from one update of the algorithm to the next.
+    build: makes the algorithm from the configuration. round_steps: environment steps of a rollout,
+    from one update of the algorithm to the next.
     """
 
     def __init__(self, config: Any, build: Callable[[Any], Any], round_steps: int):
@@ -40,11 +41,11 @@ class SB3Learner(Learner):
         self.callback = Rounds(self)
 
     def snapshot(self) -> TabularPolicy:
-        """What a snapshot of the learner plays."""
+        """The policy that is added to the opponents as a snapshot."""
         return self.policy()
 
     def start_round(self, steps: int) -> None:
-        """Take a snapshot if one is due; called before the first move after each update."""
+        """Add a snapshot to the opponents if one is due; called at the start of each rollout."""
         is_due = steps == 0 or crossed(steps - self.round_steps, steps, self.config.snapshot_every)
         if self.pool.has_self and is_due:
             self.pool.add(self.snapshot())
@@ -56,7 +57,7 @@ class SB3Learner(Learner):
         self.steps = self.algorithm.num_timesteps
 
     def notes(self) -> dict[str, float]:
-        """Games played, and how many of them were won."""
+        """The number of games, and the wins in windows of 1,000 games: see `Tally`."""
         return self.tally.notes()
 
     def scalars(self) -> dict[str, float]:
@@ -67,11 +68,11 @@ class SB3Learner(Learner):
             for name, value in logger.name_to_value.items()
             if "tensorboard" not in logger.name_to_excluded[name]
         }
-        logger.dump()  # it has no outputs: this forgets what was logged
+        logger.dump()  # the logger has no outputs: this only clears it
         return found
 
     def state(self) -> State:
-        """Optimizer moments, games, opponents and tally."""
+        """The optimizer's moments, the games, the opponents and the tally."""
         return {
             "optimizer": moments_of(self.algorithm.policy.optimizer),
             "games": self.algorithm.env.state_dict(),
@@ -80,20 +81,20 @@ class SB3Learner(Learner):
         }
 
     def restore(self, model: Arrays, state: State) -> None:
-        """Continue from a saved training; the network's weights are the page's to restore."""
+        """Continue from a saved training. The page restores the weights of the network."""
         algorithm = self.algorithm
         load_moments(algorithm.policy.optimizer, state["optimizer"])
         self.pool.restore(state["pool"])
         self.tally = Tally(**state["tally"])
         algorithm.env.set_opponent(self.pool.pool())
         algorithm.num_timesteps = self.steps
-        # Without these two private names of Stable-Baselines3 `learn` would begin new games.
+        # Unless these two private attributes are set, `learn` resets the environment.
         algorithm._last_obs = algorithm.env.load_state_dict(state["games"])
         algorithm._last_episode_starts = np.zeros(algorithm.n_envs, dtype=bool)
 
 
 class Rounds(BaseCallback):
-    """Tells a learner when a round of its algorithm starts, and which games have ended."""
+    """Calls the learner at the start of each rollout, and counts the games that have ended."""
 
     def __init__(self, learner: SB3Learner):
         super().__init__()
@@ -108,11 +109,11 @@ class Rounds(BaseCallback):
 
 
 def board_spaces(rules: Rules) -> tuple[spaces.Box, spaces.Discrete]:
-    """The spaces of observations and of moves, as the environment has them."""
+    """The observation space and the action space, equal to those of the environments."""
     shape = (2, rules.rows, rules.cols)
     return spaces.Box(0, 1, shape, np.int8), spaces.Discrete(rules.cells)
 
 
 def write_zip(algorithm: Any, path: Path) -> None:
-    """Write Stable-Baselines3's own file, which executes code when it is loaded."""
+    """Write Stable-Baselines3's own zip. Unlike ours, it executes code when it is loaded."""
     write_file(path, algorithm.save)

@@ -1,7 +1,8 @@
-"""The opponents of a learner: a weighted pool in which `self` stands for frozen snapshots of the learner.
+"""The opponents of a learner: a weighted pool that can contain frozen snapshots of the learner.
 
-"random:0.5,minimax:0.25,self:0.25" gives half of the games to random play, a quarter to perfect play and a quarter to
-the snapshots, which share it equally. While there is no snapshot yet, random play takes their place.
+In "random:0.5,minimax:0.25,self:0.25" half of the games are against random play, a quarter against
+perfect play, and a quarter against the snapshots (`self`), each of which gets an equal share. Until
+the first snapshot is added, random play takes their place.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ SELF = "self"
 
 
 class SelfPlay:
-    """A pool in which at most `size` snapshots share the weight of `self`: the newest, and older ones.
+    """A weighted pool of opponents in which at most `size` snapshots share the weight of `self`.
 
-    A new snapshot replaces the oldest with probability 1/2 and a random one otherwise, so that their ages spread out.
-    epsilon: probability that a snapshot makes a random legal move when it plays, as the learner does while it explores.
-    Raises ValueError for an unknown opponent.
+    If the pool is full, a new snapshot replaces the oldest one with probability 1/2, and otherwise
+    one chosen at random, so that snapshots of many ages remain. epsilon: probability that a
+    snapshot makes a random legal move. Raises ValueError for an unknown opponent.
     """
 
     def __init__(
@@ -34,7 +35,9 @@ class SelfPlay:
         pairs = parse_pool(opponents)
         self.self_weight = sum(weight for name, weight in pairs if name == SELF)
         self.fixed = [
-            (make_opponent(name, rules), weight) for name, weight in pairs if name != SELF
+            (make_opponent(name, rules, also=[SELF]), weight)
+            for name, weight in pairs
+            if name != SELF
         ]
         self.rules, self.size, self.epsilon = rules, size, epsilon
         self.snapshots: list[TabularPolicy] = []
@@ -43,11 +46,11 @@ class SelfPlay:
 
     @property
     def has_self(self) -> bool:
-        """Whether snapshots of the learner are played at all."""
+        """Whether the pool contains snapshots of the learner."""
         return self.self_weight > 0
 
     def add(self, snapshot: TabularPolicy) -> None:
-        """Keep a snapshot of the learner."""
+        """Add a snapshot of the learner, in place of another one if the pool is full."""
         if len(self.snapshots) >= self.size:
             replaces_oldest = self.rng.random() < 0.5
             place = 0 if replaces_oldest else int(self.rng.integers(len(self.snapshots)))
@@ -56,7 +59,7 @@ class SelfPlay:
         self._opponents = None
 
     def pool(self) -> Pool:
-        """The opponents to draw from now on."""
+        """The opponents and their weights, with the present snapshots."""
         pairs: list[tuple[Policy, float]] = list(self.fixed)
         if self.has_self:
             copies: list[Policy] = [exploring(copy, self.epsilon) for copy in self.snapshots]
@@ -66,7 +69,7 @@ class SelfPlay:
         return Pool(policies, weights)
 
     def opponents(self, turns: str = "drawn") -> Opponents:
-        """The pool as tables; made anew after `add` and `restore`. turns: see `Opponents`."""
+        """The pool as tables, up to date after `add` and `restore`. turns: see `Opponents`."""
         if self._opponents is None or self._opponents.turns != turns:
             self._opponents = Opponents(self.pool(), positions_of(self.rules), turns)
         return self._opponents
@@ -83,7 +86,7 @@ class SelfPlay:
 
 
 def exploring(player: TabularPolicy, epsilon: float) -> TabularPolicy:
-    """A player that makes a random legal move with probability `epsilon`."""
+    """The epsilon-greedy version of a player: a random legal move with probability `epsilon`."""
     if epsilon == 0:
         return player
     positions = positions_of(player.rules)
@@ -93,7 +96,7 @@ def exploring(player: TabularPolicy, epsilon: float) -> TabularPolicy:
 
 
 def _compact(player: TabularPolicy) -> NDArray[Any]:
-    """The cells (U,) uint8 of a deterministic player, the probabilities (U, cells) of another."""
+    """The moves (U,) uint8 of a deterministic player, else the probabilities (U, cells)."""
     is_sure = bool((player.table.max(axis=1) == 1).all())
     return player.table.argmax(axis=1).astype(np.uint8) if is_sure else player.table
 
@@ -104,7 +107,7 @@ def _expanded(array: NDArray[Any], rules: Rules) -> TabularPolicy:
 
 
 class Moves(NamedTuple):
-    """The learner's moves at one ply: the games (B,), their positions (B,), the cells marked (B,)."""
+    """The learner's moves at one ply: the games (B,), their positions (B,), the cells (B,)."""
 
     games: NDArray[np.intp]
     rows: NDArray[np.intp]
@@ -118,10 +121,11 @@ def play_games(
     which: NDArray[np.intp],
     rng: np.random.Generator,
 ) -> tuple[list[Moves], NDArray[np.intp]]:
-    """Play games (G,) to their ends: the learner's moves ply by ply, and the final positions (G,).
+    """Play G games to their ends: the learner's moves at each ply, and the final positions (G,).
 
-    choose: the learner's legal cells (B,) in the positions (B,), given as rows of `positions_of`.
-    is_x: in which games (G,) the learner is X. which: the opponent of each game (G,).
+    Positions are rows of `positions_of`. choose: the learner's moves, from positions (B,) to legal
+    cells (B,). is_x: whether the learner is X, for each game (G,). which: the opponents (G,), as
+    indices into the pool.
     """
     positions = opponents.positions
     rows, going = np.zeros(len(is_x), dtype=np.intp), np.arange(len(is_x))
@@ -138,9 +142,10 @@ def play_games(
 
 
 class Opponents:
-    """A pool as tables: who plays a game, and the moves of many games at a time.
+    """A pool as tables, which moves in many games at a time.
 
-    turns: how opponents are chosen: "drawn" by their weights, or "cycled", one after the other.
+    turns: how opponents are assigned to games: "drawn" at random by their weights, or "cycled", one
+    after the other.
     """
 
     def __init__(self, pool: Pool, positions: Positions, turns: str = "drawn"):
@@ -149,7 +154,7 @@ class Opponents:
         self.sums = np.stack([table.cumsum(axis=1) for table in tables])
 
     def choose(self, games: NDArray[np.intp], rng: np.random.Generator) -> Any:
-        """The opponent of each game (B,), an index into the pool."""
+        """The opponents of these games (B,), as indices into the pool."""
         if self.turns == "cycled":
             return games % len(self.pool.policies)
         return self.pool.draw(rng, len(games))
@@ -157,6 +162,6 @@ class Opponents:
     def move(
         self, which: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator
     ) -> NDArray[np.intp]:
-        """The cells (B,) that the opponents `which` (B,) mark in the positions `rows` (B,)."""
+        """The moves (B,) of the opponents `which` (B,) in the positions `rows` (B,)."""
         sums = self.sums[which, rows]
         return (sums <= (rng.random(len(rows)) * sums[:, -1])[:, None]).sum(axis=1)

@@ -1,4 +1,4 @@
-"""The positions that a learner sees: one for each symmetry class of the board, or all of them."""
+"""The positions that a learner uses: one for each class of symmetric boards, or all of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from tictactoe_env.positions import Positions
 
 
 class Representatives:
-    """The unfinished positions that stand for their images; without symmetry, for themselves.
+    """The unfinished positions in canonical form; without symmetry, all unfinished positions.
 
-    rows: (C,) their row numbers, 627 on 3x3 with symmetry. index: (N,) which of them stands for
-    each position, -1 for finished ones. cells: (N, cells) the cell of each position that a cell of
-    its representative is an image of: `boards[n][cells[n]] == boards[rows[index[n]]]`.
-    symmetries: (S, cells) the permutations in use, the identity alone without symmetry.
+    rows: (C,) their row numbers, 627 on 3x3 with symmetry.
+    index: (N,) for each position its canonical form, as an index into `rows`; -1 if it is finished.
+    cells: (N, cells) the permutation to the canonical form:
+    `boards[n][cells[n]] == boards[rows[index[n]]]`.
+    symmetries: (S, cells) the permutations in use; without symmetry, only the identity.
     """
 
     def __init__(self, positions: Positions, symmetry: bool):

@@ -1,4 +1,4 @@
-"""How many of its games a learner wins while it trains."""
+"""The share of games that a learner wins while it trains."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ WINDOW = 1_000  # games
 
 @dataclass
 class Tally:
-    """Wins in successive windows of 1,000 games, counted while a learner trains.
+    """Wins in successive windows of 1,000 training games.
 
-    games: all games that have ended. won: wins in the current window. last, best: wins in the
-    window completed last, and in the best window; 0 before the first is complete.
+    games: all finished games. won: wins in the current window. last, best: wins in the last
+    complete window, and in the best one; 0 before the first window is complete.
     """
 
     games: int = 0
@@ -23,7 +23,7 @@ class Tally:
     best: int = 0
 
     def add(self, infos: Iterable[Mapping[str, Any]]) -> None:
-        """Count the games that have ended, in their order: those whose info has an outcome."""
+        """Count, in this order, the games that have ended: those whose info has an "outcome"."""
         for info in infos:
             if "outcome" not in info:
                 continue

@@ -1,4 +1,4 @@
-"""Between torch and the arrays of a model or a state: weights, optimizer moments, activations."""
+"""Weights and optimizer moments of torch as arrays and back, and the activation functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def weights_of(module: torch.nn.Module) -> Arrays:
 
 
 def load_weights(module: torch.nn.Module, arrays: Arrays) -> None:
-    """Put weights into a module. Raises ValueError unless names, shapes and dtypes are its own."""
+    """Load weights into a module. Raises ValueError for other names, shapes or dtypes."""
     own = module.state_dict()
     unknown = sorted(set(arrays) - set(own))
     if unknown:
@@ -40,7 +40,7 @@ def load_weights(module: torch.nn.Module, arrays: Arrays) -> None:
 
 
 def moments_of(optimizer: torch.optim.Optimizer) -> dict[str, Arrays]:
-    """Copies of what an optimizer remembers of each parameter, by the parameter's number."""
+    """Copies of an optimizer's state of each parameter, by the parameter's number."""
     return {
         str(number): {name: tensor.numpy(force=True).copy() for name, tensor in moments.items()}
         for number, moments in optimizer.state_dict()["state"].items()
@@ -48,7 +48,7 @@ def moments_of(optimizer: torch.optim.Optimizer) -> dict[str, Arrays]:
 
 
 def load_moments(optimizer: torch.optim.Optimizer, saved: Mapping[str, Arrays]) -> None:
-    """Put moments back. Raises ValueError for shapes that are not those of the parameters."""
+    """Load moments into an optimizer. Raises ValueError for shapes other than the parameters'."""
     shapes = {
         str(number): tuple(parameter.shape)
         for number, parameter in enumerate(

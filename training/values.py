@@ -1,4 +1,4 @@
-"""Players that choose the move of the highest value, and keep these values."""
+"""Players that choose the move with the highest value, and know these values."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tictactoe_env.rules import Boards, Rules
 
 
 class ValuedTable(TabularPolicy):
-    """The moves of the highest value; of equal values, that of the lowest cell.
+    """The policy that makes the move with the highest value; among equal ones, the lowest cell.
 
-    values: (U, cells) floats, the value of each move in the unfinished positions for the side that
-    makes it; -inf for moves that a player who knows the rules does not have.
+    values: (U, cells) floats, the values of the moves in the unfinished positions, for the side to
+    move. They are -inf for illegal moves, unless the player does not know the rules.
     """
 
     def __init__(self, rules: Rules, values: NDArray[np.floating[Any]]):
@@ -24,9 +24,9 @@ class ValuedTable(TabularPolicy):
         self.values = values
 
     def q_values(self, boards: Boards) -> NDArray[np.floating[Any]]:
-        """Values of the moves (B, cells) of unfinished boards (B, cells).
+        """The values of the moves (B, cells) on unfinished boards (B, cells).
 
-        Raises ValueError for other boards.
+        Raises ValueError for finished or impossible boards.
         """
         self.probs(boards)
         positions = positions_of(self.rules)

@@ -1,75 +1,25 @@
-"""What is answered, as pydantic models: the schemas in /openapi.json.
+"""Models of the answers: pydantic checks them, writes them as JSON, and describes them.
 
-Answers are made as plain dicts (see `web.plain`) and are not validated again, which would cost
-time; the tests hold every answer against its model.
+Most take their values from the attributes of the package's objects, whose names they share.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, ConfigDict, Field
 
-from web.requests import SQUARE, Ending, Origin, Result, Side
-from web.sentences import example
-
-WORTH: dict[str, Any] = {"value": 1, "plies": 3, "text": "wins in 3"}
-AGENT: dict[str, Any] = {
-    "id": "runs/dqn-0",
-    "name": "dqn-0",
-    "kind": "run",
-    "agent": "dqn",
-    "about": "dqn, seed 0, optimal",
-    "unbeatable": True,
-    "broken": False,
-    "boards": "3x3, 3 in a row",
-    "board": SQUARE,
-    "max_cells": 9,
-}
-VERDICT: dict[str, Any] = {
-    "ply": 1,
-    "cell": 4,
-    "side": "X",
-    "optimal": True,
-    "threw_away": False,
-    "text": "keeps the draw",
-    "before": {"value": 0, "plies": 9, "text": "draws"},
-    "after": {"value": 0, "plies": 9, "text": "draws"},
-}
-GAME: dict[str, Any] = {
-    "id": 17,
-    "x": {"kind": "human", "name": "human", "source": ""},
-    "o": {"kind": "agent", "name": "minimax", "source": ""},
-    "board": SQUARE,
-    "moves": "b2 a1",
-    "cells": [4, 0],
-    "line": [],
-    "ended": "resigned",
-    "result": "O",
-    "origin": "web",
-    "side": "X",
-    "seed": None,
-    "time": "2025-01-31T12:00:00+00:00",
-}
-STANDING: dict[str, Any] = {
-    "board": "X../.O./...",
-    "turn": "X",
-    "ended": "",
-    "result": None,
-    "line": [],
-}
+from web.requests import Ending, Model, Origin, Result, Side
 
 
-class Answer(BaseModel):
+class Answer(Model):
     """Base of every answer."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(from_attributes=True, allow_inf_nan=False)
 
 
 class BoardSize(Answer):
-    """A board that is played on, or that a kept game was played on."""
-
-    model_config = example(SQUARE)
+    """The size of a board, and how many marks in a line win."""
 
     rows: int
     cols: int
@@ -78,8 +28,6 @@ class BoardSize(Answer):
 
 class Standing(Answer):
     """How a game stands after its moves."""
-
-    model_config = example(STANDING)
 
     board: str
     """The rows from the top, joined by "/"; "." is a free cell."""
@@ -95,8 +43,6 @@ class Standing(Answer):
 class Worth(Answer):
     """The exact value with best play of both sides, for the side to move."""
 
-    model_config = example(WORTH)
-
     value: Annotated[int, Field(ge=-1, le=1)]
     plies: int
     """Moves of both sides until the game ends."""
@@ -106,17 +52,6 @@ class Worth(Answer):
 class Thoughts(Answer):
     """What an agent thinks of each cell; null on taken cells."""
 
-    model_config = example(
-        {
-            "probs": [None, 0.2, 0.8],
-            "values": [None, -0.1, 0.4],
-            "kind": "own",
-            "meaning": "what the player itself believes each move to be worth",
-            "illegal": 0.0,
-            "new": False,
-        }
-    )
-
     probs: list[float | None]
     values: list[float | None] | None
     """From -1 to 1, for the side to move."""
@@ -124,25 +59,22 @@ class Thoughts(Answer):
     meaning: str
     """What the values are, in words."""
     illegal: float
-    """The probability that it plays on a taken cell."""
+    """The probability of a move on a taken cell."""
     new: bool
-    """Whether the agent says that it has never met this position."""
+    """Whether the agent never met this position in training; false if it does not know."""
 
 
 class Truth(Answer):
-    """What is exactly true of a position, or the reason why that is not known."""
-
-    model_config = example({"position": None, "moves": None, "reason": "... is too large ..."})
+    """The exact values of a position and of its moves, or the reason why they are not known."""
 
     position: Worth | None
     moves: list[Worth | None] | None
+    """By cell; null on taken cells."""
     reason: str
 
 
 class AnalysisAnswer(Answer):
     """How a game stands, and what was asked for: fields that were not asked for are left out."""
-
-    model_config = example({"standing": STANDING})
 
     standing: Standing
     thoughts: Thoughts | None = None
@@ -153,18 +85,14 @@ class AnalysisAnswer(Answer):
 class MoveAnswer(AnalysisAnswer):
     """The move of an agent; everything else is about the position after it."""
 
-    model_config = example({"cell": 4, "name": "b2", "illegal": False, "standing": STANDING})
-
     cell: int
     name: str
     illegal: bool
-    """Whether the cell is taken: then the agent has lost."""
+    """Whether the cell was taken already: then the agent has lost."""
 
 
 class AgentSummary(Answer):
     """An agent. It plays on `board`, or on any board of at most `max_cells` cells."""
-
-    model_config = example(AGENT)
 
     id: str
     name: str
@@ -174,14 +102,12 @@ class AgentSummary(Answer):
     unbeatable: bool | None
     broken: bool
     boards: str
-    board: BoardSize | None
+    board: BoardSize | None = Field(validation_alias=AliasChoices("board", "rules"))
     max_cells: int
 
 
 class AgentsAnswer(Answer):
     """Every agent that can be chosen, and the boards to choose from."""
-
-    model_config = example({"agents": [AGENT], "boards": [SQUARE]})
 
     agents: list[AgentSummary]
     boards: list[BoardSize]
@@ -190,8 +116,6 @@ class AgentsAnswer(Answer):
 class AgentAnswer(AgentSummary):
     """An agent with its certificate, or the reason why there is none."""
 
-    model_config = example({**AGENT, "certificate": {"unbeatable": True}, "reason": ""})
-
     certificate: dict[str, Any] | None
     """What is proven of the agent, see `tictactoe_env.certificate`; without the moves."""
     reason: str
@@ -199,8 +123,6 @@ class AgentAnswer(AgentSummary):
 
 class Verdict(Answer):
     """What a move was worth."""
-
-    model_config = example(VERDICT)
 
     ply: int
     cell: int
@@ -216,14 +138,6 @@ class Verdict(Answer):
 class VerdictsAnswer(Answer):
     """The verdict on every move, or the reason why there is none."""
 
-    model_config = example(
-        {
-            "verdicts": [VERDICT],
-            "turning_point": "O resigned a position that was a draw",
-            "reason": "",
-        }
-    )
-
     verdicts: list[Verdict] | None
     turning_point: str | None
     reason: str
@@ -232,16 +146,12 @@ class VerdictsAnswer(Answer):
 class Kept(Answer):
     """A game that has been kept."""
 
-    model_config = example({"id": 17, "address": "/games/17"})
-
     id: int
     address: str
 
 
 class PlayerName(Answer):
     """Who played a side."""
-
-    model_config = example(GAME["o"])
 
     kind: Literal["human", "agent", "run", "unknown"]
     name: str
@@ -251,8 +161,6 @@ class PlayerName(Answer):
 
 class GameAnswer(Answer):
     """A kept game."""
-
-    model_config = example(GAME)
 
     id: int
     x: PlayerName
@@ -273,18 +181,14 @@ class GameAnswer(Answer):
 class GamesAnswer(Answer):
     """Kept games, the newest first."""
 
-    model_config = example({"games": [GAME], "count": 1, "next": None})
-
     games: list[GameAnswer]
     count: int
-    """Of all games that fit."""
+    """The number of all games that fit, on this page and others."""
     next: int | None
     """What to send as `before` for the next page; null on the last."""
 
 
 class Refused(Answer):
     """Why a request is refused."""
-
-    model_config = example({"error": "move 1 must be a whole number from 0 to 8, got 9"})
 
     error: str

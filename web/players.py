@@ -1,11 +1,10 @@
-"""Players that are ready to move, made once for each board, and the threads that ask slow ones."""
+"""Players that are ready to move, each made once for a board, and pools of threads."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import anyio
@@ -17,7 +16,7 @@ from tictactoe_env.rules import Rules
 
 Answer = TypeVar("Answer")
 
-KEPT = 32  # players that are kept; a table of 3x4 takes 8 MB
+KEPT = 32  # players in memory; a table of 3x4 takes 8 MB
 
 
 class BusyError(Exception):
@@ -28,15 +27,13 @@ class Threads:
     """A pool of threads: at most `at_once` calls run, and at most `waiting` more wait."""
 
     def __init__(self, at_once: int, waiting: int):
-        self.at_once, self.waiting = at_once, waiting
-        self._limiter: CapacityLimiter | None = None
+        self.waiting, self._limiter = waiting, CapacityLimiter(at_once)
 
     async def run(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
         """Run the function in a thread. Raises BusyError if too many calls wait already."""
-        self._limiter = self._limiter or CapacityLimiter(self.at_once)
         if self._limiter.statistics().tasks_waiting >= self.waiting:
             raise BusyError(f"{self.waiting} requests are waiting already: try again in a second")
-        return await anyio.to_thread.run_sync(partial(function, *arguments), limiter=self._limiter)
+        return await anyio.to_thread.run_sync(function, *arguments, limiter=self._limiter)
 
 
 @lru_cache(maxsize=256)
@@ -45,27 +42,27 @@ def solving(rules: Rules) -> threading.Lock:
     return threading.Lock()
 
 
-def solved(rules: Rules, function: Callable[..., Answer], *arguments: Any) -> Answer:
+def solved(rules: Rules, function: Callable[[], Answer]) -> Answer:
     """Call a function that may have to solve a board first: one call at a time for each board."""
     with solving(rules):
-        return function(*arguments)
+        return function()
 
 
 class Players:
-    """The players of a gallery, each made when it is first asked for; the last ones are kept."""
+    """The players of a gallery, each made when it is first needed. The last KEPT ones are kept."""
 
     def __init__(self, gallery: Gallery):
         self.gallery = gallery
-        self._seats: OrderedDict[tuple[Entry, Rules], Seat] = OrderedDict()
+        self._seats: dict[tuple[Entry, Rules], Seat] = {}  # the one used last stands last
         self._lock = threading.Lock()
 
     def ready(self, entry: Entry, rules: Rules) -> Seat | None:
-        """The player if it has been made before."""
+        """The player, if it is kept."""
         with self._lock:
-            if (entry, rules) in self._seats:
-                self._seats.move_to_end((entry, rules))
-                return self._seats[entry, rules]
-        return None
+            seat = self._seats.pop((entry, rules), None)
+            if seat is not None:
+                self._seats[entry, rules] = seat
+            return seat
 
     def make(self, entry: Entry, rules: Rules) -> Seat:
         """The player. The first time may take seconds.
@@ -79,5 +76,5 @@ class Players:
                 with self._lock:
                     self._seats[entry, rules] = seat
                     while len(self._seats) > KEPT:
-                        self._seats.popitem(last=False)
+                        del self._seats[next(iter(self._seats))]
         return seat

@@ -1,9 +1,9 @@
-"""What is refused, and how: strict JSON bodies, errors as {"error": reason}, and other hosts.
+"""What is refused, and how: JSON bodies are checked strictly, and an error is {"error": reason}.
 
-FastAPI's own answers to errors are lists of objects with the status 422; here every error is one
-sentence, and the status says whose mistake it is. Starlette's TrustedHostMiddleware and
-RequestBodyLimitMiddleware answer in plain text and cannot be told otherwise, so `Guard` and
-`StrictRequest` take their places.
+FastAPI answers errors with the status 422 and a list of objects. Here every error is one sentence,
+and the status says whether the client or the server is at fault. Starlette's TrustedHostMiddleware
+and RequestBodyLimitMiddleware always answer in plain text, so `Guard` and `StrictRequest` take
+their places.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tictactoe_env.store import StoreError, UnknownGameError
 from web.players import BusyError
-from web.sentences import reason
 
 STATIC = Path(__file__).with_name("static")
 MAX_BODY = 8_192  # bytes of a request
-HOSTS = ("127.0.0.1", "localhost", "[::1]")  # other names are DNS rebinding, or a mistake
+HOST = re.compile(rb"(127\.0\.0\.1|localhost|\[::1\])(:\d+)?")  # others are DNS rebinding
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -37,31 +36,26 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-cache",  # a new version of the page is there at once
+    "Cache-Control": "no-cache",  # browsers ask for a new version of the page every time
 }
 RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
-
-
 class Refusal(HTTPException):
-    """A request that is not served, with the status and the reason."""
+    """A request that is refused, with the status and the reason."""
 
 
-def reply(content: Any, status: int = 200, headers: Any = None) -> Response:
-    """A JSON answer. ValueError for NaN and infinity, which JSON does not have."""
-    return Response(ENCODER.encode(content), status, headers, "application/json")
-
-
-# --- bodies ---------------------------------------------------------------------------------------
+def refused(reason: str, status: int, headers: Any = None) -> Response:
+    """The answer {"error": reason}."""
+    content = json.dumps({"error": reason[:1000]})  # ASCII: a reason may hold half a character
+    return Response(content, status, headers, "application/json")
 
 
 class StrictRequest(Request):
-    """A request with a JSON body that is small, and that means the same to every reader."""
+    """A request whose body is small, and is JSON that every reader understands alike."""
 
     async def body(self) -> bytes:
-        """The bytes that were sent, at most MAX_BODY; what comes after these is not read."""
+        """The bytes that were sent, at most MAX_BODY; the rest is not read."""
         kind = self.headers.get("content-type", "no content type")
         if kind.partition(";")[0].strip().lower() != "application/json":
             raise Refusal(415, f"send application/json, got {kind[:80]!r}")
@@ -102,10 +96,10 @@ DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_n
 
 
 class StrictRoute(APIRoute):
-    """A route whose endpoint gets the content of a StrictRequest."""
+    """A route that reads the body of a request as a StrictRequest does."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's handler, given another class of request."""
+        """FastAPI's handler, given a StrictRequest."""
         handler = super().get_route_handler()
 
         async def strict(request: Request) -> Response:
@@ -114,26 +108,20 @@ class StrictRoute(APIRoute):
         return strict
 
 
-# --- errors ---------------------------------------------------------------------------------------
-
 STATUS = {UnknownGameError: 404, StoreError: 503, BusyError: 503, ValueError: 400}
 
 
 async def refuse(request: Request, error: Exception) -> Response:
-    """The answer to an error of the caller, and of a store that cannot be used."""
-    status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
-    return reply({"error": str(error)[:1000]}, status)
+    """The answer to any error but an HTTPException. Uvicorn logs the traceback of a status 500."""
+    status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+    text = "the server failed; its log says more" if status == 500 else str(error)
+    if isinstance(error, RequestValidationError):  # a model has raised ValueError
+        status, text = 400, str(error.errors()[0]["ctx"]["error"])
+    return refused(text, status)
 
 
-async def refuse_content(request: Request, error: Exception) -> Response:
-    """The answer to content that does not fit its model."""
-    assert isinstance(error, RequestValidationError)
-    return reply({"error": reason(error)[:1000]}, 400)
-
-
-async def refuse_address(request: Request, error: Exception) -> Response:
-    """The answer where no endpoint answers; a mistyped address of a page gets the page."""
-    assert isinstance(error, HTTPException)
+async def refuse_address(request: Request, error: Any) -> Response:
+    """The answer of no endpoint: a refusal, or the page if it is an unknown address of the page."""
     path, status = request.url.path, error.status_code
     if isinstance(error, Refusal):
         text = error.detail
@@ -143,43 +131,32 @@ async def refuse_address(request: Request, error: Exception) -> Response:
         return FileResponse(STATIC / "index.html", status)
     else:
         text = f"there is nothing at {path[:120]}"
-    return reply({"error": text}, status, error.headers)
-
-
-async def fail(request: Request, error: Exception) -> Response:
-    """The answer to a mistake of the server; uvicorn writes the traceback to its log."""
-    return reply({"error": "the server failed; its log says more"}, 500)
+    return refused(text, status, error.headers)
 
 
 HANDLERS: dict[Any, Any] = {
-    **dict.fromkeys(STATUS, refuse),
-    RequestValidationError: refuse_content,
     HTTPException: refuse_address,
-    Exception: fail,
+    **dict.fromkeys([*STATUS, RequestValidationError, Exception], refuse),
 }
 
 
 class Guard:
-    """Serves only requests that call this machine by its own name; adds HEADERS to every answer."""
+    """Refuses requests that call this machine by another name; adds HEADERS to every answer."""
 
     def __init__(self, app: ASGIApp):
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], *RAW_HEADERS]
             await send(message)
 
-        hosts = [value for name, value in scope["headers"] if name == b"host"]
-        host = hosts[0].decode("latin-1") if hosts else ""
-        app = self.app
-        if re.sub(r":\d+$", "", host) not in HOSTS:
-            text = f"this server is for {HOSTS[0]}, not for {host[:80]!r}"
-            app = reply({"error": text}, 421)
+        app, headers = self.app, dict(reversed(scope.get("headers", [])))
+        host = headers.get(b"host", b"")
+        if scope["type"] == "http" and not HOST.fullmatch(host):
+            name = host.decode("latin-1")[:80]
+            app = refused(f"this server is for 127.0.0.1, not for {name!r}", 421)
         await app(scope, receive, send_with_headers)

@@ -1,32 +1,37 @@
-"""What a client sends, as pydantic models: what is valid, and the schemas in /openapi.json."""
+"""What a client sends, as pydantic models: what is valid, and what is said if it is not."""
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
     PlainValidator,
+    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
 from tictactoe_env.certificate import MAX_CELLS as MAX_PROVEN
+from tictactoe_env.errors import unknown_name
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import LARGEST
-from web.sentences import Asked, example, expected, shown
 
 BOARDS = (Rules(), Rules(3, 4, 3), Rules(4, 4, 4), Rules(5, 5, 4), Rules(6, 6, 4), Rules(7, 7, 5))
 MAX_CELLS = max(rules.cells for rules in BOARDS)
-MAX_SEED = 2**53  # the largest whole number up to which JavaScript has all
+MAX_SEED = 2**53  # JavaScript represents every whole number up to this one exactly
 MAX_LISTED = 100  # games in one answer
 HUMAN = "human"
-
-SQUARE = {"rows": 3, "cols": 3, "k": 3}
 
 Side = Literal["X", "O"]
 Result = Literal["X", "O", "draw"]
@@ -34,12 +39,84 @@ Ending = Literal["", "line", "full", "early", "illegal", "resigned"]
 Origin = Literal["human", "battle", "web", "training", "file"]
 Size = Annotated[int, Field(ge=1, le=64)]
 Cell = Annotated[int, Field(ge=0, le=MAX_CELLS - 1)]
+rules_of = lru_cache(maxsize=64)(Rules)  # a Rules object computes its bitboards once
+SHOWN = 120  # characters of a value in an error
+EXAMPLES = json.loads(Path(__file__).with_name("examples.json").read_text(encoding="utf-8"))
+
+
+def shown(value: Any) -> str:
+    """The beginning of a value, for an error."""
+    try:
+        return f"{value!r:.{SHOWN}}"
+    except RecursionError:
+        return "a value that is nested too deeply"
+
+
+class Model(BaseModel):
+    """Base of all models: no unknown fields; descriptions and an example in the JSON schema."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        use_attribute_docstrings=True,
+        json_schema_extra=lambda schema, model: schema.update(examples=[EXAMPLES[model.__name__]]),
+    )
+
+
+class Asked(Model):
+    """Base of what a client sends: strict types, and one ValueError that says what to send."""
+
+    model_config = ConfigDict(strict=True)
+
+    WORD: ClassVar[str] = "field"  # what a name in this model is called in errors
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def explain(cls, content: Any, handler: ModelWrapValidatorHandler[Any]) -> Any:
+        """Validate; ValueError with the most helpful sentence if anything is wrong."""
+        try:
+            return handler(content)
+        except ValidationError as error:
+            errors = error.errors(include_url=False)
+        raise ValueError(cls.sentence(errors, content))
+
+    @classmethod
+    def sentence(cls, errors: list[ErrorDetails], content: Any) -> str:
+        """The first error; unknown and missing fields come before values that do not fit."""
+        required = [name for name, field in cls.model_fields.items() if field.is_required()]
+        first = errors[0]
+        if not first["loc"] and first["type"] != "value_error":
+            return f"send an object with {', '.join(required)}, got {shown(content)}"
+        if extra := [error["loc"][0] for error in errors if error["type"] == "extra_forbidden"]:
+            return str(unknown_name(cls.WORD, str(extra[0])[:SHOWN], cls.model_fields))
+        if missing := [str(error["loc"][0]) for error in errors if error["type"] == "missing"]:
+            names = ", ".join(missing) + (" is" if len(missing) == 1 else " are")
+            return f"{names} missing: send {', '.join(required)}"
+        if first["type"] == "value_error":
+            return str(first["ctx"]["error"])
+        name = str(first["loc"][0])
+        return expected(name, cls.model_json_schema()["properties"][name], first["input"])
+
+
+def expected(name: str, schema: dict[str, Any], value: Any) -> str:
+    """What a field takes (a whole number, a word, true or false), by its schema, and what came."""
+    kind = next(one for one in schema.get("anyOf", [schema]) if one.get("type") != "null")
+    words = [word for word in kind.get("enum", ()) if word]
+    if words and isinstance(value, str):
+        return str(unknown_name(name, value[:SHOWN], words))
+    if words:
+        what = f"one of {', '.join(words)}"
+    elif kind["type"] == "integer":
+        what = f"a whole number from {kind['minimum']} to {kind['maximum']}"
+    else:
+        what = "true or false"
+    got = f"the bool {value}" if isinstance(value, bool) else shown(value)
+    return f"{name} must be {what}, got {got}"
 
 
 def _agent_id(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"an agent is named by its id, such as minimax, got {shown(value)}")
-    return value  # half a surrogate pair too: it is the id of nobody, and answered with 404
+    return value  # may hold a lone surrogate: no agent has such an id, so the answer is 404
 
 
 AgentId = Annotated[str, PlainValidator(_agent_id, json_schema_input_type=str)]
@@ -48,8 +125,6 @@ AgentId = Annotated[str, PlainValidator(_agent_id, json_schema_input_type=str)]
 class Board(Asked):
     """A board: at most 12 cells, or one of those that GET /api/agents lists."""
 
-    model_config = example(SQUARE)
-
     rows: Size
     cols: Size
     k: Size
@@ -57,33 +132,25 @@ class Board(Asked):
 
     @classmethod
     def sentence(cls, errors: Any, content: Any) -> str:
-        """Every error of structure is answered with an example."""
-        if any(error["type"] in ("missing", "extra_forbidden") for error in errors) or not (
-            errors[0]["loc"] or errors[0]["type"] == "value_error"
-        ):
+        """An example where fields are missing or unknown, or where this is no object."""
+        kinds = {error["type"] for error in errors}
+        if kinds & {"missing", "extra_forbidden", "model_type", "model_attributes_type"}:
             return f'a board is written as {{"rows": 3, "cols": 3, "k": 3}}, got {shown(content)}'
         return super().sentence(errors, content)
 
     @property
     def rules(self) -> Rules:
         """The rules of the game on this board."""
-        return _rules(self.rows, self.cols, self.k)
+        return rules_of(self.rows, self.cols, self.k)
 
     @model_validator(mode="after")
     def is_offered(self) -> Board:
-        """ValueError for a board that no game can be played on here."""
+        """ValueError for a board on which the server plays no games."""
         if self.rules.cells > MAX_PROVEN and self.rules not in BOARDS:
             known = "; ".join(str(board) for board in BOARDS if board.cells > MAX_PROVEN)
-            raise ValueError(
-                f"the boards of this page have at most {MAX_PROVEN} cells, or are {known}; "
-                f"got {self.rules}"
-            )
+            what = f"have at most {MAX_PROVEN} cells, or are {known}"
+            raise ValueError(f"the boards of this page {what}; got {self.rules}")
         return self
-
-
-@lru_cache(maxsize=64)
-def _rules(rows: int, cols: int, k: int) -> Rules:
-    return Rules(rows, cols, k)  # an instance keeps its bitboards
 
 
 class Position(Asked):
@@ -99,15 +166,15 @@ class Position(Asked):
     @classmethod
     def are_on_the_board(cls, moves: Any, info: ValidationInfo) -> Any:
         """ValueError, with the bounds of this board, unless `moves` are cells."""
-        if "board" not in info.data:  # its error is told first
+        if "board" not in info.data:  # the error of the board is reported instead
             return []
         rules = info.data["board"].rules
+        most = rules.cells + cls.ILLEGAL
         if not isinstance(moves, list):
             raise ValueError(f"moves is a list of cells, such as [4, 0, 8], got {shown(moves)}")
-        if len(moves) > rules.cells + cls.ILLEGAL:
+        if len(moves) > most:
             raise ValueError(
-                f"{len(moves)} moves are too many: a game on {rules} has at most "
-                f"{rules.cells + cls.ILLEGAL}"
+                f"{len(moves)} moves are too many: a game on {rules} has at most {most}"
             )
         for ply, cell in enumerate(moves, 1):
             if type(cell) is not int or not 0 <= cell < rules.cells:
@@ -117,9 +184,7 @@ class Position(Asked):
 
 
 class AnalysisAsked(Position):
-    """A position, and what to say of it."""
-
-    model_config = example({"board": SQUARE, "moves": [0], "agent": "minimax", "truth": True})
+    """A position, and what is asked about it."""
 
     agent: AgentId | None = None
     """The agent that is asked for its thoughts."""
@@ -128,9 +193,7 @@ class AnalysisAsked(Position):
 
 
 class MoveAsked(Position):
-    """A position, the agent that moves, and what to say of the position after its move."""
-
-    model_config = example({"board": SQUARE, "moves": [0], "agent": "minimax", "seed": 7})
+    """A position, the agent that moves, and what is asked about the position after its move."""
 
     agent: AgentId
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None
@@ -144,8 +207,6 @@ class MoveAsked(Position):
 class FinishedAsked(Position):
     """A finished game."""
 
-    model_config = example({"board": SQUARE, "moves": [0, 3, 1, 4, 2]})
-
     ILLEGAL: ClassVar[int] = 1
 
     moves: Annotated[list[Cell], Field(max_length=MAX_CELLS + 1)]
@@ -157,11 +218,7 @@ class FinishedAsked(Position):
 
 
 class GameAsked(FinishedAsked):
-    """A finished game that is kept."""
-
-    model_config = example(
-        {"board": SQUARE, "moves": [0, 3, 1, 4, 2], "x": "human", "o": "minimax", "side": "X"}
-    )
+    """A finished game that is to be kept."""
 
     x: AgentId
     """Who played X: "human", or the id of an agent."""
@@ -180,8 +237,6 @@ def _digits(text: Any) -> Any:
 class GamesAsked(Asked):
     """Which games are listed."""
 
-    model_config = example({"limit": 20, "before": 100, "player": "minimax", "result": "draw"})
-
     WORD: ClassVar[str] = "parameter"
 
     limit: Annotated[int, Field(ge=1, le=MAX_LISTED), BeforeValidator(_digits)] = 20
@@ -191,4 +246,4 @@ class GamesAsked(Asked):
     """The name of either player."""
     result: Result | None = None
     origin: Origin | None = None
-    """All but games of training, if it is left out."""
+    """If it is left out: all games except those of training."""

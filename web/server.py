@@ -1,25 +1,120 @@
 """The server of the page: `python -m web.server`, or `python play.py --web`.
 
-It listens on 127.0.0.1 only. `web.app` is the application, docs/PLAY.md has examples.
+`application` has the addresses of the interface (see /openapi.json) and of the page; `serve`
+listens on 127.0.0.1 only. docs/PLAY.md has examples.
 """
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 from collections.abc import Collection
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
+from fastapi.responses import FileResponse, Response
+from starlette.requests import Request
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 from players.gallery import Gallery
+from tictactoe_env import __version__
 from tictactoe_env.runs import FOLDERS
 from tictactoe_env.store import GameStore
 from training.command_line import CommandLine, Option, whole
-from web.app import application
+from web import answers, requests
+from web.api import Api
+from web.refusals import HANDLERS, STATIC, Guard, StrictRoute
 
 HOST, PORT = "127.0.0.1", 8000
+PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
+REFUSALS: dict[int | str, str] = {
+    400: "What was sent is wrong.",
+    404: "There is no such agent or game.",
+    413: "The request is too large.",
+    415: "The request is not application/json.",
+    421: "The Host of the request is not this machine.",
+    503: "Too many requests wait, or the store cannot be used.",
+    "default": "Any other refusal.",
+}
+
+
+def add_endpoints(app: FastAPI, api: Api) -> None:
+    """Add the addresses of the interface, the busiest first. Those with GET answer HEAD too."""
+    add: Any = partial(app.add_api_route, response_model_exclude_unset=True)
+    sent = (400, 413, 415)  # what may be wrong with a body
+    for method, path, endpoint, model, statuses in (
+        ("POST", "/api/move", api.move, answers.MoveAnswer, (*sent, 404)),
+        ("POST", "/api/analysis", api.analysis, answers.AnalysisAnswer, (*sent, 404)),
+        ("POST", "/api/verdicts", api.verdicts, answers.VerdictsAnswer, sent),
+        ("POST", "/api/games", api.keep, answers.Kept, (*sent, 404)),
+        ("GET", "/api/games", api.games, answers.GamesAnswer, (400,)),
+        ("GET", "/api/games/{id}", api.game, answers.GameAnswer, (404,)),
+        ("GET", "/api/agents", api.agents, answers.AgentsAnswer, ()),
+        ("GET", "/api/agents/{id:path}", api.agent, answers.AgentAnswer, (404,)),
+    ):
+        responses = {
+            code: {"model": answers.Refused, "description": REFUSALS[code]}
+            for code in (*statuses, 421, 503, "default")
+        }
+        status = 201 if model is answers.Kept else 200
+        add(
+            path,
+            endpoint,
+            response_model=model,
+            methods=[method],
+            status_code=status,
+            responses=responses,
+        )
+        if method == "GET":
+            add(path, endpoint, response_model=model, methods=["HEAD"], include_in_schema=False)
+
+
+class DescribedApp(FastAPI):
+    """FastAPI, with the schemas of the models in /openapi.json as pydantic makes them.
+
+    FastAPI's own copies of the schemas drop every null in an example, turn whole numbers into
+    floats, and list fields as required that an answer may leave out.
+    """
+
+    def openapi(self) -> dict[str, Any]:
+        """The description, made at the first request."""
+        if self.openapi_schema is None:
+            schemas = super().openapi()["components"]["schemas"]
+            for name in schemas:
+                model = getattr(requests, name, None) or getattr(answers, name)
+                schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+                schemas[name] = {key: value for key, value in schema.items() if key != "$defs"}
+        assert self.openapi_schema is not None
+        return self.openapi_schema
+
+
+async def page(request: Request) -> Response:
+    """The page; its script shows what the address asks for."""
+    return FileResponse(STATIC / "index.html")
+
+
+def application(store: GameStore, gallery: Gallery | None = None) -> ASGIApp:
+    """The ASGI application. The store stays open and belongs to the caller."""
+    app = DescribedApp(
+        title="tic-tac-toe",
+        version=__version__,
+        description="The interface behind the page of `python play.py --web`.",
+        docs_url=None,  # both pages of documentation load their scripts from another host
+        redoc_url=None,
+        exception_handlers=HANDLERS,
+    )
+    app.router.route_class = StrictRoute
+    add_endpoints(app, Api(store, gallery or Gallery()))
+    for path in PAGES:
+        app.add_route(path, page, include_in_schema=False)
+    app.mount("/static", StaticFiles(directory=STATIC))
+    return Guard(app)
 
 
 def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> None:
@@ -28,18 +123,13 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
     Raises StoreError if the store cannot be used, ValueError if the port is taken.
     """
     with GameStore(store) as opened:
-        # asyncio turns off Nagle's algorithm, which costs 40 ms an answer, only if TCP is named.
-        listening = socket.socket(proto=socket.IPPROTO_TCP)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listening.bind((HOST, port))
-            listening.listen(128)
+            listening = socket.create_server((HOST, port))
         except OSError as error:
-            listening.close()
-            raise ValueError(
-                f"port {port} cannot be used ({error.strerror}): "
-                f"give another one, such as --port {port + 1}"
-            ) from None
+            text = f"port {port} cannot be used ({os.strerror(error.errno or 0)})"
+            raise ValueError(f"{text}: give another one, such as --port {port + 1}") from None
+        # Connections inherit this. Nagle's algorithm delays answers by 40 ms.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         settings = uvicorn.Config(
             application(opened, Gallery(tuple(folders))),
             log_level="warning",
@@ -53,48 +143,31 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
         )
         address = f"http://{HOST}:{listening.getsockname()[1]}/"
         print(f"tic-tac-toe: {address}   (games are kept in {store}; Ctrl-C ends)", flush=True)
-        sys.setswitchinterval(
-            0.0005
-        )  # seconds that a quick answer waits for a thread that searches
+        sys.setswitchinterval(0.0005)  # seconds a quick answer waits for a thread that searches
         with suppress(KeyboardInterrupt):
             uvicorn.Server(settings).run(sockets=[listening])
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line; the exit code."""
-    given = command_line().values(arguments)
+    where = "where games are kept; by play.py --web in your folder for data"
+    which, ports = f"port of {HOST}; 0 is any free one", whole(0, 65_535)
+    line = CommandLine(
+        "play.py --web",
+        [
+            Option("store", where, Path, Path("games.db"), metavar="FILE"),
+            Option("port", which, ports, PORT, metavar="N", bound="0 to 65535"),
+        ],
+        usage="play.py --web [--store FILE] [--port N]",
+        about="Play in the browser.",
+    )
+    given = line.values(arguments)
     try:
         serve(given.store, given.port)
     except (ValueError, OSError) as error:
         print(f"play.py: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-def command_line() -> CommandLine:
-    """The options."""
-    return CommandLine(
-        "play.py --web",
-        [
-            Option(
-                "store",
-                "where games are kept; by play.py --web in your folder for data",
-                Path,
-                Path("games.db"),
-                metavar="FILE",
-            ),
-            Option(
-                "port",
-                f"port of {HOST}; 0 is any free one",
-                whole(0, 65_535),
-                PORT,
-                metavar="N",
-                bound="0 to 65535",
-            ),
-        ],
-        usage="play.py --web [--store FILE] [--port N]",
-        about="Play in the browser.",
-    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""Writes recorded games as text: what `reset` and `step` return, readable, and enough to play the game again.
+"""Record games as text: everything that `reset` and `step` return.
 
     python tests/playthroughs/record.py          writes the files of GAMES into this folder
     git diff tests/playthroughs                  shows what changed in the behaviour
 
-The first lines of a file say how its game was made; `tests/test_playthroughs.py` plays them again and compares every line.
+The first lines of a file hold what is needed to play its game again; `tests/test_playthroughs.py`
+does so and compares every line.
 """
 
 from __future__ import annotations
@@ -103,7 +104,10 @@ GAMES: dict[str, dict[str, Any]] = {
 
 
 def record(game: dict[str, Any]) -> str:
-    """The text of a game. Its `actions` are tried in order and those onto taken cells left out, but for an intended repetition."""
+    """The text of a game.
+
+    Its `actions` are tried in order. One onto a taken cell is skipped unless it repeats the last.
+    """
     arguments, options, seed = (
         game.get("arguments", {}),
         game.get("options", {}),

@@ -1,4 +1,4 @@
-// The list of agents, and the page of one: what is proven of it, and a game that it loses.
+// The list of agents, and the page of one agent: what is proven of it, and a game that it loses.
 
 import { percent, signed } from "./board.js";
 import { agentPath, boardKey, boardName, get, h, markIcon, other, post } from "./dom.js";
@@ -106,7 +106,7 @@ function playLink(agent, board, side) {
   );
 }
 
-/** The theorem, in a sentence. */
+/** What is proven, in a sentence. */
 function statement(certificate) {
   const beaten = ["X", "O"].filter((side) => !part(certificate, side).unbeatable);
   if (beaten.length) {
@@ -118,7 +118,7 @@ function statement(certificate) {
       "p",
       { class: "statement beaten" },
       h("strong", {}, "It can be beaten"),
-      ` ${sides.join(" and ")}. The losing game is below.`,
+      ` ${sides.join(" and ")}. The shortest ${beaten.length > 1 ? "games that it loses are" : "game that it loses is"} below.`,
     );
   }
   const rest = certificate.optimal
@@ -168,7 +168,7 @@ function results(certificate) {
     h(
       "p",
       {},
-      `On ${boardName(certificate.board)}, in per cent, computed over all games there can be; nothing is sampled. Best achievable: the most wins of any player that never loses.`,
+      `On ${boardName(certificate.board)}, in per cent, computed over all possible games, not sampled. Best achievable: the most wins of any player that never loses.`,
       illegal ? " Illegal moves are among the losses." : "",
     ),
     h(
@@ -215,7 +215,7 @@ function bars(rates) {
   );
 }
 
-/** The shortest game that it loses as one side, to look at and to play. */
+/** The shortest game that the agent loses as one side, to replay and to play. */
 async function losing(agent, certificate, side, replays) {
   const { losing_line: names } = part(certificate, side);
   if (!names) return null;
@@ -252,7 +252,7 @@ async function losing(agent, certificate, side, replays) {
   );
 }
 
-/** What whoever wrote the certificate says of the training. */
+/** What the certificate says of the training; unlike the results, this cannot be verified. */
 function facts(certificate) {
   const { training, seed, config, versions } = certificate;
   const rows = [
@@ -270,7 +270,7 @@ function facts(certificate) {
   return h(
     "details",
     {},
-    h("summary", {}, "Configuration, as its author states it"),
+    h("summary", {}, "Configuration, as the certificate states it"),
     h(
       "dl",
       {},

@@ -1,4 +1,4 @@
-// Which page an address shows. Links within the page are followed without loading it again.
+// Shows the page that belongs to an address. Links between pages are followed without a reload.
 
 import { agentPage, agentsPage } from "./agents.js";
 import { announce, h } from "./dom.js";

@@ -6,8 +6,7 @@ const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowD
 
 /**
  * board: {rows, cols, k}. choose(cell): called when a person chooses a free cell; without it the
- * board is a picture.
- * `show` draws a game on it, `tell` writes on its free cells what somebody thinks of them.
+ * board is a picture. `show` draws a game, `tell` writes on the free cells what moves are worth.
  */
 export class Board {
   constructor(board, choose) {
@@ -116,8 +115,8 @@ export class Board {
   }
 
   /**
-   * The game after these moves. line: cells that are struck through. open: whether a cell may be
-   * chosen. hint: a cell that is suggested. illegal: the last move was on a taken cell.
+   * Draw the game after these moves. line: cells to strike through. open: whether a person may
+   * choose a cell. hint: a cell to suggest. illegal: whether the last move was on a taken cell.
    */
   show(moves, { line = [], open = false, hint = null, illegal = false } = {}) {
     const legal = illegal ? moves.slice(0, -1) : moves;
@@ -148,7 +147,10 @@ export class Board {
     this.label();
   }
 
-  /** notes: by cell {value, probability, truth}, numbers and {value, text}; null for none. */
+  /**
+   * Write on the free cells. notes: null for none, or by cell {value, probability, truth}, where
+   * truth is {value, text} and each may be undefined.
+   */
   tell(notes) {
     const likeliest = Math.max(...(notes ?? []).map((note) => note.probability ?? 0));
     this.cells.forEach((element, cell) => {
@@ -272,7 +274,7 @@ export const percent = (share) =>
 export const signed = (value) =>
   Math.abs(value) < 0.005 ? "0.00" : (value > 0 ? "+" : "−") + Math.abs(value).toFixed(2);
 
-/** A picture of a finished game, as small as you like. */
+/** A picture of a finished game, of any size. */
 export function thumbnail(board, moves, line, illegal) {
   const legal = illegal ? moves.slice(0, -1) : moves;
   const { rows, cols } = board;

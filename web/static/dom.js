@@ -1,11 +1,11 @@
-// Elements, requests and announcements: what every part of the page uses.
+// Elements, requests, announcements and words that every part of the page uses.
 
-/** An element. Attributes on... are listeners; null, undefined and false are left out. */
+/** A new element. Attributes on... are listeners; null, undefined and false are left out. */
 export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** The same in SVG. */
+/** A new SVG element. */
 export function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
@@ -60,7 +60,7 @@ export function announce(text) {
   document.getElementById("live").textContent = text;
 }
 
-/** What is remembered in this browser: switches and speeds. */
+/** What this browser remembers: switches and speeds. */
 export const memory = {
   get(name, otherwise) {
     try {
@@ -73,7 +73,7 @@ export const memory = {
     try {
       localStorage.setItem(name, JSON.stringify(value));
     } catch {
-      // a browser that keeps nothing
+      // the browser stores nothing: remember nothing
     }
   },
 };
@@ -105,7 +105,7 @@ export function plays(agent, board) {
     : board.rows * board.cols <= agent.max_cells;
 }
 
-/** A small coloured X or O, with its name unless that stands beside it. */
+/** A small coloured X or O. isNamed: whether text beside it says which; else it has a label. */
 export function markIcon(side, isNamed = false) {
   const shape =
     side === "X"

@@ -1,4 +1,4 @@
-// The list of games that were kept, and the page of one of them.
+// The list of kept games, and the page of one game.
 
 import { thumbnail } from "./board.js";
 import { agentPath, boardKey, boardName, get, h, markIcon } from "./dom.js";

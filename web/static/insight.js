@@ -1,12 +1,11 @@
-// The switches "what it thinks" and "the truth": what they write on a board, and the sentence
-// below it that explains the numbers.
+// The switches "What it thinks" and "The truth": the numbers that they write on a board, and the
+// sentences below the switches that explain these numbers (the legend).
 
 import { h, memory, post, sideOf } from "./dom.js";
 
-const SLOW =
-  "Working it out … A board of 4 × 4 is solved the first time, which takes some seconds.";
+const SLOW = "Working it out … A 4 × 4 board is solved on first use, which takes some seconds.";
 
-/** board: a Board. changed(): called when a switch is turned. */
+/** board: a Board. changed(): called when a switch is turned on or off. */
 export class Insight {
   constructor(board, changed) {
     this.board = board;
@@ -40,7 +39,7 @@ export class Insight {
     };
   }
 
-  /** The fields of a request for what the switches show. agent: the id of the thinker, or null. */
+  /** The fields of a request for what the switches show. agent: whose thoughts, an id or null. */
   wanted(agent) {
     return {
       ...(this.thinks.input.checked && agent ? { agent } : {}),
@@ -84,7 +83,7 @@ export class Insight {
     return true;
   }
 
-  /** The answer to a request with the fields `wanted`. If it is slow, say why below the board. */
+  /** The answer to a request with the fields `wanted`. If it takes long, the legend says why. */
   async patiently(wanted, answer) {
     const turn = this.turn;
     const say = () => turn === this.turn && this.legend.replaceChildren(SLOW);
@@ -92,7 +91,7 @@ export class Insight {
     return answer.finally(() => clearTimeout(patience));
   }
 
-  /** Drop what was asked, and remove all notes from the board. */
+  /** Ignore answers that are still to come, and remove all numbers from the board. */
   clear() {
     this.turn += 1;
     this.board.tell(null);

@@ -23,7 +23,7 @@ import {
 import { Insight } from "./insight.js";
 
 const HUMAN = "human";
-const SUBSTITUTES = ["minimax", "search-depth=4"]; // for who does not play on a board
+const SUBSTITUTES = ["minimax", "search-depth=4"]; // for an agent that does not play on a board
 const REPLY = 280; // milliseconds before an agent answers a person
 const PATIENCE = 500; // milliseconds after which the page says that it is still thinking
 const SEEDS = 2 ** 32;
@@ -39,7 +39,7 @@ class Play {
     this.agents = agents;
     this.boards = boards;
     this.turn = 0;
-    this.standing = { turn: null }; // what the server says of the game; nothing yet
+    this.standing = { turn: null }; // how the game stands; from the server
     this.speed = memory.get("speed", 700);
     const asked = parseBoard(parameters.get("board"));
     this.rules =
@@ -49,12 +49,12 @@ class Play {
     this.seats = { X: parameters.get("x") ?? HUMAN, O: parameters.get("o") ?? "minimax" };
     this.guide = cellsOf(parameters.get("line"));
     this.start = cellsOf(parameters.get("moves"));
-    // A number needs no focus on the board, as long as nothing else has it.
-    this.hear = (event) =>
+    // The keys 1 to 9 mark a cell while no element has the focus.
+    this.onKey = (event) =>
       document.activeElement === document.body &&
       /^[1-9]$/.test(event.key) &&
       this.board.key(event);
-    document.addEventListener("keydown", this.hear);
+    document.addEventListener("keydown", this.onKey);
     this.build();
     this.setBoard(this.rules);
     this.begin(this.start);
@@ -268,7 +268,7 @@ class Play {
     this.speedText.textContent = milliseconds ? `${(milliseconds / 1000).toFixed(1)} s` : "none";
   }
 
-  /** A game of other players or on another board: what the address said is over. */
+  /** Begin a game of other players or on another board: the losing line of the address is dropped. */
   fresh() {
     this.guide = [];
     this.begin([]);
@@ -312,7 +312,7 @@ class Play {
     this.insight.clear();
     const wanted = afterMove ? this.insight.wanted(this.thinker(this.moves.length)) : {};
     try {
-      const asked = post("/api/analysis", { board: this.rules, moves: this.moves, ...wanted });
+      const asked = this.ask("/api/analysis", {}, wanted);
       const found = await this.insight.patiently(wanted, asked);
       if (turn === this.turn) await this.settle(found);
     } catch (error) {
@@ -355,23 +355,30 @@ class Play {
     const turn = ++this.turn;
     const patience = setTimeout(() => this.status.append(", thinking …"), PATIENCE);
     const { agent: thinker, ...truth } = this.insight.wanted(this.thinker(this.moves.length + 1));
+    const wanted = { ...(thinker ? { thinker } : {}), ...truth };
+    const asked = { agent: this.seats[this.standing.turn], seed: this.seed };
     try {
-      const asked = {
-        board: this.rules,
-        moves: this.moves,
-        agent: this.seats[this.standing.turn],
-        seed: this.seed,
-      };
-      const found = await post("/api/move", {
-        ...asked,
-        ...(thinker ? { thinker } : {}),
-        ...truth,
-      }).finally(() => clearTimeout(patience));
+      const answer = this.ask("/api/move", asked, wanted);
+      const found = await answer.finally(() => clearTimeout(patience));
       if (turn !== this.turn) return;
       this.moves = [...this.moves, found.cell];
       await this.settle(found);
     } catch (error) {
       if (turn === this.turn) this.fail(error);
+    }
+  }
+
+  /**
+   * Ask about the game. If that fails, ask again without the fields `wanted`, so that the game goes
+   * on; then `look` asks for them on their own, and writes a failure into the legend.
+   */
+  async ask(path, content, wanted) {
+    const asked = { board: this.rules, moves: this.moves, ...content };
+    try {
+      return await post(path, { ...asked, ...wanted });
+    } catch (error) {
+      if (Object.keys(wanted).length === 0) throw error;
+      return post(path, asked);
     }
   }
 
@@ -385,7 +392,7 @@ class Play {
     const begun = this.moves.every((cell, ply) => cell === this.guide[ply]);
     if (this.guide.length)
       this.note.textContent = begun
-        ? "The dashed cell follows the game that it loses."
+        ? "The dashed cell is the next move of a game that the agent loses."
         : "The game has left the losing line.";
     return begun ? (this.guide[this.moves.length] ?? null) : null;
   }
@@ -526,7 +533,7 @@ class Play {
   }
 
   leave() {
-    document.removeEventListener("keydown", this.hear);
+    document.removeEventListener("keydown", this.onKey);
     this.turn += 1;
   }
 }

@@ -1,4 +1,4 @@
-// The replay of a game, by key or at a chosen speed, with the verdict on every move.
+// The replay of a game, move by move or at a chosen speed, with the verdict on every move.
 
 import { Board } from "./board.js";
 import { announce, cellName, h, icon, markIcon, memory, other, post, sideOf } from "./dom.js";
@@ -6,8 +6,7 @@ import { Insight } from "./insight.js";
 
 /**
  * game: {board, cells, ended, result, line}. names: {X, O}, of the players. agents: {X, O}, their
- * ids, or null for a player that the server does not have.
- * heading: the level of the heading of the list of moves.
+ * ids, or null for a player that the server does not have. heading: the tag above the moves.
  */
 export class Replay {
   constructor(game, names, agents, heading = "h2") {
