@@ -99,13 +99,8 @@ BROKEN = SimpleNamespace(probs=lambda boards: np.full(boards.shape, 0.5))
 # One of each kind: `test_opponents`, `test_rules` and `test_notation` have more of theirs.
 BAD_ARGUMENTS = [  # name, error, values
     ("opponent", "unknown opponent 'minmax'; did you mean 'minimax'?", "minmax"),
-    ("opponent", "unknown opponent", "", "x" * 5000),
-    ("opponent", "slip of minimax must be a number, such as minimax-slip=0.1", "minimax-slip=1e"),
-    ("opponent", "got None of type NoneType", None),
-    ("opponent", "of type builtin_function_or_method", print),
-    ("opponent", "must be a list of [opponent, weight]", [], ["random", "minimax"]),
+    ("opponent", "a player must have the method probs", None, print),
     ("opponent", "weights must be finite", [["random", 0]], [["random", 10**400]]),
-    ("opponent", "did you mean 'minimax'?", [["random", 1], ["minmax", 1]]),
     ("opponent", "plays on 2x3, 2 in a row, not on 3x3, 3 in a row", fixed_table(Rules(2, 3, 2))),
     ("side", "unknown side 'alternating'; did you mean 'alternate'?", "alternating"),
     ("side", "unknown side", b"X", None, 1),
@@ -113,8 +108,7 @@ BAD_ARGUMENTS = [  # name, error, values
     ("k", "k must be at most max(rows, cols) = 3, got 4", 4),
     ("illegal", "unknown treatment of illegal moves 'lost'; did you mean 'lose'?", "lost"),
     ("rewards", "unknown reward 'wins'; did you mean 'win'?", {"wins": 1}),
-    ("rewards", "reward for 'win' must be a finite number, got", {"win": "1"}, {"win": 10**400}),
-    ("rewards", "'draw' must be a finite number, got", {"draw": math.nan}, {"draw": True}),
+    *(("rewards", "must be a finite number", {"win": n}) for n in ("1", 10**400, math.nan, True)),
     ("rewards", "rewards must be a mapping such as", [1, 0, -1, -1]),
     ("observation", "did you mean 'planes'?", "plane"),
     ("opening", "cell 4 is taken in", "b2 b2"),
@@ -170,11 +164,8 @@ BAD_OPTIONS = [  # error, values
     ("unknown side 'x'; did you mean 'X'", {"side": "x"}),
     ("unknown side", {"side": "random"}, {"side": None}, {"side": 1}),
     ("did you mean 'minimax'?", {"opponent": "minimaks"}),
-    ("got None", {"opponent": None}),
     ("on 2x3, 2 in a row, not on 3x3", {"opponent": fixed_table(Rules(2, 3, 2))}),
-    ("a board must be text such as", *({"board": board} for board in (None, np.zeros(9)))),
-    ("a board must be text such as", {"opponent": "minimax", "board": 3}),
-    ('must be 3 rows of 3 cells joined by "/"', {"board": "X.O"}),
+    ("a board must be text such as", {"board": None}, {"opponent": "minimax", "board": np.ones(9)}),
     ("got 2 X and 0 O", {"board": "XX./.../..."}),
     ("leaves a finished game", {"board": "XXX/OO./..."}, {"board": "XOX/XXO/OXO"}),
     ("reset_mask", {"reset_mask": [True, False, False]}),
@@ -447,7 +438,7 @@ def test_returned_arrays_share_no_memory_with_each_other_nor_with_the_games(boar
 
 
 @BY_BOARD
-def test_a_taken_cell_raises_if_told_to_and_no_game_moves(make, board):
+def test_a_taken_cell_and_a_policy_that_answers_wrongly_raise_and_no_game_moves(make, board):
     env = make(side="O", illegal="raise", **board)
     env.reset(seed=0)
     twin, cells = copy.deepcopy(env), some_cells(env, np.random.default_rng(0))
@@ -458,14 +449,12 @@ def test_a_taken_cell_raises_if_told_to_and_no_game_moves(make, board):
     assert np.array_equal(boards_of(env), boards_of(twin))
     legal = some_cells(env, np.random.default_rng(1))
     assert repr(step(env, legal)) == repr(step(twin, legal))
-
-
-def test_a_policy_that_answers_wrongly_on_a_large_board_leaves_the_games_as_they_were(make):
-    env = make(side="X", opponent=BROKEN, **LARGE)
-    env.reset()
-    with refuses("probabilities must sum to 1"):
-        step(env, [0, 1, 2])
-    assert not boards_of(env).any()
+    if board:  # a table is checked before the games
+        env = make(side="X", opponent=BROKEN, **board)
+        env.reset()
+        with refuses("probabilities must sum to 1"):
+            step(env, [0, 1, 2])
+        assert not boards_of(env).any()
 
 
 def test_sides_alternate_in_each_game_and_begin_anew_with_a_seed(make):

@@ -48,17 +48,6 @@ def is_result(result, *fractions):
     return all(map(is_exactly, rates(result), fractions))
 
 
-def test_random_play_and_minimax_have_the_known_results():
-    result, minimax = match.exact_result(RandomPolicy(), RandomPolicy()), MinimaxPolicy(Rules())
-    assert is_result(result, Fraction(737, 1260), Fraction(8, 63), Fraction(121, 420), 0, 0)
-    as_x, as_o = (match.result_vs_random(side, minimax) for side in "XO")
-    assert [f"{100 * found.win:.4f}" for found in (as_x, as_o)] == ["96.7811", "77.7484"]
-    assert is_result(as_x, Fraction(75257, 77760), Fraction(2503, 77760), 0)
-    assert is_result(as_o, Fraction(2645, 3402), Fraction(757, 3402), 0)
-    assert as_x.loss == as_o.loss == 0
-    assert is_result(match.exact_result(minimax, MinimaxPolicy(Rules(), "first")), 0, 1, 0)
-
-
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 @pytest.mark.parametrize("kinds", ["legal legal", "any any", "sure any", "rash legal", "any rash"])
 def test_a_result_is_that_of_plain_enumeration_to_the_last_bit_illegal_moves_included(kinds, rules):
