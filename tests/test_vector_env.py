@@ -153,7 +153,8 @@ def test_current_games_can_be_reset_in_every_mode(mode):
     observations, infos = env.reset(options=one)
     for seen in (env.boards != 0, infos["action_mask"] == 0, observations.reshape(3, -1)):
         assert seen.sum(axis=1).tolist() == [2, 0, 2]
-    assert env.reset()[1]["side"].tolist() == list("OOO"), "each game takes turns on its own"
+    for sides in ("OOO", "XXX"):
+        assert env.reset()[1]["side"].tolist() == list(sides), "each game takes turns on its own"
 
 
 LARGE = pytest.mark.parametrize("board", [{}, {"rows": 4, "cols": 5, "k": 4}], ids=str)
