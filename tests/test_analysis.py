@@ -64,11 +64,9 @@ def test_a_board_shows_which_moves_win_draw_and_lose_and_when():
     assert shown("XOX/XOO/OXX") == ("drawn", [None] * 9)
 
 
-def test_boards_that_cannot_be_enumerated_or_reached_are_refused():
+def test_boards_that_cannot_be_enumerated_are_refused():
     with refuses("too many to enumerate"):
         truth(np.zeros(25, dtype=np.int8), Rules(5, 5, 4))
-    with refuses("cannot reach"):
-        truth(np.ones(9, dtype=np.int8), Rules())
     played = Game(moves=(0,), rules=Rules(5, 5, 4), origin="human", ended="resigned", result="X")
     for ask in (verdicts, losing_move, turning_point):
         with refuses("too many to enumerate"):

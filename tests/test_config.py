@@ -202,13 +202,12 @@ def test_a_reset_mask_is_a_bool_array_with_one_entry_a_game():
 
 
 def test_a_board_option_must_fit_the_rules_of_the_board(make):
-    small, dead = make(rows=2, cols=3, k=2), "OXO/XXO/.OX"  # no line of it is open
-    for env, board in ((small, "XX./O.."), (make(early_draw=True), dead)):
+    small, dead = {"rows": 2, "cols": 3, "k": 2}, "OXO/XXO/.OX"  # no line of it is open
+    for arguments, board in ((small, "XX./O.."), ({"early_draw": True}, dead)):
         with refuses("finished game"):
-            env.reset(options={"board": board, "side": "X"})
-    small.reset(options={"board": "X../.O.", "side": "X"})
-    assert boards_of(small)[0].tolist() == [1, 0, 0, 0, -1, 0]
-    make().reset(options={"board": dead, "side": "X"})
+            make(**arguments).reset(options={"board": board, "side": "X"})
+    for arguments, board in ((small, "X../.O."), ({}, dead)):
+        make(**arguments).reset(options={"board": board, "side": "X"})
 
 
 def test_options_count_for_one_game_only_and_override_opening_and_start(make):

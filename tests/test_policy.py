@@ -180,24 +180,25 @@ def test_a_model_without_a_space_sees_planes_and_masks_if_its_predict_takes_them
     assert policy.probs(boards).argmax(axis=1).tolist() == cells
 
 
-@pytest.mark.parametrize("action", [-1, 6, 2.5])
-def test_a_model_for_another_board_or_that_moves_off_the_board_is_refused(action):
-    with refuses("have the shape (2, 3, 3), but a board of 2x3 gives {'planes': (2, 2, 3), 'grid'"):
-        module.PredictPolicy(Model(2, 3, 3), RECTANGLE)
-    model = SimpleNamespace(predict=lambda seen, deterministic: (np.full(len(seen), action), None))
-    with refuses(f"the model must predict cells, whole numbers from 0 to 5, got {action}"):
-        module.PredictPolicy(model, RECTANGLE).probs(np.zeros((2, 6), dtype=np.int8))
-
-
 def test_a_player_is_known_by_its_methods_and_its_board():
     policy, model = RandomPolicy(), Model(2, 2, 3)
     assert module.as_policy(policy, RECTANGLE) is policy
     assert module.as_policy(model, RECTANGLE).model is model
-    for wrong, what in ((3, "3 of type int"), (RandomPolicy, f"{RandomPolicy} of type type")):
-        with refuses(f"probs(boards) or Stable-Baselines3's predict(observation), got {what}"):
+    for wrong, message in (
+        (3, "probs(boards) or Stable-Baselines3's predict(observation), got 3 of type int"),
+        (RandomPolicy, f"got {RandomPolicy} of type type"),
+        (MinimaxPolicy(RECTANGLE), "this player plays on 2x3, 2 in a row, not on 3x3, 3 in a row"),
+        (Model(2, 2, 3), "shape (2, 2, 3), but a board of 3x3 gives {'planes': (2, 3, 3), 'grid'"),
+    ):
+        with refuses(message):
             module.as_policy(wrong, Rules())
-    with refuses("this player plays on 2x3, 2 in a row, not on 3x3, 3 in a row"):
-        module.as_policy(MinimaxPolicy(RECTANGLE), Rules())
+
+
+@pytest.mark.parametrize("action", [-1, 6, 2.5])
+def test_a_model_that_moves_off_the_board_is_refused(action):
+    model = SimpleNamespace(predict=lambda seen, deterministic: (np.full(len(seen), action), None))
+    with refuses(f"the model must predict cells, whole numbers from 0 to 5, got {action}"):
+        module.PredictPolicy(model, RECTANGLE).probs(np.zeros((2, 6), dtype=np.int8))
 
 
 def changed(row, *values):
@@ -248,7 +249,6 @@ def test_a_table_is_not_asked_for_finished_or_unreachable_boards_nor_made_for_la
     for boards, message in (
         (boards_of("XX./O.."), "a finished board has no move: ask for unfinished boards only"),
         ([[-1, 0, 0, 0, 0, 0]], "cannot reach"),
-        (np.zeros((1, 9)), "boards must have the shape (B, 6), got (1, 9)"),
     ):
         with refuses(message):
             table.probs(boards)

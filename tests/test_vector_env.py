@@ -21,7 +21,7 @@ SETTINGS = {
     "illegal": {"opponent": [[CellPlayer(4), 1], ["random", 0]], **GRID},
     "opening": {"opponent": FixedPlayer(2), "side": "X", "opening": "b2 a1", "early_draw": True},
     "2x5": {"opponent": FixedPlayer(3), "rows": 2, "cols": 5, "early_draw": True},
-    "3x4": {"opponent": FixedPlayer(4), "rows": 3, "cols": 4, **GRID},
+    "3x4": {"opponent": FixedPlayer(4), "rows": 3, "cols": 4, "early_draw": True, **GRID},
     "7x8": {"opponent": FixedPlayer(5), "rows": 7, "cols": 8},
 }
 STARTS = {  # boards to start from in DISABLED, with cells that a CellPlayer(4) leaves free
