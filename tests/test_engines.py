@@ -1,10 +1,10 @@
-"""The engine by rows against the engine on bitboards, and both against the plain rules."""
+"""Engines by rows and on bitboards: alike, and by the rules; `test_vector_env` has single games."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sample_players import CellPlayer, FixedPlayer, random_probs
+from sample_players import CellPlayer, random_probs
 
 from tictactoe_env.bit_engine import BitGame, BitGames
 from tictactoe_env.engine import batch_engine, game_engine
@@ -15,7 +15,6 @@ from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, WIN, Rules
 
 SIZES = ((3, 3, 3), (3, 3, 2), (2, 3, 2), (2, 5, 3), (1, 5, 3), (5, 1, 2))
 BOARDS = [Rules(*size) for size in SIZES]
-SMALL = [rules for rules in BOARDS if rules.cells < 10]
 EARLY_DRAW = pytest.mark.parametrize("early_draw", [False, True])
 SEED = 0
 EDGE = 1e-13  # of a column of the alias method
@@ -90,31 +89,6 @@ def test_rows_bitboards_and_lines_agree_on_every_move_and_reply(rules, early_dra
         assert np.array_equal(rows.boards(row_replies[ours]), boards[ours]), "a reply out of turn"
         seen |= {*rows.result(row_moves).tolist(), *rows.result(row_replies).tolist()}
     assert rules != Rules() or seen == set(range(6))
-
-
-@pytest.mark.parametrize("rules", SMALL, ids=str)
-@EARLY_DRAW
-@pytest.mark.parametrize("engines", [(RowGame, RowGames), (BitGame, BitGames)], ids=["row", "bit"])
-def test_one_game_goes_as_many_games_do(rules, early_draw, engines):
-    one, many = (engine(rules, early_draw, "planes") for engine in engines)
-    (boards, seats), rng = every_start(rules, early_draw), np.random.default_rng(SEED)
-    kept = rng.permutation(len(boards))[:700]
-    boards, seats = boards[kept], seats[kept]
-    states, cells = many.start(boards, seats), rng.integers(rules.cells, size=len(boards))
-    moving, replies = many.opponent_moves(states), many.prepare([FixedPlayer(1)])
-    played = np.where(moving, states, many.play(states, cells))
-    expected = many.reply(played, replies, nobody(states), rng)
-    reply, uniforms = one.prepare(FixedPlayer(1)), Uniforms(rng)
-    for game, (board, seat) in enumerate(zip(boards, seats, strict=True)):
-        state, after = one.start(board, int(seat)), expected[game : game + 1]
-        assert one.opponent_moves(state) == moving[game]
-        if moving[game]:
-            state, result = one.reply(state, reply, uniforms)
-        else:
-            state, result = one.advance(state, int(cells[game]), reply, uniforms)
-        of_many = (many.observe, many.legal, many.boards, many.result)
-        for seen, verb in zip((*one.view(state), one.board(state), result), of_many, strict=True):
-            assert np.array_equal(seen, verb(after)[0])
 
 
 def test_boards_of_up_to_10_cells_go_by_row_and_larger_ones_on_bitboards():

@@ -116,19 +116,20 @@ def fixed(**shares):
     return Player(lambda board: {int(cell[1:]): share for cell, share in shares.items()})
 
 
-SIMPLE = {
-    "random": (RandomPolicy(), [0, 0.25, 0, 0.25, 0.25, 0.25]),
-    "masked": (module.MaskedPolicy(fixed(c0=0.5, c1=0.375, c5=0.125)), [0, 0.75, 0, 0, 0, 0.25]),
-    "masked, nothing left": (module.MaskedPolicy(fixed(c0=1)), [0, 0.25, 0, 0.25, 0.25, 0.25]),
-    "greedy": (module.GreedyPolicy(fixed(c1=0.25, c2=0.375, c4=0.375)), [0, 0, 1, 0, 0, 0]),
-    "mixture": (
-        module.MixturePolicy([(fixed(c1=1), 3), (fixed(c1=0.5, c3=0.5), 1)]),
-        [0, 0.875, 0, 0.125, 0, 0],
-    ),
-}
+FREE = [0, 0.25, 0, 0.25, 0.25, 0.25]
+MIXED = (fixed(c1=1), 3), (fixed(c1=0.5, c3=0.5), 1)
 
 
-@pytest.mark.parametrize(("policy", "probs"), SIMPLE.values(), ids=SIMPLE)
+@pytest.mark.parametrize(
+    ("policy", "probs"),
+    [
+        (RandomPolicy(), FREE),
+        (module.MaskedPolicy(fixed(c0=0.5, c1=0.375, c5=0.125)), [0, 0.75, 0, 0, 0, 0.25]),
+        (module.MaskedPolicy(fixed(c0=1)), FREE),
+        (module.GreedyPolicy(fixed(c1=0.25, c2=0.375, c4=0.375)), [0, 0, 1, 0, 0, 0]),
+        (module.MixturePolicy(MIXED), [0, 0.875, 0, 0.125, 0, 0]),
+    ],
+)
 def test_a_simple_policy_has_these_probabilities(policy, probs):
     assert policy.probs(boards_of("X.O/...")).tolist() == [probs]
 
@@ -136,15 +137,11 @@ def test_a_simple_policy_has_these_probabilities(policy, probs):
 WRONG = [[], [0, 0], [1, -1], [np.nan, 1], [float("inf"), 1], ["much", 1], [None, 1]]
 
 
-@pytest.mark.parametrize("weights", WRONG, ids=str)
-def test_weights_are_scaled_to_sum_to_1_and_others_refused(weights):
-    scaled = [module.checked_weights(some) for some in ([1, 3], [0, 2])]
-    assert scaled == [[0.25, 0.75], [0, 1]]
-    message = f"weights must be finite, not negative and not all zero, got {weights}"
-    with refuses(message):
-        module.checked_weights(weights)
-    with refuses(message):
-        module.MixturePolicy([(RandomPolicy(), weight) for weight in weights])
+def test_weights_are_scaled_to_sum_to_1_and_others_refused():
+    assert list(map(module.checked_weights, ([1, 3], [0, 2]))) == [[0.25, 0.75], [0, 1]]
+    for weights in WRONG:
+        with refuses(f"weights must be finite, not negative and not all zero, got {weights}"):
+            module.MixturePolicy([(RandomPolicy(), weight) for weight in weights])
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
@@ -183,27 +180,25 @@ def test_a_model_without_a_space_sees_planes_and_masks_if_its_predict_takes_them
     assert policy.probs(boards).argmax(axis=1).tolist() == cells
 
 
-@pytest.mark.parametrize("action", [-1, 6, 2.5])
-def test_a_model_for_another_board_or_that_moves_off_the_board_is_refused(action):
-    with refuses(
-        "the model's observations have the shape (2, 3, 3), but a board of 2x3 gives "
-        "{'planes': (2, 2, 3), 'grid': (2, 3)}; use a model for this board"
-    ):
-        module.PredictPolicy(Model(2, 3, 3), RECTANGLE)
-    model = SimpleNamespace(predict=lambda seen, deterministic: (np.full(len(seen), action), None))
-    with refuses(f"the model must predict cells, whole numbers from 0 to 5, got {action}"):
-        module.PredictPolicy(model, RECTANGLE).probs(np.zeros((2, 6), dtype=np.int8))
-
-
 def test_a_player_is_known_by_its_methods_and_its_board():
     policy, model = RandomPolicy(), Model(2, 2, 3)
     assert module.as_policy(policy, RECTANGLE) is policy
     assert module.as_policy(model, RECTANGLE).model is model
-    for wrong, what in ((3, "3 of type int"), (RandomPolicy, f"{RandomPolicy} of type type")):
-        with refuses(f"probs(boards) or Stable-Baselines3's predict(observation), got {what}"):
+    for wrong, message in (
+        (3, "probs(boards) or Stable-Baselines3's predict(observation), got 3 of type int"),
+        (RandomPolicy, f"got {RandomPolicy} of type type"),
+        (MinimaxPolicy(RECTANGLE), "this player plays on 2x3, 2 in a row, not on 3x3, 3 in a row"),
+        (Model(2, 2, 3), "shape (2, 2, 3), but a board of 3x3 gives {'planes': (2, 3, 3), 'grid'"),
+    ):
+        with refuses(message):
             module.as_policy(wrong, Rules())
-    with refuses("this player plays on 2x3, 2 in a row, not on 3x3, 3 in a row"):
-        module.as_policy(MinimaxPolicy(RECTANGLE), Rules())
+
+
+@pytest.mark.parametrize("action", [-1, 6, 2.5])
+def test_a_model_that_moves_off_the_board_is_refused(action):
+    model = SimpleNamespace(predict=lambda seen, deterministic: (np.full(len(seen), action), None))
+    with refuses(f"the model must predict cells, whole numbers from 0 to 5, got {action}"):
+        module.PredictPolicy(model, RECTANGLE).probs(np.zeros((2, 6), dtype=np.int8))
 
 
 def changed(row, *values):
@@ -213,8 +208,7 @@ def changed(row, *values):
 
 
 SHAPE = "probabilities must have the shape (57, 6), got"
-SIGN = "probabilities must be finite and not negative"
-SUM = "probabilities must sum to 1 in each row, row"
+SIGN, SUM = "must be finite and not negative", "must sum to 1 in each row, row"
 
 
 @pytest.mark.parametrize(
@@ -246,7 +240,7 @@ def test_a_table_keeps_a_scaled_copy_that_cannot_be_written():
     softmax[:] = 7
     assert np.abs(table.table.sum(axis=1) - 1).max() < 1e-15
     assert np.abs(table.table - given).max() < 1e-5
-    with pytest.raises(ValueError, match="read-only"):
+    with refuses("read-only"):
         table.table[0, 0] = 1
 
 
@@ -255,7 +249,6 @@ def test_a_table_is_not_asked_for_finished_or_unreachable_boards_nor_made_for_la
     for boards, message in (
         (boards_of("XX./O.."), "a finished board has no move: ask for unfinished boards only"),
         ([[-1, 0, 0, 0, 0, 0]], "cannot reach"),
-        (np.zeros((1, 9)), "boards must have the shape (B, 6), got (1, 9)"),
     ):
         with refuses(message):
             table.probs(boards)

@@ -189,7 +189,9 @@ def test_a_long_number_stays_on_its_cell_and_every_character_has_a_glyph_of_its_
 @pytest.mark.parametrize(
     ("board", "rules"), [*BOARDS, *((text, rules) for text, rules, _ in LINES)]
 )
-def test_the_svg_has_one_tile_per_cell_one_element_per_mark_and_one_stroke_per_line(board, rules):
+def test_the_svg_has_a_tile_per_cell_an_element_per_mark_a_stroke_per_line_and_numbers(
+    board, rules
+):
     root, found = elements(board, rules, last=0)
     height, width, _ = picture_of(board, rules).shape
     assert root.attrib["viewBox"] == f"0 0 {width} {height}"
@@ -202,13 +204,10 @@ def test_the_svg_has_one_tile_per_cell_one_element_per_mark_and_one_stroke_per_l
     places = [(float(one.attrib["cy"]), float(one.attrib["cx"])) for one in found.get("O", [])]
     rows, cols = (np.array(places).reshape(-1, 2).T - MARGIN) // CELL
     assert (rows * rules.cols + cols).tolist() == np.flatnonzero(marks == -1).tolist()
-
-
-def test_the_svg_tints_the_last_move_and_writes_coordinates_and_numbers():
-    values = [0.5, NAN, 0.5, -0.001, 0.333, -1, 100, 12345, 1]
-    _, found = elements("X.O/.../...", last=2, values=values)
     fills = [element.attrib["fill"] for element in found["rect"]]
-    assert fills[1:4] == [render.TILE, render.TILE, render.LAST]
+    assert fills[1:] == [render.LAST] + [render.TILE] * (rules.cells - 1)
+    values = [0.5, NAN, 0.5, -0.001, 0.333, -1, 100, 12345, 1]
+    _, found = elements("X.O/.../...", values=values)
     texts = " ".join(element.text for element in found["text"])
     assert texts == "a b c 1 2 3 0.00 0.33 -1.00 100 1.23e+04 1.00"
 
