@@ -6,7 +6,7 @@ import re
 import shutil
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +14,14 @@ import pytest
 import torch
 from small_runs import OPTIONS, python, small_config
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from text_cases import refuses
 
 import agents
 import train as command
 from agents import TRAINABLE
+from agents.dqn import BoardDQN
 from tictactoe_env.certificate import read, table_of, verify
+from tictactoe_env.observation import observe
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
@@ -34,6 +37,8 @@ BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]
 WITH_TORCH = {"dqn", "maskable_ppo", "value_net"}
 MODEL, STATE = "model.safetensors", "state.safetensors"
 EACH = pytest.mark.parametrize("agent", sorted(TRAINABLE))
+HAVE_SELF = [a for a in TRAINABLE if hasattr(agents.page(a).Config, "opponents")]
+HAVE_SELF.remove("neuroevolution")
 
 
 @dataclass
@@ -109,8 +114,7 @@ def test_evaluations_come_when_due_with_the_same_notes_and_a_table_of_probabilit
     table = run.seen[-1][0]
     assert isinstance(table, TabularPolicy)
     probs = table.probs(BOARDS)
-    assert (probs.shape, probs.dtype) == ((4_520, 9), np.float64)
-    assert (probs >= 0).all()
+    assert (probs.shape, probs.dtype, probs.min() >= 0) == ((4_520, 9), np.float64, True)
     assert probs.sum(axis=1) == pytest.approx(np.ones(4_520), abs=1e-12)
     assert (table.probs(BOARDS[::-97]) == probs[::-97]).all()
     assert len({tuple(notes) for _, notes, _ in run.seen}) == 1
@@ -156,20 +160,13 @@ def test_a_run_continues_bit_by_bit_from_any_evaluation(run, tmp_path):
             assert bytes_of(folder / str(place)) == bytes_of(run.folder / str(number + place))
 
 
-@EACH
+@pytest.mark.parametrize("agent", HAVE_SELF)
 def test_self_as_an_opponent_is_not_random_play(agent):
-    page, models = agents.page(agent), []
-    if "opponents" not in {known.name for known in options_of(page.Config)}:
-        return
-    for opponents in ("random", "self"):
-        config = small_config(agent, opponents=opponents)
-        if agent == "neuroevolution" and opponents == "self":
-            with pytest.raises(ValueError, match="unknown opponent 'self'"):
-                page.begin(config)
-            return
-        models.append(page.begin(config))
-        drive(models[-1], config, lambda learner: False)
-    assert (models[0].policy().table != models[1].policy().table).any()
+    configs = [small_config(agent, opponents=opponents) for opponents in ("random", "self")]
+    one, other = (agents.page(agent).begin(config) for config in configs)
+    for learner, config in zip((one, other), configs, strict=True):
+        drive(learner, config, lambda learner: False)
+    assert (one.policy().table != other.policy().table).any()
 
 
 def test_a_saved_model_plays_the_same_table_without_environment_and_opponents(run, monkeypatch):
@@ -185,11 +182,14 @@ def test_a_saved_model_plays_the_same_table_without_environment_and_opponents(ru
     assert about["config"] == json.loads(json.dumps(asdict(run.config)))
 
 
-def test_players_that_do_not_need_torch_are_loaded_without_it(small_run):
-    program = "import sys, pathlib, agents; paths = map(pathlib.Path, sys.argv[1:]); "
-    program += "[agents.load(path) for path in paths]; print('torch' in sys.modules)"
-    folders = [small_run(agent).last for agent in sorted(set(TRAINABLE) - WITH_TORCH)]
-    done = python("-c", program, *folders)
+def test_agents_that_do_not_need_torch_learn_and_are_loaded_without_it(small_run):
+    program = """import sys, pathlib, agents
+for agent, folder in zip(sys.argv[1::2], sys.argv[2::2]):
+    agents.load(pathlib.Path(folder))
+    agents.page(agent).begin(agents.page(agent).Config()).advance(1)
+print("torch" in sys.modules)"""
+    learned = [(agent, small_run(agent).last) for agent in sorted(set(TRAINABLE) - WITH_TORCH)]
+    done = python("-c", program, *chain(*learned))
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 
@@ -201,9 +201,7 @@ def test_damaged_files_are_refused_and_named(run, tmp_path, change):
     for name in (MODEL, "model.json", STATE, "state.json"):
         copy = run.copy(tmp_path / name)
         data = change((copy / name).read_bytes())
-        (copy / name).unlink()
-        if data is not None:
-            (copy / name).write_bytes(data)
+        (copy / name).unlink() if data is None else (copy / name).write_bytes(data)
         match = rf"{name.partition('.')[0]}\.(safetensors|json)"
         with pytest.raises((DamagedFileError, FileNotFoundError), match=match):
             run.restore(copy)
@@ -222,7 +220,7 @@ def test_what_is_beside_a_model_must_fit_it(run, tmp_path):
         ({"config": small}, "model.safetensors does not fit its configuration"),
     ):
         path.write_text(json.dumps({**saved, **change}))
-        with pytest.raises(DamagedFileError, match=words):
+        with refuses(words, DamagedFileError):
             agents.load(path.parent)
 
 
@@ -249,14 +247,19 @@ def test_files_that_do_not_belong_together_are_refused(run, tmp_path):
 
 
 @EACH
-def test_a_run_from_the_command_line_has_all_its_files(agent, tmp_path):
-    folder = tmp_path / "run"
-    steps = [] if "--steps" in OPTIONS[agent] else ["--steps", "2048"]
-    assert command.main([agent, *OPTIONS[agent], *steps, "--out", str(folder)]) == 0
+def test_a_run_from_the_command_line_has_all_its_files(agent, tmp_path, capsys):
+    folder, path = tmp_path / "run", tmp_path / "model.zip"
+    more = ["--export-sb3", str(path)] if agent == "dqn" else []
+    more += [] if "--steps" in OPTIONS[agent] else ["--steps", "2048"]
+    assert command.main([agent, *OPTIONS[agent], *more, "--out", str(folder)]) == 0
     content = read(folder)
     verify(content)
     assert content["agent"] == agent
     assert (agents.load(folder).table == table_of(content).table).all()
+    if agent == "dqn":
+        assert f"Stable-Baselines3's own file: {path}\n" in capsys.readouterr().out
+        moves, _ = BoardDQN.load(path).predict(observe(BOARDS, RULES), deterministic=True)
+        assert (moves == table_of(content).table.argmax(axis=1)).all()
     events = EventAccumulator(str(folder)).Reload()
     tags = set(events.Tags()["scalars"])
     rows = (folder / "metrics.csv").read_text().splitlines()
@@ -266,12 +269,10 @@ def test_a_run_from_the_command_line_has_all_its_files(agent, tmp_path):
     assert len(events.Scalars("exact/x_win")) == len(rows) - 1
     assert ("train/loss" in tags) == (agent in {"dqn", "maskable_ppo"})
     known = {"certificate.json", "config.json", "growth.png", "metrics.csv", "checkpoint"}
-    names, more = (
-        {path.name for path in folder.iterdir()},
-        r"model\.\w+|events\.out.*|.*\.(csv|png)|level-.*",
-    )
+    names = {path.name for path in folder.iterdir()}
     assert known <= names
-    assert all(re.fullmatch(more, name) for name in names - known)
+    further = r"model\.\w+|events\.out.*|.*\.(csv|png)|level-.*"
+    assert all(re.fullmatch(further, name) for name in names - known)
 
 
 def beyond(known):

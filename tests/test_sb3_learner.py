@@ -59,15 +59,15 @@ PPO_TASK = dqn.Config(loss_penalty=1.0, opponents=maskable_ppo.Config().opponent
 DUELS = [dqn.Config(**preset.options) for preset in dqn.PRESETS.values()]
 
 
-@pytest.mark.parametrize(
-    ("task", "corner_centre_edge"),
-    [(dqn.Config(), [0.960, 0.952, 0.944]), (PPO_TASK, [0.8987, 0.8930, 0.8801])],
-)
-def test_best_responses_to_the_default_opponent_reach_the_best_achievable(task, corner_centre_edge):
-    values = best_values(parse_pool(task.opponents)[0][0], task)
-    np.testing.assert_allclose(values[0, [0, 4, 1]], corner_centre_edge, atol=5e-5)
-    equal = values >= values.max(axis=1, keepdims=True) - 1e-9
-    assert evaluate(TabularPolicy(RULES, equal / equal.sum(axis=1, keepdims=True))).optimal
+def test_best_responses_to_the_default_opponent_reach_the_best_achievable():
+    for task, corner_centre_edge in (
+        (dqn.Config(), [0.960, 0.952, 0.944]),
+        (PPO_TASK, [0.8987, 0.8930, 0.8801]),
+    ):
+        values = best_values(parse_pool(task.opponents)[0][0], task)
+        np.testing.assert_allclose(values[0, [0, 4, 1]], corner_centre_edge, atol=5e-5)
+        equal = values >= values.max(axis=1, keepdims=True) - 1e-9
+        assert evaluate(TabularPolicy(RULES, equal / equal.sum(axis=1, keepdims=True))).optimal
 
 
 @pytest.mark.parametrize("task", [PPO_TASK, *DUELS])
@@ -111,7 +111,7 @@ def test_occupied_cells_are_never_chosen_and_one_board_gets_one_move(learners, p
 
 @PAGES
 def test_what_the_algorithm_logs_is_handed_over_once(learners, page):
-    own = {dqn: "rollout/exploration_rate", maskable_ppo: "train/entropy_loss"}[page]
+    own = "rollout/exploration_rate" if page is dqn else "train/entropy_loss"
     assert {"train/loss", "train/learning_rate", own} <= set(learners[page].scalars())
     assert learners[page].scalars() == {}
 
@@ -131,14 +131,11 @@ def test_a_duel_is_continued_bit_for_bit(tmp_path):
 
 
 @PAGES
-def test_a_player_is_made_on_the_cpu_whatever_the_device_of_its_training(learners, page):
-    player = page.player(replace(CONFIGS[page], device="cuda"), learners[page].model())
-    assert (player.table == learners[page].policy().table).all()
-
-
-@PAGES
-def test_the_exported_zip_plays_the_same_moves_and_can_be_trained_on(learners, page, tmp_path):
+def test_a_player_on_the_cpu_and_an_exported_zip_play_the_same_moves(learners, page, tmp_path):
+    """Whatever the device of the training; the zip can be trained on."""
     learner, path = learners[page], tmp_path / "player.zip"
+    player = page.player(replace(CONFIGS[page], device="cuda"), learner.model())
+    assert (player.table == learner.policy().table).all()
     page.export_sb3(learner.config, learner.model(), path)
     kind = dqn.BoardDQN if page is dqn else MaskablePPO
     algorithm = kind.load(path, env=page.build(CONFIGS[page]).env)

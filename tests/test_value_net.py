@@ -66,14 +66,7 @@ def test_random_games_and_matches_are_what_is_known_of_random_play():
     assert learner.match(0)["exact"] == pytest.approx([wins, wins, 8 / 63], abs=1e-12)
 
 
-def test_the_previous_champion_as_the_opponent_plays_other_games(learner):
-    other = begin(replace(SMALL, opponent="previous"))
-    other.values = learner.values  # after random play
-    assert (learner.play(np.random.default_rng(1)) != other.play(np.random.default_rng(1))).any()
-
-
-@pytest.mark.parametrize("look_ahead", [1, 2])
-@pytest.mark.parametrize("temperature", [0.0, 0.3])
+@pytest.mark.parametrize(("look_ahead", "temperature"), [(1, 0.0), (1, 0.3), (2, 0.0), (2, 0.3)])
 def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahead, temperature):
     """A move has the value of its position, or what the best answer leaves of it."""
     states, values = begin(replace(SMALL, look_ahead=look_ahead)).afterstates, learner.values
@@ -95,16 +88,12 @@ def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahea
 
 
 @pytest.mark.parametrize(("symmetry", "count"), [(True, CLASSES), (False, 4_519)])
-def test_images_share_their_value_with_symmetry_and_finished_boards_have_their_own(symmetry, count):
-    learner, over = after(1, symmetry=symmetry), POSITIONS.is_over
+def test_images_share_their_value_and_are_learned_or_held_out_together(symmetry, count):
+    """They share a value with symmetry only; finished boards have their own."""
+    learner, over = after(1, symmetry=symmetry, validation=0.25), POSITIONS.is_over
     first, last = learner.values[[row("X../.../..."), row(".../.../..X")]]
     assert (len(learner.afterstates.classes), first == last) == (count, symmetry)
     assert (learner.values[over] == np.abs(POSITIONS.outcome_x[over])).all()
-
-
-@pytest.mark.parametrize("symmetry", [True, False])
-def test_no_position_is_learned_and_held_out_at_a_level_in_whatever_image(symmetry):
-    learner = begin(replace(SMALL, symmetry=symmetry, validation=0.25))
     images, times = POSITIONS.canonical[learner.afterstates.classes], 0
     for level in range(4):
         held_out = learner.held_out(level)
@@ -122,11 +111,11 @@ def test_the_champion_has_the_least_loss_on_what_was_held_out_or_is_the_last():
     assert (last["champion"], np.isnan(last["losses"][0][1])) == (2, True)
 
 
-@pytest.mark.parametrize("memory", [0.5, 0.0])
-def test_earlier_games_count_less_from_level_to_level(memory):
-    learner = after(2, memory=memory)
-    expected = learner.recent[1] + memory * learner.recent[0]
-    assert learner.results == pytest.approx(expected, abs=1e-12)
+def test_earlier_games_count_less_from_level_to_level():
+    for memory in (0.5, 0.0):
+        learner = after(2, memory=memory)
+        expected = learner.recent[1] + memory * learner.recent[0]
+        assert learner.results == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_network_learns_the_mean_result_of_every_position():
@@ -148,10 +137,9 @@ def test_levels_leave_examples_losses_and_exact_and_sampled_matches(learner):
         assert 200 * 4 < sum(line[-1] for line in dataset.rows) < 200 * 9
         assert [line[-1] for line in losses.rows].count(True) == 1
     assert list(tables) == ["levels.csv"]
-    levels, *columns = np.array(tables["levels.csv"].rows).T
-    exact, counts = np.split(np.array(columns), 2)
+    levels, exact, counts = np.split(np.array(tables["levels.csv"].rows).T, [1, 4])
     assert exact.sum(axis=0) == pytest.approx(np.ones(3), abs=1e-12)
-    assert (levels.tolist(), set(counts.sum(axis=0))) == ([1, 2, 3], {100})
+    assert (levels.tolist(), set(counts.sum(axis=0))) == ([[1, 2, 3]], {100})
     for share, count in zip(exact.flat, counts.flat, strict=True):
         low, high = wilson_interval(int(count), 100, z=4)
         assert low < share < high
@@ -162,7 +150,7 @@ def test_levels_leave_examples_losses_and_exact_and_sampled_matches(learner):
     assert list(learner.tables()) == ["levels.csv"], "only new levels leave examples"
 
 
-def test_a_dataset_is_read_again_in_place_of_random_games(tmp_path):
+def test_a_dataset_is_read_again_in_place_of_random_games_and_then_the_champion_plays(tmp_path):
     """From the random games of a level the same results, to the rounding of the means."""
     plain = after(1)
     table = plain.tables()["level-01/dataset.csv"]
@@ -170,6 +158,9 @@ def test_a_dataset_is_read_again_in_place_of_random_games(tmp_path):
     again = after(2, dataset=str(tmp_path / "dataset.csv"))
     assert again.recent[0] == pytest.approx(plain.recent[0], abs=1e-9)
     assert (again.recent[1] != again.recent[0]).any(), "the second level plays its own games"
+    other = begin(replace(SMALL, opponent="previous"))
+    other.values = again.values  # after random play
+    assert (again.play(np.random.default_rng(1)) != other.play(np.random.default_rng(1))).any()
 
 
 def test_single_results_are_read_as_the_original_writes_them(tmp_path):
