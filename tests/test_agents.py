@@ -244,6 +244,11 @@ def test_files_that_do_not_belong_together_are_refused(run, tmp_path):
         run.restore(mixed)
     with pytest.raises(ValueError, match="was trained with another seed: continue with the same"):
         run.restore(run.folder / "0", seed=run.config.seed + 1)
+    beside = run.copy(tmp_path / "older") / "state.json"
+    content = {key: value for key, value in read_json(beside).items() if key != "state"}
+    beside.write_text(json.dumps(content))
+    with pytest.raises(DamagedFileError, match="no state that this version can continue"):
+        run.restore(beside.parent)
 
 
 @EACH
