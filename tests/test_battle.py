@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from consoles import printed
 from rich.console import Console
 from sample_players import CellPlayer, FixedPlayer
 
@@ -17,9 +18,8 @@ RECTANGLE, X_WINS, PERFECT = Rules(2, 4, 3), Rules(2, 3, 2), MinimaxPolicy(Rules
 
 def shown_game(x, o, rules=None, width=100):
     """The example game, where the output is no terminal."""
-    console = Console(file=io.StringIO(), width=width)
-    battle.example_game(x, o, ("Xena", "Otto"), rules or Rules(), console)
-    return console.file.getvalue()
+    names, rules = ("Xena", "Otto"), rules or Rules()
+    return printed(battle.example_game, x, o, names, rules, width=width)
 
 
 @pytest.mark.parametrize("rules", [Rules(), RECTANGLE, Rules(4, 5, 4)], ids=str)

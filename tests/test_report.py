@@ -2,8 +2,9 @@ import re
 
 import numpy as np
 import pytest
+from consoles import printed
 from sample_players import CellPlayer, FixedPlayer, best_player, fixed_table
-from text_cases import printed, refuses, rows_of
+from text_cases import refuses, rows_of
 
 from terminal import report as show
 from tictactoe_env import RandomPolicy, Rules, match, tabulate

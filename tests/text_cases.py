@@ -1,6 +1,5 @@
 """Cases of tests as text, and what is refused, printed or ended with an exit code, as text."""
 
-import io
 import re
 
 import pytest
@@ -29,12 +28,3 @@ def called(command, arguments, capsys):
     except SystemExit as end:
         code = end.code
     return code, *capsys.readouterr()
-
-
-def printed(print_it, *arguments, width=100):
-    """What is printed to a console that is no terminal."""
-    from rich.console import Console
-
-    console = Console(file=io.StringIO(), width=width)
-    print_it(*arguments, console)
-    return console.file.getvalue()
