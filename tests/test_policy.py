@@ -262,9 +262,8 @@ def test_a_draw_follows_the_probabilities_and_the_seed():
     counts = np.bincount(drawn, minlength=4)
     assert (np.abs(counts - expected) <= 4 * np.sqrt(expected)).all()  # four standard deviations
     uniforms = module.Uniforms(np.random.default_rng(0))
-    assert sorted(uniforms.draw() for _ in range(512)) == sorted(
-        np.random.default_rng(0).random(512)
-    )
+    numbers = np.random.default_rng(0).random(512)
+    assert sorted(uniforms.draw() for _ in numbers) == sorted(numbers)
 
 
 LOWEST, HIGHEST = 0.0, 1 - 2**-53
