@@ -99,7 +99,9 @@ BROKEN = SimpleNamespace(probs=lambda boards: np.full(boards.shape, 0.5))
 # One of each kind: `test_opponents`, `test_rules` and `test_notation` have more of theirs.
 BAD_ARGUMENTS = [  # name, error, values
     ("opponent", "unknown opponent 'minmax'; did you mean 'minimax'?", "minmax"),
+    ("opponent", "slip of minimax must be a number, such as minimax-slip=0.1", "minimax-slip=1e"),
     ("opponent", "a player must have the method probs", None, print),
+    ("opponent", "must be a list of [opponent, weight]", [], ["random", "minimax"]),
     ("opponent", "weights must be finite", [["random", 0]], [["random", 10**400]]),
     ("opponent", "plays on 2x3, 2 in a row, not on 3x3, 3 in a row", fixed_table(Rules(2, 3, 2))),
     ("side", "unknown side 'alternating'; did you mean 'alternate'?", "alternating"),

@@ -111,7 +111,7 @@ def test_boards_that_play_cannot_reach_of_another_shape_or_of_other_numbers_are_
             positions.rows(np.zeros(shape, dtype=np.int8))
     for mark in (2, -2, 0.5, float("nan")):
         with refuses("boards must hold only +1 (X), -1 (O) and 0 (free)"):
-            positions.rows([[0, 0, 0, mark, 0, 0, 0, 0, 0]])
+            positions.rows([[mark] * 9])
 
 
 def test_positions_are_enumerated_once_and_a_large_board_is_refused_with_the_way_out():
