@@ -5,6 +5,7 @@ import os
 import pickle
 import re
 import signal
+from itertools import count
 
 import numpy as np
 import pytest
@@ -27,12 +28,11 @@ def killed_at(number, action):
     """Whether a child process that does `action` is killed before its renaming number 0, 1, ..."""
     child = os.fork()
     if child == 0:
-        rename, calls = os.replace, []
+        rename, calls = os.replace, count()
 
         def replace(*paths):
-            if len(calls) == number:
+            if next(calls) == number:
                 os.kill(os.getpid(), signal.SIGKILL)
-            calls.append(paths)
             rename(*paths)
 
         files.os.replace = replace
