@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from plain_game import plain
 
 from tictactoe_env.policy import TabularPolicy, one_hot, tabulate
 from tictactoe_env.positions import positions_of
-from tictactoe_env.solver import solve
 
 
 class FixedPlayer:
@@ -63,38 +63,10 @@ def random_probs(rules, rng, spread=1.0, illegal=True):
 
 def best_player(rules):
     """The player that wins most often against random play and never loses, by plain recursion."""
-    positions, values = positions_of(rules), solve(rules)
-    boards = positions.boards
-    rows = {board.tobytes(): row for row, board in enumerate(boards)}
-    best = np.zeros(len(boards), dtype=int)
-    wins = {}
-
-    def after(board, cell, mark):
-        child = board.copy()
-        child[cell] = mark
-        return child
-
-    def win(board, own):
-        """The share of wins of `own` (+1, -1) from here, with its best moves kept in `best`."""
-        row, mark = rows[board.tobytes()], 1 - 2 * int(board.sum())
-        if positions.is_over[row]:
-            return float(positions.outcome_x[row] == own)
-        if (row, own) not in wins:
-            children = [(after(board, cell, mark), cell) for cell in np.flatnonzero(board == 0)]
-            shares = [win(child, own) for child, _ in children]
-            if mark == own:
-                safest = max(values.value_x[rows[child.tobytes()]] * own for child, _ in children)
-                allowed = min(safest, 0)  # a draw is safe enough, a win need not be forced
-                safe = [
-                    values.value_x[rows[child.tobytes()]] * own >= allowed for child, _ in children
-                ]
-                choice = max((i for i in range(len(children)) if safe[i]), key=lambda i: shares[i])
-                best[row] = children[choice][1]
-                wins[row, own] = shares[choice]
-            else:
-                wins[row, own] = sum(shares) / len(shares)
-        return wins[row, own]
-
-    for own in (1, -1):
-        win(np.zeros(rules.cells, dtype=np.int8), own)
-    return TabularPolicy(rules, one_hot(best[positions.unfinished], rules.cells))
+    game, best = plain(rules), {}
+    for never_loses in (False, True):  # the former where perfect play beats every move
+        for side in (1, -1):
+            best |= game.best_against_uniform(side, lambda result: result[0], never_loses)
+    positions = positions_of(rules)
+    boards = map(tuple, positions.boards[positions.unfinished].tolist())
+    return TabularPolicy(rules, one_hot([best[board] for board in boards], rules.cells))

@@ -265,13 +265,7 @@ def test_a_run_from_the_command_line_has_all_its_files(agent, tmp_path, capsys):
         assert f"Stable-Baselines3's own file: {path}\n" in capsys.readouterr().out
         moves, _ = BoardDQN.load(path).predict(observe(BOARDS, RULES), deterministic=True)
         assert (moves == table_of(content).table.argmax(axis=1)).all()
-    events = EventAccumulator(str(folder)).Reload()
-    tags = set(events.Tags()["scalars"])
-    rows = (folder / "metrics.csv").read_text().splitlines()
-    columns = rows[0].split(",")
-    assert {f"exact/{name}" for name in columns[1:14]} <= tags
-    assert {f"noted/{name}" for name in columns[14:]} <= tags
-    assert len(events.Scalars("exact/x_win")) == len(rows) - 1
+    tags = EventAccumulator(str(folder)).Reload().Tags()["scalars"]
     assert ("train/loss" in tags) == (agent in {"dqn", "maskable_ppo"})
     known = {"certificate.json", "config.json", "growth.png", "metrics.csv", "checkpoint"}
     names = {path.name for path in folder.iterdir()}

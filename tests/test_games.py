@@ -58,7 +58,6 @@ CONTRADICTED = cases(f"""
     a1 a1             |          |      | {TAKEN}
     a1 a1 b2          | illegal  |      | {TAKEN}
     a1 a1             | resigned | X    | {TAKEN}
-    a1 b2 a2 b1 a3 a1 | illegal  |      | the game is over
     a1 a1             | illegal  | O    | result is 'X', got 'O'
     b2 a1 c3 a3       | early    |      | goes on after 4 moves
     {DEAD}            |          |      | goes on after 8 moves

@@ -10,6 +10,7 @@ from tictactoe_env import match
 from tictactoe_env.evaluation import evaluate
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.standing import standing
 
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3)
@@ -36,15 +37,12 @@ def evolution(request):
 
 def plain_game(x, o, rules):
     """How a game of two players ends and the marks on the board then, by the rules."""
-    board = np.zeros(rules.cells, dtype=np.int8)
-    for ply in range(rules.cells):
-        cell = int((x, o)[ply % 2].probs(board[None])[0].argmax())
-        if board[cell]:
-            return (X_ILLEGAL, O_ILLEGAL)[ply % 2], ply
-        board[cell] = (1, -1)[ply % 2]
-        if rules.has_line(rules.to_bits(board[None])[ply % 2])[0]:
-            return (X_WON, O_WON)[ply % 2], ply + 1
-    return DRAWN, rules.cells
+    cells = []
+    while not (found := standing(cells, rules)).ended:
+        board = np.array(found.board, dtype=np.int8)[None]
+        cells.append(int((x, o)[len(cells) % 2].probs(board)[0].argmax()))
+    ends = {"line": {"X": X_WON, "O": O_WON}, "illegal": {"X": O_ILLEGAL, "O": X_ILLEGAL}}
+    return ends.get(found.ended, {}).get(found.winner, DRAWN), len(found.moves)
 
 
 def test_a_league_by_look_up_is_the_games_played_one_by_one(evolution):

@@ -30,7 +30,6 @@ def after(levels, **changes):
 
 @pytest.fixture(scope="module")
 def learner():
-    """Three levels of a small network, from few games."""
     return after(3)
 
 
@@ -104,18 +103,16 @@ def test_images_share_their_value_and_are_learned_or_held_out_together(symmetry,
 
 
 def test_the_champion_has_the_least_loss_on_what_was_held_out_or_is_the_last():
-    for level in after(3, epochs=6, learning_rate=0.02).history:
-        validation = [loss for _, loss in level["losses"]]
-        assert validation[level["champion"] - 1] == min(validation)
-    (last,) = after(1, validation=0.0).history
-    assert (last["champion"], np.isnan(last["losses"][0][1])) == (2, True)
-
-
-def test_earlier_games_count_less_from_level_to_level():
+    """Of several levels, in which earlier games count less."""
     for memory in (0.5, 0.0):
-        learner = after(2, memory=memory)
+        learner = after(2, epochs=6, learning_rate=0.02, memory=memory)
+        for level in learner.history:
+            validation = [loss for _, loss in level["losses"]]
+            assert validation[level["champion"] - 1] == min(validation)
         expected = learner.recent[1] + memory * learner.recent[0]
         assert learner.results == pytest.approx(expected, abs=1e-12)
+    (last,) = after(1, validation=0.0).history
+    assert (last["champion"], np.isnan(last["losses"][0][1])) == (2, True)
 
 
 def test_a_network_learns_the_mean_result_of_every_position():
