@@ -66,7 +66,7 @@ types: .venv/test.installed
 	$(BIN)/mypy
 
 slow: .venv/test.installed
-	$(BIN)/python -m pytest -m slow $(ARGS)
+	$(BIN)/python -m pytest -m slow --numprocesses $(JOBS) --dist worksteal $(ARGS)
 
 browser: .venv/test.installed
 	$(BIN)/python -m pytest -m browser $(ARGS)
