@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from plain_game import Player, plain_game
+from plain_game import Player, plain
 from text_cases import cases, refuses
 
 import evaluate
@@ -69,7 +69,7 @@ def runs(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 def test_minimax_plays_the_optimal_moves_of_plain_recursion(rules):
-    game = plain_game(rules.rows, rules.cols, rules.k)
+    game = plain(rules)
     boards = np.array(game.unfinished[::3], dtype=np.int8)
     lowest = Player(lambda board: {min(game.best(board)): 1})
     assert np.array_equal(MinimaxPolicy(rules).probs(boards), Player(game.perfect).probs(boards))
@@ -78,7 +78,7 @@ def test_minimax_plays_the_optimal_moves_of_plain_recursion(rules):
 
 @pytest.mark.parametrize("ties", ["random", "first"])
 def test_a_slip_is_a_uniformly_random_legal_move(ties):
-    boards = np.array(plain_game(2, 3, 2).unfinished, dtype=np.int8)
+    boards = np.array(plain(Rules(2, 3, 2)).unfinished, dtype=np.int8)
     perfect, uniform = MinimaxPolicy(RECTANGLE, ties).probs(boards), RandomPolicy().probs(boards)
     for slip in (0, 0.25, 1):
         mixed = (1 - slip) * perfect + slip * uniform
