@@ -32,14 +32,9 @@ def lines_of(rows: int, cols: int, k: int) -> frozenset[frozenset[int]]:
 
 
 @lru_cache
-def plain_game(rows: int = 3, cols: int = 3, k: int = 3) -> PlainGame:
-    """The game on one board, kept so that its positions are listed once for all tests."""
-    return PlainGame(rows, cols, k)
-
-
 def plain(rules: Any) -> PlainGame:
-    """The game on a board of the package."""
-    return plain_game(rules.rows, rules.cols, rules.k)
+    """The game on a board of the package, kept so that its positions are listed only once."""
+    return PlainGame(rules.rows, rules.cols, rules.k)
 
 
 class PlainGame:

@@ -116,14 +116,11 @@ def test_a_player_is_checked(fields, message):
         Player(*fields)
 
 
-def test_the_time_is_kept_as_utc_and_is_now_if_none_is_given():
+def test_times_become_utc_or_now_if_none_is_given_and_numbers_of_numpy_plain_ones():
     assert game(time="2026-05-09T09:35:25.900+02:00").time == TIME
     assert game(time="2026-05-09T07:35:25z").time == TIME
     assert time.strftime("%Y-%m-%dT%H:%M", time.gmtime()) <= game(time="").time
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", game(time="").time)
-
-
-def test_numbers_of_numpy_become_plain_ones():
     plain = replace(game(), moves=np.array([0, 4, 3, 1, 6]), seed=np.int64(3))
     assert plain == game(seed=3)
     illegal = Game(moves=np.array([0, 0]), ended="illegal", origin="web")

@@ -45,9 +45,8 @@ REFUSED = cases(f"""
 def test_a_text_that_is_no_board_is_refused_with_the_reason(rows, text, message):
     with refuses(message):
         parse_board(text.strip("-"), Rules(int(rows), 3, int(rows)))
-    for wrong, kind in ((7, "int"), (None, "NoneType")):
-        with refuses(f'a board must be text such as "X.O/.X./...", got {wrong} of type {kind}'):
-            parse_board(wrong, SQUARE)
+    with refuses('a board must be text such as "X.O/.X./...", got None of type NoneType'):
+        parse_board(None, SQUARE)
 
 
 def test_a_cell_is_column_letters_and_a_row_number_from_the_top():

@@ -5,7 +5,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 import pytest
-from plain_game import Player, plain_game
+from plain_game import Player, plain
 from text_cases import called, cases, refuses
 
 import evaluate
@@ -49,7 +49,7 @@ def runs(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("rules", [Rules(3, 3, 3), RECTANGLE, Rules(3, 4, 3)], ids=str)
 def test_minimax_plays_the_optimal_moves_of_plain_recursion_and_slips_at_random(rules):
-    game = plain_game(rules.rows, rules.cols, rules.k)
+    game = plain(rules)
     boards = np.array(game.unfinished[::3], dtype=np.int8)
     perfect = Player(game.perfect).probs(boards)
     lowest = Player(lambda board: {min(game.best(board)): 1}).probs(boards)

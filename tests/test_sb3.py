@@ -130,14 +130,12 @@ def test_the_algorithms_take_the_games_as_they_are(algorithm, options, cols):
     assert all(1 <= episode["l"] <= 6 for episode in model.ep_info_buffer)
 
 
-def test_a_share_of_the_games_starts_from_a_board_drawn_at_random():
+def test_a_share_of_the_games_starts_from_a_drawn_board_with_the_learner_to_move():
     for share in (0.0, 0.25, 1.0):
         _, observations = started(20_000, seed=1, exploring_starts=share, side="X")
         marks = np.bincount(observations.reshape(20_000, -1).sum(axis=1), minlength=9) / 20_000
         assert marks == pytest.approx([1 - share + share / 9, *[share / 9] * 8], abs=0.01)
-
-
-def test_the_learner_is_to_move_on_drawn_boards_whatever_its_side_in_later_games_too():
+    # Whatever its side, in later games too.
     env, observations = started(2_000, exploring_starts=1.0, side="O", opponent=CellPlayer(0))
     assert np.array_equal(observations, observe(env.games.boards, RULES))
     _, _, dones, _ = env.step(np.zeros(2_000, dtype=int))

@@ -44,13 +44,13 @@ def last_step(folder):
 
 @pytest.mark.parametrize("arguments", [["--help"], [], ["-h"]])
 def test_help_lists_all_agents_with_a_sentence_and_needs_no_torch(arguments):
-    program = (
-        "import sys, train\n"
-        "try:\n    code = train.main(sys.argv[1:])\n"
-        "except SystemExit as end:\n    code = end.code\n"
-        "heavy = {'torch', 'stable_baselines3', 'sb3_contrib', 'matplotlib', 'tensorboard'}\n"
-        "print(code, heavy & {name.split('.')[0] for name in sys.modules})\n"
-    )
+    program = """import sys, train
+try:
+    code = train.main(sys.argv[1:])
+except SystemExit as end:
+    code = end.code
+heavy = {"torch", "stable_baselines3", "sb3_contrib", "matplotlib", "tensorboard"}
+print(code, heavy & {name.split(".")[0] for name in sys.modules})"""
     done = python("-c", program, *arguments)
     assert (done.stdout.endswith("\n0 set()\n"), done.stderr) == (True, "")
     shown = " ".join(done.stdout.split())
@@ -80,18 +80,13 @@ def test_an_error_is_one_line_and_writes_nothing(capsys, tmp_path, monkeypatch):
 
 
 def test_an_interrupt_that_ends_at_once_leaves_no_traceback(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("agents.tabular_q.TabularQ.advance", lambda *_: signal.raise_signal(2))
-    monkeypatch.setattr("training.run.signal.signal", lambda *arguments: None)
+    def interrupted(*arguments):
+        raise KeyboardInterrupt  # as the second Ctrl-C does
+
+    monkeypatch.setattr("agents.tabular_q.TabularQ.advance", interrupted)
     assert trained(ROUNDS, tmp_path / "run") == 130
     said = "train.py: ended at once, before anything was saved\n"
     assert capsys.readouterr().err == said
-
-
-def test_runs_are_named_for_agent_and_seed_and_a_taken_name_gets_the_time(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert str(train.new_folder("dqn", 7)) == "runs/dqn-7"
-    (tmp_path / "runs" / "dqn-7").mkdir(parents=True)
-    assert re.fullmatch(r"runs/dqn-7-\d{8}-\d{6}", str(train.new_folder("dqn", 7)))
 
 
 def test_a_goal_that_is_not_reached_is_said_with_the_command_to_go_on(tmp_path, capsys):
@@ -108,6 +103,7 @@ def test_a_goal_that_is_not_reached_is_said_with_the_command_to_go_on(tmp_path, 
 
 
 def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys, monkeypatch):
+    """The run is named for its agent and seed; the next one of that name gets the time."""
     monkeypatch.chdir(tmp_path)
     options = "--rows 2 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6 --seed 5"
     assert train.main([ROUNDS, *OPTIONS[ROUNDS], *options.split(), "--steps", "50000"]) == 0
@@ -115,6 +111,8 @@ def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys
     assert "PROVEN: unbeatable as X and as O" in printed
     assert "continue with" not in printed
     assert last_step(folder) < 50_000
+    again = train.new_folder("tabular_q", 5)
+    assert re.fullmatch(r"runs/tabular_q-5-\d{8}-\d{6}", str(again))
     content = read(folder)
     assert content["unbeatable"]
     assert content["board"] == {"rows": 2, "cols": 3, "k": 3}
