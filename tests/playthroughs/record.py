@@ -19,105 +19,62 @@ from tictactoe_env import TicTacToeEnv
 from tictactoe_env.notation import board_text, cell_text
 
 FOLDER = Path(__file__).parent
+FIRST = "minimax-first"
+CORNERS = [4, 0, 2, 6, 8, 1, 3, 5, 7]  # the centre, then the corners
+
+
+def game(actions: Any, seed: int = 0, options: Any = None, **arguments: Any) -> dict[str, Any]:
+    """How a game is made; `actions` are tried in order."""
+    return {"arguments": arguments, "seed": seed, "options": options or {}, "actions": actions}
+
+
 GAMES: dict[str, dict[str, Any]] = {
-    "x-random-win": {"arguments": {"side": "X"}, "seed": 1, "actions": [4, 0, 2, 6, 8, 1, 3, 5, 7]},
-    "o-random": {"arguments": {"side": "O"}, "seed": 2, "actions": [4, 0, 2, 6, 8, 1, 3, 5, 7]},
-    "x-minimax-first": {
-        "arguments": {"opponent": "minimax-first", "side": "X"},
-        "actions": [4, 2, 3, 1, 8],
-    },
-    "o-minimax-first-loss": {
-        "arguments": {"opponent": "minimax-first", "side": "O"},
-        "actions": [1, 2, 3, 4, 5, 6, 7, 8],
-    },
-    "minimax-random-side": {
-        "arguments": {"opponent": "minimax"},
-        "seed": 3,
-        "actions": [0, 2, 6, 8, 4, 1, 3, 5, 7],
-    },
-    "illegal-move": {
-        "arguments": {"side": "X", "opponent": "minimax-first", "rewards": {"illegal": -5}},
-        "actions": [0, 0],
-    },
-    "opening-and-grid": {
-        "arguments": {
-            "opponent": "minimax-first",
-            "side": "O",
-            "opening": "b2 b1",
-            "observation": "grid",
-        },
-        "actions": [2, 3, 8, 0, 6],
-    },
-    "early-draw": {
-        "arguments": {"opponent": "minimax-first", "early_draw": True, "rewards": {"draw": 0.5}},
-        "options": {"side": "X", "board": "OXO/X../.OX"},
-        "actions": [4, 5, 6],
-    },
-    "board-and-opponent-options": {
-        "options": {"side": "O", "opponent": "minimax-first", "board": "X.O/.X./..."},
-        "actions": [8, 6, 3, 1, 5, 7],
-    },
-    "pool": {
-        "arguments": {"opponent": [["random", 1], ["minimax-slip=0.2", 1]], "side": "alternate"},
-        "seed": 5,
-        "actions": [8, 6, 3, 1, 5, 7, 0, 2, 4],
-    },
-    "random-start": {
-        "arguments": {"start": "random", "side": "O"},
-        "seed": 6,
-        "actions": [4, 0, 2, 6, 8, 1, 3, 5, 7],
-    },
-    "2x3-two-in-a-row": {
-        "arguments": {"rows": 2, "cols": 3, "k": 2, "side": "O"},
-        "seed": 7,
-        "actions": [0, 1, 2, 3, 4, 5],
-    },
-    "1x5-grid": {
-        "arguments": {
-            "rows": 1,
-            "cols": 5,
-            "k": 3,
-            "side": "X",
-            "observation": "grid",
-            "opponent": "minimax-first",
-        },
-        "actions": [2, 0, 4],
-    },
-    "2x5-early-draw": {
-        "arguments": {
-            "rows": 2,
-            "cols": 5,
-            "k": 3,
-            "early_draw": True,
-            "opponent": "minimax",
-            "side": "X",
-        },
-        "seed": 8,
-        "actions": [2, 7, 1, 3, 6, 8, 0, 4, 5, 9],
-    },
-    "4x5-random": {
-        "arguments": {"rows": 4, "cols": 5, "k": 4, "side": "O"},
-        "seed": 9,
-        "actions": [*range(6, 20), *range(6)],
-    },
+    "x-random-win": game(CORNERS, 1, side="X"),
+    "o-random": game(CORNERS, 2, side="O"),
+    "x-minimax-first": game([4, 2, 3, 1, 8], opponent=FIRST, side="X"),
+    "o-minimax-first-loss": game(range(1, 9), opponent=FIRST, side="O"),
+    "minimax-random-side": game([0, 2, 6, 8, 4, 1, 3, 5, 7], 3, opponent="minimax"),
+    "illegal-move": game([0, 0], side="X", opponent=FIRST, rewards={"illegal": -5}),
+    "opening-and-grid": game(
+        [2, 3, 8, 0, 6], opponent=FIRST, side="O", opening="b2 b1", observation="grid"
+    ),
+    "early-draw": game(
+        [4, 5, 6],
+        options={"side": "X", "board": "OXO/X../.OX"},
+        **{"opponent": FIRST, "early_draw": True, "rewards": {"draw": 0.5}},
+    ),
+    "board-and-opponent-options": game(
+        [8, 6, 3, 1, 5, 7], options={"side": "O", "opponent": FIRST, "board": "X.O/.X./..."}
+    ),
+    "pool": game(
+        [8, 6, 3, 1, 5, 7, 0, 2, 4],
+        5,
+        opponent=[["random", 1], ["minimax-slip=0.2", 1]],
+        side="alternate",
+    ),
+    "random-start": game(CORNERS, 6, start="random", side="O"),
+    "2x3-two-in-a-row": game(range(6), 7, rows=2, cols=3, k=2, side="O"),
+    "1x5-grid": game([2, 0, 4], rows=1, cols=5, k=3, side="X", observation="grid", opponent=FIRST),
+    "2x5-early-draw": game(
+        [2, 7, 1, 3, 6, 8, 0, 4, 5, 9],
+        8,
+        **{"rows": 2, "cols": 5, "k": 3, "early_draw": True, "opponent": "minimax", "side": "X"},
+    ),
+    "4x5-random": game([*range(6, 20), *range(6)], 9, rows=4, cols=5, k=4, side="O"),
 }
 
 
-def record(game: dict[str, Any]) -> str:
+def record(made: dict[str, Any]) -> str:
     """The text of a game.
 
     Its `actions` are tried in order. One onto a taken cell is skipped unless it repeats the last.
     """
-    arguments, options, seed = (
-        game.get("arguments", {}),
-        game.get("options", {}),
-        game.get("seed", 0),
-    )
+    arguments, options, seed = made["arguments"], made["options"], made["seed"]
     env = TicTacToeEnv(**arguments)
     observation, info = env.reset(seed=seed, options=options)
     played: list[int] = []
     parts = [_part("reset", env, observation, None, info)]
-    for action in game["actions"]:
+    for action in made["actions"]:
         if not env.action_masks()[action] and action not in played[-1:]:
             continue
         observation, reward, terminated, truncated, info = env.step(action)
@@ -177,5 +134,5 @@ def _part(
 
 
 if __name__ == "__main__":
-    for name, game in GAMES.items():
-        (FOLDER / f"{name}.txt").write_text(record(game))
+    for name, played in GAMES.items():
+        (FOLDER / f"{name}.txt").write_text(record(played))
