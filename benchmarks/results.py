@@ -503,11 +503,11 @@ PERFECT_PLAY = """Results against minimax with uniformly random ties. A move is 
 the value that the position has with perfect play."""
 BESIDE = """The results of the other systems were measured by running them, or a port where a run
 takes hours. Several runs give a range or a mean."""
-SEEDS = """Seeds 0 to {last}: how many were proven unbeatable, and to have the best achievable results on
-both sides, at some evaluation of the training (an agent that is trained as one side: on that
-side); the median of the seconds until then; and medians, with ranges, of the best checkpoint's
-results against random. A training that ends at a goal (see the commands above) is not continued
-beyond it."""
+SEEDS = """Seeds 0 to {last}: how many were proven unbeatable, and to have the best achievable
+results on both sides, at some evaluation of the training (an agent that is trained as one side:
+on that side); the median of the seconds until then; and medians, with ranges, of the best
+checkpoint's results against random. A training that ends at a goal (see the commands above) is
+not continued beyond it."""
 
 
 def machine() -> str:
