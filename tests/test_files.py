@@ -63,6 +63,16 @@ def test_a_file_is_written_with_its_folder_and_an_error_leaves_the_old_one(tmp_p
     assert names(path.parent) == ["file.txt"]
 
 
+def test_a_file_is_written_where_folders_cannot_be_opened(tmp_path, monkeypatch):
+    def cannot_open(path, flags):
+        raise PermissionError(f"Permission denied: {path}")
+
+    monkeypatch.delattr(files.os, "O_DIRECTORY")
+    monkeypatch.setattr(files.os, "open", cannot_open)
+    write_json(tmp_path / "a.json", [1])
+    assert read_json(tmp_path / "a.json") == [1]
+
+
 def test_what_is_no_json_is_refused_by_name_and_a_huge_file_before_it_is_read(path):
     for content in ("", "{", "{'a': 1}", "[" * 100_000, '{"a": 1} trailing'):
         path.write_text(content)

@@ -30,6 +30,8 @@ def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Flush a folder to the disk, so that a rename in it survives a power failure."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows cannot open a folder
+        return
     number = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(number)
