@@ -26,10 +26,10 @@ from typing import Any
 import agents
 from terminal.report import cross_table
 from tictactoe_env.certificate import FILE, certify, read, table_of, versions
+from tictactoe_env.files import write_file
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
-from training.files import write_file
 from training.options import Preset
 from training.plots import heat_map
 

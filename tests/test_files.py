@@ -12,6 +12,7 @@ import pytest
 from small_runs import ROOT
 from text_cases import refuses
 
+from tictactoe_env.files import write_file
 from training import files
 from training.files import DamagedFileError, read_arrays, read_json, write_arrays, write_json
 
@@ -55,10 +56,10 @@ def names(folder):
 def test_a_file_is_written_with_its_folder_and_an_error_leaves_the_old_one(tmp_path):
     path = tmp_path / "a" / "b" / "file.txt"
     for content in (b"first", b"second"):
-        files.write_file(path, lambda file, content=content: file.write(content))
+        write_file(path, lambda file, content=content: file.write(content))
         assert path.read_bytes() == content
     with pytest.raises(KeyboardInterrupt, match="no space left"):
-        files.write_file(path, failing)
+        write_file(path, failing)
     assert path.read_bytes() == b"second"
     assert names(path.parent) == ["file.txt"]
 
@@ -157,7 +158,7 @@ def test_a_folder_is_replaced_as_a_whole_or_not_at_all(tmp_path):
     assert names(tmp_path) == []
     files.write_folder(folder, fill(2))
     with pytest.raises(KeyboardInterrupt, match="no space left"):
-        files.write_folder(folder, lambda new: files.write_file(new / "progress.json", failing))
+        files.write_folder(folder, lambda new: write_file(new / "progress.json", failing))
     assert read_json(folder / "progress.json") == {"steps": 2}
 
 

@@ -24,8 +24,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as array_bytes
 
-from tictactoe_env.files import sync_folder
-from tictactoe_env.files import write_file as write_file  # exported from here too
+from tictactoe_env.files import sync_folder, write_file
 
 MAX_BYTES = 1 << 30  # bytes; larger files are not read
 

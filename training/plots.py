@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tictactoe_env.files import write_file
 from tictactoe_env.match import best_achievable
 from tictactoe_env.rules import Rules
-from training.files import write_file
 from training.learner import Chart
 
 if TYPE_CHECKING:

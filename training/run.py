@@ -28,6 +28,7 @@ from rich.console import Console
 
 from tictactoe_env.certificate import FILE, certify, versions, write
 from tictactoe_env.evaluation import Evaluation, evaluate
+from tictactoe_env.files import write_file
 from tictactoe_env.match import Result
 from tictactoe_env.policy import TabularPolicy
 from training import checkpoint
@@ -36,7 +37,6 @@ from training.files import (
     read_json,
     recover_folder,
     write_csv,
-    write_file,
     write_folder,
     write_json,
 )

@@ -15,9 +15,9 @@ from gymnasium import spaces
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
+from tictactoe_env.files import write_file
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules
-from training.files import write_file
 from training.learner import Arrays, Learner, State, crossed
 from training.selfplay import SelfPlay
 from training.tally import Tally
