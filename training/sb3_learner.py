@@ -16,6 +16,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
 from tictactoe_env.files import write_file
+from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules
 from training.learner import Arrays, Learner, State, crossed
@@ -110,8 +111,7 @@ class Rounds(BaseCallback):
 
 def board_spaces(rules: Rules) -> tuple[spaces.Box, spaces.Discrete]:
     """The observation space and the action space, equal to those of the environments."""
-    shape = (2, rules.rows, rules.cols)
-    return spaces.Box(0, 1, shape, np.int8), spaces.Discrete(rules.cells)
+    return observation_space(rules, "planes"), spaces.Discrete(rules.cells)
 
 
 def write_zip(algorithm: Any, path: Path) -> None:
