@@ -170,7 +170,6 @@ class Run:
             self._began = self._last_checkpoint = time.monotonic()
             self._board = SummaryWriter(str(self.folder))
             done = self.rows[-1]["steps"] if self.rows else 0
-            self._tenth = tenth_of(done, self.config.steps)
             self._display = Display(self.page.AGENT, self.config.steps, done, self.console)
         except BaseException:
             self._leave()
@@ -251,9 +250,8 @@ class Run:
             self._board.add_scalar(name, value, steps)
         for name, table in learner.tables().items():
             write_csv(self.folder / name, table.names, table.rows)
-        tenth, before = tenth_of(steps, self.config.steps), self._tenth
-        self._tenth = tenth
-        if is_last or tenth > before:
+        before, total = self.rows[-2]["steps"] if len(self.rows) > 1 else 0, self.config.steps
+        if is_last or tenth_of(steps, total) > tenth_of(before, total):
             for name, content in learner.charts(self.rows).items():
                 chart(content, self.folder / name)
 
