@@ -8,6 +8,7 @@
 # make browser  the tests of the page in Chromium, which must be installed
 # make bench    speeds, as tables; make bench-learning: learning; make bench-web: the page's server
 # make results  train every agent, evaluate it exactly, write docs/RESULTS.md
+# make trained  write the trained agents of the package from the runs of make results
 # make wheel    build the package and check what is inside
 
 PYTHON ?= python3
@@ -15,7 +16,7 @@ BIN := .venv/bin
 ARGS ?=
 JOBS ?= auto
 
-.PHONY: play web train quick test check lint types slow browser bench bench-learning bench-web results wheel clean
+.PHONY: play web train quick test check lint types slow browser bench bench-learning bench-web results trained wheel clean
 .DEFAULT_GOAL := test
 
 .venv/bin/python:
@@ -82,6 +83,9 @@ bench-web: .venv/web.installed
 
 results: .venv/train.installed
 	$(BIN)/python -m benchmarks.results $(ARGS)
+
+trained: .venv/train.installed
+	$(BIN)/python -m benchmarks.trained $(ARGS)
 
 wheel: .venv/test.installed
 	rm -rf dist

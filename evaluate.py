@@ -14,8 +14,10 @@ from players.seat import NAMES_TEXT, path_of, policy_of
 from terminal import battle, report
 from tictactoe_env.certificate import MAX_CELLS, certify, load_policy, read, verify
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.opponents import is_trained
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
+from tictactoe_env.trained import facts_of
 from training.command_line import CommandLine, Option, whole
 
 RUN_FACTS = ("agent", "seed", "config", "training", "versions")
@@ -214,7 +216,8 @@ def player_of(
 ) -> tuple[TabularPolicy, dict[str, Any]]:
     """The table of an agent, and its certificate, which is computed from the table.
 
-    RUN_FACTS are copied from the certificate of a run. from_model: check the model of a run too.
+    RUN_FACTS are copied from the certificate of a run or of a trained agent of the package.
+    from_model: check the model of a run too.
     """
     player = tabulate(policy_of(spec, rules, "agent"), rules)
     content, path = certify(player, spec, rules), path_of(spec, rules, "agent")
@@ -222,6 +225,8 @@ def player_of(
         content |= {fact: value for fact, value in read(path).items() if fact in RUN_FACTS}
         if from_model:
             compare_with_model(path, player)
+    elif is_trained(spec, rules):
+        content |= {fact: value for fact, value in facts_of(spec).items() if fact in RUN_FACTS}
     return player, content
 
 

@@ -39,16 +39,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.names import SELF
 from tictactoe_env.notation import SIDES, cell_text, replay
-from tictactoe_env.opponents import make_opponent, parse_pool
+from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import TabularPolicy, tabulate
+from tictactoe_env.pool import parse_pool
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.store import read_games
 from training import checkpoint
 from training.learner import Arrays, Learner, State
 from training.options import BoardConfig, Count, Natural, Preset, Share, option
-from training.selfplay import SELF
 
 AGENT = "trie"
 X_WON, DRAWN, O_WON = range(3)

@@ -27,11 +27,13 @@ from tictactoe_env.certificate import (
 )
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.games import MAX_NAME, Player
-from tictactoe_env.opponents import NAMES, known_names, make_opponent, named_player
+from tictactoe_env.names import LATEST, description, named_player, registered_names
+from tictactoe_env.opponents import is_trained, known_names, make_opponent, strength
 from tictactoe_env.policy import tabulate
 from tictactoe_env.positions import MAX_CELLS as MAX_SOLVED
 from tictactoe_env.rules import MAX_BITS, Rules
 from tictactoe_env.runs import FOLDERS, SavedRun, certificates, newest_run, saved_run
+from tictactoe_env.trained import BOARD, certificate_of, facts_of, trained_names
 
 BUILT_IN = {
     "random": ("plays any legal move, each equally likely", MAX_BITS),
@@ -57,7 +59,8 @@ LARGEST = {"depth": 6, "seconds": 5, "playouts": 5_000, "milliseconds": 5_000}
 class Entry:
     """A player that can be chosen, or a broken certificate.
 
-    kind: "agent" (needs no training) or "run" (has a certificate). about: a sentence, or why the
+    kind: "agent" (needs no training), "trained" (comes with the package) or "run" (a saved run; has
+    a certificate, as "trained" has). about: a sentence, or why the
     certificate is broken. rules: the only board that the player plays on; None: any board of at
     most `max_cells`. path, sha256: of the certificate's file. agent: the trained agent, or the name
     without options. unbeatable: what the certificate states; None for a player without one.
@@ -112,11 +115,15 @@ class Gallery:
         self._entries: dict[str, Entry] = {}
 
     def entries(self) -> list[Entry]:
-        """All entries: players that need no training, then runs by id, broken ones included."""
+        """All entries: built in, registered, trained, then runs by id, broken ones included."""
         built_in = [
             Entry(id, "agent", about, max_cells, agent=id)
             for id, (about, max_cells) in BUILT_IN.items()
         ]
+        built_in += [
+            Entry(name, "agent", description(name), agent=name) for name in registered_names()
+        ]
+        built_in += [_trained_entry(name) for name in trained_names()]
         found = [
             self._entry_of(folder, path) for folder in self.folders for path in certificates(folder)
         ]
@@ -125,7 +132,7 @@ class Gallery:
         return every
 
     def entry(self, id: str, rules: Rules | None = None) -> Entry:
-        """The entry of an id, a name with options, or an agent (the newest run of that agent).
+        """The entry of an id, a name with options, or `latest:AGENT` (its newest run).
 
         rules: prefer a run on this board. Raises ValueError for an unknown id, with a guess, and
         for options above LARGEST.
@@ -137,8 +144,9 @@ class Gallery:
             raise unknown_name("agent", id, {*known_names(self.folders), *self._entries})
         return found
 
-    def _newest(self, agent: str, rules: Rules | None) -> Entry | None:
-        run = None if agent in NAMES else newest_run(agent, rules, self.folders)
+    def _newest(self, id: str, rules: Rules | None) -> Entry | None:
+        agent = id.removeprefix(LATEST)
+        run = None if agent == id else newest_run(agent, rules, self.folders)
         return next((one for one in self._entries.values() if run and one.path == run.file), None)
 
     def seat(self, id: str, rules: Rules) -> Seat:
@@ -160,7 +168,7 @@ class Gallery:
     def player(self, id: str) -> Player:
         """The player as the game store names it; a run has the sha256 of its certificate."""
         entry = self.entry(id)
-        return Player("agent" if entry.path is None else "run", entry.id, entry.sha256)
+        return Player("run" if entry.kind == "run" else "agent", entry.id, entry.sha256)
 
     def certificate(self, id: str, rules: Rules | None = None) -> dict[str, Any]:
         """The certificate of a player, verified or computed: see `tictactoe_env.certificate`.
@@ -230,6 +238,21 @@ def _named_entry(id: str) -> Entry | None:
     return Entry(id, "agent", about, MAX_BITS if anywhere else MAX_SOLVED, agent=named.name)
 
 
+def _trained_entry(name: str) -> Entry:
+    """The entry of a trained agent of the package."""
+    facts = facts_of(name)
+    return Entry(
+        name,
+        "trained",
+        strength(facts),
+        BOARD.cells,
+        BOARD,
+        sha256=facts["sha256_of_moves"],
+        agent=facts["agent"],
+        unbeatable=facts["unbeatable"],
+    )
+
+
 def _run_entry(id: str, path: Path) -> Entry:
     """The entry of a certificate. Raises ValueError if it is broken.
 
@@ -275,4 +298,8 @@ def _certified(id: str, rules: Rules) -> dict[str, Any]:
             f"nothing is proven on {rules}: certificates are for boards of at most "
             f"{MAX_CELLS} cells (3x4)"
         )
+    if is_trained(id, rules):
+        content = certificate_of(id)
+        verify(content)
+        return content
     return certify(tabulate(make_opponent(id, rules), rules), id, rules)

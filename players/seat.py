@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 import agents
-from agents import TRAINABLE, WITH_VALUES
+from agents import WITH_VALUES
 from tictactoe_env.analysis import EXPECTED_CELLS, Thoughts, thoughts
 from tictactoe_env.certificate import FILE, load_policy, read
 from tictactoe_env.games import MAX_NAME, Player
-from tictactoe_env.opponents import make_opponent, named_player, saved_path
+from tictactoe_env.opponents import is_trained, make_opponent, saved_path
 from tictactoe_env.policy import (
     MinimaxPolicy,
     Policy,
@@ -25,7 +24,7 @@ from tictactoe_env.policy import (
     tabulate,
 )
 from tictactoe_env.rules import Boards, Rules
-from tictactoe_env.runs import FOLDERS, newest_run
+from tictactoe_env.trained import facts_of
 
 PERSON = "human"
 # Cells. A search is tabulated up to here, for its expected values: 3 s with 1,000 playouts a move.
@@ -38,9 +37,11 @@ NAMES_TEXT = """\
   minimax-slip=0.1     perfect play, but a random move with probability 0.1
   search               alpha-beta search to the end, or within limits on any
                        board: search-depth=4, search-seconds=0.5
-  mcts                 Monte-Carlo tree search: mcts-playouts=1000,
-                       mcts-milliseconds=100, mcts-draws=1, mcts-value=RUN
-  dqn, trie, ...       the newest run of a trained agent in models/ or runs/
+  mcts-playouts=1000   Monte-Carlo tree search: mcts-milliseconds=100,
+                       mcts-draws=1, mcts-value=RUN
+  dqn, trie, ...       the trained agents that come with the package, on 3x3:
+                       python -m tictactoe_env.opponents lists them
+  latest:dqn           the newest run of an agent in models/ or runs/
   runs/dqn-0           the folder of a run, or the path of a certificate"""
 """The players, for the help of a command line."""
 
@@ -126,14 +127,15 @@ def seat_of(spec: str, rules: Rules) -> Seat:
 
 
 def named_seat(name: str, rules: Rules) -> Seat:
-    """The seat of a player that needs no training. For `minimax` the board is solved here."""
+    """The seat of a player that is no run. For `minimax` the board is solved here."""
     policy = make_opponent(name, rules)
     if isinstance(policy, (MinimaxPolicy, RandomPolicy)):
         if rules.cells <= EXPECTED_CELLS:
             policy = tabulate(policy, rules)
         elif isinstance(policy, MinimaxPolicy):
             policy.probs(np.zeros((1, rules.cells), dtype=np.int8))
-    return Seat(Player("agent", name), rules, policy)
+    source = facts_of(name)["sha256_of_moves"] if is_trained(name, rules) else ""
+    return Seat(Player("agent", name, source), rules, policy)
 
 
 def run_seat(path: Path, name: str, rules: Rules) -> Seat:
@@ -172,21 +174,13 @@ def policy_of(spec: str, rules: Rules, what: str = "player") -> Policy:
 
 
 def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path | None:
-    """The path of the saved run that a text names; None for a person or a player without training.
+    """The path of the saved run that a text names; None for a person or another player.
 
-    The name of an agent names its newest run, on the board `rules` if there is one. what: what an
-    error calls the player. Raises ValueError for an unknown name, with the known names.
+    `latest:AGENT` names the newest run of an agent, on the board `rules` if there is one. what:
+    what an error calls the player. Raises ValueError for an unknown name, with the known names.
     """
     if spec.partition(":")[0].lower() == PERSON:
         return None
-    if spec in TRAINABLE and named_player(spec) is None and not os.path.exists(spec):
-        run = newest_run(spec, rules)
-        if run is None:
-            folders = " or ".join(f"{folder}/" for folder in FOLDERS)
-            raise ValueError(
-                f"no run of {spec} in {folders}: train one with `python train.py {spec}`"
-            )
-        return run.path
     return saved_path(spec, rules, what, also=[PERSON] if what == "player" else [])
 
 

@@ -73,7 +73,7 @@ class Menu:
         for entry in entries:
             if entry.broken:
                 self.talk.say(f"{entry.id} cannot play: {entry.about}", "yellow")
-        runs = [entry for entry in entries if entry.kind == "run" and entry.plays(self.rules)]
+        runs = [entry for entry in entries if entry.kind != "agent" and entry.plays(self.rules)]
         if not runs:
             self.talk.say(
                 f"There is no trained agent for {self.rules} in models/ or runs/ yet. Train one in "

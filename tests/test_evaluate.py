@@ -79,7 +79,9 @@ def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_la
     assert (rows[3][2], rows[3][4]) == ("0.0/8.4/91.6", "58.5/12.7/28.8")
     monkeypatch.chdir(tmp_path)
     shutil.copytree(run, "runs/dqn-0")
-    by_file, by_name = (rows_of(shown(capsys, spec)) for spec in (run / "certificate.json", "dqn"))
+    by_file, by_name = (
+        rows_of(shown(capsys, spec)) for spec in (run / "certificate.json", "latest:dqn")
+    )
     assert by_file == by_name == rows_of(printed)[:6]
 
 
@@ -232,7 +234,7 @@ def test_help_and_results_need_no_torch(capsys):
 
 
 REFUSED = """
-    trie | 1 | no run of trie in models/ or runs/: train one with `python train.py trie`
+    latest:trie | 1 | no run of 'trie' in models/ or runs/ (runs there: none): train one with `py
     random minimax --rows 5 --cols 5 --k 4 | 1 | too many to enumerate: at most 16 cells can
     minimax --rows 9 --cols 9 | 1 | use a smaller one
     random --k 4 | 1 | k must be at most max(rows, cols) = 3, got 4

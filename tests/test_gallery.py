@@ -11,6 +11,7 @@ from players.gallery import BUILT_IN, Gallery
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy
 from tictactoe_env.certificate import CertificateError, certify, load_policy, write
 from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.trained import certificate_of, trained_names
 
 SMALL = Rules(2, 3, 2)
 CONTENT = certify(RandomPolicy(), "dqn", SMALL, seed=7)
@@ -40,11 +41,12 @@ def changed(**changes):
     return json.dumps({**CONTENT, **changes})
 
 
-def test_players_without_training_come_first_then_every_certificate_by_its_place(gallery, folders):
-    assert ids(gallery) == [*BUILT_IN, "models/champion.json", "runs/dqn-0", "runs/many/dqn-1"]
-    assert ids(Gallery([folders / "none"])) == list(BUILT_IN)
+def test_the_players_of_the_package_come_first_then_every_run_by_its_place(gallery, folders):
+    ours, runs = [*BUILT_IN, *trained_names()], ["runs/dqn-0", "runs/many/dqn-1"]
+    assert ids(gallery) == [*ours, "models/champion.json", *runs]
+    assert ids(Gallery([folders / "none"])) == ours
     os.chdir("runs")
-    assert ids(Gallery(["."]))[-2:] == ["runs/dqn-0", "runs/many/dqn-1"]
+    assert ids(Gallery(["."]))[-2:] == runs
     with refuses("must have different names"):
         Gallery([folders / "runs", folders / "old" / "runs"])
     entry = gallery.entry("runs/many/dqn-1")
@@ -83,12 +85,24 @@ def test_a_name_is_there_with_its_boards_listed_or_not(gallery):
         assert gallery.entry(name).boards.startswith(boards)
 
 
-def test_a_run_plays_on_its_own_board_only_and_an_agent_is_its_newest_run(gallery):
+def test_a_run_plays_on_its_own_board_only_and_latest_is_the_newest_of_an_agent(gallery):
     assert isinstance(gallery.seat("runs/dqn-0", SMALL).policy, TabularPolicy)
     with refuses("runs/dqn-0 plays on 2x3, 2 in a row, not on 3x3, 3 in a row"):
         gallery.seat("runs/dqn-0", Rules())
     os.utime("runs/dqn-0/certificate.json", (2e9, 2e9))
-    assert gallery.seat("dqn", SMALL).name == gallery.player("dqn").name == "runs/dqn-0"
+    assert gallery.seat("latest:dqn", SMALL).name == "runs/dqn-0"
+    assert gallery.player("latest:dqn").name == "runs/dqn-0"
+
+
+@pytest.mark.parametrize("name", ["trie", "mcts", "trie-tophep"])
+def test_a_trained_agent_of_the_package_plays_on_3x3_and_shows_its_certificate(gallery, name):
+    entry, seat = gallery.entry(name), gallery.seat(name, Rules())
+    content = certificate_of(name)
+    assert (entry.kind, entry.agent) == ("trained", content["agent"])
+    assert str(seat.player) == str(gallery.player(name)) == f"agent:{name}:{entry.sha256}"
+    assert gallery.certificate(name) == content
+    with refuses(f"{name} plays on 3x3, 3 in a row, not on 3x4"):
+        gallery.seat(name, Rules(3, 4, 3))
 
 
 COSTLY = """

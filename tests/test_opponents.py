@@ -15,11 +15,14 @@ from players.gallery import Gallery
 from players.seat import policy_of, seat_of
 from tictactoe_env import Rules, TicTacToeEnv, TicTacToeVectorEnv, certificate, make_opponent
 from tictactoe_env.mcts import TreeSearchPolicy
-from tictactoe_env.opponents import NAMES, Pool, known_names, make_pool, parse_pool, saved_path
+from tictactoe_env.names import NAMES
+from tictactoe_env.opponents import known_names, saved_path
 from tictactoe_env.policy import MinimaxPolicy, PredictPolicy, RandomPolicy, TabularPolicy
+from tictactoe_env.pool import Pool, make_pool, parse_pool
 from tictactoe_env.positions import positions_of
 from tictactoe_env.runs import MAX_DEPTH, agents_with_runs, newest_run
 from tictactoe_env.search import SearchPolicy
+from tictactoe_env.trained import trained_names
 
 RECTANGLE = Rules(2, 3, 2)
 content = lru_cache(lambda agent, rules: certificate.certify(RandomPolicy(), agent, rules))
@@ -112,16 +115,22 @@ def test_a_saved_run_is_an_opponent_or_is_refused_with_the_reason(tmp_path):
             make_opponent(tmp_path / path, rules)
 
 
-def test_the_name_of_an_agent_is_its_newest_run_on_this_board_if_there_is_one(runs):
-    assert str(saved_path("sarsa")) == "runs/many/sarsa-1"
-    assert str(saved_path("sarsa", Rules())) == "runs/sarsa-3x3"
-    assert str(saved_path("trie")) == "models/old.json"
-    assert saved_path("mcts") is newest_run("dqn") is None
-    assert make_opponent("sarsa", RECTANGLE).rules == RECTANGLE
-    with refuses("models/old.json plays on 3x3, 3 in a row, not on 2x3, 2 in a row"):
-        make_opponent("trie", RECTANGLE)
+def test_latest_is_the_newest_run_of_an_agent_on_this_board_if_there_is_one(runs):
+    assert str(saved_path("latest:sarsa")) == "runs/many/sarsa-1"
+    assert str(saved_path("latest:sarsa", Rules())) == "runs/sarsa-3x3"
+    assert str(saved_path("latest:trie")) == "models/old.json"
+    assert saved_path("mcts") is saved_path("trie") is newest_run("dqn") is None
+    assert make_opponent("latest:sarsa", RECTANGLE).rules == RECTANGLE
+    for name, reason in (
+        ("latest:trie", "models/old.json plays on 3x3, 3 in a row, not on 2x3, 2 in a row"),
+        ("latest:dqn", "no run of 'dqn' in models/ or runs/ (runs there: sarsa, trie): train one"),
+        ("sarsa", "'sarsa' is no player of this package: the newest run of this agent is latest:s"),
+        ("self", "'self' stands for snapshots of a learner: it can be an opponent of an env"),
+    ):
+        with refuses(reason):
+            make_opponent(name, RECTANGLE)
     certified(runs / "runs/sarsa-4", age=-100)
-    assert str(saved_path("sarsa")) == "runs/sarsa-4"
+    assert str(saved_path("latest:sarsa")) == "runs/sarsa-4"
 
 
 def test_runs_are_found_in_folders_up_to_a_depth_and_none_within_a_run(runs, monkeypatch):
@@ -161,18 +170,21 @@ COMMANDS = {
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize(
-    "spec", ["random", "minimax-slip=0.1", "search-depth=2", "mcts-playouts=2", "trie", "sarsa"]
+    "spec",
+    ["random", "minimax-slip=0.1", "search-depth=2", "mcts-playouts=2", "trie", "latest:sarsa"],
 )
 def test_what_one_door_accepts_all_accept(runs, door, spec):
     player = DOORS[door](spec, None)
-    if spec == "sarsa" and door in ("seat", "policy", "page"):
+    if spec == "latest:sarsa" and door in ("seat", "policy", "page"):
         expected = make_opponent("runs/sarsa-3x3", Rules()).table
         assert np.array_equal(getattr(player, "policy", player).table, expected)
 
 
 @pytest.mark.parametrize("door", [*DOORS, *COMMANDS])
 def test_every_door_lists_the_same_names_in_its_error(runs, door, capsys):
-    assert known_names() == [*NAMES, "minimax-slip=0.1", "sarsa", "trie", "the path of a saved run"]
+    newest = ["latest:sarsa", "latest:trie", "the path of a saved run"]
+    trained = [name for name in trained_names() if name != "mcts"]
+    assert known_names() == [*NAMES, "minimax-slip=0.1", *trained, *newest]
     with refuses("'minmax'; did you mean 'minimax'") as error:
         (DOORS | COMMANDS)[door]("minmax", capsys)
     listed = str(error.value).partition("(known: ")[2].rstrip("\n)").split(", ")
@@ -192,7 +204,7 @@ def test_objects_and_pools_of_them_are_opponents_if_they_can_play():
     assert pool == Pool((policy,), (1.0,))
     assert make_pool(pool, Rules()) is pool
     pool = make_pool([["random", 3], ("minimax-first", 1)], RECTANGLE)
-    assert [type(policy) for policy in pool.policies] == [RandomPolicy, MinimaxPolicy]
+    assert [type(policy) for policy in pool.policies] == [RandomPolicy, TabularPolicy]
     assert pool.weights == (0.75, 0.25)
 
 
@@ -235,6 +247,7 @@ POOLS = """
     random:0.5,minimax:0.25,self:0.25   | [('random', 0.5), ('minimax', 0.25), ('self', 0.25)]
     random:1, minimax-slip=0.1:3        | [('random', 0.25), ('minimax-slip=0.1', 0.75)]
     runs/dqn-0:1e-1,random:0.1          | [('runs/dqn-0', 0.5), ('random', 0.5)]
+    latest:dqn,latest:trie:1            | [('latest:dqn', 0.5), ('latest:trie', 0.5)]
 """
 NO_POOLS = f"""
     random:much,minimax | name:weight,name:weight, got 'random:much' in 'random:much,minimax'

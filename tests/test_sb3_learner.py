@@ -12,8 +12,8 @@ from sb3_contrib import MaskablePPO
 from agents import dqn, maskable_ppo
 from tictactoe_env.evaluation import evaluate
 from tictactoe_env.observation import observe
-from tictactoe_env.opponents import parse_pool
 from tictactoe_env.policy import TabularPolicy, one_hot
+from tictactoe_env.pool import parse_pool
 from training import checkpoint
 from training.torch_arrays import load_moments, load_weights, moments_of, weights_of
 

@@ -27,8 +27,9 @@ from tictactoe_env import Game, GameStore, Player, RandomPolicy, Rules
 from tictactoe_env.certificate import certify, load_policy, write
 from tictactoe_env.match import action_values
 from tictactoe_env.notation import parse_board
-from tictactoe_env.opponents import MinimaxPolicy
+from tictactoe_env.policy import MinimaxPolicy
 from tictactoe_env.store import StoreError
+from tictactoe_env.trained import trained_names
 
 EMPTY = np.zeros(9, dtype=np.int8)
 LARGE = Rules(5, 5, 4)
@@ -282,8 +283,8 @@ def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(
     monkeypatch.chdir(tmp_path)
     with refuses("unknown player 'humna'; did you mean 'human'"):
         seat_of("humna", Rules())
-    with refuses("no run of trie in models/ or runs/: train one with `python train.py trie`"):
-        seat_of("trie", Rules())
+    with refuses("no run of 'trie' in models/ or runs/ (runs there: none): train one with `pyt"):
+        seat_of("latest:trie", Rules())
     rules, path = Rules(2, 3, 2), tmp_path / "small.json"
     write(certify(MinimaxPolicy(rules), "dqn", rules), path)
     assert board_of(["minimax", str(path)]) == rules
@@ -293,14 +294,14 @@ def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(
     with refuses("plays on 2x3"):
         seat_of(str(path), Rules())
     folder = shutil.copytree(trie, tmp_path / "runs" / "trie-0")
-    seat = seat_of("trie", Rules())
+    seat = seat_of("latest:trie", Rules())
     assert (seat.player.kind, seat.name, len(seat.player.source)) == ("run", "runs/trie-0", 64)
     assert np.array_equal(seat.policy.table, load_policy(trie).table)
     assert not seat.is_new(EMPTY)
     new = "runs/trie-0 (O) has never seen this position in training."
-    assert new in played("", store, "random", "trie", seed=2)
+    assert new in played("", store, "random", "latest:trie", seed=2)
     assert seat_of("runs/trie-0/certificate.json", Rules()).player == seat.player
-    assert board_of(["human", "trie"]) == Rules()
+    assert board_of(["human", "latest:trie"]) == Rules()
     write(certify(MinimaxPolicy(Rules()), "trie"), folder / "certificate.json")
     with refuses("does not make the moves of the certificate"):
         seat_of(str(folder), Rules())
@@ -380,14 +381,18 @@ def test_the_menu_is_asked_again_until_it_is_left_and_perfect_play_takes_either_
     assert "5x5, 4 in a row is too large to solve: the strongest opponent here is a search" in text
 
 
-def test_a_trained_agent_is_chosen_from_the_runs(store, tmp_path, monkeypatch, trie):
+def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
+    store, tmp_path, monkeypatch, trie
+):
     monkeypatch.chdir(tmp_path)
-    assert "python train.py trie" in menu("3 6", store)
+    assert "python train.py trie" in menu("3 6", store, rules=Rules(3, 4, 3))
     shutil.copytree(trie, "runs/trie-0")
     shutil.copytree(trie, "runs/broken-0")
     (tmp_path / "runs/broken-0/certificate.json").write_text("{")
-    chosen = "1  runs/trie-0: trie, seed 0, can be beaten", "please answer 1, got '2'"
-    assert not missing(menu("3 2 1 X resign 6", store), "runs/broken-0 cannot play: ", *chosen)
+    last = len(trained_names()) + 1
+    chosen = f"{last}  runs/trie-0: trie, seed 0, can be beaten", f"to {last}, got '{last + 1}'"
+    text = menu(f"3 {last + 1} {last} X resign 6", store)
+    assert not missing(text, "1  dqn: cannot be", "runs/broken-0 cannot play: ", *chosen)
     assert only(store).o.name == "runs/trie-0"
 
 

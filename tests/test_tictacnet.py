@@ -10,7 +10,7 @@ from sample_players import CellPlayer
 
 from agents.tictacnet import LEAST_WEIGHT, Config, begin
 from tictactoe_env.match import result_vs_random
-from tictactoe_env.opponents import make_pool
+from tictactoe_env.pool import make_pool
 from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules
 from training.selfplay import Opponents

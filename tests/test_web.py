@@ -24,6 +24,7 @@ from tictactoe_env.games import ENDINGS, ORIGINS, RESULTS, Game, Player
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore
+from tictactoe_env.trained import trained_names
 from web import answers, api, players, requests, server
 from web.players import BusyError, Players, Seat, Threads
 from web.refusals import Refusal, StrictRequest
@@ -102,7 +103,7 @@ STANDINGS = [  # what is sent to /api/move; cell, name; board, turn, ended, resu
     ({"board": SMALL, "agent": STUBBORN}, (0, "a1"), ("X../...", None, "illegal", "X", [])),
 ]
 KNOWN = [  # an address; what is sent; the names that lead to a value of the answer; the value
-    ("agents", {}, "agents 12", {**RUN, "unbeatable": False}),
+    ("agents", {}, "agents -1", {**RUN, "unbeatable": False}),
     ("agents/minimax", {}, "certificate as_x vs_minimax", DRAWS),
     ("agents/runs/dqn-0", {}, "certificate as_o losing_line", ["a1", "b1", "a2"]),
     ("agents/models/broken.json", {}, "", BROKEN),
@@ -127,7 +128,7 @@ KNOWN = [  # an address; what is sent; the names that lead to a value of the ans
 def test_every_agent_is_listed_with_the_boards(client):
     answer = client.get("/api/agents").json()
     runs = ["models/broken.json", STUBBORN, "runs/dqn-0"]
-    assert [agent["id"] for agent in answer["agents"]] == [*BUILT_IN, *runs]
+    assert [agent["id"] for agent in answer["agents"]] == [*BUILT_IN, *trained_names(), *runs]
     assert answer["boards"][0] == SQUARE
     assert all(board in answer["boards"] for board in (LARGE, SMALL))  # the page's, the runs'
     assert "moves" not in client.get("/api/agents/minimax").json()["certificate"]

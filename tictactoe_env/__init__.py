@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from tictactoe_env.evaluation import Evaluation, evaluate, exploitability
     from tictactoe_env.games import Game, Player
     from tictactoe_env.match import best_responses, exact_result, exact_result_as
+    from tictactoe_env.names import register_opponent, unregister_opponent
     from tictactoe_env.opponents import make_opponent
     from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
     from tictactoe_env.rules import IllegalMoveError, Rules
+    from tictactoe_env.snapshots import snapshot
     from tictactoe_env.store import GameStore
     from tictactoe_env.vector_env import TicTacToeVectorEnv
 
@@ -61,6 +63,9 @@ _HOMES = {
     "evaluate": "evaluation",
     "exploitability": "evaluation",
     "make_opponent": "opponents",
+    "register_opponent": "names",
+    "unregister_opponent": "names",
+    "snapshot": "snapshots",
 }
 
 __all__ = [
@@ -82,7 +87,10 @@ __all__ = [
     "exact_result_as",
     "exploitability",
     "make_opponent",
+    "register_opponent",
+    "snapshot",
     "tabulate",
+    "unregister_opponent",
 ]
 
 

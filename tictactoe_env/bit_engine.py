@@ -35,10 +35,9 @@ from tictactoe_env.rules import (
     Rules,
     to_move,
 )
+from tictactoe_env.snapshots import MAX_TABLE_CELLS
 from tictactoe_env.starts import draw_starts
 
-# Cells of a board on which an opponent is tabulated: 3x4 has a table of 79,563 rows.
-MAX_TABLE_CELLS = 12
 # Results for the learner at the index from `moved`: 8 for its moves, 8 for the opponent's.
 RESULTS = bytes(
     (ONGOING, DRAW, WIN, WIN, *[ILLEGAL] * 4, ONGOING, DRAW, LOSS, LOSS, *[OPPONENT_ILLEGAL] * 4)

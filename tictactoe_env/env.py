@@ -15,9 +15,10 @@ from tictactoe_env.engine import GameEngine, State, game_engine
 from tictactoe_env.errors import checked_seed, whole_number
 from tictactoe_env.notation import SIDES, check_move
 from tictactoe_env.observation import last_move, observation_space
-from tictactoe_env.opponents import make_pool
 from tictactoe_env.policy import Uniforms
+from tictactoe_env.pool import Pool, make_pool
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOMES, Boards
+from tictactoe_env.snapshots import snapshot
 
 NO_OPTIONS: Mapping[str, Any] = {}
 
@@ -70,9 +71,14 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
 
     ## Arguments
     - `opponent` (`"random"`): one of
-      - a name: `random`, `minimax`, `minimax-first`, `minimax-slip=0.1`, ...;
-      - the path of a saved run;
-      - an object with `probs(boards)`, or with Stable-Baselines3's `predict`;
+      - a name: `random`, `minimax`, `minimax-first`, `minimax-slip=0.1`;
+        `trie`, `dqn` and the other trained agents of this package, on 3x3; `search-depth=2`,
+        `mcts-playouts=50`; a name of `register_opponent`. `python -m tictactoe_env.opponents`
+        lists them all with their strengths;
+      - `self`: frozen snapshots of the learner, see Self-play below;
+      - the path of a saved run, or `latest:dqn` for the newest run of an agent;
+      - an object with `probs(boards)`, or with Stable-Baselines3's `predict`. It is frozen: what
+        it learns later does not change the opponent. A model plays its best moves;
       - a list of `[opponent, weight]` pairs, from which one is drawn for each game.
     - `side` (`"random"`): the learner's side, `"X"`, `"O"`, `"random"` or `"alternate"` (X in the
       first game, then O, X, ...).
@@ -95,6 +101,14 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     - `early_draw` (`False`): end a game as a draw as soon as neither side can win.
     - `render_mode` (`None`): `"ansi"` (text) or `"rgb_array"`; `gym.make` also accepts `"human"`,
       which needs the extra `render`.
+
+    ## Self-play
+    With the opponent `"self"`, alone or in a pool, the learner plays against frozen snapshots of
+    itself. `add_snapshot(player)` adds one; random play takes their place until then. Every
+    snapshot is equally likely. Options are part of the name: `"self-keep=8-replace=mixed"` keeps 8
+    snapshots, and a further one replaces the `oldest`, a `random` one, or (`mixed`) one of these
+    two with equal probability. `set_opponent` keeps the snapshots if the new opponents contain
+    `"self"` too.
 
     ## Reset
     The options of `reset(seed=, options=)` apply to the game that it starts:
@@ -158,6 +172,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         self._uniforms = Uniforms(self.np_random)
         self._running = self._closed = False
         self._games_begun = 0
+        self._pool = Pool((), ())
         self._starts = {side: self._start_from(config.start_board, mark_of(side)) for side in SIDES}
         self.set_opponent(opponent)
 
@@ -167,11 +182,35 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         Raises ValueError, changing nothing, if it cannot be an opponent on this board.
         """
         self._check_open()
-        pool = make_pool(opponent, self.rules)
+        pool = make_pool(opponent, self.rules, self._pool.snapshots)
         self.config.check_first_move(pool, {})
         self._replies = [self._game.prepare(policy) for policy in pool.policies]
         self._pool = pool
-        self._reply = self._replies[int(pool.draw(self.np_random, 1)[0])]
+        self._which: int | None = int(pool.draw(self.np_random, 1)[0])
+        self._reply = self._replies[self._which]
+
+    def add_snapshot(self, player: Any, deterministic: bool = False) -> None:
+        """Add a frozen copy of the learner to the opponent "self"; see Self-play in the class.
+
+        player, deterministic: see `tictactoe_env.snapshot`. If a snapshot makes room that plays the
+        current game, the new one continues the game.
+        Raises ValueError, changing nothing, if the opponents do not contain "self", or if the
+        player cannot be an opponent on this board.
+        """
+        self._check_open()
+        copy = snapshot(player, self.rules, deterministic)
+        self.config.check_first_move(Pool((copy,), (1.0,)), {})
+        pool, moved = self._pool.with_snapshot(copy, self.np_random)
+        prepared = zip(self._pool.policies, self._replies, strict=True)
+        kept = {id(policy): reply for policy, reply in prepared}
+        self._replies = [
+            kept[id(policy)] if id(policy) in kept else self._game.prepare(policy)
+            for policy in pool.policies
+        ]
+        self._pool = pool
+        if self._which is not None:  # None: the current game has an opponent of its own
+            self._which = int(moved[self._which])
+            self._reply = self._replies[self._which]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -186,7 +225,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         if seed is not None or options is not None:
             seed, given = checked_seed(seed), self.config.options(options)
             if "opponent" in given:
-                pool = make_pool(given["opponent"], self.rules)
+                pool = make_pool(given["opponent"], self.rules, self._pool.snapshots)
             self.config.check_first_move(pool, given)
             if "opponent" in given:
                 replies = [self._game.prepare(policy) for policy in pool.policies]
@@ -195,9 +234,8 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
                 self._games_begun = 0
         if self._uniforms.rng is not self._np_random:  # reseeded, or replaced by the user
             self._uniforms = Uniforms(self.np_random)
-        self._reply = (
-            replies[0] if len(replies) == 1 else replies[int(pool.draw(self.np_random, 1)[0])]
-        )
+        which = 0 if len(replies) == 1 else int(pool.draw(self.np_random, 1)[0])
+        self._reply, self._which = replies[which], None if "opponent" in given else which
         self._state, self._running = None, False  # a start that is refused leaves no game
         state, opponent_moves = self._start(given)
         self._before = state

@@ -1,115 +1,77 @@
-"""Opponents: the policy of a name, a saved run or an object, and weighted pools of policies.
+"""Opponents by name: players without training, trained agents, saved runs, and registered ones.
 
 random                   every legal move equally likely
 minimax                  perfect play, ties drawn at random
 minimax-first            perfect play, the lowest of the best cells
 minimax-slip=0.1         perfect play, but a random legal move with probability 0.1
 search                   alpha-beta search; search-depth=4, search-seconds=0.5, search-ties=first
-mcts                     Monte-Carlo tree search; mcts-playouts=50, mcts-milliseconds=100
+mcts-playouts=50         Monte-Carlo tree search; mcts-milliseconds=100
+trie, dqn, ...           the trained agents of this package, which play on 3x3; mcts is one of them
+                         on 3x3, and a search of 1,000 playouts a move on other boards
 runs/dqn-0               the policy that a run saved in its certificate.json
-dqn                      the newest run of this agent in models/ or runs/ of the working folder
+latest:dqn               the newest run of this agent in models/ or runs/ of the working folder
 
 `gym.make`, every command line and the page for a browser accept these; all call `make_opponent`.
+`register_opponent` adds names. `python -m tictactoe_env.opponents` lists all of them, with their
+strengths and whether they can be beaten.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from tictactoe_env.certificate import FILE, load_policy
 from tictactoe_env.errors import unknown_name
-from tictactoe_env.mcts import TreeSearchPolicy
-from tictactoe_env.policy import MinimaxPolicy, Policy, RandomPolicy, as_policy, checked_weights
+from tictactoe_env.names import (
+    LATEST,
+    NAMES,
+    SELF,
+    description,
+    named_player,
+    registered_names,
+    split_options,
+)
+from tictactoe_env.policy import Policy, as_policy
 from tictactoe_env.rules import Rules
-from tictactoe_env.runs import FOLDERS, Folders, agents_with_runs, is_agent_name, newest_run
-from tictactoe_env.search import SearchPolicy
-
-NAMES = ("random", "minimax", "minimax-first", "search", "mcts")
-
-
-class Named(NamedTuple):
-    """A player that needs no training: its name, a function that makes it, and its options."""
-
-    name: str
-    make: Any
-    options: dict[str, Any]
-
-
-_MAKERS: dict[str, Any] = {
-    "random": lambda rules: RandomPolicy(),
-    "minimax": MinimaxPolicy,
-    "minimax-first": partial(MinimaxPolicy, ties="first"),
-    "minimax-random": partial(MinimaxPolicy, ties="random"),
-    "search": SearchPolicy,
-    "mcts": TreeSearchPolicy,
-}
-_EXAMPLES = {"slip": 0.1, "depth": 4, "seconds": 0.5, "playouts": 50, "milliseconds": 100}
-_KINDS = {int: "a whole number", float: "a number", str: "a text"}
+from tictactoe_env.runs import FOLDERS, Folders, agents_with_runs, newest_run
+from tictactoe_env.trained import BOARD, facts_of, trained_names, trained_policy
 
 
 def make_opponent(
     spec: Any, rules: Rules, what: str = "opponent", also: Iterable[str] = ()
 ) -> Policy:
-    """The policy of a name, a saved run, an agent's name, or an object with `probs` or `predict`.
+    """The policy of a name, a saved run, or an object with `probs` or `predict`.
 
     A saved run plays by the table of its certificate. what: what an error calls the player. also:
     further names that the error lists. Raises ValueError for an unknown name or option, a damaged
-    run, a run on another board, and an object that is not a player.
+    run, a player of another board, and an object that is not a player.
     """
     if not isinstance(spec, (str, os.PathLike)):
         return as_policy(spec, rules)
+    if is_trained(spec, rules):
+        return trained_policy(str(spec))
     named = named_player(spec)
     if named is not None:
-        return named.make(rules, **named.options)
+        return as_policy(named.make(rules, **named.options), rules)
     path = saved_path(spec, rules, what, also)
-    assert path is not None
+    if path is None:
+        raise ValueError(
+            f"{spec} in this package plays on {BOARD}, not on {rules}: train it on this board "
+            f"(python train.py {str(spec).partition('-')[0]} --help) and name that run, or choose "
+            "another player"
+        )
     try:
         return load_policy(path, rules)
     except FileNotFoundError as error:
         raise ValueError(f"{str(spec)!r} is no saved run: {error}") from None
 
 
-def named_player(spec: str | os.PathLike[str]) -> Named | None:
-    """The player and options of a name such as `search-depth=4-ties=first`; None for other texts.
-
-    Raises ValueError for an unknown option and for a value of the wrong type.
-    """
-    if not isinstance(spec, str):
-        return None
-    name, *options = re.split(r"-(?=[a-z_]+=)", spec)
-    if name not in _MAKERS:
-        return None
-    make = _MAKERS[name]
-    return Named(name, make, dict(_option(name, option, make) for option in options))
-
-
-def _option(name: str, text: str, make: Any) -> tuple[str, Any]:
-    """The keyword and the value of an option such as "depth=4"."""
-    known = {
-        key: parameter.default
-        for key, parameter in inspect.signature(make).parameters.items()
-        if parameter.default is not inspect.Parameter.empty
-    }
-    key, _, value = text.partition("=")
-    if key not in known:
-        raise unknown_name(f"option of {name}", key, known)
-    kind = type(known[key])
-    try:
-        return key, kind(value)
-    except ValueError:
-        example = f"{name}-{key}={_EXAMPLES.get(key, known[key])}"
-        raise ValueError(
-            f"{key} of {name} must be {_KINDS[kind]}, such as {example}, got {value!r}"
-        ) from None
+def is_trained(spec: Any, rules: Rules | None = None) -> bool:
+    """Whether a text names a trained agent of this package that plays on this board."""
+    return isinstance(spec, str) and spec in trained_names() and rules in (None, BOARD)
 
 
 def saved_path(
@@ -118,21 +80,42 @@ def saved_path(
     what: str = "opponent",
     also: Iterable[str] = (),
 ) -> Path | None:
-    """The path of the saved run that a text names; None for the name of a player without training.
+    """The path of the saved run that a text names; None for the name of any other player.
 
-    The name of an agent names its newest run, on the board `rules` if there is one. what: what an
-    error calls the player. also: further names that the error lists. Raises ValueError if there is
-    no such run and no such name.
+    `latest:AGENT` is the newest run of this agent, on the board `rules` if there is one. what: what
+    an error calls the player. also: further names that the error lists. Raises ValueError if there
+    is no such run and no such name.
     """
     text = str(spec)
-    if named_player(spec) is not None:
+    if is_trained(spec) or named_player(spec) is not None:
         return None
+    if isinstance(spec, str) and spec.startswith(LATEST):
+        return _latest(spec.removeprefix(LATEST), rules)
+    if isinstance(spec, str) and split_options(spec)[0] == SELF and SELF not in also:
+        raise ValueError(
+            f"{spec!r} stands for snapshots of a learner: it can be an opponent of an environment, "
+            "which has add_snapshot, and of train.py --opponents, alone or in a pool"
+        )
     is_path = not isinstance(spec, str) or os.sep in text or "/" in text
     if is_path or (text and os.path.exists(text)):
         return _existing(Path(spec))
-    run = newest_run(text, rules) if is_agent_name(text) else None
+    if text in agents_with_runs():
+        raise ValueError(
+            f"{text!r} is no player of this package: the newest run of this agent is {LATEST}{text}"
+        )
+    raise unknown_name(what, text, {*known_names(), *also})
+
+
+def _latest(agent: str, rules: Rules | None) -> Path:
+    """The newest run of an agent. Raises ValueError if there is none."""
+    run = newest_run(agent, rules)
     if run is None:
-        raise unknown_name(what, text, {*known_names(), *also})
+        folders = " or ".join(f"{folder}/" for folder in FOLDERS)
+        known = ", ".join(agents_with_runs()) or "none"
+        raise ValueError(
+            f"no run of {agent!r} in {folders} (runs there: {known}): train one with "
+            f"`python train.py {agent or 'AGENT'}`"
+        )
     return run.path
 
 
@@ -152,59 +135,65 @@ def _existing(path: Path) -> Path:
 
 
 def known_names(folders: Folders = FOLDERS) -> list[str]:
-    """The names that an error lists: NAMES, the agents with runs in these folders, and paths."""
-    agents = [name for name in agents_with_runs(folders) if name not in NAMES]
-    return [*NAMES, "minimax-slip=0.1", *agents, "the path of a saved run"]
+    """The names that an error lists: built in, trained, registered, newest runs, and paths."""
+    trained = [name for name in trained_names() if name not in NAMES]
+    newest = [f"{LATEST}{agent}" for agent in agents_with_runs(folders)]
+    return [
+        *NAMES,
+        "minimax-slip=0.1",
+        *trained,
+        *registered_names(),
+        *newest,
+        "the path of a saved run",
+    ]
 
 
-@dataclass(frozen=True)
-class Pool:
-    """Opponents, and the probability with which each is drawn for a game; `weights` sum to 1."""
+# --- the list -------------------------------------------------------------------------------------
 
-    policies: tuple[Policy, ...]
-    weights: tuple[float, ...]
-
-    def draw(self, rng: np.random.Generator, games: int) -> Any:
-        """The index of each game's opponent: (games,) intp. A pool of one does not use `rng`."""
-        if len(self.policies) == 1:
-            return np.zeros(games, dtype=np.intp)
-        return np.searchsorted(np.cumsum(self.weights)[:-1], rng.random(games), side="right")
+BUILT_IN = {
+    "random": "plays any legal move, each equally likely",
+    "minimax": "perfect play, ties drawn at random (boards of up to 16 cells)",
+    "minimax-first": "perfect play, the first of equal moves",
+    "minimax-slip=0.1": "perfect play, but a random move with probability 0.1",
+    "search": "alpha-beta search; search-depth=4, search-seconds=0.5 on any board",
+    "mcts-playouts=1000": "Monte-Carlo tree search; mcts-milliseconds=100",
+}
 
 
-def make_pool(spec: Any, rules: Rules) -> Pool:
-    """The pool of one opponent, or of a list of [opponent, weight]."""
-    if isinstance(spec, Pool):
-        return spec
-    if not isinstance(spec, Sequence) or isinstance(spec, str):
-        return Pool((make_opponent(spec, rules),), (1.0,))
-    pairs = list(spec)
-    if not pairs or not all(
-        isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
-        for pair in pairs
-    ):
-        raise ValueError(
-            "a pool of opponents must be a list of [opponent, weight], such as "
-            f'[["random", 0.5], ["minimax", 0.5]], got {spec!r}'
-        )
-    weights = checked_weights([weight for _, weight in pairs])
-    return Pool(tuple(make_opponent(opponent, rules) for opponent, _ in pairs), tuple(weights))
+def strength(facts: Mapping[str, Any]) -> str:
+    """How strong a certified player is, in words, from what its certificate states."""
+    if facts["unbeatable"]:
+        return "cannot be beaten" + (", wins as often as possible" if facts["optimal"] else "")
+    return "can be beaten as " + " and as ".join(
+        f"{side} ({' '.join(found['losing_line'])})"
+        for side in "XO"
+        for found in [facts[f"as_{side.lower()}"]]
+        if not found["unbeatable"]
+    )
 
 
-def parse_pool(text: str) -> list[tuple[str, float]]:
-    """Names and weights of "random:0.5,minimax:0.25,self:0.25", scaled to sum to 1.
+def listed() -> str:
+    """All names with their strengths, as text: what `python -m tictactoe_env.opponents` prints."""
+    names = trained_names()
+    width = max(map(len, [*names, *BUILT_IN, *registered_names()]))
+    lines = ["Players without training, on any board:", ""]
+    lines += [f"  {name:<{width}}  {about}" for name, about in BUILT_IN.items()]
+    lines += ["", "Trained agents, on 3x3; wins against random play in %, exact:", ""]
+    lines += [f"  {'':<{width}}  {'as X':>6}  {'as O':>6}  can it be beaten?"]
+    for name in names:
+        facts = facts_of(name)
+        wins = (f"{100 * facts[f'as_{side}']['vs_random']['win']:6.2f}" for side in "xo")
+        lines.append(f"  {name:<{width}}  {'  '.join(wins)}  {strength(facts)}")
+    if registered_names():
+        lines += ["", "Added by other packages:", ""]
+        lines += [f"  {name:<{width}}  {description(name)}" for name in registered_names()]
+    lines += [
+        "",
+        "Also: the path of a saved run; latest:AGENT, the newest run of an agent in models/ or",
+        "runs/; and, in an environment, self, the learner's own snapshots.",
+    ]
+    return "\n".join(lines)
 
-    A name without a weight has the weight 1. Raises ValueError for any other form.
-    """
-    pairs = []
-    for part in text.split(","):
-        name, colon, weight = part.strip().rpartition(":")
-        try:
-            pairs.append((name, float(weight)) if colon else (part.strip(), 1.0))
-        except ValueError:
-            raise ValueError(
-                f"opponents must be written as name:weight,name:weight, got {part!r} in {text!r}"
-            ) from None
-    if not all(name for name, _ in pairs):
-        raise ValueError(f"opponents must be written as name:weight,name:weight, got {text!r}")
-    weights = checked_weights([weight for _, weight in pairs])
-    return [(name, weight) for (name, _), weight in zip(pairs, weights, strict=True)]
+
+if __name__ == "__main__":
+    print(listed())

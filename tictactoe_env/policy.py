@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -101,15 +102,18 @@ class MinimaxPolicy:
 
 
 class PredictPolicy:
-    """The deterministic policy of a model with the `predict(observation)` of Stable-Baselines3.
+    """The policy of a model with the `predict(observation)` of Stable-Baselines3.
 
     The shape of `model.observation_space` decides between the observations "planes" and "grid";
-    without one it is "planes". Masks are passed if `predict` takes `action_masks`. The predicted
-    action has probability 1.
+    without one it is "planes". Masks are passed if `predict` takes `action_masks`.
+
+    deterministic: whether the action of `predict(deterministic=True)` has probability 1. Otherwise
+    the probabilities are those of the model's action distribution, which the policies of PPO, A2C
+    and MaskablePPO have; a model without one, such as a DQN, plays its predicted action either way.
     """
 
-    def __init__(self, model: Any, rules: Rules):
-        self.model, self.rules = model, rules
+    def __init__(self, model: Any, rules: Rules, deterministic: bool = True):
+        self.model, self.rules, self.deterministic = model, rules, deterministic
         shape = getattr(
             getattr(model, "observation_space", None), "shape", (2, rules.rows, rules.cols)
         )
@@ -123,16 +127,25 @@ class PredictPolicy:
                 f"{rules.rows}x{rules.cols} gives {shapes}; use a model for this board"
             )
         self.observation = next(name for name in OBSERVATIONS if shapes[name] == shape)
-        self._takes_masks = "action_masks" in inspect.signature(model.predict).parameters
+
+    def copied(self) -> PredictPolicy:
+        """A deep copy that shares nothing with the model.
+
+        Of a Stable-Baselines3 algorithm only its policy is copied, without environment and buffers.
+        """
+        network = _network(self.model)
+        return PredictPolicy(copy.deepcopy(network), self.rules, self.deterministic)
 
     def probs(self, boards: Boards) -> Probs:
-        """1 on the predicted cell: (B, cells). ValueError if the model predicts no cell."""
+        """Probabilities (B, cells). ValueError if the model predicts no cell."""
         boards = np.asarray(boards, dtype=np.int8)
-        masks = {"action_masks": boards == 0} if self._takes_masks else {}
+        observations = observe(boards, self.rules, self.observation)
+        network = _network(self.model)
+        if not self.deterministic and callable(getattr(network, "get_distribution", None)):
+            return self._distribution(network, observations, boards == 0)
+        masks = {"action_masks": boards == 0} if _takes_masks(self.model.predict) else {}
         actions = np.asarray(
-            self.model.predict(
-                observe(boards, self.rules, self.observation), deterministic=True, **masks
-            )[0]
+            self.model.predict(observations, deterministic=True, **masks)[0]
         ).reshape(len(boards))
         wrong = actions[~np.isin(actions, np.arange(self.rules.cells))]
         if len(wrong):
@@ -141,6 +154,24 @@ class PredictPolicy:
                 f"{self.rules.cells - 1}, got {wrong[0]}"
             )
         return one_hot(actions.astype(np.intp), self.rules.cells)
+
+    def _distribution(self, network: Any, observations: Any, free: NDArray[np.bool_]) -> Probs:
+        """The probabilities that a network of Stable-Baselines3 gives its actions: (B, cells)."""
+        network.set_training_mode(False)  # as `predict` does
+        masks = {"action_masks": free} if _takes_masks(network.get_distribution) else {}
+        tensor, _ = network.obs_to_tensor(observations)
+        found = network.get_distribution(tensor, **masks).distribution.probs
+        return checked_probs(found.detach().cpu().numpy(), free.shape)
+
+
+def _network(model: Any) -> Any:
+    """The policy of a Stable-Baselines3 algorithm; other models themselves."""
+    policy = getattr(model, "policy", None)
+    return policy if callable(getattr(policy, "predict", None)) else model
+
+
+def _takes_masks(function: Any) -> bool:
+    return "action_masks" in inspect.signature(function).parameters
 
 
 class MaskedPolicy:
@@ -199,8 +230,11 @@ def one_hot(cells: NDArray[np.intp], count: int) -> Probs:
     return probs
 
 
-def as_policy(player: Any, rules: Rules) -> Policy:
-    """`player` itself if it has `probs`, a PredictPolicy if it has `predict`, else ValueError."""
+def as_policy(player: Any, rules: Rules, deterministic: bool = True) -> Policy:
+    """`player` itself if it has `probs`, a PredictPolicy if it has `predict`, else ValueError.
+
+    deterministic: see `PredictPolicy`.
+    """
     own_rules = getattr(player, "rules", None)
     if isinstance(own_rules, Rules) and own_rules != rules:
         raise ValueError(f"this player plays on {own_rules}, not on {rules}")
@@ -208,7 +242,7 @@ def as_policy(player: Any, rules: Rules) -> Policy:
         if callable(getattr(player, "probs", None)):
             return player
         if callable(getattr(player, "predict", None)):
-            return PredictPolicy(player, rules)
+            return PredictPolicy(player, rules, deterministic)
     raise ValueError(
         "a player must have the method probs(boards) or Stable-Baselines3's predict(observation), "
         f"got {player!r} of type {type(player).__name__}"

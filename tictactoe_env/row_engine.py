@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import Policy, Uniforms, tabulate
+from tictactoe_env.policy import Policy, TabularPolicy, Uniforms, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules
 from tictactoe_env.starts import draw_starts
@@ -69,12 +69,12 @@ class RowTables:
             positions.x_to_move[rows] != (seats == 0)
         )
 
-    def replies(self, policy: Policy) -> tuple[NDArray[np.float64], States]:
+    def replies(self, policy: TabularPolicy) -> tuple[NDArray[np.float64], States]:
         """Probability of each reply, and the state it leads to: (2 P, cells) each.
 
         Rows in which it is not the opponent's turn are zero.
         """
-        probs = np.tile(tabulate(policy, self.rules).by_row(), (2, 1))
+        probs = np.tile(policy.by_row(), (2, 1))
         probs[~self.opponent_moves] = 0
         states = np.arange(2 * self.size)[:, None]
         return probs, np.where(
@@ -164,7 +164,10 @@ class RowReplies:
         for policy in policies:
             after_the_end = (always[:, 0], ended, always, ended)
             for part, going, over in zip(
-                parts, _alias_table(tables, policy), after_the_end, strict=True
+                parts,
+                _alias_table(tables, tabulate(policy, tables.rules)),
+                after_the_end,
+                strict=True,
             ):
                 part += [going, over]
         self._width, self._target, accept, alias = (np.concatenate(part).ravel() for part in parts)
@@ -185,8 +188,9 @@ class RowReplies:
         return np.where(scaled - column < self._accept.take(index), drawn, self._alias.take(index))
 
 
+@lru_cache(maxsize=16)  # so that a further snapshot does not cost those that are there already
 def _alias_table(
-    tables: RowTables, policy: Policy
+    tables: RowTables, policy: TabularPolicy
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Width (2 P,), and target, acceptance and alias (2 P, cells) of one opponent.
 
@@ -306,7 +310,7 @@ class RowReply:
     """
 
     def __init__(self, tables: RowTables, policy: Policy):
-        width, target, accept, alias = _alias_table(tables, policy)
+        width, target, accept, alias = _alias_table(tables, tabulate(policy, tables.rules))
         self.width = width.astype(np.int8).tobytes()
         self.target = array("i", target.astype(np.intc).tobytes())
         self.uniform = bool((accept >= 1).all())

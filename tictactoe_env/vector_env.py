@@ -17,9 +17,10 @@ from tictactoe_env.engine import BatchEngine, States, batch_engine
 from tictactoe_env.errors import checked_seed, unknown_name, whole_number
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
-from tictactoe_env.opponents import Pool, make_pool
 from tictactoe_env.policy import Policy
+from tictactoe_env.pool import Pool, make_pool
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OUTCOMES, WIN, Boards
+from tictactoe_env.snapshots import snapshot
 
 _OUTCOMES = np.array(OUTCOMES)
 _SIDES = np.array(["O", "", "X"])
@@ -110,6 +111,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         self._over = np.zeros(self.num_envs, dtype=bool)
         self._begun = np.zeros(self.num_envs, dtype=np.intp)
         self._extra: tuple[Policy, ...] = ()
+        self._pool = Pool((), ())
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Any) -> None:
@@ -118,11 +120,29 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         Raises ValueError, changing nothing, if it cannot be an opponent on this board.
         """
         self._check_open()
-        pool = make_pool(opponent, self.rules)
+        pool = make_pool(opponent, self.rules, self._pool.snapshots)
         self.config.check_first_move(pool, {})
         self._replies = self._games.prepare(list(pool.policies))
         self._pool, self._extra = pool, ()
         self._which = pool.draw(self.np_random, self.num_envs)
+
+    def add_snapshot(self, player: Any, deterministic: bool = False) -> None:
+        """Add a frozen copy of the learner to the opponent "self", for all games.
+
+        player, deterministic: see `tictactoe_env.snapshot`. Games against a snapshot that makes
+        room go on against the new one.
+        Raises ValueError, changing nothing, if the opponents do not contain "self", or if the
+        player cannot be an opponent on this board.
+        """
+        self._check_open()
+        copy = snapshot(player, self.rules, deterministic)
+        self.config.check_first_move(Pool((copy,), (1.0,)), {})
+        before = len(self._pool.policies)
+        self._pool, moved = self._pool.with_snapshot(copy, self.np_random)
+        after = len(self._pool.policies)
+        extra = np.arange(len(self._extra)) + after  # opponents of reset options come last
+        self._which = np.concatenate([moved[:before], extra])[self._which]
+        self._replies = self._games.prepare([*self._pool.policies, *self._extra])
 
     # --- reset ------------------------------------------------------------------------------------
 
@@ -139,7 +159,9 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         seed = checked_seed(seed)
         given = self.config.options(options, (*RESET_OPTIONS, "reset_mask"))
         mask = self._reset_mask(given.get("reset_mask"))
-        option_pool = make_pool(given["opponent"], self.rules) if "opponent" in given else None
+        option_pool = None
+        if "opponent" in given:
+            option_pool = make_pool(given["opponent"], self.rules, self._pool.snapshots)
         self.config.check_first_move(option_pool or self._pool, given)
         first = self._prepare_opponents(mask, option_pool)
         super().reset(seed=seed)

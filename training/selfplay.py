@@ -8,38 +8,36 @@ the first snapshot is added, random play takes their place.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.opponents import Pool, make_opponent, parse_pool
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, one_hot, tabulate
+from tictactoe_env.names import SELF
+from tictactoe_env.opponents import make_opponent
+from tictactoe_env.policy import Policy, TabularPolicy, one_hot, tabulate
+from tictactoe_env.pool import Pool, parse_pool, split_self
 from tictactoe_env.positions import Positions, positions_of
 from tictactoe_env.rules import Rules
-
-SELF = "self"
+from tictactoe_env.snapshots import place_of_next
 
 
 class SelfPlay:
-    """A weighted pool of opponents in which at most `size` snapshots share the weight of `self`.
+    """A weighted pool of opponents in which snapshots of the learner share the weight of `self`.
 
-    If the pool is full, a new snapshot replaces the oldest one with probability 1/2, and otherwise
-    one chosen at random, so that snapshots of many ages remain. epsilon: probability that a
-    snapshot makes a random legal move. Raises ValueError for an unknown opponent.
+    size: how many snapshots are kept, unless the text says `self-keep=N`; `self-replace=oldest`
+    says which one makes room for a further one, see `tictactoe_env.snapshots.place_of_next`.
+    epsilon: probability that a snapshot makes a random legal move. Raises ValueError for an unknown
+    opponent.
     """
 
     def __init__(
         self, opponents: str, rules: Rules, size: int = 8, seed: int = 0, epsilon: float = 0.0
     ):
-        pairs = parse_pool(opponents)
-        self.self_weight = sum(weight for name, weight in pairs if name == SELF)
-        self.fixed = [
-            (make_opponent(name, rules, also=[SELF]), weight)
-            for name, weight in pairs
-            if name != SELF
-        ]
-        self.rules, self.size, self.epsilon = rules, size, epsilon
+        self.own, others = split_self(parse_pool(opponents), keep=size)
+        self.fixed = [(make_opponent(name, rules, also=[SELF]), weight) for name, weight in others]
+        self.rules, self.epsilon = rules, epsilon
         self.snapshots: list[TabularPolicy] = []
         self.rng = np.random.default_rng(seed)
         self._opponents: Opponents | None = None
@@ -47,24 +45,23 @@ class SelfPlay:
     @property
     def has_self(self) -> bool:
         """Whether the pool contains snapshots of the learner."""
-        return self.self_weight > 0
+        return self.own is not None and self.own.weight > 0
 
     def add(self, snapshot: TabularPolicy) -> None:
         """Add a snapshot of the learner, in place of another one if the pool is full."""
-        if len(self.snapshots) >= self.size:
-            replaces_oldest = self.rng.random() < 0.5
-            place = 0 if replaces_oldest else int(self.rng.integers(len(self.snapshots)))
-            del self.snapshots[place]
+        if self.own is not None:
+            place = place_of_next(len(self.snapshots), self.own.keep, self.own.replace, self.rng)
+            if place is not None:
+                del self.snapshots[place]
         self.snapshots.append(snapshot)
         self._opponents = None
 
     def pool(self) -> Pool:
         """The opponents and their weights, with the present snapshots."""
         pairs: list[tuple[Policy, float]] = list(self.fixed)
-        if self.has_self:
-            copies: list[Policy] = [exploring(copy, self.epsilon) for copy in self.snapshots]
-            copies = copies or [RandomPolicy()]
-            pairs += [(copy, self.self_weight / len(copies)) for copy in copies]
+        if self.own is not None and self.has_self:
+            copies = tuple(exploring(copy, self.epsilon) for copy in self.snapshots)
+            pairs += replace(self.own, snapshots=copies).pairs
         policies, weights = zip(*pairs, strict=True)
         return Pool(policies, weights)
 

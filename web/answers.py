@@ -96,7 +96,7 @@ class AgentSummary(Answer):
 
     id: str
     name: str
-    kind: Literal["agent", "run"]
+    kind: Literal["agent", "trained", "run"]
     agent: str
     about: str
     unbeatable: bool | None

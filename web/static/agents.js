@@ -47,8 +47,9 @@ export async function agentsPage() {
     "div",
     { class: "page wide" },
     h("h1", { tabindex: "-1" }, "Players"),
-    group("Trained", "run", none),
-    group("Built in", "agent", ""),
+    group("Trained agents", "trained", ""),
+    group("Your training runs", "run", none),
+    group("Without training", "agent", ""),
   );
   return { title: "Players", element };
 }

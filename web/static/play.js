@@ -202,8 +202,9 @@ class Play {
     select.replaceChildren(
       ...[
         h("option", { value: HUMAN }, "You"),
-        group("Built in", "agent"),
-        group("Trained", "run"),
+        group("Trained agents", "trained"),
+        group("Your training runs", "run"),
+        group("Without training", "agent"),
       ].filter(Boolean),
     );
     select.value = this.seats[side];

@@ -1,0 +1,126 @@
+"""Names that a program or another package adds to the opponents."""
+
+import subprocess
+import sys
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from sample_players import CellPlayer
+from text_cases import cases, refuses
+
+from tictactoe_env import Rules, make_opponent, register_opponent, unregister_opponent
+from tictactoe_env.opponents import known_names, listed
+from tictactoe_env.pool import make_pool
+
+EMPTY = np.zeros((1, 9), np.int8)
+
+
+def corner(rules, cell=0, word="x"):
+    """Marks one cell, taken or not.
+
+    More about it.
+    """
+    if rules.cells < 4:
+        raise ValueError("corner needs a board of 4 cells")
+    return CellPlayer(cell)
+
+
+@pytest.fixture
+def added():
+    register_opponent("corner", corner)
+    yield
+    unregister_opponent("corner")
+
+
+@pytest.mark.usefixtures("added")
+def test_a_registered_name_is_an_opponent_with_options_wherever_names_are():
+    assert make_opponent("corner", Rules()).probs(EMPTY).argmax() == 0
+    assert make_opponent("corner-cell=4-word=y", Rules()).probs(EMPTY).argmax() == 4
+    env = gym.make("tictactoe_env/TicTacToe-v0", opponent="corner-cell=8", side="O")
+    env.reset()
+    assert env.board.tolist() == [0] * 8 + [1]
+    assert "corner" in known_names()
+    assert "corner              Marks one cell, taken or not." in listed()
+    register_opponent("corner", lambda rules: CellPlayer(5))
+    assert make_opponent("corner", Rules()).probs(EMPTY).argmax() == 5
+
+
+@pytest.mark.usefixtures("added")
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    cases("""
+    corner-cell=x   | cell of corner must be a whole number, such as corner-cell=0, got 'x'
+    corner-cel=1    | unknown option of corner 'cel'; did you mean 'cell'? (known: cell, word)
+    cornre          | unknown opponent 'cornre'; did you mean 'corner'? (known: corner, dqn
+    """),
+)
+def test_errors_treat_a_registered_name_as_one_of_the_packages_own(spec, message):
+    with refuses(message):
+        make_opponent(spec, Rules())
+    with refuses("corner needs a board of 4 cells"):
+        make_pool([["corner", 1], ["random", 1]], Rules(1, 3, 3))
+
+
+def test_a_name_that_is_taken_or_cannot_be_typed_is_refused():
+    for name in ("minimax", "self", "human", "latest", "trie", "mcts"):
+        with refuses(f"{name!r} is a name of tictactoe_env itself: register another name"):
+            register_opponent(name, corner)
+    for name in ("", "a b", "x=1", "a/b", "latest:x", "9", "a-", 7):
+        with refuses("must be letters, digits, _ and -, beginning with a letter, got "):
+            register_opponent(name, corner)
+    with refuses("the factory of edge must be a function factory(rules, **options)"):
+        register_opponent("edge", CellPlayer(0))
+    with refuses("unknown registered opponent 'edge'"):
+        unregister_opponent("edge")
+    register_opponent("edge", lambda rules: 7)
+    with refuses("a player must have the method probs(boards) or Stable-Baselines3's predict"):
+        make_opponent("edge", Rules())
+    unregister_opponent("edge")
+
+
+PROGRAM = """
+import sys
+from tictactoe_env import Rules, make_opponent
+make_opponent("minimax", Rules()), make_opponent("trie", Rules())
+assert "cautious_players" not in sys.modules
+for spec in ("cautious-cell=3", "broken", "nothing", "cautios"):
+    try:
+        print(make_opponent(spec, Rules()).cell)
+    except ValueError as error:
+        print(error)
+from tictactoe_env.opponents import listed
+print(listed())
+"""
+ENTRY_POINTS = """[tictactoe_env.opponents]
+cautious = cautious_players:make
+broken = cautious_players:missing
+nothing = cautious_players:NUMBER
+trie = cautious_players:make
+"""
+MODULE = """NUMBER = 7
+class Cell:
+    def __init__(self, cell): self.cell = cell
+    def probs(self, boards): return 1 / 0
+def make(rules, cell=1): return Cell(cell)
+"""
+
+
+def test_an_installed_package_brings_its_opponents_by_entry_points(tmp_path):
+    about = tmp_path / "cautious_players-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: cautious-players\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(ENTRY_POINTS)
+    (tmp_path / "cautious_players.py").write_text(MODULE)
+    script = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{PROGRAM}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "3"
+    assert lines[1].startswith("the opponent 'broken' cannot be imported from cautious_players:mis")
+    assert lines[2].startswith("the entry point 'nothing' must name a function factory(rules, **op")
+    assert lines[3].startswith(
+        "unknown opponent 'cautios'; did you mean 'cautious'? (known: broken"
+    )
+    assert "Added by other packages:" in lines
+    assert any(line.split() == ["cautious", "from", "cautious_players"] for line in lines)

@@ -1,0 +1,160 @@
+"""Pools with snapshots of the learner, in both environments, and frozen players."""
+
+import types
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from sample_players import CellPlayer, fixed_table
+from text_cases import cases, refuses
+
+from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, snapshot
+from tictactoe_env.notation import parse_board
+from tictactoe_env.policy import one_hot
+from tictactoe_env.pool import make_pool
+from tictactoe_env.snapshots import place_of_next
+
+ID = "tictactoe_env/TicTacToe-v0"
+SMALL, LARGE = Rules(2, 3, 2), Rules(4, 4, 4)
+BOARDS = {"rows": 2, "cols": 3, "k": 3}, {"rows": 4, "cols": 4, "k": 4}
+
+
+def made(num_envs, opponent, **arguments):
+    """One environment, or a vector environment of several games."""
+    if num_envs == 1:
+        return gym.make(ID, opponent=opponent, **arguments)
+    return gym.make_vec(ID, num_envs=num_envs, opponent=opponent, **arguments)
+
+
+def marks_of(env, games):
+    """The cell of the opponent's first mark as X in each of many games."""
+    cells = []
+    for _ in range(games):
+        env.reset()
+        boards = np.atleast_2d(env.board if hasattr(env, "board") else env.boards)
+        cells += boards.argmax(axis=1).tolist()
+    return cells
+
+
+class Learner:
+    """A player whose one move changes: what a learner does."""
+
+    def __init__(self, cell):
+        self.cell = cell
+
+    def probs(self, boards):
+        return CellPlayer(self.cell).probs(boards)
+
+
+class Model(Learner):
+    """The same with Stable-Baselines3's predict."""
+
+    probs = None
+
+    def predict(self, observation, deterministic=False):
+        return np.full(len(observation), self.cell), None
+
+
+@pytest.mark.parametrize("num_envs", [1, 5])
+@pytest.mark.parametrize("board", BOARDS, ids=["2x3", "4x4"])
+@pytest.mark.parametrize("kind", [Learner, Model])
+def test_a_snapshot_plays_on_as_it_was_on_every_board(num_envs, board, kind):
+    env, learner = made(num_envs, "self", side="O", **board), kind(2)
+    assert len(set(marks_of(env, 60))) > 3, "random play until there is a snapshot"
+    env.add_snapshot(learner)
+    learner.cell = 4
+    assert set(marks_of(env, 3)) == {2}
+    env.add_snapshot(learner)
+    learner.cell = 0
+    assert set(marks_of(env, 40)) == {2, 4}
+    env.set_opponent(learner)
+    learner.cell = 1
+    assert set(marks_of(env, 3)) == {0}, "any opponent is frozen"
+
+
+@pytest.mark.parametrize("num_envs", [1, 3])
+def test_the_newest_snapshots_are_kept_and_shared_with_later_opponents(num_envs):
+    env = made(num_envs, [["self-keep=2-replace=oldest", 1], ["random", 0]], side="O", k=3)
+    for cell in (0, 1, 2):
+        env.add_snapshot(Learner(cell))
+    assert set(marks_of(env, 40)) == {1, 2}
+    env.set_opponent([["self-keep=1", 0.5], ["minimax-first", 0.5]])
+    assert set(marks_of(env, 40)) == {0, 2}, "the newest, and minimax-first in the corner"
+    env.reset(options={"opponent": "self"})
+    env.set_opponent("random")
+    with refuses('the opponents do not contain "self", so a snapshot would never play: make'):
+        env.add_snapshot(Learner(0))
+
+
+def test_a_running_game_goes_on_against_the_snapshot_that_replaces_its_opponent():
+    env = made(1, "self-keep=1", side="O", rows=2, cols=3, k=3)
+    env.add_snapshot(Learner(0))
+    env.reset()
+    env.add_snapshot(Learner(1))
+    env.step(5)
+    assert env.board.tolist() == parse_board("XX./..O", Rules(2, 3, 3)).tolist()
+    games = made(2, [["self-keep=1", 1], ["random", 0]], side="O", rows=2, cols=3, k=3)
+    games.add_snapshot(Learner(0))
+    games.reset()
+    mask = np.array([True, False])
+    right = types.SimpleNamespace(probs=lambda b: one_hot(np.where(b[:, 2], 3, 2), 6))
+    games.reset(options={"opponent": right, "reset_mask": mask})  # game 0 only
+    games.add_snapshot(Learner(1))
+    games.step(np.array([5, 5]))
+    expected = [parse_board(text, Rules(2, 3, 3)).tolist() for text in ("..X/X.O", "XX./..O")]
+    assert games.boards.tolist() == expected, "the opponent of a reset option stays"
+
+
+def test_the_same_seed_gives_the_same_games_with_the_same_snapshots():
+    def episode(seed):
+        env = made(4, [["self-keep=2", 0.7], ["random", 0.3]])
+        env.reset(seed=seed)
+        seen = []
+        for number in range(12):
+            env.add_snapshot(fixed_table(Rules(), number))
+            _, _, _, _, info = env.step([np.flatnonzero(m)[0] for m in env.action_masks()])
+            seen.append(info["action_mask"].tolist())
+        return seen
+
+    assert episode(3) == episode(3) != episode(4)
+
+
+@pytest.mark.parametrize(("replace", "expected"), [("oldest", {0}), ("random", {0, 1, 2})])
+def test_the_way_of_replacing_decides_who_makes_room(replace, expected):
+    rng = np.random.default_rng(0)
+    assert {place_of_next(3, 3, replace, rng) for _ in range(60)} == expected
+    assert place_of_next(2, 3, replace, rng) is None
+
+
+WRONG = """
+    self-keep=0        | keep, the number of snapshots, must be a whole number of at least 1, got 0
+    self-keep=x        | keep of self must be a whole number, such as self-keep=8, got 'x'
+    self-keeep=2       | unknown option of self 'keeep'; did you mean 'keep'? (known: keep, replace)
+    self-replace=first | unknown way to replace a snapshot 'first' (known: mixed, oldest, random)
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [*cases(WRONG), ([["self", 1], ["self-keep=2", 1]], '"self" stands for all snapshots')],
+)
+def test_a_wrong_self_is_refused(spec, message):
+    with refuses(message):
+        make_pool(spec, Rules())
+
+
+def test_a_snapshot_is_a_table_on_small_boards_and_a_copy_on_large_ones():
+    assert snapshot(table := fixed_table(SMALL, 0), SMALL) is table
+    assert isinstance(snapshot(make_opponent("search", SMALL), SMALL), TabularPolicy)
+    search = make_opponent("search-depth=1", LARGE)
+    copy, board = snapshot(search, LARGE), np.zeros((1, 16), np.int8)
+    assert copy is not search
+    assert np.array_equal(copy.probs(board), search.probs(board))
+    unique = types.SimpleNamespace(probs=RandomPolicy().probs, lock=(n for n in ()))
+    with refuses("this player cannot be copied (TypeError("):
+        snapshot(unique, LARGE)
+    with refuses("a player must have the method probs"):
+        made(1, "self").add_snapshot(None)
+    ends = made(1, "self", side="X", rows=1, cols=4, k=1)
+    with refuses("the opponent may end the game before the learner's first move"):
+        ends.reset(options={"side": "O"})

@@ -1,0 +1,83 @@
+"""The trained agents that the package carries: each one is proven again from its moves."""
+
+import subprocess
+import sys
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from text_cases import refuses
+
+from tictactoe_env import RandomPolicy, Rules, TabularPolicy, evaluate, make_opponent
+from tictactoe_env.certificate import CertificateError, certify, table_of, verify
+from tictactoe_env.opponents import strength
+from tictactoe_env.trained import (
+    FOLDER,
+    certificate_of,
+    facts_of,
+    pack,
+    trained_names,
+    trained_policy,
+    unpack,
+)
+
+AGENTS = {
+    *("dqn", "maskable_ppo", "mcts", "neuroevolution"),
+    *("tabular_q", "tictacnet", "trie", "value_net"),
+}
+
+
+@pytest.mark.parametrize("name", trained_names())
+def test_every_trained_agent_is_what_its_certificate_states(name):
+    content, policy = certificate_of(name), make_opponent(name, Rules())
+    verify(content)
+    assert np.array_equal(table_of(content).table, policy.table)
+    assert {key: content[key] for key in facts_of(name)} == facts_of(name)
+    results = evaluate(policy)
+    assert strength(facts_of(name)).startswith("cannot") == results.unbeatable
+    assert name.partition("-")[0] == content["agent"]
+    assert len(content["sha256_of_moves"]) == 64
+
+
+def test_every_agent_is_there_and_all_of_them_are_small():
+    assert set(trained_names()) >= AGENTS
+    assert {"trie-tophep", "dqn-duel-second"} <= set(trained_names())
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 300_000
+    unbeatable = {name for name in AGENTS if facts_of(name)["unbeatable"]}
+    assert unbeatable == AGENTS
+
+
+def test_a_trained_agent_is_an_opponent_on_3x3_only():
+    env = gym.make_vec("tictactoe_env/TicTacToe-v0", num_envs=2, opponent=[["trie", 1], ["dqn", 1]])
+    env.reset(seed=0)
+    with refuses("trie in this package plays on 3x3, 3 in a row, not on 3x4, 3 in a row: train it"):
+        make_opponent("trie", Rules(3, 4, 3))
+    assert not isinstance(make_opponent("mcts", Rules(3, 4, 3)), TabularPolicy)
+    assert make_opponent("mcts", Rules()) is trained_policy("mcts")
+
+
+def test_a_changed_table_is_not_what_its_certificate_states():
+    packed = pack(certificate_of("trie"))
+    changed = packed["moves"].replace(
+        packed["moves"][0], "?" if packed["moves"][0] == "a" else "a", 1
+    )
+    with pytest.raises((CertificateError, StopIteration, RuntimeError)):
+        verify(unpack({**packed, "moves": changed}))
+    content = certify(RandomPolicy(), "nobody")
+    assert unpack(pack(content)) == content
+    with refuses("a table is packed for 3x3, 3 in a row, got {'rows': 2"):
+        pack(certify(RandomPolicy(), "nobody", Rules(2, 3, 2)))
+
+
+def test_the_list_shows_every_name_with_its_strength_and_needs_numpy_only():
+    script = (
+        "import runpy, sys; runpy.run_module('tictactoe_env.opponents', run_name='__main__');"
+        "assert not {'torch', 'stable_baselines3', 'safetensors'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
+    assert set(trained_names()) <= set(rows)
+    assert rows["trie"].endswith("cannot be beaten")
+    assert "can be beaten as O" in rows["dqn-duel-first"]
+    assert "registered" not in done.stdout

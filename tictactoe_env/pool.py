@@ -1,0 +1,192 @@
+"""Pools: the opponents of an environment, their weights, and the learner's own snapshots.
+
+make_pool("minimax", rules)                            # one opponent
+make_pool([["random", 0.5], ["self", 0.5]], rules)     # one is drawn for each game
+make_pool("self-keep=4-replace=oldest", rules)         # snapshots of the learner alone
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.names import LATEST, SELF, read_option, split_options
+from tictactoe_env.opponents import make_opponent
+from tictactoe_env.policy import Policy, RandomPolicy, checked_weights
+from tictactoe_env.rules import Rules
+from tictactoe_env.snapshots import MAX_TABLE_CELLS, check_keeping, place_of_next, snapshot
+
+
+@dataclass(frozen=True)
+class SelfPlay:
+    """The member "self" of a pool: snapshots of the learner share its weight equally.
+
+    keep: how many are kept. replace: which one makes room, see `snapshots.place_of_next`.
+    snapshots: frozen policies, the oldest first. Random play takes their place while there is none.
+    """
+
+    weight: float = 1.0
+    keep: int = 8
+    replace: str = "mixed"
+    snapshots: tuple[Policy, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_keeping(self.keep, self.replace)
+
+    @property
+    def pairs(self) -> list[tuple[Policy, float]]:
+        """The snapshots and their weights."""
+        players = self.snapshots or (RandomPolicy(),)
+        return [(player, self.weight / len(players)) for player in players]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Opponents, and the probability with which each is drawn for a game; `weights` sum to 1.
+
+    own: the member "self", whose snapshots are the last of the policies; None without one.
+    """
+
+    policies: tuple[Policy, ...]
+    weights: tuple[float, ...]
+    own: SelfPlay | None = field(default=None, compare=False)
+
+    def draw(self, rng: np.random.Generator, games: int) -> Any:
+        """The index of each game's opponent: (games,) intp. A pool of one does not use `rng`."""
+        if len(self.policies) == 1:
+            return np.zeros(games, dtype=np.intp)
+        return np.searchsorted(np.cumsum(self.weights)[:-1], rng.random(games), side="right")
+
+    @property
+    def snapshots(self) -> tuple[Policy, ...]:
+        """The snapshots of the learner, the oldest first."""
+        return self.own.snapshots if self.own else ()
+
+    def with_snapshot(
+        self, player: Policy, rng: np.random.Generator
+    ) -> tuple[Pool, NDArray[np.intp]]:
+        """The pool with a further snapshot, and the new index of each of its present policies.
+
+        A policy that makes room has the index of the new snapshot. Raises ValueError for a pool
+        without "self".
+        """
+        own = self.own
+        if own is None:
+            raise ValueError(
+                'the opponents do not contain "self", so a snapshot would never play: make the '
+                'environment with opponent="self" or with a pool such as '
+                '[["random", 0.5], ["self", 0.5]]'
+            )
+        kept, fixed = list(own.snapshots), len(self.policies) - len(own.pairs)
+        place = place_of_next(len(kept), own.keep, own.replace, rng) if kept else 0
+        if kept and place is not None:
+            del kept[place]
+        kept.append(player)
+        pool = _pool(self._fixed(), replace(own, snapshots=tuple(kept)))
+        moved = np.arange(len(self.policies))
+        if place is not None:
+            moved[fixed + place + 1 :] -= 1
+            moved[fixed + place] = len(pool.policies) - 1
+        return pool, moved
+
+    def _fixed(self) -> list[tuple[Policy, float]]:
+        pairs = list(zip(self.policies, self.weights, strict=True))
+        return pairs[: len(pairs) - len(self.own.pairs)] if self.own else pairs
+
+
+def _pool(fixed: list[tuple[Policy, float]], own: SelfPlay | None) -> Pool:
+    policies, weights = zip(*fixed, *(own.pairs if own else ()), strict=True)
+    return Pool(policies, weights, own)
+
+
+def make_pool(spec: Any, rules: Rules, snapshots: Sequence[Policy] = ()) -> Pool:
+    """The pool of one opponent, or of a list of [opponent, weight].
+
+    Objects are frozen: see `snapshots.snapshot`; a model plays its best moves. snapshots: those
+    that the member "self" has from the start, the oldest first.
+    """
+    if isinstance(spec, Pool):
+        return spec
+    is_list = isinstance(spec, Sequence) and not isinstance(spec, str)
+    pairs = list(spec) if is_list else [(spec, 1.0)]
+    if not pairs or not all(
+        isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
+        for pair in pairs
+    ):
+        raise ValueError(
+            "a pool of opponents must be a list of [opponent, weight], such as "
+            f'[["random", 0.5], ["minimax", 0.5]], got {spec!r}'
+        )
+    weights = checked_weights([weight for _, weight in pairs])
+    weighted = list(zip((opponent for opponent, _ in pairs), weights, strict=True))
+    own, others = split_self(weighted, snapshots)
+    fixed = [(_frozen(opponent, rules), weight) for opponent, weight in others]
+    return _pool(fixed, own)
+
+
+def split_self(
+    pairs: Iterable[tuple[Any, float]], snapshots: Sequence[Policy] = (), keep: int = 8
+) -> tuple[SelfPlay | None, list[tuple[Any, float]]]:
+    """The member "self" of a pool, or None, and the other opponents.
+
+    keep: used unless the text says `self-keep=N`. Raises ValueError if there are two of them.
+    """
+    own: SelfPlay | None = None
+    others = []
+    for opponent, weight in pairs:
+        if not is_self(opponent):
+            others.append((opponent, weight))
+        elif own is not None:
+            raise ValueError(
+                f'"{SELF}" stands for all snapshots of the learner: give it once in a pool'
+            )
+        else:
+            options = (
+                read_option(SELF, text, _self_options) for text in split_options(opponent)[1]
+            )
+            own = SelfPlay(**{"weight": weight, "keep": keep, **dict(options)})
+    if own is not None:
+        own = replace(own, snapshots=tuple(snapshots)[-own.keep :])
+    return own, others
+
+
+def _self_options(keep: int = 8, replace: str = "mixed") -> None:
+    """Declares the options of "self"."""
+
+
+def is_self(opponent: Any) -> bool:
+    """Whether an opponent is "self", perhaps with options."""
+    return isinstance(opponent, str) and split_options(opponent)[0] == SELF
+
+
+def _frozen(opponent: Any, rules: Rules) -> Policy:
+    policy = make_opponent(opponent, rules)
+    is_named = isinstance(opponent, (str, os.PathLike))  # so nobody else can change it
+    return policy if is_named and rules.cells > MAX_TABLE_CELLS else snapshot(policy, rules)
+
+
+def parse_pool(text: str) -> list[tuple[str, float]]:
+    """Names and weights of "random:0.5,minimax:0.25,self:0.25", scaled to sum to 1.
+
+    A name without a weight has the weight 1. Raises ValueError for any other form.
+    """
+    pairs = []
+    for part in text.split(","):
+        name, colon, weight = part.strip().rpartition(":")
+        if f"{name}:" == LATEST:  # "latest:dqn" without a weight
+            name, colon, weight = part.strip(), ":", "1"
+        try:
+            pairs.append((name, float(weight)) if colon else (part.strip(), 1.0))
+        except ValueError:
+            raise ValueError(
+                f"opponents must be written as name:weight,name:weight, got {part!r} in {text!r}"
+            ) from None
+    if not all(name for name, _ in pairs):
+        raise ValueError(f"opponents must be written as name:weight,name:weight, got {text!r}")
+    weights = checked_weights([weight for _, weight in pairs])
+    return [(name, weight) for (name, _), weight in zip(pairs, weights, strict=True)]
