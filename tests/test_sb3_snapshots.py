@@ -1,0 +1,91 @@
+"""Snapshots of Stable-Baselines3 models as they are: PPO, MaskablePPO and DQN."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import DQN, PPO
+from stable_baselines3.common.env_util import make_vec_env
+from text_cases import refuses
+
+from tictactoe_env import Rules, TabularPolicy, make_opponent, snapshot
+from tictactoe_env.observation import observe
+from tictactoe_env.positions import positions_of
+
+ID = "tictactoe_env/TicTacToe-v0"
+SMALL, LARGE = Rules(2, 3, 3), Rules(4, 4, 4)
+ALGORITHMS = {"PPO": PPO, "MaskablePPO": MaskablePPO, "DQN": DQN}
+
+
+def model_of(kind, rules, seed=0):
+    """An untrained model whose actions are far from equally likely."""
+    board = {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
+    settings = {"buffer_size": 100} if kind == "DQN" else {"n_steps": 8, "batch_size": 8}
+    model = ALGORITHMS[kind]("MlpPolicy", gym.make(ID, **board), seed=seed, **settings)
+    change(model)
+    return model
+
+
+def change(model):
+    """Give the network other weights, as training does."""
+    with torch.no_grad():
+        for weights in model.policy.parameters():
+            weights.copy_(torch.randn(weights.shape))
+
+
+def boards_of(rules):
+    if rules == LARGE:
+        board = np.zeros((2, 16), np.int8)
+        board[1, :3] = 1, -1, 1
+        return board
+    positions = positions_of(rules)
+    return positions.boards[positions.unfinished]
+
+
+@pytest.mark.parametrize("rules", [SMALL, LARGE], ids=str)
+@pytest.mark.parametrize("kind", ALGORITHMS)
+def test_a_snapshot_of_a_model_has_its_probabilities_or_its_best_moves(kind, rules):
+    model, boards = model_of(kind, rules), boards_of(rules)
+    copies = [snapshot(model, rules, deterministic=best) for best in (False, True)]
+    before = [copy.probs(boards) for copy in copies]
+    observations = observe(boards, rules, "planes")
+    masks = {"action_masks": boards == 0} if kind == "MaskablePPO" else {}
+    best = model.predict(observations, deterministic=True, **masks)[0]
+    assert np.array_equal(before[1].argmax(axis=1), best)
+    assert (before[1].max(axis=1) == 1).all()
+    if kind == "DQN":
+        assert np.array_equal(before[0], before[1])
+    else:
+        tensor = model.policy.obs_to_tensor(observations)[0]
+        expected = model.policy.get_distribution(tensor, **masks).distribution.probs
+        assert before[0] == pytest.approx(expected.detach().numpy(), abs=1e-6)
+        assert (before[0].max(axis=1) < 1).any()
+    change(model)
+    assert all(
+        np.array_equal(copy.probs(boards), was) for copy, was in zip(copies, before, strict=True)
+    )
+    assert isinstance(copies[0], TabularPolicy) == (rules == SMALL)
+
+
+def test_self_play_with_stock_stable_baselines3_plays_against_what_was_learned_before():
+    env = make_vec_env(ID, n_envs=2, env_kwargs={"opponent": "self", "side": "O"})
+    model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=16, seed=0)
+    model.learn(64)
+    env.env_method("add_snapshot", model, deterministic=True)
+    frozen = snapshot(model, Rules(), deterministic=True)
+    model.learn(64, reset_num_timesteps=False)
+    first = int(frozen.probs(np.zeros((1, 9), np.int8)).argmax())
+    observations = env.reset()
+    assert observations[:, 1].reshape(2, 9).argmax(axis=1).tolist() == [first, first]
+    with refuses("the model's observations have the shape (2, 2, 3)"):
+        env.env_method("add_snapshot", model_of("PPO", SMALL))
+
+
+def test_a_pool_with_self_and_trained_agents_is_what_a_training_asks_for(tmp_path):
+    import train
+
+    pool = "self-keep=2-replace=oldest:0.5,trie:0.25,minimax-slip=0.3:0.25"
+    command = ["maskable_ppo", "--opponents", pool, "--steps", "20000", "--judge-every", "10000"]
+    assert train.main([*command, "--out", str(tmp_path / "run")]) == 0
+    assert make_opponent(tmp_path / "run", Rules()).table.shape == (4520, 9)
