@@ -424,9 +424,10 @@ def beside_the_origins(
 def beatable(contents: Sequence[Mapping[str, Any]], side: str = "") -> int:
     """How many of these can be beaten as `side`, or as any side that they were trained to play."""
     return sum(
-        any(not figures(content, one)["unbeatable"] for one in sides_of(content))
-        if not side
-        else not figures(content, side)["unbeatable"]
+        any(
+            not figures(content, one)["unbeatable"]
+            for one in [side] * bool(side) or sides_of(content)
+        )
         for content in contents
     )
 

@@ -94,7 +94,8 @@ def test_numbers_and_names_in_the_tables():
 def test_the_page_says_what_its_runs_say_and_loads_them_again(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(results, "RUNS", tmp_path / "runs")
     entries = [Entry("tabular_q", until="unbeatable"), Entry("trie", "tophep")]
-    text = results.document(entries, {"random": "random"}, 2, tmp_path / "RESULTS.md")
+    ready = {"search": "search", "random": "random"}
+    text = results.document(entries, ready, 2, tmp_path / "RESULTS.md")
     runs = {path.name: read(path) for path in sorted((tmp_path / "runs").iterdir())}
     assert set(runs) == {"tabular_q-0", "tabular_q-1", "trie-tophep-0", "trie-tophep-1"}
     assert results.rates(runs["tabular_q-0"]["as_x"]["vs_random"]) in text
@@ -104,7 +105,11 @@ def test_the_page_says_what_its_runs_say_and_loads_them_again(tmp_path, monkeypa
     assert "/".join(f"{100 * getattr(found, rate):.0f}" for rate in ("win", "draw", "loss")) in text
     assert (tmp_path / "cross_table.png").read_bytes().startswith(b"\x89PNG")
     monkeypatch.setattr(results.subprocess, "run", None)
-    assert results.document(entries, {"random": "random"}, 2, tmp_path / "RESULTS.md") == text
+    assert results.document(entries, ready, 2, tmp_path / "RESULTS.md") == text
+    beside = text.partition("## Beside")[2].partition("## All")[0].splitlines()
+    last = [line.strip("| ").rpartition(" | ")[2] for line in beside if line.startswith("| ")]
+    of_trie = "95.83 % of games lost to the best opponent"
+    assert last[2:] == ["**no**", "no", "0 of 2 seeds", "0 of 5 runs", "2 of 2 seeds", of_trie]
     monkeypatch.setattr(results, "ENTRIES", tuple(entries))
     monkeypatch.chdir(ROOT)
     assert results.main(["--seeds", "2", "--only", "trie-tophep"]) is None
