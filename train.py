@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import textwrap
-import time
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -188,76 +186,23 @@ def resumed(
     return read_config(page.Config, {**saved["config"], **chosen}, folder / "config.json")
 
 
-def new_folder(name: str, seed: int) -> Path:
-    """runs/NAME-SEED, followed by the time if that exists."""
-    folder = Path("runs") / f"{name}-{seed}"
-    if not folder.exists():
-        return folder
-    return folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
-
-
 def train(page: Any, config: BoardConfig, preset: str | None, given: SimpleNamespace) -> int:
     """Train, write the run, and print its certificate; the exit code."""
     from rich.console import Console
 
-    from terminal import battle, report
-    from training import checkpoint
-    from training.learner import drive
-    from training.run import Run
+    from terminal import trainer
 
-    if given.export_sb3 and not hasattr(page, "export_sb3"):
-        raise ValueError(
-            f"{page.AGENT} does not use Stable-Baselines3, so there is nothing to export: "
-            "leave --export-sb3 out"
-        )
-    console = Console()
-    name = f"{page.AGENT}-{preset}" if preset else page.AGENT
-    folder = given.resume or given.out or new_folder(name, config.seed)
-    run = Run(folder, page, config, given.until, console, preset)
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: report.say(
-            f"warning: {message}", console, "yellow"
-        )
-        learner = page.begin(config)
-        if given.resume:
-            run.resume(learner)
-        else:
-            run.start()
-        try:
-            with run:
-                drive(learner, config, run.evaluate)
-        except KeyboardInterrupt:
-            if not run.checkpoint.exists():
-                raise
-            hint = shlex.join(["python", "train.py", "--resume", str(folder)])
-            print(f"train.py: ended at once; continue with: {hint}", file=sys.stderr)
-            return 130
-    report.certificate(run.finish(), console)
-    battle.example_of(run.best_player, run.side, run.name, console)
-    if given.export_sb3:
-        page.export_sb3(*checkpoint.load_model(page, folder), given.export_sb3)
-        report.say(f"Stable-Baselines3's own file: {given.export_sb3}", console)
-    report.say(
-        f"saved: {folder}   look: {shlex.join(['python', 'evaluate.py', str(folder)])}", console
+    folder = given.resume or given.out
+    return trainer.train(
+        page,
+        config,
+        preset,
+        Console(),
+        folder=folder or trainer.new_folder(trainer.name_of(page, preset), config.seed),
+        until=given.until,
+        is_resumed=bool(given.resume),
+        export_sb3=given.export_sb3,
     )
-    return verdict(run, given.until, lambda text: report.say(text, console))
-
-
-def verdict(run: Any, until: str, say: Any) -> int:
-    """Print how to continue if the goal was not reached; the exit code."""
-    if until in run.first_reached:
-        return 0
-    steps = run.rows[-1]["steps"]
-    command = ["python", "train.py", "--resume", str(run.folder)]
-    if steps >= run.config.steps:  # a round may end beyond the steps that were asked for
-        command += ["--steps", str(2 * steps or 1_000)]
-    if until != "steps":
-        command += ["--until", until]
-    say(f"continue with: {shlex.join(command)}")
-    if until == "steps":
-        return 0
-    say(f"{until} was not reached within {steps:,} steps")
-    return 1
 
 
 if __name__ == "__main__":

@@ -13,12 +13,22 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tictactoe_env.mcts import ROLLOUTS, Graph, GraphPolicy, Node, Value, value_named
-from tictactoe_env.policy import TabularPolicy
+from tictactoe_env.mcts import (
+    ROLLOUTS,
+    DescentGraph,
+    Graph,
+    GraphPolicy,
+    Node,
+    Value,
+    check_playout,
+    new_graph,
+    value_named,
+)
+from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Learner, State
@@ -52,13 +62,25 @@ class Config(BoardConfig):
         "Evaluation of new positions: rollouts, or the path of a run whose player plays both sides "
         "from there.",
     )
+    playout: Literal["rollout", "descent"] = option(
+        "rollout",
+        "End of a playout: rollout stops at the first new position and evaluates it; descent "
+        "goes on to the end of the game by UCT, with the logarithm of the visits of all positions "
+        "before a move, and is never random.",
+    )
     judge_every: Count = option(200, "Playouts between two exact evaluations.")
+
+    def check(self) -> None:
+        """A descent evaluates no new position."""
+        check_playout(self.playout, self.value)
 
 
 PRESETS = {
     "tictac": Preset(
-        "nestedsoftware/tictac: 4,000 playouts in which a draw is as good as a win.",
-        {"draws": 1.0},
+        "nestedsoftware/tictac: 4,000 playouts that follow UCT to the end of the game, in which a "
+        "draw is as good as a win. It cannot be beaten, but it wins less often than the default "
+        "search. The seed changes nothing.",
+        {"draws": 1.0, "playout": "descent", "judge_every": 4_000},
         weak=True,
     )
 }
@@ -127,8 +149,8 @@ class MCTS(Learner):
 
 def empty_graph(config: Config, value: Value | None) -> Graph:
     """A graph without positions. value: the evaluation of new positions; None for rollouts."""
-    rng = random.Random(config.seed)
-    return Graph(config.rules, rng, config.exploration, config.draws, value)
+    rng, search = random.Random(config.seed), (config.exploration, config.draws)
+    return new_graph(config.rules, rng, *search, value, config.playout)
 
 
 def graph_of(config: Config, model: Arrays, value: Value | None = None) -> Graph:
@@ -148,11 +170,19 @@ def graph_of(config: Config, model: Arrays, value: Value | None = None) -> Graph
         node = Node(marks_of(board, 1), marks_of(board, -1), known)
         node.visits, node.total = visits, total
         graph.nodes[key_of(node.x, node.o)] = node
+    if isinstance(graph, DescentGraph):
+        graph.count_above()
     return graph
 
 
 def table_of(graph: Graph) -> TabularPolicy:
-    """`GraphPolicy` as a table. Only canonical positions are looked up in the graph."""
+    """`GraphPolicy` as a table.
+
+    Only canonical positions are looked up in the graph, except where the player takes the first of
+    equal cells, which are not images of each other on images of a board.
+    """
+    if isinstance(graph, DescentGraph):
+        return tabulate(GraphPolicy(graph), graph.rules)
     positions, rows = positions_of(graph.rules), positions_of(graph.rules).unfinished
     canonical = positions.canonical[rows]
     asked = np.unique(canonical)

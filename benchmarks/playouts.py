@@ -1,10 +1,12 @@
 """Exact strength of Monte-Carlo tree search by its number of playouts.
 
     python -m benchmarks.playouts --out docs/playouts.png
+    python -m benchmarks.playouts --playout descent --seeds 1
 
 Offline is one graph that grows by playouts from the empty board. Live is TreeSearchPolicy: a new
 search with this many playouts at every move. Each row holds medians over the seeds. "unbeatable"
-counts the seeds that no opponent can beat on either side.
+counts the seeds that no opponent can beat on either side. A descent uses no random numbers, so one
+seed says everything about it.
 """
 
 from __future__ import annotations
@@ -12,12 +14,12 @@ from __future__ import annotations
 import argparse
 import statistics
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from agents import mcts
 from tictactoe_env.evaluation import Evaluation, evaluate
 from tictactoe_env.match import best_achievable
-from tictactoe_env.mcts import TreeSearchPolicy
+from tictactoe_env.mcts import PLAYOUTS, TreeSearchPolicy
 from tictactoe_env.policy import tabulate
 from tictactoe_env.rules import Rules
 
@@ -32,28 +34,28 @@ COLUMNS = {
     "losses as X": "x.loss",
     "losses as O": "o.loss",
 }
+Playout = Literal["rollout", "descent"]
 Points = dict[int, list[Evaluation]]  # playouts -> the exact results of each seed
 
 
-def offline(seeds: int, draws: float) -> Points:
+def offline(seeds: int, draws: float, playout: Playout) -> Points:
     points: Points = {playouts: [] for playouts in OFFLINE}
     for seed in range(seeds):
-        learner = mcts.begin(mcts.Config(seed=seed, draws=draws))
+        learner = mcts.begin(mcts.Config(seed=seed, draws=draws, playout=playout))
         for playouts in OFFLINE:
             learner.advance(playouts - learner.steps)
             points[playouts].append(evaluate(learner.policy()))
     return points
 
 
-def live(seeds: int, draws: float) -> Points:
+def live(seeds: int, draws: float, playout: Playout) -> Points:
     rules = Rules()
-    return {
-        playouts: [
-            evaluate(tabulate(TreeSearchPolicy(rules, playouts, draws=draws, seed=seed), rules))
-            for seed in range(seeds)
-        ]
-        for playouts in LIVE
-    }
+
+    def result(playouts: int, seed: int) -> Evaluation:
+        player = TreeSearchPolicy(rules, playouts, draws=draws, seed=seed, playout=playout)
+        return evaluate(tabulate(player, rules))
+
+    return {playouts: [result(playouts, seed) for seed in range(seeds)] for playouts in LIVE}
 
 
 def percents(results: list[Evaluation], name: str) -> list[float]:
@@ -95,7 +97,8 @@ def draw_panel(axes: Any, title: str, points: Points) -> None:
 
 
 def print_table(name: str, points: Points, seeds: int) -> None:
-    print(f"\n{name}, median of {seeds} seeds, against random, %\n")
+    runs = f"median of {seeds} seeds" if seeds > 1 else "one run"
+    print(f"\n{name}, {runs}, against random, %\n")
     print(f"| playouts | {' | '.join(COLUMNS)} | unbeatable |\n{'| --- ' * 6}|")
     for playouts, results in points.items():
         medians = [statistics.median(percents(results, name)) for name in COLUMNS.values()]
@@ -108,12 +111,15 @@ def main() -> None:
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
     parser.add_argument("--seeds", type=int, default=10, help="trainings or searches for each row")
+    parser.add_argument(
+        "--playout", choices=PLAYOUTS, default=PLAYOUTS[0], help="how a playout ends"
+    )
     parser.add_argument("--out", type=Path, default=None, metavar="FILE", help="draw a PNG too")
     given = parser.parse_args()
-    found = {}
+    found, by = {}, " by descent" if given.playout == "descent" else ""
     for draws, words in ((0.5, "a draw is half a success"), (1.0, "a draw is a success")):
-        found[f"offline, {words}"] = offline(given.seeds, draws)
-        found[f"live, playouts a move, {words}"] = live(given.seeds, draws)
+        found[f"offline{by}, {words}"] = offline(given.seeds, draws, given.playout)
+        found[f"live{by}, playouts a move, {words}"] = live(given.seeds, draws, given.playout)
     for name, points in found.items():
         print_table(name, points, given.seeds)
     if given.out is not None:

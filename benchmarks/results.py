@@ -1,9 +1,10 @@
 """Exact results of every agent: trains all agents and writes docs/RESULTS.md: `make results`.
 
-Runs in runs/results with the same configuration are loaded; all others are trained, each in its own
-process. Seconds are those of training, with exact evaluations but without imports. `--seeds 10`
-adds medians over ten seeds of all agents that are not weak on purpose; `--jobs 2` trains two runs
-at a time.
+Runs in runs/results with the same configuration are loaded; an option that a run does not know yet
+counts as its default. All others are trained, each in its own process. Seconds are those of
+training, with exact evaluations but without imports. `--seeds 10` trains every agent and preset
+with ten seeds; `--jobs 2` trains two runs at a time; `--only mcts trie-tophep` trains these and
+prints their tables over the seeds.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,8 +26,9 @@ from typing import Any
 
 import agents
 from terminal.report import cross_table
-from tictactoe_env.certificate import FILE, certify, read, table_of, versions
+from tictactoe_env.certificate import FILE, certify, read, sides_of, table_of, versions
 from tictactoe_env.files import write_file
+from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
@@ -36,7 +38,7 @@ from training.plots import heat_map
 ROOT = Path(__file__).parent.parent
 RUNS = Path("runs") / "results"
 PICTURE = "cross_table.png"
-SIDES = ("X", "O")
+NOT_TRAINED = "not trained for"
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,25 @@ class Entry:
         return self.page.Config(**{**options, "seed": seed})
 
     @property
+    def sides(self) -> tuple[str, ...]:
+        """The sides that it is trained to play."""
+        return sides_of({"config": asdict(self.config(0))})
+
+    def is_saved_in(self, folder: Path, seed: int) -> bool:
+        """Whether a finished run has this configuration; options that are new have their default.
+
+        A new option's default is what was done before it existed.
+        """
+        if not (folder / FILE).exists():
+            return False
+        saved = json.loads((folder / "config.json").read_text())["config"]
+        default, wanted = (
+            json.loads(json.dumps(asdict(config)))
+            for config in (self.page.Config(), self.config(seed))
+        )
+        return bool({**default, **saved} == wanted)
+
+    @property
     def command(self) -> str:
         """The command line that trains it."""
         preset = f" --preset {self.preset}" if self.preset else ""
@@ -90,8 +111,12 @@ ENTRIES = (
     Entry("dqn", "duel-centre"),
     Entry("tabular_q", "tictac"),
     Entry("mcts", "tictac"),
+    Entry("tictacnet", "tictac"),
     Entry("value_net", "learnbyplay"),
+    Entry("neuroevolution", "dimitars-20"),
+    Entry("neuroevolution", "dimitars-100"),
     Entry("neuroevolution", "dimitars-punished"),
+    Entry("neuroevolution", "dimitars-linear"),
     Entry("trie", "tophep"),
 )
 READY = {
@@ -106,10 +131,11 @@ READY = {
 class Origin:
     """The results of the system on which an agent is based, measured by running it or a port of it.
 
-    cost: of the training. x, o: exact wins / draws / losses against random, in per cent.
-    beaten: whether it can be beaten.
+    entries: the agents and presets beside it. cost: of the training. x, o: exact wins / draws /
+    losses against random, in per cent. beaten: whether it can be beaten.
     """
 
+    entries: tuple[str, ...]
     system: str
     cost: str
     x: str
@@ -119,72 +145,94 @@ class Origin:
 
 GO = "andrey-matveyev/go-sample-tictactoe"
 TICTAC = "nestedsoftware/tictac"
-ORIGINS = {
-    "dqn-duel-first": Origin(
+ORIGINS = (
+    Origin(
+        ("dqn-duel-first",),
         GO,
         "109 to 129 s",
         "90.89 to 97.14 / 0.52 to 1.04 / 2.34 to 8.07",
-        "not trained for",
+        NOT_TRAINED,
         "3 of 3 runs",
     ),
-    "dqn-duel-centre": Origin(
+    Origin(
+        ("dqn-duel-centre",),
         GO,
         "102 to 120 s",
         "96.09 to 97.14 / 0.26 to 1.04 / 1.82 to 3.65",
-        "not trained for",
+        NOT_TRAINED,
         "2 of 2 runs",
     ),
-    "dqn-duel-second": Origin(
+    Origin(
+        ("dqn-duel-second",),
         GO,
         "100 to 124 s",
-        "not trained for",
+        NOT_TRAINED,
         "69.52 to 75.87 / 1.80 to 4.44 / 22.33 to 26.03",
         "2 of 2 runs",
     ),
-    "value_net": Origin(
+    Origin(
+        ("value_net", "value_net-learnbyplay"),
         "sebastiengilbert73/tutorial_learnbyplay",
         "1.8 h",
         "98.70 to 99.48 / 0.52 to 1.30 / 0",
         "88.04 to 90.16 / 9.84 to 11.96 / 0 to 0.21",
         "1 of 3 runs",
     ),
-    "search": Origin(
+    Origin(
+        ("search",),
         f"{TICTAC}, minimax",
         "none",
         "96.78 / 3.22 / 0 (first: 99.48 / 0.52 / 0)",
         "77.75 / 22.25 / 0 (first: 80.63 / 19.37 / 0)",
-        "never",
+        "no",
     ),
-    "tabular_q": Origin(
+    Origin(
+        ("tabular_q", "tabular_q-tictac"),
         f"{TICTAC}, Q table",
         "21 s",
         "92.97 to 97.40, no losses",
         "44.97 to 76.83, no losses",
         "0 of 5 runs",
     ),
-    "mcts": Origin(f"{TICTAC}, MCTS", "10.5 s", "81.51 / 18.49 / 0", "62.22 / 37.78 / 0", "no"),
-    "tictacnet": Origin(
+    Origin(
+        ("mcts", "mcts-tictac"),
+        f"{TICTAC}, MCTS",
+        "10.5 s",
+        "81.51 / 18.49 / 0",
+        "62.22 / 37.78 / 0",
+        "no; every run is the same",
+    ),
+    Origin(
+        ("tictacnet", "tictacnet-tictac"),
         f"{TICTAC}, neural Q",
         "1.0 to 1.2 h",
         "97.89 / 1.97 / 0.14, mean",
         "79.51 / 20.49 / 0, mean",
         "7 of 20 runs, as X",
     ),
-    "neuroevolution": Origin(
+    Origin(
+        (
+            "neuroevolution",
+            "neuroevolution-dimitars-20",
+            "neuroevolution-dimitars-100",
+            "neuroevolution-dimitars-punished",
+            "neuroevolution-dimitars-linear",
+        ),
         "the league of blog.dimitars.dev",
         "30 min",
         "22 to 54 wins",
         "1 to 20 wins",
         "by almost anything, most games by its own illegal move",
     ),
-    "trie": Origin(
+    Origin(
+        ("trie", "trie-tophep"),
         "tophep/TicTacToe",
         "38 s",
         "cannot play X",
         "37.93 / 38.26 / 23.81",
         "95.83 % of games lost to the best opponent",
     ),
-}
+)
 
 
 # --- training -----------------------------------------------------------------------------------
@@ -193,9 +241,7 @@ ORIGINS = {
 def trained(entry: Entry, seed: int) -> dict[str, Any]:
     """The certificate of a run, which is trained unless there is one with this configuration."""
     folder = RUNS / f"{entry.name}-{seed}"
-    config = json.loads(json.dumps(asdict(entry.config(seed))))
-    is_there = (folder / FILE).exists()
-    if is_there and json.loads((folder / "config.json").read_text())["config"] == config:
+    if entry.is_saved_in(folder, seed):
         return dict(read(folder))
     shutil.rmtree(folder, ignore_errors=True)
     preset = ["--preset", entry.preset] if entry.preset else []
@@ -212,14 +258,17 @@ def trained(entry: Entry, seed: int) -> dict[str, Any]:
     return dict(read(folder))
 
 
-def train_all(entries: Sequence[Entry], seeds: int, jobs: int) -> None:
-    """Train what is not there yet: all entries with seed 0, and the strong ones with all seeds."""
-    wanted = [
-        (entry, seed) for seed in range(seeds) for entry in entries if seed == 0 or not entry.weak
-    ]
+def train_all(
+    entries: Sequence[Entry], seeds: int, jobs: int = 1
+) -> dict[str, list[dict[str, Any]]]:
+    """The certificates of all entries with all seeds, by name; those not there yet are trained."""
+    wanted = [(entry, seed) for seed in range(seeds) for entry in entries]
+    found: dict[str, list[dict[str, Any]]] = {entry.name: [] for entry in entries}
     with ThreadPoolExecutor(jobs) as pool:
-        for _ in pool.map(lambda one: trained(*one), wanted):
-            pass
+        contents = pool.map(lambda one: trained(*one), wanted)
+        for (entry, _), content in zip(wanted, contents, strict=True):
+            found[entry.name].append(content)
+    return found
 
 
 # --- tables -------------------------------------------------------------------------------------
@@ -243,15 +292,30 @@ def distance(content: Mapping[str, Any], side: str) -> str:
     return "0" if abs(missing) < 1e-9 else f"{missing:.2f}"
 
 
+def by_side(content: Mapping[str, Any], text: Callable[[str], str]) -> list[str]:
+    """A text for each side; NOT_TRAINED for the side that the run was not trained to play."""
+    sides = sides_of(content)
+    return [text(side) if side in sides else NOT_TRAINED for side in SIDES]
+
+
+def rates_by_side(content: Mapping[str, Any], opponent: str) -> list[str]:
+    """The rates against an opponent, such as "vs_random", for each side that was trained."""
+    return by_side(content, lambda side: rates(figures(content, side)[opponent]))
+
+
 def beaten(content: Mapping[str, Any]) -> str:
-    """What the best response wins against it, with a shortest game; "no" if it is unbeatable."""
-    lines = []
-    for side in SIDES:
+    """What the best response wins against it, with a shortest game; "no" if it is unbeatable.
+
+    Of a run that was trained as one side, only that side is said.
+    """
+    sides, lines = sides_of(content), []
+    for side in sides:
         found = figures(content, side)
         if not found["unbeatable"]:
             game = " ".join(found["losing_line"])
             lines.append(f"as {side}, {100 * found['worst_case_loss']:.2f} %: {game}")
-    return "; ".join(lines) if lines else "**no**"
+    only = f", as {sides[0]}" if len(sides) == 1 else ""
+    return "; ".join(lines) if lines else f"**no**{only}"
 
 
 def cost(entry: Entry, content: Mapping[str, Any]) -> tuple[str, str]:
@@ -263,8 +327,7 @@ def cost(entry: Entry, content: Mapping[str, Any]) -> tuple[str, str]:
 
 def label(entry: Entry) -> str:
     """The name of an entry in the tables."""
-    side = getattr(entry.config(0), "side", "both")
-    only = "" if side == "both" else f", trained as {side} only"
+    only = "" if len(entry.sides) == 2 else f", trained as {entry.sides[0]} only"
     return f"{entry.name}{only}{' (weak on purpose)' if entry.weak else ''}"
 
 
@@ -293,8 +356,8 @@ def strength(
         [
             labels[name],
             *costs[name],
-            *(rates(figures(content, side)["vs_random"]) for side in SIDES),
-            f"{distance(content, 'X')}, {distance(content, 'O')}",
+            *rates_by_side(content, "vs_random"),
+            ", ".join(by_side(content, lambda side, of=content: distance(of, side))),
             beaten(content),
         ]
         for name, content in contents.items()
@@ -314,23 +377,29 @@ def against_perfect_play(contents: Mapping[str, dict[str, Any]], labels: Mapping
     rows = [
         [
             labels[name],
-            *(rates(figures(content, side)["vs_minimax"]) for side in SIDES),
-            *(
-                f"{100 * content['optimal_moves'][where]:.2f}"
-                for where in ("reachable", "everywhere")
-            ),
+            *rates_by_side(content, "vs_minimax"),
+            *optimal_moves(content),
         ]
         for name, content in contents.items()
     ]
     return table(headings, rows)
 
 
+def optimal_moves(content: Mapping[str, Any]) -> list[str]:
+    """The shares of optimal moves; they count both sides, so they are left out for one side."""
+    if len(sides_of(content)) == 1:
+        return ["", ""]
+    shares = content["optimal_moves"]
+    return [f"{100 * shares[where]:.2f}" for where in ("reachable", "everywhere")]
+
+
 def beside_the_origins(
-    contents: Mapping[str, dict[str, Any]], costs: Mapping[str, tuple[str, str]]
+    contents: Mapping[str, dict[str, Any]],
+    costs: Mapping[str, tuple[str, str]],
+    found: Mapping[str, list[dict[str, Any]]],
 ) -> str:
-    """The agents beside the systems on which they are based."""
+    """The agents and presets beside the systems on which they are based."""
     headings = [
-        "agent",
         "",
         "training",
         "as X against random: wins / draws / losses, %",
@@ -338,63 +407,78 @@ def beside_the_origins(
         "can it be beaten?",
     ]
     rows: list[list[str]] = []
-    for name, origin in ORIGINS.items():
-        if name in contents:
-            sides = [rates(figures(contents[name], side)["vs_random"]) for side in SIDES]
-            safe = "no" if contents[name]["unbeatable"] else beaten(contents[name])
-            rows.append(
-                [name, "here", f"{costs[name][0]} s" if costs[name][0] else "none", *sides, safe]
-            )
-            rows.append(["", origin.system, origin.cost, origin.x, origin.o, origin.beaten])
+    for origin in ORIGINS:
+        names = [name for name in origin.entries if name in contents]
+        for name in names:
+            time = f"{costs[name][0]} s" if costs[name][0] else "none"
+            sides = rates_by_side(contents[name], "vs_random")
+            certificates = found.get(name, [])
+            several = f"{beatable(certificates)} of {len(certificates)} seeds"
+            safe = several if len(certificates) > 1 else beaten(contents[name])
+            rows.append([name, time, *sides, safe])
+        if names:
+            rows.append([f"*{origin.system}*", origin.cost, origin.x, origin.o, origin.beaten])
     return table(headings, rows)
 
 
+def beatable(contents: Sequence[Mapping[str, Any]], side: str = "") -> int:
+    """How many of these can be beaten as `side`, or as any side that they were trained to play."""
+    return sum(
+        any(
+            not figures(content, one)["unbeatable"]
+            for one in [side] * bool(side) or sides_of(content)
+        )
+        for content in contents
+    )
+
+
 def seeds_table(entries: Sequence[Entry], found: Mapping[str, list[dict[str, Any]]]) -> str:
-    """How many seeds reached the goals, and medians over the seeds."""
+    """In how many seeds each can be beaten, and medians and ranges against random."""
     headings = [
         "agent",
-        "unbeatable",
-        "after, s",
-        "best achievable",
-        "after, s",
-        "training, s",
+        "beatable as X",
+        "beatable as O",
         "wins as X, %",
+        "losses as X, %",
         "wins as O, %",
-        "losses as X",
-        "as O",
-        "illegal, most",
+        "losses as O, %",
+        "illegal, %, most",
     ]
     return table(
         headings, [[label(entry), *seed_cells(entry, found[entry.name])] for entry in entries]
     )
 
 
-def seed_cells(entry: Entry, contents: list[dict[str, Any]]) -> list[str]:
+def seed_cells(entry: Entry, contents: Sequence[Mapping[str, Any]]) -> list[str]:
     """The row of one agent in `seeds_table`, from its certificates."""
-    cells = []
-    side = getattr(entry.config(0), "side", "both")
-    for goal in ("unbeatable", "optimal"):
-        times = [
-            content["training"][f"first_{goal}"]["seconds"]
-            for content in contents
-            if f"first_{goal}" in content["training"]
-        ]
-        cells += [
-            f"{len(times)} of {len(contents)}",
-            f"{statistics.median(times):.1f} (at most {max(times):.1f})" if times else "",
-        ]
-    cells.append(spread([content["training"]["seconds"] for content in contents], 1))
-    for rate in ("win", "loss"):
-        for one in SIDES:
-            values = [100 * figures(content, one)["vs_random"][rate] for content in contents]
-            cells.append(spread(values, 2) if side in ("both", one) else "not trained for")
-    illegal = [
-        100 * figures(content, one)["vs_random"]["illegal"]
-        for content in contents
-        for one in SIDES
-        if side in ("both", one)
+
+    def values(side: str, rate: str) -> list[float]:
+        return [100 * figures(content, side)["vs_random"][rate] for content in contents]
+
+    def cell(side: str, text: str) -> str:
+        return text if side in entry.sides else NOT_TRAINED
+
+    beaten_in = [cell(side, f"{beatable(contents, side)} of {len(contents)}") for side in SIDES]
+    against_random = [
+        cell(side, spread(values(side, rate), 2)) for side in SIDES for rate in ("win", "loss")
     ]
-    return [*cells, f"{max(illegal):.2f}"]
+    illegal = max(max(values(side, "illegal")) for side in entry.sides)
+    return [*beaten_in, *against_random, f"{illegal:.2f}"]
+
+
+def times_table(entries: Sequence[Entry], found: Mapping[str, list[dict[str, Any]]]) -> str:
+    """How many seeds reached the goals, and after how many seconds."""
+    headings = ["agent", "training, s", "unbeatable", "after, s", "best achievable", "after, s"]
+    rows = []
+    for entry in entries:
+        trainings = [content["training"] for content in found[entry.name]]
+        cells = [spread([training["seconds"] for training in trainings], 1)]
+        for goal in ("first_unbeatable", "first_optimal"):
+            times = [training[goal]["seconds"] for training in trainings if goal in training]
+            cells.append(f"{len(times)} of {len(trainings)}")
+            cells.append(spread(times, 1) if times else "")
+        rows.append([label(entry), *cells])
+    return table(headings, rows)
 
 
 def spread(values: list[float], digits: int) -> str:
@@ -437,11 +521,15 @@ class Player:
     table: TabularPolicy
 
 
-def players_of(entries: Sequence[Entry], ready: Mapping[str, str]) -> dict[str, Player]:
+def players_of(
+    entries: Sequence[Entry],
+    found: Mapping[str, list[dict[str, Any]]],
+    ready: Mapping[str, str],
+) -> dict[str, Player]:
     """The trained entries with seed 0, and the players that need no training, by name."""
     rules, players = Rules(), {}
     for entry in entries:
-        content = trained(entry, 0)
+        content = found[entry.name][0]
         players[entry.name] = Player(content, cost(entry, content), label(entry), table_of(content))
     for name, spec in ready.items():
         table = tabulate(make_opponent(spec, rules), rules)
@@ -449,9 +537,25 @@ def players_of(entries: Sequence[Entry], ready: Mapping[str, str]) -> dict[str, 
     return players
 
 
+def over_seeds(
+    entries: Sequence[Entry], found: Mapping[str, list[dict[str, Any]]], seeds: int
+) -> list[str]:
+    """The paragraphs on all seeds."""
+    several = f"Seeds 0 to {seeds - 1}" if seeds > 1 else "Seed 0"
+    return [
+        f"## Strength over {seeds} seeds" if seeds > 1 else "## Strength",
+        SEEDS.format(seeds=several),
+        seeds_table(entries, found),
+        "## Time until a proof",
+        TIMES,
+        times_table(entries, found),
+    ]
+
+
 def document(entries: Sequence[Entry], ready: Mapping[str, str], seeds: int, out: Path) -> str:
     """The text of docs/RESULTS.md; writes the picture beside `out`."""
-    players = players_of(entries, ready)
+    found = train_all(entries, seeds)
+    players = players_of(entries, found, ready)
     contents = {name: player.certificate for name, player in players.items()}
     costs = {name: player.cost for name, player in players.items()}
     labels = {name: player.label for name, player in players.items()}
@@ -461,29 +565,22 @@ def document(entries: Sequence[Entry], ready: Mapping[str, str], seeds: int, out
     commands = ", ".join(f"`{entry.command}`" for entry in entries)
     parts = [
         INTRODUCTION.format(how=how, machine=machine()),
-        "## Strength",
+        *over_seeds(entries, found, seeds),
+        f"Trained by {commands}.",
+        "## Seed 0",
         STRENGTH,
         strength(contents, costs, labels),
-        f"Trained by {commands}.",
         "## Against perfect play",
         PERFECT_PLAY,
         against_perfect_play(contents, labels),
         "## Beside the systems they are based on",
         BESIDE,
-        beside_the_origins(contents, costs),
+        beside_the_origins(contents, costs, found),
         "## All against all",
         f"![All players as X against all players as O]({PICTURE})",
-        "Rows play X, columns O: X wins / draws / O wins, %.",
+        CROSS,
         cross(results),
     ]
-    if seeds > 1:
-        learners = [entry for entry in entries if not entry.weak]
-        found = {entry.name: [trained(entry, seed) for seed in range(seeds)] for entry in learners}
-        parts += [
-            f"## {seeds} seeds",
-            SEEDS.format(last=seeds - 1),
-            seeds_table(learners, found),
-        ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -491,23 +588,30 @@ INTRODUCTION = """# Results
 
 `make results`{how} writes this page. All results are exact: every possible game is followed. Only
 the seconds are measured. {machine}
-One thread, on a machine with other work; seed 0 unless another is given. For speeds see
-[BENCHMARKS.md](BENCHMARKS.md).
+One thread, on a machine with other work. For speeds see [BENCHMARKS.md](BENCHMARKS.md).
 
 The best possible result against perfect play is a draw. Against uniformly random play, a player
 that never loses wins at most 191/192 = 99.48 % of its games as X and 866/945 = 91.64 % as O. These
 are the best achievable results below. A player that wins more than that as O can be beaten."""
-STRENGTH = """Results against uniformly random play. If a player can be beaten, the last column
-gives the share of games that the best response wins, and a shortest such game."""
-PERFECT_PLAY = """Results against minimax with uniformly random ties. A move is optimal if it keeps
-the value that the position has with perfect play."""
-BESIDE = """The results of the other systems were measured by running them, or a port where a run
-takes hours. Several runs give a range or a mean."""
-SEEDS = """Seeds 0 to {last}: how many were proven unbeatable, and to have the best achievable
-results on both sides, at some evaluation of the training (an agent that is trained as one side:
-on that side); the median of the seconds until then; and medians, with ranges, of the best
-checkpoint's results against random. A training that ends at a goal (see the commands above) is
-not continued beyond it."""
+SEEDS = """{seeds} of every agent and preset: how many of the trained players can be beaten,
+whatever the opponent does, and the median of their results against uniformly random play, with the
+smallest and the largest in brackets. Every row is of the best checkpoint of each training. Presets
+that reproduce a weakness of another system are marked. An agent that was trained as one side is
+judged on that side only."""
+TIMES = """How many trainings were proven unbeatable, and to have the best achievable results on
+both sides, at some evaluation (of an agent that was trained as one side: on that side), and the
+median of the seconds until then. A training that ends at a goal (see the commands below) is not
+continued beyond it."""
+STRENGTH = """The trainings with seed 0, and players that need no training, against uniformly random
+play. If a player can be beaten, the last column gives the share of games that the best response
+wins, and a shortest such game."""
+PERFECT_PLAY = """Results against minimax with uniformly random ties, seed 0. A move is optimal if
+it keeps the value that the position has with perfect play. These shares count the moves of both
+sides, so they are left out for a player that was trained as one side."""
+BESIDE = """The rates here are those of seed 0. The results of the other systems, in italics, were
+measured by running them, or a port where a run takes hours. Several runs give a range or a mean."""
+CROSS = """Rows play X, columns O: X wins / draws / O wins, %. Players that were trained as one side
+play the other side here too."""
 
 
 def machine() -> str:
@@ -521,7 +625,7 @@ def machine() -> str:
     )
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -540,16 +644,16 @@ def main() -> None:
         "--only",
         nargs="+",
         choices=[entry.name for entry in ENTRIES],
-        help="train only these, and write no document",
+        metavar="NAME",
+        help="train these agents and presets only, print their tables over the seeds, and write no "
+        f"document; any of {', '.join(entry.name for entry in ENTRIES)}",
     )
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     os.chdir(ROOT)
-    train_all(
-        [entry for entry in ENTRIES if given.only is None or entry.name in given.only],
-        given.seeds,
-        given.jobs,
-    )
+    entries = [entry for entry in ENTRIES if given.only is None or entry.name in given.only]
+    found = train_all(entries, given.seeds, given.jobs)
     if given.only:
+        print("\n\n".join(over_seeds(entries, found, given.seeds)))
         return
     text = document(ENTRIES, READY, given.seeds, given.out)
     write_file(given.out, lambda file: file.write(text.encode()))

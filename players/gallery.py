@@ -23,6 +23,7 @@ from tictactoe_env.certificate import (
     CertificateError,
     certify,
     read,
+    sides_of,
     verify,
 )
 from tictactoe_env.errors import unknown_name
@@ -281,9 +282,17 @@ def _run_entry(id: str, path: Path) -> Entry:
 
 
 def _strength(content: Mapping[str, Any]) -> str:
-    if content.get("unbeatable") is True:
-        return "optimal" if content.get("optimal") is True else "cannot be beaten"
-    return "can be beaten"
+    """What the certificate states; of a run that was trained as one side, for that side."""
+    sides = sides_of(content)
+    stated = [content] if len(sides) == 2 else [content.get(f"as_{sides[0].lower()}")]
+
+    def all_are(what: str) -> bool:
+        return all(isinstance(one, Mapping) and one.get(what) is True for one in stated)
+
+    only = "" if len(sides) == 2 else f" as {sides[0]}, the side that it was trained for"
+    if all_are("unbeatable"):
+        return ("optimal" if all_are("optimal") else "cannot be beaten") + only
+    return f"can be beaten{only}"
 
 
 def _broken_entry(id: str, path: Path, error: Exception) -> Entry:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+import agents
+from agents import TRAINABLE
 from players.gallery import Entry, Gallery
 from players.seat import PERSON
 from terminal.game import Table, seats_of
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
+from terminal.trainer import name_of, new_folder, train
+from terminal.tree import tree_text
+from tictactoe_env.certificate import FILE
+from tictactoe_env.evaluation import UNTIL
 from tictactoe_env.notation import SIDES
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.rules import Rules
@@ -22,12 +31,18 @@ CHOICES = (
     "against a trained agent",
     "watch two agents",
     "replays",
+    "train an agent",
+    "the game tree of a player",
     "quit",
 )
 PERFECT = "minimax"
 PERFECT_BEYOND = "search-seconds=2"  # on boards that are too large to solve
 LISTED = 10  # games listed to choose a replay from
 MAX_GAMES = 10_000
+TRIE = "trie"  # the agent whose model is a game tree
+DEPTH = 2  # moves of a game tree
+TRAIN_PACKAGES = ("matplotlib", "pydantic", "sb3_contrib", "stable_baselines3", "torch")
+"""Packages that the extra [train] installs."""
 DELAY = 0.5  # seconds for which each board is shown when two agents play
 
 
@@ -48,7 +63,15 @@ class Menu:
 
     def run(self) -> None:
         """Ask and do what is chosen. Raises EOFError at the end of the input."""
-        actions = (self._two_players, self._perfect, self._trained, self._watch, self._replays)
+        actions = (
+            self._two_players,
+            self._perfect,
+            self._trained,
+            self._watch,
+            self._replays,
+            self._train,
+            self._tree,
+        )
         while True:
             self.talk.say(f"\ntic-tac-toe, {self.rules}\n", "bold")
             self._number(CHOICES)
@@ -112,6 +135,89 @@ class Menu:
 
         return self.talk.ask(question, known)
 
+    # --- training ---------------------------------------------------------------------------------
+
+    def _train(self) -> None:
+        sentences = [f"{name}: {sentence}" for name, sentence in TRAINABLE.items()]
+        agent = list(TRAINABLE)[self._pick("Which agent?", sentences)]
+        try:
+            with self.talk.waiting(f"loading {agent}"):
+                page: Any = agents.page(agent)
+            folder = self._train_into_folder(page)
+        except ImportError as error:
+            package = (error.name or "").split(".")[0]
+            if package not in (*TRAIN_PACKAGES, "tensorboard"):
+                raise
+            self.talk.say(f'{package} is not installed: pip install -e ".[train]"', "red")
+            return
+        except (ValueError, OSError) as error:
+            self.talk.say(str(error), "red")
+            return
+        if (folder / FILE).exists():
+            answer = one_of("yes", "no", default="yes")
+            if self.talk.ask("Play against it: yes or no? [yes]", answer) == "yes":
+                self._against(str(folder))
+
+    def _train_into_folder(self, page: Any) -> Path:
+        """Ask how to train, and train; the folder of the run, without certificate if it was left.
+
+        Ctrl-C ends the training, not the menu.
+        """
+        preset = self._preset(page)
+        options = {**(page.PRESETS[preset].options if preset else {}), **asdict(self.rules)}
+        default = page.Config(**options).steps
+        goal = UNTIL[0] if preset else UNTIL[1]
+        until = self.talk.ask(
+            f"Until it is proven unbeatable or optimal, or for all {page.Config.STEP}: "
+            f"{', '.join(UNTIL[1:])} or {UNTIL[0]}? [{goal}]",
+            one_of(*UNTIL, default=goal),
+        )
+        question = f"How many {page.Config.STEP}{' at most' * (until != UNTIL[0])}? [{default}]"
+        config = page.Config(
+            **{**options, "steps": self.talk.ask(question, number(1, default=default))}
+        )
+        folder = new_folder(name_of(page, preset), config.seed)
+        try:
+            train(page, config, preset, self.talk.console, folder=folder, until=until)
+        except KeyboardInterrupt:
+            self.talk.say("the training ended at once, before anything was saved")
+        return folder
+
+    def _preset(self, page: Any) -> str | None:
+        """The preset that is chosen; None for the default options, and if there are no presets."""
+        presets = list(page.PRESETS)
+        if not presets:
+            return None
+        sentences = [f"{name}: {preset.sentence}" for name, preset in page.PRESETS.items()]
+        chosen = self._pick("Which options?", [f"the defaults of {page.AGENT}", *sentences])
+        return presets[chosen - 1] if chosen else None
+
+    # --- the game tree ----------------------------------------------------------------------------
+
+    def _tree(self) -> None:
+        """Print the games that a trie has seen, or the moves of any other player."""
+        gallery = Gallery()
+        entry = self._choose(
+            "Whose game tree?", [one for one in gallery.entries() if one.plays(self.rules)]
+        )
+        depth = self.talk.ask(
+            f"How many moves deep? [{DEPTH}]", number(1, self.rules.cells, default=DEPTH)
+        )
+        if entry.agent == TRIE and entry.path is not None and entry.path.name == FILE:
+            model: Any = agents.load(entry.path.parent)
+            self.talk.say(model.trie.text(depth))
+            return
+        policy = gallery.seat(entry.id, self.rules).policy
+        assert policy is not None
+        side = self.talk.ask(
+            "Its moves as X, as O or as both? [both]", one_of(*SIDES, "both", default="both")
+        )
+        with self.talk.waiting("searching"):
+            text = tree_text(policy, self.rules, depth, side)
+        self.talk.say(text)
+
+    # --- questions --------------------------------------------------------------------------------
+
     def _against(self, opponent: str) -> None:
         side = self.talk.ask(
             "Your side, X moves first: X, O or random? [X]", one_of(*SIDES, "random", default="X")
@@ -127,10 +233,12 @@ class Menu:
         self.seed += games
 
     def _choose(self, question: str, entries: list[Entry]) -> Entry:
-        self._number(f"{entry.id}: {entry.about}" for entry in entries)
-        return entries[
-            self.talk.ask(f"{question} 1 to {len(entries)}:", number(1, len(entries))) - 1
-        ]
+        return entries[self._pick(question, [f"{entry.id}: {entry.about}" for entry in entries])]
+
+    def _pick(self, question: str, texts: Sequence[str]) -> int:
+        """The index of the text that is chosen by its number."""
+        self._number(texts)
+        return self.talk.ask(f"{question} 1 to {len(texts)}:", number(1, len(texts))) - 1
 
     def _number(self, texts: Iterable[str]) -> None:
         for place, text in enumerate(texts, 1):

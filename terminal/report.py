@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tictactoe_env.certificate import sides_of
 from tictactoe_env.match import action_values, exact_result, sampled_result
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
@@ -48,8 +49,10 @@ def certificate(
     _print_results(content, console, counted)
     if counted:
         say("sampled: with 95 % Wilson intervals in brackets; all other results are exact", console)
+    trained = sides_of(content)
     for side in SIDES:
-        say(f"as {side}: {best_response_text(content[f'as_{side.lower()}'], side)}", console)
+        found = best_response_text(content[f"as_{side.lower()}"], side)
+        say(f"as {side}{'' if side in trained else ' (not trained for)'}: {found}", console)
     optimal = content["optimal_moves"]
     say(
         f"optimal moves: {100 * optimal['reachable']:.2f} % of the positions it can reach, "
@@ -61,11 +64,11 @@ def certificate(
 
 def _heading(content: Mapping[str, Any]) -> str:
     """The name of the agent, its board, and facts of its training."""
-    config, training = content.get("config"), content.get("training")
+    trained, training = sides_of(content), content.get("training")
     preset = training.get("preset") if isinstance(training, Mapping) else None
     about = [f"seed {content['seed']}"] if content.get("seed") is not None else []
-    if isinstance(config, Mapping) and config.get("side") in SIDES:
-        about.append(f"trained as {config['side']} only")
+    if len(trained) == 1:
+        about.append(f"trained as {trained[0]} only")
     if training is not None:
         about += _training_text(training)
     name = content["agent"] if preset is None else f"{content['agent']}-{preset}"
@@ -137,17 +140,23 @@ def _unavoidable(results: Mapping[str, Any], side: str) -> str:
 
 
 def verdict(content: Mapping[str, Any]) -> str:
-    """What a certificate proves, in a sentence."""
-    if content["unbeatable"]:
-        proven = "PROVEN: unbeatable as X and as O"
-        if content["optimal"]:
+    """What a certificate proves, in a sentence; of a run that was trained as one side, for it."""
+    sides = sides_of(content)
+    found = {side: content[f"as_{side.lower()}"] for side in sides}
+    only = f" (trained as {sides[0]} only)" if len(sides) == 1 else ""
+    if all(results["unbeatable"] for results in found.values()):
+        proven = f"PROVEN: unbeatable {' and '.join(f'as {side}' for side in sides)}{only}"
+        if all(results["optimal"] for results in found.values()):
             return f"{proven}, and no player that never loses wins more often against random"
         return f"{proven}; a player that never loses could win more often against random"
-    sides = {side: content[f"as_{side.lower()}"] for side in SIDES}
-    return "can be beaten as " + " and as ".join(
-        f"{side}{_unavoidable(results, side)}"
-        for side, results in sides.items()
-        if not results["unbeatable"]
+    return (
+        "can be beaten as "
+        + " and as ".join(
+            f"{side}{_unavoidable(results, side)}"
+            for side, results in found.items()
+            if not results["unbeatable"]
+        )
+        + only
     )
 
 

@@ -54,6 +54,10 @@ def test_the_players_of_the_package_come_first_then_every_run_by_its_place(galle
     assert (entry.boards, entry.about) == ("2x3, 2 in a row", "dqn, seed 7, can be beaten")
     write(certify(MinimaxPolicy(Rules()), "dqn", training={"preset": "quick"}), folders / "a.json")
     assert Gallery([folders]).entry(f"{folders.name}/a.json").about == "dqn-quick, cannot be beaten"
+    perfect = certify(MinimaxPolicy(Rules()), "dqn", config={"side": "O"})
+    write(perfect | {"as_x": {**perfect["as_x"], "unbeatable": False}}, folders / "a.json")
+    about = Gallery([folders]).entry(f"{folders.name}/a.json").about
+    assert about == "dqn, cannot be beaten as O, the side that it was trained for"
     assert gallery.entry("minimax").about == "perfect play, ties drawn at random"
 
 

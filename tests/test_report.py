@@ -9,7 +9,8 @@ from text_cases import refuses, rows_of
 from terminal import report as show
 from tictactoe_env import RandomPolicy, Rules, match, tabulate
 from tictactoe_env.certificate import certify
-from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.policy import MinimaxPolicy, TabularPolicy
+from tictactoe_env.positions import positions_of
 
 RECTANGLE, X_WINS = Rules(2, 4, 3), Rules(2, 3, 2)
 UNAVOIDABLE = " (no O can avoid it on this board)"
@@ -34,6 +35,22 @@ def test_the_verdict_names_what_is_proven_and_the_sides_that_can_be_beaten():
         (MinimaxPolicy(X_WINS), X_WINS, f"can be beaten as O{UNAVOIDABLE}"),
     ):
         assert show.verdict(certified(player, rules)) == verdict
+
+
+def test_the_verdict_on_a_run_of_one_side_is_about_that_side_only():
+    """It is perfect as X and marks the first cell as O, where it makes illegal moves."""
+    perfect, cell = tabulate(MinimaxPolicy(Rules()), Rules()), tabulate(CellPlayer(0), Rules())
+    boards = positions_of(Rules()).boards[positions_of(Rules()).unfinished]
+    as_x = (boards.sum(axis=1) == 0)[:, None]
+    player = TabularPolicy(Rules(), np.where(as_x, perfect.table, cell.table))
+    for side, verdict in (
+        ("X", "PROVEN: unbeatable as X (trained as X only); a player that never loses could win"),
+        ("O", "can be beaten as O (trained as O only)"),
+        ("both", "can be beaten as O"),
+    ):
+        found = show.verdict(certified(player, config={"side": side}))
+        assert found.startswith(verdict)
+        assert found.endswith(verdict) or side == "X"
 
 
 def test_the_best_response_to_a_side_is_a_value_or_a_losing_game():
@@ -67,7 +84,9 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achieva
     assert rows[3] == ["O", "random", *random[2::-1], "0.0000"]
     assert rows[5] == ["O", best, "91.6402", "8.3598", *ZERO]
     assert re.search(r"optimal moves: \d+\.\d\d % of the positions it can reach, \d+", shown)
-    assert shown.endswith("% of all 4,520\ncan be beaten as X and as O\n")
+    assert "\nas X: can be beaten" in shown
+    assert "\nas O (not trained for): can be beaten" in shown
+    assert shown.endswith("% of all 4,520\ncan be beaten as X (trained as X only)\n")
     preset = {**training, "preset": "quick"}
     assert "\nsomebody-quick on 3x3" in printed(show.certificate, {**content, "training": preset})
     shown = printed(show.certificate, certified(RandomPolicy(), X_WINS))

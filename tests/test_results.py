@@ -1,37 +1,84 @@
 """benchmarks/results.py: the page of results is made of what the certificates say."""
 
+import json
 import re
+from dataclasses import asdict
 
 import pytest
+from small_runs import ROOT
 
-from agents import TRAINABLE
+from agents import TRAINABLE, page
 from benchmarks import results
 from benchmarks.results import ENTRIES, ORIGINS, READY, Entry
-from tictactoe_env.certificate import certify, read, table_of
+from tictactoe_env.certificate import certify, read, table_of, write
 from tictactoe_env.match import exact_result
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 
+BEST = MinimaxPolicy(Rules())
 
-def cells_of(policy):
+
+def cells_of(policy, **about):
     """The row of a player in the table of strength."""
-    content = certify(policy, "somebody", Rules())
+    content = certify(policy, "somebody", Rules(), **about)
     text = results.strength({"a": content}, {"a": ("", "nothing")}, {"a": "name"})
     return [cell.strip() for cell in text.splitlines()[2].strip("|").split(" | ")]
 
 
-def test_every_agent_is_among_the_entries_and_every_preset_there_exists():
-    assert {entry.agent for entry in ENTRIES} == set(TRAINABLE)
-    assert set(ORIGINS) <= {entry.name for entry in ENTRIES} | set(READY)
-    assert all(entry.preset is None or entry.preset in entry.page.PRESETS for entry in ENTRIES)
+def test_every_agent_and_every_preset_is_an_entry():
+    expected = {(agent, preset) for agent in TRAINABLE for preset in (None, *page(agent).PRESETS)}
+    assert {(entry.agent, entry.preset) for entry in ENTRIES} == expected
+    assert len(ENTRIES) == len(expected)
+    beside = [name for origin in ORIGINS for name in origin.entries]
+    assert set(beside) <= {entry.name for entry in ENTRIES} | set(READY)
+    assert len(beside) == len(set(beside))
 
 
 def test_rates_and_distances_are_those_of_the_certificate():
-    rates = ["96.78 / 3.22 / 0.00", "77.75 / 22.25 / 0.00", "2.70, 13.89"]
-    assert cells_of(MinimaxPolicy(Rules())) == ["name", "", "nothing", *rates, "**no**"]
+    rates = ["96.78 / 3.22 / 0.00", "77.75 / 22.25 / 0.00"]
+    row = cells_of(MinimaxPolicy(Rules()))
+    assert row == ["name", "", "nothing", *rates, "2.70, 13.89", "**no**"]
+    row = cells_of(MinimaxPolicy(Rules()), config={"side": "O"})
+    only = ["not trained for", rates[1], "not trained for, 13.89", "**no**, as O"]
+    assert row == ["name", "", "nothing", *only], "of one side"
     row = cells_of(RandomPolicy())
     assert row[3:5] == ["58.49 / 12.70 / 28.81", "28.81 / 12.70 / 58.49"]
     assert re.fullmatch(r"as X, \d+\.\d\d %: [a-c1-3 ]+; as O, \d+\.\d\d %: [a-c1-3 ]+", row[6])
+
+
+def test_seeds_that_can_be_beaten_are_counted_for_the_sides_that_were_trained():
+    entry, one_side = Entry("tabular_q", "tictac"), Entry("trie", "tophep")
+    contents = [certify(player, "somebody", Rules()) for player in (RandomPolicy(), BEST, BEST)]
+    assert results.seed_cells(entry, contents) == [
+        *("1 of 3", "1 of 3"),
+        *("96.78 (58.49 to 96.78)", "0.00 (0.00 to 28.81)"),
+        *("77.75 (28.81 to 77.75)", "0.00 (0.00 to 58.49)"),
+        "0.00",
+    ]
+    not_trained = "not trained for"
+    assert results.seed_cells(one_side, contents[:1]) == [
+        *(not_trained, "1 of 1", not_trained, not_trained, "28.81", "58.49", "0.00")
+    ]
+    as_o = {**contents[0], "config": {"side": "O"}}
+    assert [results.beatable([content]) for content in (as_o, contents[1])] == [1, 0]
+
+
+def test_a_run_that_was_made_before_an_option_existed_is_recognized(tmp_path):
+    entry = Entry("mcts")
+    saved = asdict(entry.config(3))
+    write(certify(BEST, "mcts", Rules()), tmp_path / "certificate.json")
+
+    def is_recognized(config):
+        (tmp_path / "config.json").write_text(json.dumps({"agent": "mcts", "config": config}))
+        return entry.is_saved_in(tmp_path, 3)
+
+    before = {name: value for name, value in saved.items() if name != "playout"}
+    assert is_recognized(saved)
+    assert is_recognized(before), "the default of the new option"
+    assert not is_recognized({**before, "seed": 4})
+    assert not is_recognized({**saved, "draws": 1.0})
+    assert not is_recognized({**saved, "unknown": 1})
+    assert not Entry("mcts", "tictac").is_saved_in(tmp_path, 3), "it uses the new option"
 
 
 def test_numbers_and_names_in_the_tables():
@@ -44,16 +91,28 @@ def test_numbers_and_names_in_the_tables():
 
 
 @pytest.mark.slow
-def test_the_page_says_what_its_runs_say_and_loads_them_again(tmp_path, monkeypatch):
+def test_the_page_says_what_its_runs_say_and_loads_them_again(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(results, "RUNS", tmp_path / "runs")
     entries = [Entry("tabular_q", until="unbeatable"), Entry("trie", "tophep")]
-    text = results.document(entries, {"random": "random"}, 2, tmp_path / "RESULTS.md")
+    ready = {"search": "search", "random": "random"}
+    text = results.document(entries, ready, 2, tmp_path / "RESULTS.md")
     runs = {path.name: read(path) for path in sorted((tmp_path / "runs").iterdir())}
-    assert set(runs) == {"tabular_q-0", "tabular_q-1", "trie-tophep-0"}, "the weak one once"
+    assert set(runs) == {"tabular_q-0", "tabular_q-1", "trie-tophep-0", "trie-tophep-1"}
     assert results.rates(runs["tabular_q-0"]["as_x"]["vs_random"]) in text
     assert f"{runs['trie-tophep-0']['training']['seconds']:.1f} | 10,000 games" in text
+    assert "| trie-tophep, trained as O only (weak on purpose) | not trained for | 2 of 2 |" in text
     found = exact_result(table_of(runs["tabular_q-0"]), RandomPolicy())
     assert "/".join(f"{100 * getattr(found, rate):.0f}" for rate in ("win", "draw", "loss")) in text
     assert (tmp_path / "cross_table.png").read_bytes().startswith(b"\x89PNG")
     monkeypatch.setattr(results.subprocess, "run", None)
-    assert results.document(entries, {"random": "random"}, 2, tmp_path / "RESULTS.md") == text
+    assert results.document(entries, ready, 2, tmp_path / "RESULTS.md") == text
+    beside = text.partition("## Beside")[2].partition("## All")[0].splitlines()
+    last = [line.strip("| ").rpartition(" | ")[2] for line in beside if line.startswith("| ")]
+    of_trie = "95.83 % of games lost to the best opponent"
+    assert last[2:] == ["**no**", "no", "0 of 2 seeds", "0 of 5 runs", "2 of 2 seeds", of_trie]
+    monkeypatch.setattr(results, "ENTRIES", tuple(entries))
+    monkeypatch.chdir(ROOT)
+    assert results.main(["--seeds", "2", "--only", "trie-tophep"]) is None
+    printed = capsys.readouterr().out
+    assert "tabular_q" not in printed
+    assert all(line in text for line in printed.splitlines()), "the same rows as in the document"

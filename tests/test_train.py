@@ -11,6 +11,7 @@ from small_runs import JUDGE_EVERY, OPTIONS, ROOT, environment, metrics, python,
 
 import train
 from agents import TRAINABLE
+from terminal.trainer import new_folder
 from tictactoe_env.certificate import read, verify
 from training.files import read_arrays, read_json
 
@@ -111,7 +112,7 @@ def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys
     assert "PROVEN: unbeatable as X and as O" in printed
     assert "continue with" not in printed
     assert last_step(folder) < 50_000
-    again = train.new_folder("tabular_q", 5)
+    again = new_folder("tabular_q", 5)
     assert re.fullmatch(r"runs/tabular_q-5-\d{8}-\d{6}", str(again))
     content = read(folder)
     assert content["unbeatable"]

@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from text_cases import refuses
 
 from tictactoe_env import match
 from tictactoe_env.certificate import certify, write
-from tictactoe_env.mcts import Graph, GraphPolicy, TreeSearchPolicy, value_of
+from tictactoe_env.mcts import DescentGraph, Graph, GraphPolicy, TreeSearchPolicy, value_of
 from tictactoe_env.notation import cell_text, parse_board
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
 from tictactoe_env.positions import positions_of
@@ -96,6 +97,59 @@ def test_a_player_or_a_function_values_positions_instead_of_rollouts_exactly(tmp
     assert moves_of(even, "XXX../OO.../...../...../O....") == "d1"
 
 
+def plain_descents(rules, playouts):
+    """Visits and successes by canonical row; a draw is a success."""
+    positions = positions_of(rules)
+    visits, total = Counter(), Counter()
+    above = defaultdict(set)  # the positions before a position that were passed so far
+
+    def bound(row):
+        if not visits[row]:
+            return math.inf
+        parents = sum(visits[parent] for parent in above[row])
+        return total[row] / visits[row] + math.sqrt(2) * math.sqrt(math.log(parents) / visits[row])
+
+    for _ in range(playouts):
+        path = [0]
+        while not positions.is_over[path[-1]]:
+            moves = [row for row in positions.children[path[-1]] if row >= 0]
+            for row in moves:
+                above[positions.canonical[row]].add(positions.canonical[path[-1]])
+            path.append(max(moves, key=lambda row: bound(positions.canonical[row])))
+        for ply, row in enumerate(path):
+            visits[positions.canonical[row]] += 1
+            side_that_moved = 1 if ply % 2 else -1
+            total[positions.canonical[row]] += positions.outcome_x[path[-1]] != -side_that_moved
+    return visits, total
+
+
+@pytest.mark.parametrize("rules", [RULES, RECTANGLE], ids=str)
+def test_a_descent_follows_uct_over_all_ways_to_a_position_to_the_end_of_the_game(rules):
+    graph, positions = DescentGraph(rules, random.Random(0), math.sqrt(2), 1.0), positions_of(rules)
+    root = graph.root(np.zeros(rules.cells, dtype=np.int8))
+    for _ in range(200):
+        graph.playout(root)
+    visits, total = plain_descents(rules, 200)
+    for node in graph.nodes.values():
+        marks = (np.array([one & rules.full], dtype=np.uint64) for one in (node.x, node.o))
+        row = positions.canonical[positions.rows(rules.to_boards(*marks))[0]]
+        assert (node.visits, node.total) == (visits[row], total[row])
+    assert sum(visits.values()) == sum(node.visits for node in graph.nodes.values())
+
+
+def test_a_live_search_by_descent_uses_no_random_numbers_and_no_values():
+    players = [
+        TreeSearchPolicy(RULES, 60, draws=1.0, seed=seed, playout="descent") for seed in (0, 1)
+    ]
+    assert (players[0].probs(BOARDS[::50]) == players[1].probs(BOARDS[::50])).all()
+    assert moves_of(players[0], WON) == "c1"
+    board = BOARDS[700]
+    turned = positions_of(RULES).symmetries
+    assert (players[0].probs(board[turned]) == players[0].probs(board[None])[0][turned]).all()
+    with refuses("the playout descent goes on to the end of the game: leave value out"):
+        TreeSearchPolicy(RULES, playout="descent", value=lambda boards: np.ones((1, 3)) / 3)
+
+
 @pytest.mark.parametrize("kind", ["tree", "graph"])
 def test_an_answer_does_not_depend_on_what_is_asked_beside_it(kind):
     def player(seed=7, playouts=300):
@@ -163,6 +217,7 @@ def test_bad_options_are_refused():
         ("exploration", ["much", math.nan], "exploration must be a finite number of at least 0"),
         ("value", ["rolouts"], "did you mean 'rollouts'"),
         ("seed", [1.5], "seed must be"),
+        ("playout", ["decent", None], "playout"),
     ):
         for value in wrong:
             with refuses(words):

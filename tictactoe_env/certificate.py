@@ -24,7 +24,7 @@ from tictactoe_env.files import write_file
 from tictactoe_env.notation import board_text, cell_text, game_text, parse_board, parse_cell
 from tictactoe_env.policy import MinimaxPolicy, Policy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import SIDES, Rules
 
 FILE = "certificate.json"
 FORMAT = 1
@@ -129,6 +129,13 @@ def moves_of(table: TabularPolicy) -> dict[str, Any]:
             names[cells[0]] if is_sure else {names[cell]: float(row[cell]) for cell in cells}
         )
     return moves
+
+
+def sides_of(content: Mapping[str, Any]) -> tuple[str, ...]:
+    """The sides that a run was trained to play, by its configuration: ("X", "O") without one."""
+    config = content.get("config")
+    side = config.get("side") if isinstance(config, Mapping) else None
+    return (str(side),) if side in SIDES else SIDES
 
 
 def table_of(content: Mapping[str, Any]) -> TabularPolicy:

@@ -11,8 +11,12 @@ every position on the way. Differences:
 - A new position is valued by a rollout of random moves, or by the exact results of a saved player
   that plays both sides (`value`).
 - A draw counts as `draws` successes for either side, 0.5 by default. With 1 it counts as much as a
-  win, as in the system this agent comes from: the search is then satisfied with draws, and assumes
-  that its opponent is too.
+  win: the search is then satisfied with draws, and assumes that its opponent is too.
+
+`playout="descent"` is the search of https://github.com/nestedsoftware/tictac, which also counts a
+draw as a success (`draws=1`). A playout does not stop at a new position. It goes on by UCT to the
+end of the game, so there is no rollout and nothing is random. The logarithm is that of the visits
+of all positions from which a move leads to the child: see `DescentGraph`.
 
 `GraphPolicy` plays from one graph, grown from the empty board, and chooses the move with the
 largest mean, because the visits of a node include other paths to it. `TreeSearchPolicy` grows a new
@@ -42,6 +46,7 @@ from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.solver import backward_induction
 
 ROLLOUTS = "rollouts"
+PLAYOUTS = ("rollout", "descent")
 Value = Callable[[Boards], NDArray[np.float64]]
 """Chances (B, 3) of X's win, a draw, O's win on boards (B, cells)."""
 
@@ -64,16 +69,17 @@ def check_search(exploration: Any, draws: Any) -> None:
 class Node:
     """A position with its statistics.
 
-    x, o: marks in all orientations. total: successes of the side that made the last move.
+    x, o: marks in all orientations. total: successes of the side that made the last move. above:
+    visits of all positions before it; only `DescentGraph` counts them.
     """
 
-    __slots__ = ("children", "o", "result", "total", "visits", "x")
+    __slots__ = ("above", "children", "o", "result", "total", "visits", "x")
 
     def __init__(self, x: int, o: int, result: int | None):
         self.x, self.o = x, o
         self.result = result  # for X: +1, 0 or -1; None if the game goes on
         self.children: list[Node] | None = None  # see Graph.children
-        self.visits, self.total = 0, 0.0
+        self.visits, self.total, self.above = 0, 0.0, 0
 
     @property
     def mean(self) -> float:
@@ -150,8 +156,12 @@ class Graph:
                 key=lambda child: child.total / child.visits + width / math.sqrt(child.visits),
             )
             path.append(node)
+        self.count(path)
+
+    def count(self, path: list[Node]) -> None:
+        """Add a visit and the successes of the last position to all positions of a playout."""
         success_x, success_o = self.successes(path[-1])
-        x_moved = ((root.x | root.o) & self.rules.full).bit_count() % 2 == 1
+        x_moved = ((path[0].x | path[0].o) & self.rules.full).bit_count() % 2 == 1
         for node in path:
             node.visits += 1
             node.total += success_x if x_moved else success_o
@@ -184,15 +194,115 @@ class Graph:
             side = 1 - side
         return 0
 
+    def best(self, board: Boards) -> list[int]:
+        """The cells that lead to the largest mean on a board (cells,), all legal cells if unknown.
+
+        A position that is not in the graph counts as worse than all others.
+        """
+        means = self.means(board)
+        largest = max(means.values())
+        return [cell for cell, mean in means.items() if mean == largest]
+
+    def means(self, board: Boards) -> dict[int, float]:
+        """The mean after each legal move on a board (cells,); -1 without a visit."""
+        nodes, unknown = self.nodes, Node(0, 0, None)
+        after = self.orientations.keys_after(board)
+        return {cell: nodes.get(key, unknown).mean for cell, key in after.items()}
+
+
+class DescentGraph(Graph):
+    """Playouts that follow UCT to the end of the game: no rollouts, no random numbers.
+
+    A move that leads to a position without visits comes first. The others are compared by
+    `mean + exploration * sqrt(ln(visits of all positions before it) / visits)`. Of equal moves the
+    first cell is taken, on the board as the playout reached it. Raises ValueError if `value` is
+    given: no new position is evaluated.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        rng: random.Random,
+        exploration: float,
+        draws: float,
+        value: Value | None = None,
+    ):
+        check_playout("descent", value)
+        super().__init__(rules, rng, exploration, draws)
+
+    def playout(self, root: Node) -> None:
+        """Walk from `root` to the end of the game, and update all nodes passed."""
+        node, x, o = root, root.x, root.o
+        path = [root]
+        while node.result is None:
+            moves = self.moves_from(x, o)
+            node, x, o = max(moves, key=lambda move: self.upper_bound(move[0]))
+            path.append(node)
+            for child in {id(child): child for child, _, _ in moves}.values():
+                child.above += 1
+        self.count(path)
+
+    def moves_from(self, x: int, o: int) -> list[tuple[Node, int, int]]:
+        """The node and the marks after each legal move, in the order of the cells."""
+        taken = x | o
+        x_moves = (taken & self.rules.full).bit_count() % 2 == 0
+        marks = [
+            (bit, x | images, o) if x_moves else (bit, x, o | images)
+            for bit, images in self.moves
+            if not taken & bit
+        ]
+        return [(self.node(own, other, bit), own, other) for bit, own, other in marks]
+
+    def upper_bound(self, node: Node) -> float:
+        """The upper confidence bound of the move to a node; infinite without a visit."""
+        if not node.visits:
+            return math.inf
+        return node.mean + self.exploration * math.sqrt(math.log(node.above) / node.visits)
+
+    def count_above(self) -> None:
+        """Count `above` of all nodes anew, from the visits of a graph that was loaded."""
+        for node in self.nodes.values():
+            node.above = 0
+        for node in [node for node in self.nodes.values() if node.visits]:
+            for child in self.children(node) if node.result is None else ():
+                child.above += node.visits
+
+    def best(self, board: Boards) -> list[int]:
+        """The first cell that leads to the largest mean; 0 is the mean without a visit."""
+        means = {cell: max(mean, 0.0) for cell, mean in self.means(board).items()}
+        return [max(means, key=means.__getitem__)]
+
+
+def new_graph(
+    rules: Rules,
+    rng: random.Random,
+    exploration: float,
+    draws: float,
+    value: Value | None = None,
+    playout: str = "rollout",
+) -> Graph:
+    """A graph without positions, whose playouts are of this kind. Raises ValueError as they do."""
+    check_playout(playout, value)
+    kind = DescentGraph if playout == "descent" else Graph
+    return kind(rules, rng, exploration, draws, value)
+
+
+def check_playout(playout: Any, value: str | Value | None) -> None:
+    """Raises ValueError for an unknown kind of playout, and for one that cannot use `value`."""
+    if playout not in PLAYOUTS:
+        raise unknown_name("playout", playout, PLAYOUTS)
+    if playout == "descent" and value not in (None, ROLLOUTS):
+        raise ValueError(
+            "value is used where a playout stops at a new position, and the playout descent goes "
+            "on to the end of the game: leave value out, or take the playout rollout"
+        )
+
 
 # --- the policies -----------------------------------------------------------------------------
 
 
 class GraphPolicy:
-    """The moves with the largest mean success in a given graph.
-
-    If the graph has none of the moves, all legal moves are equally likely.
-    """
+    """The moves with the largest mean success in a given graph: see its `best`."""
 
     def __init__(self, graph: Graph):
         self.graph, self.rules = graph, graph.rules
@@ -203,14 +313,9 @@ class GraphPolicy:
         Raises ValueError for a finished board. The graph does not change.
         """
         boards = check_unfinished(boards, self.rules)
-        nodes, unknown = self.graph.nodes, Node(0, 0, None)
         probs = np.zeros((len(boards), self.rules.cells))
         for row, board in zip(probs, boards, strict=True):
-            means = {
-                cell: nodes.get(key, unknown).mean
-                for cell, key in self.graph.orientations.keys_after(board).items()
-            }
-            best = [cell for cell, mean in means.items() if mean == max(means.values())]
+            best = self.graph.best(board)
             row[best] = 1 / len(best)
         return probs
 
@@ -221,7 +326,9 @@ class TreeSearchPolicy:
     playouts: for each move. milliseconds: for each move, used instead of `playouts` unless it is 0.
     exploration: the weight of rarely tried moves. draws: successes of a draw, from 0 to 1. value:
     how a new position is valued: "rollouts", the path of a saved run, or a function. seed: of the
-    random numbers, which also depend on the position. Raises ValueError for a number out of range.
+    random numbers, which also depend on the position. playout: "rollout" stops at the first new
+    position, "descent" goes on to the end of the game by UCT and uses no random numbers. Raises
+    ValueError for a number out of range.
     """
 
     def __init__(
@@ -233,13 +340,15 @@ class TreeSearchPolicy:
         draws: float = 0.5,
         value: str | Value = ROLLOUTS,
         seed: int = 0,
+        playout: str = "rollout",
     ):
         if isinstance(milliseconds, bool) or not 0 <= milliseconds < math.inf:
             raise ValueError(
                 f"milliseconds must be a finite number of at least 0, got {milliseconds!r}"
             )
         check_search(exploration, draws)
-        self.rules, self.milliseconds = rules, milliseconds
+        check_playout(playout, value)
+        self.rules, self.milliseconds, self.playout = rules, milliseconds, playout
         self.playouts = whole_number(playouts, "playouts", 1)
         self.exploration, self.draws, self.value = exploration, draws, value_named(value, rules)
         self.seed, self.orientations = whole_number(seed, "seed", 0), Orientations(rules)
@@ -270,13 +379,8 @@ class TreeSearchPolicy:
 
         The search runs on the canonical form, so all images of a position get the same moves.
         """
-        graph = Graph(
-            self.rules,
-            random.Random(f"{self.seed} {key}"),
-            self.exploration,
-            self.draws,
-            self.value,
-        )
+        rng = random.Random(f"{self.seed} {key}")
+        graph = new_graph(self.rules, rng, self.exploration, self.draws, self.value, self.playout)
         x, o = (
             np.array([marks], dtype=np.uint64)
             for marks in (key >> self.orientations.size, key & (1 << self.orientations.size) - 1)
@@ -290,11 +394,10 @@ class TreeSearchPolicy:
         else:
             for _ in range(self.playouts):
                 graph.playout(root)
-        most = max(child.visits for child in root.children or ())
+        children = graph.children(root)
+        most = max(child.visits for child in children)
         return {
-            graph.orientations.key(child.x, child.o)
-            for child in root.children or ()
-            if child.visits == most
+            graph.orientations.key(child.x, child.o) for child in children if child.visits == most
         }
 
 
