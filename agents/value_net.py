@@ -91,6 +91,7 @@ from training.values import ValuedTable
 AGENT = "value_net"
 RESULTS = ("wins", "losses", "draws")
 LEVELS = 20  # curves in epochs.png
+BOARD = ("rows", "cols", "k")
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -471,14 +472,11 @@ class ValueNet(Learner):
     def start_from(self, folder: Path) -> None:
         """Make the network of another run the champion. Raises ValueError if it does not fit."""
         other, model = load_run(folder)
-        names = ("rows", "cols", "k", "architecture")
-        theirs, ours = ([getattr(of, name) for name in names] for of in (other, self.config))
-        if theirs != ours:
-            options = (f"--{name} {value}" for name, value in zip(names, theirs, strict=True))
-            raise ValueError(
-                f"the network of {folder} does not fit: it needs {' '.join(options)}; "
-                f"this training has {' '.join(map(str, ours))}"
-            )
+        names = (*BOARD, "architecture")
+        pairs = {name: (getattr(other, name), getattr(self.config, name)) for name in names}
+        wrong = [f"--{name} {a}, got {b}" for name, (a, b) in pairs.items() if a != b]
+        if wrong:
+            raise ValueError(f"the network of {folder} does not fit: it needs {'; '.join(wrong)}")
         load_weights(self.network, model)
         self.values = self.afterstates.values(self.network)
 
@@ -803,7 +801,6 @@ def read_dataset(path: Path, afterstates: Afterstates) -> Floats:
 
 # --- python -m agents.value_net --------------------------------------------------------------
 
-BOARD = ("rows", "cols", "k")
 GAMES = ("games", "epsilons", "temperature", "look_ahead", "discount", "seed")
 
 

@@ -242,8 +242,11 @@ def test_a_training_begins_with_the_network_of_another_run(learner, run):
 def test_what_a_training_cannot_begin_with_is_refused(run, tmp_path):
     write(certify(CellPlayer(0), "always", Rules()), tmp_path / "always.json")
     for changes, words in (
-        ({"starting_network": str(run), "architecture": "SaintAndre_8"}, "SaintAndre_16; this"),
-        ({"starting_network": str(run), "cols": 4}, "it needs --rows 3 --cols 3 --k 3 --archi"),
+        (
+            {"starting_network": str(run), "architecture": "SaintAndre_8"},
+            "needs --architecture SaintAndre_16, got",
+        ),
+        ({"starting_network": str(run), "cols": 4}, "does not fit: it needs --cols 3, got 4"),
         ({"starting_network": str(tmp_path)}, "is missing: is"),
         ({"first_agent": "trei"}, "unknown player 'trei'"),
         ({"first_agent": str(run), "cols": 4}, "plays on 3x3, 3 in a row, not on 3x4"),

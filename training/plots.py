@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # From Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLOURS = {"win": "#0072b2", "draw": "#999999", "loss": "#d55e00"}
 UNBEATABLE = "#009e73"
-CURVES = 9  # in a column of a chart's legend
+CURVES = 9  # of a chart with its legend inside; with more curves it is beside them
 
 
 def learning_curves(
@@ -98,13 +98,18 @@ def chart(content: Chart | Bars, path: Path) -> None:
 
 
 def _draw_curves(axes: Axes, content: Chart) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     for name, style, ys in content.curves:
         axes.plot(content.xs, ys, style, label=name)
     axes.set(xlabel=content.x_label, ylabel=content.y_label, title=content.title)
     if content.percent:
         axes.set_yscale("symlog", linthresh=0.1)
         axes.set_ylim(0, 100)
-    axes.legend(fontsize=8, ncols=1 + (len(content.curves) - 1) // CURVES)
+    if all(float(x).is_integer() for x in content.xs):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+    axes.legend(fontsize=8, **(beside if len(content.curves) > CURVES else {}))
 
 
 def _draw_bars(axes: Axes, content: Bars) -> None:
