@@ -6,8 +6,8 @@ for the side that has just moved (an afterstate value): the discounted result of
 through it. The player chooses the move to the board of the highest value. Finished boards have
 exactly 1, 0 or -1. In a level the network plays some ten thousand games against itself, in part
 with random moves, and is trained further on the results of both sides. Some positions are held out.
-The epoch with the lowest validation loss is the champion of the level and plays the next one. There
-is no opponent and no solver, and the search is one or two moves deep.
+The epoch with the lowest validation loss is the champion of the level and plays the next one. By
+default there is no opponent and no solver. The search is one or two moves deep.
 
 Differences from that system, which `--preset learnbyplay` switches off:
 
@@ -38,10 +38,16 @@ count the results of the last champion in sampled games against random play.
 
 The first level has random games, the examples of a file (`--dataset`: such examples, or single
 results), or games of two given players (`--first-agent`, `--first-opponent`). It begins with a new
-network or with that of another run (`--starting-network`). `python -m agents.value_net` has three
-commands: `dataset` writes the examples of two players without a training, `expectations` prints the
-positions and the mean results of a dataset, and `player` writes a trained network as a player with
-another look-ahead, temperature or exploration, for `evaluate.py` and `play.py`.
+network or with that of another run (`--starting-network`). There are commands for datasets and for
+a trained network:
+
+    python -m agents.value_net dataset games.csv --agent runs/value_net-0 --opponent minimax
+    python -m agents.value_net expectations games.csv
+    python -m agents.value_net player runs/value_net-0 --look-ahead 2 --temperature 0.5
+
+`dataset` writes the examples of two players without a training. `expectations` prints the positions
+of a dataset and their mean results. `player` writes a folder that `evaluate.py` and `play.py` take
+as a player, with another look-ahead, temperature or exploration.
 """
 
 from __future__ import annotations
@@ -897,7 +903,7 @@ def command_options() -> dict[str, tuple[Any, list[Any]]]:
     }
     whom = "Player: any opponent by its name, or the path of a run."
     file = Option("file", "the CSV file of a dataset", Path, kind="argument")
-    pair = [Option(name, whom, str, "random") for name in ("agent", "opponent")]
+    pair = [Option(name, whom, str, "random", metavar="NAME") for name in ("agent", "opponent")]
     softmax = "Temperature of a softmax over the values of the moves; 0 for the best move."
     depth = "Depth of the search in moves (default: that of the run)."
     out = "Folder to write (default: that of the run, followed by how it plays)."
