@@ -5,7 +5,8 @@ nestedsoftware/tictac
 (https://nestedsoftware.com/2019/07/25/tic-tac-toe-with-tabular-q-learning-1kdn.139811.html). The
 value of a move is the value of the position after it, for the side that moved. The table therefore
 holds one value for each position. Moves that lead to the same position share it, and so do
-positions that are equal under symmetry.
+positions that are equal under symmetry. On 3x3 the table has at most 764 entries with symmetry and
+5,477 without it; each evaluation shows how many were learned so far.
 
 - A round is a batch of games, half of them as X and half as O. All are played to their ends with
   the same table. The update then goes from the last move of each game back to the first, so a
@@ -240,8 +241,9 @@ class TabularQ(Learner):
         return table_of(self.config, self.positions, self.values[:, :-1])
 
     def notes(self) -> dict[str, float]:
-        """Games played and epsilon."""
-        return {"games": self.played, "epsilon": self.epsilon}
+        """Games played, epsilon, and the entries of the table: positions with a learned value."""
+        entries = int(self.games.any(axis=0).sum())
+        return {"games": self.played, "epsilon": self.epsilon, "entries": entries}
 
     def model(self) -> Arrays:
         """The tables."""

@@ -3,9 +3,10 @@
 The neural Q-learning of nestedsoftware/tictac
 (https://nestedsoftware.com/2019/12/27/tic-tac-toe-with-a-neural-network-1fjn.206436.html): a
 network of 9-36-36-9 units, 2,025 weights, maps the board to a value from 0 to 1 for each of the
-nine cells. The hidden layers have ReLU, the output a sigmoid. Exploration, the maximum in the
-targets and the greedy move are over all nine cells; nothing is masked. A move to a taken cell loses
-the game, in training and in every evaluation.
+nine cells. The hidden layers have ReLU, the output a sigmoid; `--hidden-activation` and
+`--output-activation` choose other functions. Exploration, the maximum in the targets and the greedy
+move are over all nine cells; nothing is masked. A move to a taken cell loses the game, in training
+and in every evaluation.
 
 nestedsoftware/tictac plays one game at a time for over an hour, and its network can often be
 beaten. The differences here are:
@@ -47,10 +48,10 @@ times the number of moves in a round.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +90,30 @@ ILLEGAL = (  # the curves of illegal.png: column of metrics.csv, name, colour
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]
+Reward = Annotated[float, Field(ge=-1, le=1)]
+
+
+class Activation(NamedTuple):
+    """An activation function.
+
+    of: its values (B, units) for sums (B, units). slope: its derivative, from these values.
+    gain: the variance of new weights, times the number of inputs, that keeps signals at their size.
+    """
+
+    of: Callable[[Floats], Any]
+    slope: Callable[[Floats], Any]
+    gain: float = 1.0
+
+
+ACTIVATIONS = {
+    "relu": Activation(lambda sums: np.maximum(sums, 0), lambda values: values > 0, gain=2.0),
+    "tanh": Activation(np.tanh, lambda values: 1 - values**2),
+    "sigmoid": Activation(
+        lambda sums: 1 / (1 + np.exp(-np.clip(sums, -30, 30))),
+        lambda values: values * (1 - values),
+    ),
+    "linear": Activation(lambda sums: sums, np.ones_like),
+}
 
 
 @dataclass(frozen=True)
@@ -113,8 +138,10 @@ class Config(BoardConfig):
         "minimax-slip=0.7",
         'Opponents, as name:weight,...; "self" means snapshots of the learner.',
     )
-    rewards: tuple[Share, Share, Share] = option(
-        (1.0, 0.5, 0.0), "Rewards of a win, a draw and a loss; an illegal move is a loss."
+    rewards: tuple[Reward, Reward, Reward] = option(
+        (1.0, 0.5, 0.0),
+        "Rewards of a win, a draw and a loss; an illegal move is a loss. With a sigmoid at the "
+        "output they must be from 0 to 1.",
     )
     shown_illegal: bool = option(
         False,
@@ -129,6 +156,13 @@ class Config(BoardConfig):
         "Q-learning).",
     )
     hidden: Layers = option((36, 36), "Units of the hidden layers.")
+    hidden_activation: Literal["relu", "tanh", "sigmoid"] = option(
+        "relu", "Activation function of the hidden layers."
+    )
+    output_activation: Literal["sigmoid", "tanh", "linear"] = option(
+        "sigmoid",
+        "Activation function of the output: values from 0 to 1, from -1 to 1, or without a limit.",
+    )
     games: Annotated[int, Field(ge=2)] = option(512, "Number of games in a round.")
     exploring_starts: Share = option(0.2, "Share of the games that start from a random position.")
     epsilon: Share = option(0.7, "Probability of a random cell, free or taken, at the start.")
@@ -151,7 +185,8 @@ class Config(BoardConfig):
     )
     lift: Share = option(
         0.1,
-        "Constant added to the slope of the sigmoid, so that wrong values near 0 or 1 can change.",
+        "Constant added to the slope of a sigmoid or tanh at the output, so that wrong values near "
+        "its limits can change.",
     )
     average: PositiveShare = option(
         0.01,
@@ -168,7 +203,13 @@ class Config(BoardConfig):
     snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
 
     def check(self) -> None:
-        """Raises ValueError for sides that cannot be learned."""
+        """Raises ValueError for sides and rewards that cannot be learned."""
+        if self.output_activation == "sigmoid" and min(self.rewards) < 0:
+            raise ValueError(
+                "rewards must be from 0 to 1 with a sigmoid at the output, got "
+                f"{','.join(f'{reward:g}' for reward in self.rewards)}: choose "
+                "--output-activation tanh or linear for values below 0"
+            )
         if self.sides_in_turn and self.side != "both":
             raise ValueError(f"sides_in_turn learns both sides: leave side {self.side!r} out")
         if self.side == "O" and self.k == 1:
@@ -210,13 +251,16 @@ PRESETS = {
 
 
 class Network:
-    """A multilayer perceptron with ReLU in the hidden layers and a sigmoid at the end.
+    """A multilayer perceptron.
 
-    sizes: the units of all layers, inputs first. flat: (P,) float32, all weights.
-    layers: the weights (inputs, units) and biases (units,) of each layer, views of `flat`.
+    sizes: the units of all layers, inputs first. hidden, output: the names of the ACTIVATIONS of
+    the hidden layers and of the last one. flat: (P,) float32, all weights. layers: the weights
+    (inputs, units) and biases (units,) of each layer, views of `flat`.
     """
 
-    def __init__(self, sizes: Sequence[int]):
+    def __init__(self, sizes: Sequence[int], hidden: str = "relu", output: str = "sigmoid"):
+        self.hidden, self.output = ACTIVATIONS[hidden], ACTIVATIONS[output]
+        self.is_limited = output != "linear"
         shapes = list(pairwise(sizes))
         counts = [count for inputs, units in shapes for count in (inputs * units, units)]
         self.flat: Floats = np.zeros(sum(counts), dtype=np.float32)
@@ -227,9 +271,12 @@ class Network:
         ]
 
     def draw(self, rng: np.random.Generator) -> None:
-        """Draw the weights from normal distributions of variance 2 / inputs (He et al. 2015)."""
+        """Draw the weights from normal distributions with a mean of 0.
+
+        Their variance is 2 / inputs with ReLU (He et al. 2015), otherwise 1 / inputs.
+        """
         for weights, biases in self.layers:
-            weights[:] = rng.normal(size=weights.shape) * np.sqrt(2 / len(weights))
+            weights[:] = rng.normal(size=weights.shape) * np.sqrt(self.hidden.gain / len(weights))
             biases[:] = 0
 
     def named(self) -> Arrays:
@@ -241,7 +288,7 @@ class Network:
         }
 
     def values(self, boards: Floats) -> Floats:
-        """Values of the cells (B, cells), from 0 to 1."""
+        """Values of the cells (B, cells), within the limits of the output's activation."""
         starts = range(0, len(boards), BLOCK)
         return np.concatenate([self._forward(boards[at : at + BLOCK])[-1] for at in starts])
 
@@ -249,26 +296,28 @@ class Network:
         """The inputs of each layer, and the output of the last."""
         signals = [boards]
         for weights, biases in self.layers[:-1]:
-            signals.append(np.maximum(signals[-1] @ weights + biases, 0))
+            signals.append(self.hidden.of(signals[-1] @ weights + biases))
         weights, biases = self.layers[-1]
-        return [*signals, 1 / (1 + np.exp(-np.clip(signals[-1] @ weights + biases, -30, 30)))]
+        return [*signals, self.output.of(signals[-1] @ weights + biases)]
 
     def gradient(
         self, boards: Floats, targets: Floats, weights: Floats, into: Network, lift: float = 0.0
     ) -> float:
         """The weighted sum of squared errors. Writes its gradient to `into`.
 
-        boards, targets, weights: (B, cells). lift: constant added to the slope of the sigmoid.
+        boards, targets, weights: (B, cells). lift: constant added to the slope of the output, if
+        its activation has limits.
         """
         *signals, values = self._forward(boards)
         errors = values - targets
-        slope = 2 * weights * errors * (values * (1 - values) + np.float32(lift))
+        lifted = self.output.slope(values) + np.float32(lift * self.is_limited)
+        slope = 2 * weights * errors * lifted
         for (matrix, _), (to_matrix, to_biases), signal in zip(
             self.layers[::-1], into.layers[::-1], signals[::-1], strict=True
         ):
             np.matmul(signal.T, slope, out=to_matrix)
             slope.sum(axis=0, out=to_biases)
-            slope = (slope @ matrix.T) * (signal > 0)
+            slope = (slope @ matrix.T) * self.hidden.slope(signal)
         return float((weights * errors**2).sum())
 
 
@@ -302,8 +351,9 @@ class View:
 
 
 def network_of(config: Config) -> Network:
-    """A network of the configured sizes with all weights 0."""
-    return Network((config.rules.cells, *config.hidden, config.rules.cells))
+    """A network of the configured sizes and activations with all weights 0."""
+    cells, functions = config.rules.cells, (config.hidden_activation, config.output_activation)
+    return Network((cells, *config.hidden, cells), *functions)
 
 
 def player(config: Config, model: Arrays) -> ValuedTable:
@@ -547,7 +597,8 @@ class TicTacNet(Learner):
             targets[shown] = config.rewards[2]
             weights = np.where(shown, np.sqrt(visits) if config.replay else visits, weights)
         if config.focus > 0:
-            distance = targets.max(axis=1, keepdims=True) - targets
+            known_targets = np.where(weights > 0, targets, targets.min())
+            distance = known_targets.max(axis=1, keepdims=True) - targets
             weights = weights * (LEAST_WEIGHT + np.exp(-distance / config.focus))
         return targets.astype(np.float32), (weights / weights.sum()).astype(np.float32)
 

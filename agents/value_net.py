@@ -6,8 +6,8 @@ for the side that has just moved (an afterstate value): the discounted result of
 through it. The player chooses the move to the board of the highest value. Finished boards have
 exactly 1, 0 or -1. In a level the network plays some ten thousand games against itself, in part
 with random moves, and is trained further on the results of both sides. Some positions are held out.
-The epoch with the lowest validation loss is the champion of the level and plays the next one. There
-is no opponent and no solver, and the search is one or two moves deep.
+The epoch with the lowest validation loss is the champion of the level and plays the next one. By
+default there is no opponent and no solver. The search is one or two moves deep.
 
 Differences from that system, which `--preset learnbyplay` switches off:
 
@@ -31,16 +31,31 @@ sides. The original's `Coptic_N`, a convolution as large as the board without a 
 linear model and was left out; with a non-linearity it would be SaintAndre_N.
 
 Files of a run: the examples of each level (`level-01/dataset.csv`: planes of own and other marks,
-mean result, deviation, number of games) and its losses (`level-01/losses.csv`), and for all levels
-the results against the previous level (`levels.csv`, `levels.png`) and the losses of the champions
-(`losses.png`). `--dataset` reads such examples, or single results, instead of random games.
+mean result, deviation, number of games) and its losses (`level-01/losses.csv`, of all levels
+`epochs.png`), and for all levels the results against the previous level (`levels.csv`,
+`levels.png`) and the losses of the champions (`losses.png`). `against_random.csv` and its `.png`
+count the results of the last champion in sampled games against random play.
+
+The first level has random games, the examples of a file (`--dataset`: such examples, or single
+results), or games of two given players (`--first-agent`, `--first-opponent`). It begins with a new
+network or with that of another run (`--starting-network`). There are commands for datasets and for
+a trained network:
+
+    python -m agents.value_net dataset games.csv --agent runs/value_net-0 --opponent minimax
+    python -m agents.value_net expectations games.csv
+    python -m agents.value_net player runs/value_net-0 --look-ahead 2 --temperature 0.5
+
+`dataset` writes the examples of two players without a training. `expectations` prints the positions
+of a dataset and their mean results. `player` writes a folder that `evaluate.py` and `play.py` take
+as a player, with another look-ahead, temperature or exploration.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -49,13 +64,19 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
+from tictactoe_env.certificate import FILE, certify, write
+from tictactoe_env.errors import unknown_name
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.match import exact_result, sampled_result
+from tictactoe_env.notation import SIDES, board_text
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import TabularPolicy, sample
+from tictactoe_env.opponents import make_opponent, saved_path
+from tictactoe_env.policy import RandomPolicy, TabularPolicy, sample, tabulate
 from tictactoe_env.positions import positions_of
+from training import checkpoint
 from training.checkpoint import take
-from training.files import read_csv
-from training.learner import Arrays, Chart, Learner, State, Table
+from training.files import read_arrays, read_csv, write_csv
+from training.learner import Arrays, Bars, Chart, Learner, State, Table
 from training.options import (
     BoardConfig,
     Count,
@@ -67,6 +88,7 @@ from training.options import (
     ShareBelowOne,
     Shares,
     option,
+    options_of,
 )
 from training.symmetry import Representatives
 from training.torch_arrays import load_weights, weights_of
@@ -74,6 +96,8 @@ from training.values import ValuedTable
 
 AGENT = "value_net"
 RESULTS = ("wins", "losses", "draws")
+LEVELS = 20  # curves in epochs.png
+BOARD = ("rows", "cols", "k")
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -147,8 +171,24 @@ class Config(BoardConfig):
         "CSV file of positions and results for the first level, instead of random games; empty for "
         "random games.",
     )
+    first_agent: str = option(
+        "",
+        "Player of the first level's games: any opponent by its name, or the path of a run; empty "
+        "for the starting network, or random play without one. A run of value_net plays by its "
+        "values, with --temperature and --look-ahead; any other player moves as it is.",
+    )
+    first_opponent: str = option(
+        "", "The other player of the first level's games, named as --first-agent."
+    )
+    starting_network: str = option(
+        "",
+        "Run of value_net on this board and with this architecture, by its path, whose network is "
+        "trained further; empty for a new network.",
+    )
     match_games: Count = option(
-        500, "Games of each champion against the previous one, on each side."
+        500,
+        "Games of each champion against the previous one, and of the last one against random play, "
+        "on each side.",
     )
     match_epsilons: Shares = option(
         (0.5, 0.1),
@@ -162,6 +202,11 @@ class Config(BoardConfig):
         if self.k == 1:
             raise ValueError("k must be at least 2 here: where one mark wins there are no values")
         hidden_units(self.architecture)
+        if self.dataset and (self.first_agent or self.first_opponent):
+            raise ValueError(
+                "the first level has either a dataset or games of given players: leave --dataset, "
+                "or --first-agent and --first-opponent out"
+            )
 
 
 PRESETS = {
@@ -283,19 +328,26 @@ class Afterstates:
         values: (N,), None for random play. epsilons: the probability of a random legal move at each
         ply; the last one repeats.
         """
-        positions, rows = self.positions, self.positions.unfinished
-        free = positions.boards[rows] == 0
-        random = free / free.sum(axis=1, keepdims=True)
         if values is None:
-            return TabularPolicy(positions.rules, random)
-        moves = self.of_moves(self.looked_ahead(values))[rows]
-        chosen: NDArray[Any] = np.arange(free.shape[1]) == moves.argmax(axis=1)[:, None]
+            return TabularPolicy(self.positions.rules, self.random)
+        moves = self.of_moves(self.looked_ahead(values))[self.positions.unfinished]
+        chosen: NDArray[Any] = np.arange(moves.shape[1]) == moves.argmax(axis=1)[:, None]
         if temperature > 0:
             chosen = np.exp((moves - moves.max(axis=1, keepdims=True)) / temperature)
-        chosen = chosen / chosen.sum(axis=1, keepdims=True)
-        plies = np.minimum(positions.ply[rows], len(epsilons) - 1)
+        return self.mixed(chosen / chosen.sum(axis=1, keepdims=True), epsilons)
+
+    def mixed(self, chosen: Floats, epsilons: Sequence[float]) -> TabularPolicy:
+        """The policy that makes the moves `chosen` (U, cells), or random ones by `epsilons`."""
+        positions = self.positions
+        plies = np.minimum(positions.ply[positions.unfinished], len(epsilons) - 1)
         epsilon = np.array(epsilons)[plies][:, None]
-        return TabularPolicy(positions.rules, epsilon * random + (1 - epsilon) * chosen)
+        return TabularPolicy(positions.rules, epsilon * self.random + (1 - epsilon) * chosen)
+
+    @property
+    def random(self) -> Floats:
+        """The probabilities of the moves in random play: (U, cells)."""
+        free = self.positions.boards[self.positions.unfinished] == 0
+        return free / free.sum(axis=1, keepdims=True)
 
 
 def player(config: Config, model: Arrays) -> ValuedTable:
@@ -303,6 +355,27 @@ def player(config: Config, model: Arrays) -> ValuedTable:
     network = build(config)
     load_weights(network, model)
     return Afterstates(config).policy(network)
+
+
+def load_run(folder: Path) -> tuple[Config, Arrays]:
+    """The configuration and the weights of a run of value_net."""
+    this_page: Any = sys.modules[__name__]
+    loaded: Any = checkpoint.load_model(this_page, folder)
+    return loaded
+
+
+def values_of(config: Config, model: Arrays) -> Floats:
+    """The values of all positions by a saved network: (N,)."""
+    network = build(config)
+    load_weights(network, model)
+    return Afterstates(config).values(network)
+
+
+def is_run(path: Path | None) -> bool:
+    """Whether a path is the folder of a run of value_net that has its model."""
+    if path is None or not (path / checkpoint.MODEL).exists():
+        return False
+    return read_arrays(path / checkpoint.MODEL)[1].get("agent") == AGENT
 
 
 # --- the learner -----------------------------------------------------------------------------
@@ -379,7 +452,7 @@ class ValueNet(Learner):
         self.history = state["history"]
         if len(self.history) * self.config.games != self.steps:
             raise ValueError(f"{len(self.history)} levels do not have {self.steps} games")
-        if len(self.history) > 1:
+        if len(self.history) > (0 if self.config.starting_network else 1):
             self.previous = take(state, "previous", self.results[0].shape, np.float64)
         self.values = self.afterstates.values(self.network) if self.history else None
 
@@ -389,6 +462,8 @@ class ValueNet(Learner):
         """Play the games of a level, learn from them, and play against the level before."""
         config, number = self.config, len(self.history)
         rng = np.random.default_rng([config.seed, number])
+        if config.starting_network and number == 0:
+            self.start_from(Path(config.starting_network))
         if config.dataset and number == 0:
             results = read_dataset(Path(config.dataset), self.afterstates)
         else:
@@ -400,15 +475,55 @@ class ValueNet(Learner):
         self.recent.append(results)
         self.steps += config.games
 
-    def play(self, rng: np.random.Generator) -> Floats:
-        """The `results` (3, N) of games of the champion against itself or the one before it."""
-        config, positions, cells = self.config, self.positions, self.config.rules.cells
+    def start_from(self, folder: Path) -> None:
+        """Make the network of another run the champion. Raises ValueError if it does not fit."""
+        other, model = load_run(folder)
+        names = (*BOARD, "architecture")
+        pairs = {name: (getattr(other, name), getattr(self.config, name)) for name in names}
+        wrong = [f"--{name} {a}, got {b}" for name, (a, b) in pairs.items() if a != b]
+        if wrong:
+            raise ValueError(f"the network of {folder} does not fit: it needs {'; '.join(wrong)}")
+        load_weights(self.network, model)
+        self.values = self.afterstates.values(self.network)
+
+    def players(self) -> list[TabularPolicy]:
+        """The two players of the games of a level, with their exploration."""
+        config = self.config
+        names = ("", "") if self.history else (config.first_agent, config.first_opponent)
         sides = (self.values, self.values if config.opponent == "itself" else self.previous)
-        players = [
-            self.afterstates.exploring(values, config.epsilons, config.temperature)
-            for values in sides
+        return [
+            self.given_player(name)
+            if name
+            else self.afterstates.exploring(values, config.epsilons, config.temperature)
+            for name, values in zip(names, sides, strict=True)
         ]
-        tables = np.stack([player.by_row() for player in players])
+
+    def given_player(self, name: str) -> TabularPolicy:
+        """The player of a name or a run, with the exploration of the games of a level.
+
+        A run of this page has values, so that temperature and look-ahead apply to it. Raises
+        ValueError if the name is unknown, or the player needs another board or makes illegal moves.
+        """
+        config, path = self.config, saved_path(name, self.config.rules, "player")
+        if path is not None and is_run(path):
+            run, model = load_run(path)
+            if run.rules != config.rules:
+                raise ValueError(f"{name} plays on {run.rules}, not on {config.rules}")
+            values = values_of(replace(run, threads=config.threads), model)
+            return self.afterstates.exploring(values, config.epsilons, config.temperature)
+        table = tabulate(make_opponent(name, config.rules, "player"), config.rules).table
+        illegal = int((table * (self.afterstates.random == 0)).any(axis=1).sum())
+        if illegal:
+            raise ValueError(
+                f"{name} moves to a taken cell in {illegal:,} positions: the games of a dataset "
+                "need players of legal moves"
+            )
+        return self.afterstates.mixed(table, config.epsilons)
+
+    def play(self, rng: np.random.Generator) -> Floats:
+        """The `results` (3, N) of games of the two players, which begin in turn."""
+        config, positions, cells = self.config, self.positions, self.config.rules.cells
+        tables = np.stack([player.by_row() for player in self.players()])
         # the position of each game after each move, -1 after its end
         path = np.full((cells + 3, config.games), -1, dtype=np.intp)
         path[0], going = 0, np.arange(config.games)
@@ -552,10 +667,44 @@ class ValueNet(Learner):
             for number, level in enumerate(self.history, 1)
         ]
         names = ["level", *(f"exact_{name}" for name in RESULTS), *RESULTS]
-        return {**tables, "levels.csv": Table(names, matches)}
+        counted = [(side, *counts) for side, counts in self.against_random().items()]
+        return {
+            **tables,
+            "levels.csv": Table(names, matches),
+            "against_random.csv": Table(["side", *RESULTS], counted),
+        }
 
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
-        """The losses of the champions, and the results of each against the one before."""
+    def against_random(self) -> dict[str, list[int]]:
+        """Wins, losses and draws of the champion as X and as O in sampled games against random."""
+        config, champion, random = self.config, self.policy(), RandomPolicy()
+        about = config.rules, config.match_games, config.seed
+        as_x = sampled_result(champion, random, *about).result
+        as_o = sampled_result(random, champion, *about).result.other_side
+        return {
+            side: [round(config.match_games * rate) for rate in (one.win, one.loss, one.draw)]
+            for side, one in zip(SIDES, (as_x, as_o), strict=True)
+        }
+
+    def epochs(self) -> Chart:
+        """The loss of each epoch, a curve a level; of more than LEVELS only some, evenly spaced."""
+        history, which = self.history, int(self.config.validation > 0)
+        curves = [
+            (
+                f"level {number + 1}",
+                f"C{at % 10}.{('-', '--')[at // 10 % 2]}",
+                [pair[which] for pair in history[number]["losses"]],
+            )
+            for at, number in enumerate(range(0, len(history), -(-len(history) // LEVELS)))
+        ]
+        title = f"{('training', 'validation')[which]} loss of each level"
+        epochs = range(1, self.config.epochs + 1)
+        return Chart(title, "epoch", "mean squared error of a result", epochs, curves)
+
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart | Bars]:
+        """The losses, the results of each level against the one before, and those against random.
+
+        These are figures 5, 6 and 9 of the article on tutorial_learnbyplay.
+        """
         history, levels = self.history, range(1, len(self.history) + 1)
         training, validation = zip(
             *(level["losses"][level["champion"] - 1] for level in history), strict=True
@@ -576,8 +725,15 @@ class ValueNet(Learner):
             for i in range(3)
         ]
         error, share = "mean squared error of a result", "share of the games"
-        title = "each level against the one before"
+        title, total = "each level against the one before", 2 * self.config.match_games
+        sides = [
+            (f"as {side}", f"C{number}", counts)
+            for number, (side, counts) in enumerate(self.against_random().items())
+        ]
+        about = f"{total:,} games of the champion against random play, sampled"
         return {
+            "epochs.png": self.epochs(),
+            "against_random.png": Bars(about, "games", RESULTS, sides),
             "losses.png": Chart("losses of each level's champion", "level", error, levels, losses),
             "levels.png": Chart(title, "level", share, levels, [*exact, *played]),
         }
@@ -647,3 +803,124 @@ def read_dataset(path: Path, afterstates: Afterstates) -> Floats:
     if not results[0].any():
         raise ValueError(f"{path} must hold at least one unfinished board with a mark on it")
     return results
+
+
+# --- python -m agents.value_net --------------------------------------------------------------
+
+GAMES = ("games", "epsilons", "temperature", "look_ahead", "discount", "seed")
+
+
+def make_dataset(given: Any) -> str:
+    """Write the examples of games between two players."""
+    names = {"first_agent": given.agent, "first_opponent": given.opponent}
+    options = {name: getattr(given, name) for name in (*BOARD, *GAMES)}
+    learner = ValueNet(Config(**options, **names, architecture="SaintAndre_1"))
+    table = dataset_of(learner.play(np.random.default_rng([given.seed, 0])), learner.afterstates)
+    write_csv(given.file, table.names, table.rows)
+    count, games = len(list(table.rows)), learner.config.games
+    return (
+        f"saved: {given.file}, {count:,} positions of {games:,} games   "
+        f"learn from it: python train.py {AGENT} --dataset {given.file}"
+    )
+
+
+def expectations(given: Any) -> str:
+    """Print the expected return of each position of a dataset."""
+    states = Afterstates(Config(**{name: getattr(given, name) for name in BOARD}))
+    results, positions = read_dataset(given.file, states), states.positions
+    lines = [
+        "expected return of the side that has just moved",
+        f"{'return':>8} {'deviation':>10} {'games':>8}  moved  board",
+    ]
+    for row in np.flatnonzero(results[0]):
+        games, total, squares = results[:, row]
+        mean = total / games
+        deviation = np.sqrt(max(squares / games - mean**2, 0))
+        side, board = SIDES[int(positions.x_to_move[row])], positions.boards[row]
+        text = board_text(board, positions.rules)
+        lines.append(f"{mean:>+8.4f} {deviation:>10.4f} {games:>8,.0f}  {side:<5}  {text}")
+    return "\n".join(lines)
+
+
+def make_player(given: Any) -> str:
+    """Write a player of a trained network, with options of its own."""
+    from training.progress import describe
+
+    run, model = load_run(given.run)
+    how = {name: getattr(given, name) for name in ("look_ahead", "temperature", "epsilons")}
+    how["look_ahead"] = how["look_ahead"] or run.look_ahead
+    config = replace(run, **how)
+    values = values_of(config, model)
+    table = Afterstates(config).exploring(values, config.epsilons, config.temperature)
+    parts = [f"look-ahead-{config.look_ahead}"]
+    parts += [f"temperature-{config.temperature:g}"] if config.temperature else []
+    parts += [f"epsilons-{'-'.join(f'{e:g}' for e in config.epsilons)}"] * any(config.epsilons)
+    name = "-".join(parts)
+    folder = given.out or Path(f"{given.run}-{name}")
+    if folder.exists():
+        raise ValueError(f"{folder} exists: give another --out, or remove it")
+    folder.mkdir(parents=True)
+    about: dict[str, Any] = {"seed": run.seed, "config": {**asdict(run), "play": how}}
+    write(certify(table, f"{AGENT}-{name}", **about), folder / FILE)
+    look = f"look: python evaluate.py {folder}   play: python play.py --o {folder}"
+    return f"against random, exact: {describe(evaluate(table))}\nsaved: {folder}   {look}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write and print datasets, and write players of a trained network."""
+    from training.command_line import CommandLine
+
+    commands, prog = command_options(), "python -m agents.value_net"
+    asked, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if asked not in commands:
+        listed = "\n".join(f"  {name:<14}{act.__doc__}" for name, (act, _) in commands.items())
+        usage, epilog = f"{prog} COMMAND [options]", f"commands, with --help each:\n{listed}"
+        general = CommandLine(prog, [], usage, str(main.__doc__), epilog)
+        if asked not in ("--help", "-h"):
+            general.error(str(unknown_name("command", asked, commands)))
+        general.print_help()
+        return 0
+    act, options = commands[asked]
+    usage = f"{prog} {asked} {options[0].name.upper()} [options]"
+    line = CommandLine(f"{prog} {asked}", options, usage, str(act.__doc__))
+    given = line.values(rest)
+    try:
+        print(act(given))
+    except (ValueError, OSError) as error:
+        line.error(str(error))
+    return 0
+
+
+def command_options() -> dict[str, tuple[Any, list[Any]]]:
+    """Each command of this page: its function, and its options, most of them those of Config."""
+    from training.command_line import Option
+
+    known = {
+        one.name: Option(
+            one.name, one.sentence, one.parsed, one.default, metavar=one.metavar, bound=one.bound
+        )
+        for one in options_of(Config)
+    }
+    whom = "Player: any opponent by its name, or the path of a run."
+    file = Option("file", "the CSV file of a dataset", Path, kind="argument")
+    pair = [Option(name, whom, str, "random", metavar="NAME") for name in ("agent", "opponent")]
+    softmax = "Temperature of a softmax over the values of the moves; 0 for the best move."
+    depth = "Depth of the search in moves (default: that of the run)."
+    out = "Folder to write (default: that of the run, followed by how it plays)."
+    run = Option("run", "the folder of a run of value_net", Path, kind="argument")
+    how = [
+        replace(known["look_ahead"], help=depth, default=None),
+        replace(known["temperature"], help=softmax),
+        replace(known["epsilons"], default=(0.0,)),
+        Option("out", out, Path, metavar="FOLDER"),
+    ]
+    board = [known[name] for name in BOARD]
+    return {
+        "dataset": (make_dataset, [file, *pair, *(known[name] for name in GAMES), *board]),
+        "expectations": (expectations, [file, *board]),
+        "player": (make_player, [run, *how]),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

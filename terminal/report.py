@@ -115,7 +115,9 @@ def _training_text(training: Any) -> list[str]:
     steps, seconds = when(training)
     best_steps, best_seconds = when(training.get("best_at"))
     goals = [goal for goal in ("unbeatable", "optimal") if f"first_{goal}" in training]
+    entries = training.get("entries")
     return [
+        *([f"table of {entries:,} entries"] if isinstance(entries, int) else []),
         f"best after {best_steps:,} steps, {best_seconds:.1f} s "
         f"of {steps:,} steps, {seconds:.1f} s",
         *(f"{goal} first after {when(training[f'first_{goal}'])[1]:.1f} s" for goal in goals),

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from learners import BOARDS, POSITIONS, best_response, board, row, trained
+from small_runs import metrics, python
 
 from agents import tabular_q as page
 from agents.tabular_q import Config, TabularQ
+from tictactoe_env.certificate import read
 from tictactoe_env.evaluation import evaluate
 from training.selfplay import Moves
 
@@ -35,7 +37,24 @@ def test_a_move_has_the_value_of_the_position_after_it_and_all_are_reached(symme
     assert is_illegal.tolist() == [True] + [False] * 8
     # without the empty board, with the place of illegal moves
     assert len(set(learner.after.ravel().tolist())) == count
-    assert (learner.games > 0).sum() == count - 1
+    assert (learner.games > 0).sum() == learner.notes()["entries"] == count - 1
+
+
+def test_the_entries_of_several_tables_count_once_and_stand_where_a_run_is_printed(tmp_path):
+    """The table of nestedsoftware/tictac has some 750 of 764 entries after its 14,000 games."""
+    learner = TabularQ(replace(SMALL, tables=2))
+    assert learner.notes()["entries"] == 0
+    for tables, places in (([0, 1], [7, 7]), ([1], [8])):
+        learner.update(np.array(tables), np.array(places), np.ones(len(places)))
+    assert learner.notes()["entries"] == 2
+    options = "tabular_q --preset tictac --steps 47000 --judge-every 23500 --out"
+    done = python("train.py", *options.split(), tmp_path / "run")
+    entries = int(metrics(tmp_path / "run")[-1]["entries"].partition(".")[0])
+    assert 730 <= entries <= 764
+    assert f"entries {entries}\n" in done.stdout, "the progress"
+    kept = read(tmp_path / "run")["training"]["entries"]
+    assert f", table of {kept} entries, " in done.stdout
+    assert f", table of {kept} entries, " in python("evaluate.py", tmp_path / "run").stdout
 
 
 def test_a_value_moves_by_its_rate_later_games_count_less_and_games_of_a_round_one_by_one():

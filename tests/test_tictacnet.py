@@ -5,10 +5,13 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 import torch
-from learners import BOARDS, POSITIONS, RULES, row
+from learners import BOARDS, POSITIONS, RULES, row, trained
 from sample_players import CellPlayer
+from text_cases import refuses
 
-from agents.tictacnet import LEAST_WEIGHT, Config, begin
+from agents import tictacnet
+from agents.tictacnet import LEAST_WEIGHT, Config, Network, begin
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.match import result_vs_random
 from tictactoe_env.pool import make_pool
 from tictactoe_env.positions import positions_of, symmetries_of
@@ -42,9 +45,24 @@ def test_exploration_and_learning_rate_fall_and_begin_again_with_the_second_side
     assert seen == [*(("X", *pair) for pair in as_x), *(("O", *pair) for pair in as_o)]
 
 
-@pytest.mark.parametrize("name", ["Adam", "SGD"])
-def test_values_gradients_and_steps_of_2025_weights_are_those_of_torch(name):
-    learner, rng = begin(replace(PLAIN, optimizer=name.lower())), np.random.default_rng(1)
+TORCH = {name: getattr(torch, name) for name in ("relu", "tanh", "sigmoid")} | {
+    "linear": torch.clone
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "hidden", "output"),
+    [
+        ("Adam", "relu", "sigmoid"),
+        ("SGD", "relu", "sigmoid"),
+        ("Adam", "tanh", "tanh"),
+        ("Adam", "sigmoid", "linear"),
+    ],
+)
+def test_values_gradients_and_steps_of_2025_weights_are_those_of_torch(name, hidden, output):
+    chosen = {"hidden_activation": hidden, "output_activation": output}
+    learner = begin(replace(PLAIN, optimizer=name.lower(), **chosen))
+    rng = np.random.default_rng(1)
     network, boards = learner.network, learner.view.boards[rng.choice(4_520, size=300)]
     twin = [torch.tensor(array, requires_grad=True) for layer in network.layers for array in layer]
     optimizer = getattr(torch.optim, name)(twin, lr=PLAIN.learning_rate)
@@ -53,7 +71,7 @@ def test_values_gradients_and_steps_of_2025_weights_are_those_of_torch(name):
         values = torch.tensor(boards)
         for number in (0, 2, 4):
             sums = values @ twin[number] + twin[number + 1]
-            values = sums.sigmoid() if number == 4 else sums.relu()
+            values = TORCH[output if number == 4 else hidden](sums)
         assert network.values(boards) == pytest.approx(values.detach().numpy(), abs=1e-5)
         loss = (torch.tensor(weights) * (values - torch.tensor(targets)) ** 2).sum()
         optimizer.zero_grad()
@@ -83,6 +101,50 @@ def test_images_of_a_board_have_images_of_its_values_only_with_symmetry(rules, s
     assert (learner.view.boards == positions.boards[canonical]).all()
     if not symmetry:
         assert (values == learner.network.values(boards.astype(np.float32))).all()
+
+
+@pytest.mark.parametrize("output", ["sigmoid", "tanh", "linear"])
+def test_wrong_values_at_a_limit_of_the_output_change_only_with_lift(output):
+    """The slope of a sigmoid or tanh is almost 0 there; a linear output has no limits."""
+    network = Network((1, 1), output=output)
+    network.flat[:] = 20, 0
+    into, (board, target, weight) = Network((1, 1)), np.float32([[[1]], [[0]], [[1]]])
+    gradients = []
+    for lift in (0.0, 0.1):
+        network.gradient(board, target, weight, into, lift)
+        gradients.append(into.flat[0])
+    expected = [40, 40] if output == "linear" else [0, 0.2]
+    assert gradients == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("output", ["tanh", "linear"])
+def test_rewards_below_0_need_an_output_that_reaches_them(output):
+    """Cells without a transition have no part in the distance from the best move."""
+    rewards = {"rewards": (1.0, -0.5, -1.0)}
+    with refuses("rewards must be from 0 to 1 with a sigmoid at the output, got 1,-0.5,-1"):
+        Config(**rewards)
+    config = replace(PLAIN, focus=0.5, output_activation=output, **rewards)
+    targets, weights = with_memory(config, [(0, 0, -2), (0, 1, -1)], [1, 1])._targets()
+    assert targets[0, :2].tolist() == [-0.5, -1]
+    counts = np.array([LEAST_WEIGHT + np.exp(-gap / 0.5) for gap in (0, 0.5)])
+    assert weights[0, :2] == pytest.approx(counts / counts.sum())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"hidden_activation": "tanh"},
+        {"output_activation": "tanh", "rewards": (1.0, 0.0, -1.0)},
+        {"output_activation": "linear"},
+    ],
+    ids=["tanh", "tanh output", "linear output"],
+)
+def test_it_learns_with_other_activations(options):
+    """Never beaten within a million moves; an untrained player moves to taken cells."""
+    learner = trained(tictacnet, Config(steps=1_000_000, **options), until="unbeatable")
+    assert evaluate(learner.policy()).unbeatable
+    loaded = tictacnet.player(learner.config, learner.model())
+    assert (loaded.values == learner.policy().values).all()
 
 
 def test_an_untrained_network_moves_to_taken_cells_and_is_evaluated_as_it_is():

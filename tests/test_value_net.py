@@ -1,19 +1,29 @@
 """agents/value_net.py: its examples, its arithmetic, and that it learns from itself alone."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from learners import POSITIONS, row
+from sample_players import CellPlayer
 from text_cases import refuses
 
+import evaluate as evaluate_command
 from agents import value_net
 from agents.value_net import Config, begin, read_dataset
+from players.seat import seat_of
+from tictactoe_env.certificate import FILE, certify, read, table_of, verify, write
 from tictactoe_env.evaluation import evaluate
-from tictactoe_env.match import wilson_interval
-from training.files import write_csv
+from tictactoe_env.match import exact_result, wilson_interval
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
+from tictactoe_env.rules import Rules
+from tictactoe_env.runs import newest_run
+from training import checkpoint
+from training.files import read_csv, write_csv
 from training.learner import drive
+from training.progress import describe
 
 UNITS = {"architecture": "SaintAndre_16", "epochs": 2, "match_games": 50}
 SMALL = Config(steps=600, games=200, judge_every=200, **UNITS)
@@ -31,6 +41,15 @@ def after(levels, **changes):
 @pytest.fixture(scope="module")
 def learner():
     return after(3)
+
+
+@pytest.fixture(scope="module")
+def run(learner, tmp_path_factory):
+    """The folder of a run of the learner."""
+    folder = tmp_path_factory.mktemp("runs") / "value_net-0"
+    checkpoint.save(folder, "value_net", SMALL, learner)
+    write(certify(learner.policy(), "value_net"), folder / FILE)
+    return folder
 
 
 def test_the_name_of_the_network_gives_its_sizes_and_dropout_drops_units_of_each_example():
@@ -133,7 +152,7 @@ def test_levels_leave_examples_losses_and_exact_and_sampled_matches(learner):
         assert list(dataset.names) == [*NAMES.split(","), "deviation", "games"]
         assert 200 * 4 < sum(line[-1] for line in dataset.rows) < 200 * 9
         assert [line[-1] for line in losses.rows].count(True) == 1
-    assert list(tables) == ["levels.csv"]
+    assert list(tables) == ["levels.csv", "against_random.csv"]
     levels, exact, counts = np.split(np.array(tables["levels.csv"].rows).T, [1, 4])
     assert exact.sum(axis=0) == pytest.approx(np.ones(3), abs=1e-12)
     assert (levels.tolist(), set(counts.sum(axis=0))) == ([[1, 2, 3]], {100})
@@ -143,8 +162,149 @@ def test_levels_leave_examples_losses_and_exact_and_sampled_matches(learner):
     drawn = [list(ys) for _, _, ys in charts["levels.png"].curves]
     assert drawn == [*exact.tolist(), *(counts / 100).tolist()]
     assert charts["losses.png"].curves[-1][-1] == [level["least"] for level in learner.history]
-    learner.advance(0)
-    assert list(learner.tables()) == ["levels.csv"], "only new levels leave examples"
+    again = copy(learner)
+    again.advance(0)
+    assert list(again.tables()) == list(tables), "only new levels leave examples"
+
+
+def test_losses_of_all_epochs_and_games_against_random_are_drawn(learner):
+    """As figures 5 and 9 of the article; of many levels some have a curve."""
+    charts, exact = learner.charts([]), evaluate(learner.policy())
+    curves = {name: list(ys) for name, _, ys in charts["epochs.png"].curves}
+    losses = [[validation for _, validation in level["losses"]] for level in learner.history]
+    assert curves == dict(zip(("level 1", "level 2", "level 3"), losses, strict=True))
+    assert list(charts["epochs.png"].xs) == [1, 2]
+    many, every = copy(learner), replace(SMALL, validation=0.0)
+    many.history, many.config = learner.history * 15, every
+    names = [name for name, *_ in many.epochs().curves]
+    assert names == [f"level {number}" for number in range(1, 46, 3)]
+    assert many.epochs().title == "training loss of each level"
+    rows = learner.tables()["against_random.csv"].rows
+    assert charts["against_random.png"].names == ("wins", "losses", "draws")
+    drawn = [counts for *_, counts in charts["against_random.png"].parts]
+    assert [list(row[1:]) for row in rows] == drawn
+    for result, counts in zip((exact.x, exact.o), drawn, strict=True):
+        assert sum(counts) == 50
+        low, high = wilson_interval(counts[0], 50, z=4)
+        assert low < result.win < high
+
+
+def test_the_first_level_has_the_games_of_two_given_players_that_begin_in_turn():
+    """Perfect play against random play, of which X wins 0.9948 of its games, O 0.8088."""
+    given = {"first_agent": "minimax", "first_opponent": "random", "epsilons": (0.0,)}
+    learner = begin(replace(SMALL, games=40_000, discount=1.0, **given))
+    _, sums, _ = learner.play(np.random.default_rng(0))
+    minimax, random = MinimaxPolicy(Rules()), RandomPolicy()
+    results = exact_result(minimax, random), exact_result(random, minimax)
+    value_x = sum(result.win - result.loss for result in results) / 2
+    assert sums[POSITIONS.ply == 1].sum() / 40_000 == pytest.approx(value_x, abs=0.01)
+    exploring = replace(SMALL, **{**given, "epsilons": (0.5, 0.2)})
+    table = begin(exploring).players()[0].by_row()
+    perfect, at = tabulate(minimax, Rules()).by_row(), row("XO./.../...")
+    assert table[0] == pytest.approx(0.5 * perfect[0] + 0.5 / 9, abs=1e-12)
+    legal = POSITIONS.boards[at] == 0
+    assert table[at] == pytest.approx(0.8 * perfect[at] + 0.2 * legal / 7, abs=1e-12)
+    later = begin(exploring)
+    later.history = [{}]
+    assert (later.players()[0].table == later.afterstates.random).all(), "the champion, here none"
+
+
+@pytest.mark.parametrize(("look_ahead", "temperature"), [(1, 0.0), (2, 0.3)])
+def test_a_given_run_of_this_agent_plays_by_its_values(learner, run, look_ahead, temperature):
+    how = {"look_ahead": look_ahead, "temperature": temperature}
+    config = replace(SMALL, first_opponent=str(run), architecture="SaintAndre_8", **how)
+    random, given = begin(config).players()
+    states = begin(config).afterstates
+    expected = states.exploring(learner.values, config.epsilons, temperature)
+    assert (given.table == expected.table).all()
+    assert (random.table == states.random).all()
+
+
+def test_a_training_begins_with_the_network_of_another_run(learner, run):
+    """It is the champion of the first level, and the training continues without that run."""
+    config = replace(SMALL, starting_network=str(run), learning_rate=1e-12, weight_decay=0.0)
+    begun = begin(config)
+    begun.advance(1)
+    assert begun.values == pytest.approx(learner.values, abs=1e-6)
+    assert (begun.previous == learner.values).all()
+    games = begin(SMALL)
+    games.values = learner.values
+    assert (begun.recent[0] == games.play(np.random.default_rng([SMALL.seed, 0]))).all()
+    restored = begin(replace(config, starting_network="gone"))
+    restored.steps = begun.steps
+    restored.restore(begun.model(), begun.state())
+    begun.advance(1)
+    restored.advance(1)
+    assert (restored.values == begun.values).all()
+    assert restored.history[1] == begun.history[1]
+
+
+def test_what_a_training_cannot_begin_with_is_refused(run, tmp_path):
+    write(certify(CellPlayer(0), "always", Rules()), tmp_path / "always.json")
+    for changes, words in (
+        (
+            {"starting_network": str(run), "architecture": "SaintAndre_8"},
+            "needs --architecture SaintAndre_16, got",
+        ),
+        ({"starting_network": str(run), "cols": 4}, "does not fit: it needs --cols 3, got 4"),
+        ({"starting_network": str(tmp_path)}, "is missing: is"),
+        ({"first_agent": "trei"}, "unknown player 'trei'"),
+        ({"first_agent": str(run), "cols": 4}, "plays on 3x3, 3 in a row, not on 3x4"),
+        ({"first_opponent": str(tmp_path / "always.json")}, "moves to a taken cell in"),
+    ):
+        with refuses(words, (ValueError, FileNotFoundError)):
+            after(1, **changes)
+    with refuses("either a dataset or games of given players"):
+        replace(SMALL, dataset="games.csv", first_agent="random")
+
+
+def test_the_commands_write_and_print_a_dataset(tmp_path, capsys):
+    """That of the first level of a training with the same players and seed."""
+    file, options = tmp_path / "dataset.csv", "--games 200 --epsilons 0.5,0.1 --seed 3"
+    made = ["dataset", str(file), "--agent", "minimax", *options.split()]
+    assert value_net.main(made) == 0
+    same = {"first_agent": "minimax", "first_opponent": "random", "epsilons": (0.5, 0.1)}
+    level = after(1, seed=3, **same).tables()["level-01/dataset.csv"]
+    assert read_csv(file, level.names).tolist() == [list(map(float, line)) for line in level.rows]
+    assert value_net.main(["expectations", str(file)]) == 0
+    saved, title, names, *lines = capsys.readouterr().out.splitlines()
+    assert f"{len(lines):,} positions of 200 games" in saved
+    assert (title.split()[0], names.split()) == (
+        "expected",
+        ["return", "deviation", "games", "moved", "board"],
+    )
+    for line, (*_, mean, deviation, games) in zip(lines, level.rows, strict=True):
+        shown = [f"{mean:+.4f}", f"{deviation:.4f}", str(games)]
+        assert line.split()[:3] == shown
+        assert line.split()[3] == "OX"[sum(mark in "XO" for mark in line.split()[4]) % 2]
+
+
+def test_a_trained_network_plays_and_is_evaluated_with_other_options(learner, run, capsys):
+    """The folder is a player for evaluate.py and play.py, and not the newest run of value_net."""
+    how = ["--look-ahead", "2", "--temperature", "0.25", "--epsilons", "0.1,0"]
+    for options, name in ((["--look-ahead", "2"], ""), (how, "-temperature-0.25-epsilons-0.1-0")):
+        assert value_net.main(["player", str(run), *options]) == 0
+        folder = run.with_name(f"value_net-0-look-ahead-2{name}")
+        states = begin(replace(SMALL, look_ahead=2)).afterstates
+        epsilons, temperature = ((0.1, 0.0), 0.25) if name else ((0.0,), 0.0)
+        expected = states.exploring(learner.values, epsilons, temperature)
+        content = read(folder)
+        verify(content)
+        assert table_of(content).table == pytest.approx(expected.table, abs=1e-15)
+        assert describe(evaluate(expected)) in capsys.readouterr().out
+        assert (seat_of(str(folder), Rules()).policy.table == table_of(content).table).all()
+        assert evaluate_command.main([str(folder)]) == 0
+        assert f"value_net-look-ahead-2{name} on 3x3" in capsys.readouterr().out
+    assert newest_run("value_net", folders=[run.parent]).path == run
+    for options, words in (
+        (["player", str(run), *how], "exists: give another --out"),
+        (["player", str(run.parent)], "is missing: is"),
+        (["playr"], "unknown command 'playr'; did you mean 'player'?"),
+        (["dataset", str(run / "d.csv"), "--opponent", "trei"], "unknown player 'trei'"),
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            value_net.main(options)
+        assert words in capsys.readouterr().err
 
 
 def test_a_dataset_is_read_again_in_place_of_random_games_and_then_the_champion_plays(tmp_path):

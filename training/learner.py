@@ -73,7 +73,7 @@ class Learner(ABC):
         """Tables to write into the run's folder at each evaluation, by file name (`league.csv`)."""
         return {}
 
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> Mapping[str, Chart | Bars]:
         """Charts for the run's folder, by file name (`league.png`).
 
         They are drawn at each tenth of a training and at its end. rows: those of metrics.csv.
@@ -118,6 +118,16 @@ class Chart:
     xs: Sequence[float]
     curves: Sequence[tuple[str, str, Sequence[float]]]
     percent: bool = False
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Stacked bars. A part is (name, matplotlib's colour "C0", a number for each of `names`)."""
+
+    title: str
+    y_label: str
+    names: Sequence[str]
+    parts: Sequence[tuple[str, str, Sequence[float]]]
 
 
 def crossed(before: int, after: int, every: int) -> bool:

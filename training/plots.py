@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tictactoe_env.files import write_file
 from tictactoe_env.match import best_achievable
 from tictactoe_env.rules import Rules
-from training.learner import Chart
+from training.learner import Bars, Chart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # From Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLOURS = {"win": "#0072b2", "draw": "#999999", "loss": "#d55e00"}
 UNBEATABLE = "#009e73"
+CURVES = 9  # of a chart with its legend inside; with more curves it is beside them
 
 
 def learning_curves(
@@ -82,21 +83,45 @@ def heat_map(results: Mapping[str, Mapping[str, Mapping[str, float]]], path: Pat
     _write(figure, path)
 
 
-def chart(content: Chart, path: Path) -> None:
-    """Draw the curves of a chart."""
+def chart(content: Chart | Bars, path: Path) -> None:
+    """Draw the curves or the bars of a chart."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.add_subplot()
+    if isinstance(content, Bars):
+        _draw_bars(axes, content)
+    else:
+        _draw_curves(axes, content)
+    axes.grid(alpha=0.3)
+    _write(figure, path)
+
+
+def _draw_curves(axes: Axes, content: Chart) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     for name, style, ys in content.curves:
         axes.plot(content.xs, ys, style, label=name)
     axes.set(xlabel=content.x_label, ylabel=content.y_label, title=content.title)
     if content.percent:
         axes.set_yscale("symlog", linthresh=0.1)
         axes.set_ylim(0, 100)
+    if all(float(x).is_integer() for x in content.xs):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+    axes.legend(fontsize=8, **(beside if len(content.curves) > CURVES else {}))
+
+
+def _draw_bars(axes: Axes, content: Bars) -> None:
+    """Each bar has its total on top."""
+    totals = [0.0] * len(content.names)
+    for name, colour, numbers in content.parts:
+        bars = axes.bar(content.names, numbers, bottom=totals, color=colour, label=name)
+        totals = [total + number for total, number in zip(totals, numbers, strict=True)]
+    axes.bar_label(bars, [f"{total:,.0f}" for total in totals])
+    axes.set(ylabel=content.y_label, title=content.title)
+    axes.set_axisbelow(True)
     axes.legend(fontsize=8)
-    axes.grid(alpha=0.3)
-    _write(figure, path)
 
 
 def _write(figure: Figure, path: Path) -> None:

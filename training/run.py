@@ -267,7 +267,9 @@ class Run:
 
     def _write_metrics(self) -> None:
         text = io.StringIO()
-        writer = csv.DictWriter(text, list(self.rows[0]) if self.rows else COLUMNS)
+        # A run that was begun by an older version may lack a note, or have one that is gone.
+        columns = dict.fromkeys(name for row in self.rows for name in row) or COLUMNS
+        writer = csv.DictWriter(text, list(columns))
         writer.writeheader()
         writer.writerows(self.rows)
         write_file(self.folder / "metrics.csv", lambda file: file.write(text.getvalue().encode()))
@@ -287,16 +289,15 @@ class Run:
         """The certificate of the best model."""
         _, steps, policy = self._best()
         last = self.rows[-1]
-        seconds = next(
-            (row["seconds"] for row in self.rows if row["steps"] == steps), last["seconds"]
-        )
+        best = next((row for row in self.rows if row["steps"] == steps), last)
         training: Mapping[str, Any] = {
             **({"preset": self.preset} if self.preset else {}),
             # The best model may come from a resumed training that was killed after its checkpoint.
             "steps": max(last["steps"], steps),
             **({"games": int(last["games"])} if "games" in last else {}),
+            **({"entries": int(best["entries"])} if "entries" in best else {}),
             "seconds": round(last["seconds"], 3),
-            "best_at": _point(steps, seconds),
+            "best_at": _point(steps, best["seconds"]),
             **{f"first_{goal}": _point(*at) for goal, at in self.first_reached.items()},
         }
         about: dict[str, Any] = {
@@ -320,8 +321,13 @@ def _row(steps: int, seconds: float, results: Evaluation) -> dict[str, Any]:
 
 
 def _parsed(row: dict[str, str]) -> dict[str, Any]:
-    whole = ("steps", *PROVEN)
-    return {name: int(value) if name in whole else float(value) for name, value in row.items()}
+    """A row of metrics.csv. A note that was not taken then is empty, and left out."""
+    whole, notes = ("steps", *PROVEN), set(row) - set(COLUMNS)
+    return {
+        name: int(value) if name in whole else float(value)
+        for name, value in row.items()
+        if value != "" or name not in notes
+    }
 
 
 def _results(row: dict[str, Any]) -> Evaluation:
