@@ -9,7 +9,7 @@ import pytest
 from text_cases import refuses
 
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, evaluate, make_opponent
-from tictactoe_env.certificate import CertificateError, certify, table_of, verify
+from tictactoe_env.certificate import CertificateError, certify, sides_of, table_of, verify
 from tictactoe_env.opponents import strength
 from tictactoe_env.trained import (
     FOLDER,
@@ -34,7 +34,8 @@ def test_every_trained_agent_is_what_its_certificate_states(name):
     assert np.array_equal(table_of(content).table, policy.table)
     assert {key: content[key] for key in facts_of(name)} == facts_of(name)
     results = evaluate(policy)
-    assert strength(facts_of(name)).startswith("cannot") == results.unbeatable
+    proven = [getattr(results, f"unbeatable_{side.lower()}") for side in sides_of(content)]
+    assert strength(facts_of(name)).startswith("cannot") == all(proven)
     assert name.partition("-")[0] == content["agent"]
     assert len(content["sha256_of_moves"]) == 64
 
@@ -79,5 +80,5 @@ def test_the_list_shows_every_name_with_its_strength_and_needs_numpy_only():
     rows = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
     assert set(trained_names()) <= set(rows)
     assert rows["trie"].endswith("cannot be beaten")
-    assert "can be beaten as O" in rows["dqn-duel-first"]
+    assert "cannot be beaten as X" in rows["dqn-duel-first"]
     assert "registered" not in done.stdout

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.certificate import FILE, load_policy
+from tictactoe_env.certificate import FILE, load_policy, sides_of
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.names import (
     LATEST,
@@ -161,15 +161,20 @@ BUILT_IN = {
 
 
 def strength(facts: Mapping[str, Any]) -> str:
-    """How strong a certified player is, in words, from what its certificate states."""
-    if facts["unbeatable"]:
-        return "cannot be beaten" + (", wins as often as possible" if facts["optimal"] else "")
-    return "can be beaten as " + " and as ".join(
-        f"{side} ({' '.join(found['losing_line'])})"
-        for side in "XO"
-        for found in [facts[f"as_{side.lower()}"]]
-        if not found["unbeatable"]
-    )
+    """How strong a certified player is, in words, from what its certificate states.
+
+    Of a player that was trained as one side, for that side.
+    """
+    sides = sides_of(facts)
+    stated = {side: facts[f"as_{side.lower()}"] for side in sides}
+    only = "" if len(sides) == 2 else f", trained as {sides[0]} only"
+    lines = {side: one["losing_line"] for side, one in stated.items() if not one["unbeatable"]}
+    if lines:
+        beaten = [f"as {side} ({' '.join(line)})" for side, line in lines.items()]
+        return f"can be beaten {' and '.join(beaten)}{only}"
+    as_side = "" if len(sides) == 2 else f" as {sides[0]}"
+    best = ", best achievable" if all(one["optimal"] for one in stated.values()) else ""
+    return f"cannot be beaten{as_side}{best}{only}"
 
 
 def listed() -> str:
@@ -178,12 +183,18 @@ def listed() -> str:
     width = max(map(len, [*names, *BUILT_IN, *registered_names()]))
     lines = ["Players without training, on any board:", ""]
     lines += [f"  {name:<{width}}  {about}" for name, about in BUILT_IN.items()]
-    lines += ["", "Trained agents, on 3x3; wins against random play in %, exact:", ""]
-    lines += [f"  {'':<{width}}  {'as X':>6}  {'as O':>6}  can it be beaten?"]
+    lines += ["", "Trained agents, on 3x3; games won against random play in %, exact:", ""]
+    lines += [f"  {'':<{width}}  {'as X':>6}  {'as O':>6}"]
     for name in names:
         facts = facts_of(name)
-        wins = (f"{100 * facts[f'as_{side}']['vs_random']['win']:6.2f}" for side in "xo")
-        lines.append(f"  {name:<{width}}  {'  '.join(wins)}  {strength(facts)}")
+        wins = (
+            f"{100 * facts[f'as_{side.lower()}']['vs_random']['win']:.2f}"
+            if side in sides_of(facts)
+            else "-"
+            for side in "XO"
+        )
+        row = "  ".join(f"{win:>6}" for win in wins)
+        lines.append(f"  {name:<{width}}  {row}  {strength(facts)}")
     if registered_names():
         lines += ["", "Added by other packages:", ""]
         lines += [f"  {name:<{width}}  {description(name)}" for name in registered_names()]

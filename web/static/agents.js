@@ -107,11 +107,19 @@ function playLink(agent, board, side) {
   );
 }
 
-/** What is proven, in a sentence. */
+/** The sides that an agent was trained to play. */
+function trainedSides(certificate) {
+  const side = certificate.config?.side;
+  return side === "X" || side === "O" ? [side] : ["X", "O"];
+}
+
+/** What is proven, in a sentence; of an agent that was trained as one side, for that side. */
 function statement(certificate) {
-  const beaten = ["X", "O"].filter((side) => !part(certificate, side).unbeatable);
+  const sides = trainedSides(certificate);
+  const only = sides.length === 1 ? ` as ${sides[0]}, the side that it was trained for` : "";
+  const beaten = sides.filter((side) => !part(certificate, side).unbeatable);
   if (beaten.length) {
-    const sides = beaten.map(
+    const places = beaten.map(
       (side) =>
         `as ${side}${part(certificate, side).limit_vs_random ? "" : ` (as any ${side} on this board)`}`,
     );
@@ -119,16 +127,16 @@ function statement(certificate) {
       "p",
       { class: "statement beaten" },
       h("strong", {}, "It can be beaten"),
-      ` ${sides.join(" and ")}. The shortest ${beaten.length > 1 ? "games that it loses are" : "game that it loses is"} below.`,
+      ` ${places.join(" and ")}. The shortest ${beaten.length > 1 ? "games that it loses are" : "game that it loses is"} below.`,
     );
   }
-  const rest = certificate.optimal
+  const rest = sides.every((side) => part(certificate, side).optimal)
     ? "No line of play makes it lose, and no player that never loses wins more often against random moves."
     : "No line of play makes it lose. A player that never loses could win more often against random moves.";
   return h(
     "p",
     { class: "statement proven" },
-    h("strong", {}, "Proven: nobody can beat it."),
+    h("strong", {}, `Proven: nobody can beat it${only}.`),
     ` ${rest}`,
   );
 }
