@@ -31,8 +31,8 @@ TRAINABLE = {
 """The agents that `train.py` can train, by name, with the first sentence of each page."""
 
 
-WITH_VALUES = ("tabular_q", "trie")
-"""Agents without a network whose model holds more than moves: Q values, or known positions."""
+MORE_THAN_MOVES = ("tabular_q", "trie")
+"""Agents whose model is loaded without torch if a run has no file of values: see `players.seat`."""
 CONTRACT = ("AGENT", "Config", "PRESETS", "begin", "player")
 
 

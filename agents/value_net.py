@@ -52,6 +52,7 @@ from pydantic import Field
 from tictactoe_env.match import exact_result, sampled_result
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import TabularPolicy, sample
+from tictactoe_env.own_values import OwnValues
 from tictactoe_env.positions import positions_of
 from training.checkpoint import take
 from training.files import read_csv
@@ -70,7 +71,7 @@ from training.options import (
 )
 from training.symmetry import Representatives
 from training.torch_arrays import load_weights, weights_of
-from training.values import ValuedTable
+from training.values import ValuedTable, expected_rewards
 
 AGENT = "value_net"
 RESULTS = ("wins", "losses", "draws")
@@ -303,6 +304,15 @@ def player(config: Config, model: Arrays) -> ValuedTable:
     network = build(config)
     load_weights(network, model)
     return Afterstates(config).policy(network)
+
+
+def own_values(config: Config, model: Arrays) -> OwnValues:
+    """The values by which the player chooses: those of the network, or exact after the last move.
+
+    With `look_ahead` 2 the best reply to each move is taken into account.
+    """
+    values = player(config, model).values
+    return expected_rewards(values, (1.0, 0.0, -1.0), config.discount)
 
 
 # --- the learner -----------------------------------------------------------------------------
