@@ -51,8 +51,8 @@ from pydantic import Field
 
 from tictactoe_env.match import exact_result, sampled_result
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import TabularPolicy, sample
 from tictactoe_env.own_values import OwnValues
+from tictactoe_env.policy import TabularPolicy, sample
 from tictactoe_env.positions import positions_of
 from training.checkpoint import take
 from training.files import read_csv
