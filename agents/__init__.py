@@ -31,8 +31,8 @@ TRAINABLE = {
 """The agents that `train.py` can train, by name, with the first sentence of each page."""
 
 
-MORE_THAN_MOVES = ("tabular_q", "trie")
-"""Agents whose model is loaded without torch if a run has no file of values: see `players.seat`."""
+WITH_VALUES = ("tabular_q", "trie")
+"""Agents without torch whose model is loaded if a run has no file of values: see `players.seat`."""
 CONTRACT = ("AGENT", "Config", "PRESETS", "begin", "player")
 
 

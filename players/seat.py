@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import agents
-from agents import MORE_THAN_MOVES, TRAINABLE
+from agents import TRAINABLE, WITH_VALUES
 from tictactoe_env.analysis import EXPECTED, EXPECTED_CELLS, OWN, Thoughts, kinds_of, thoughts
 from tictactoe_env.certificate import FILE, load_policy, read
 from tictactoe_env.games import MAX_NAME, Player
@@ -172,12 +172,12 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
 
 
 def model_of(folder: Path, agent: object, table: TabularPolicy) -> Policy:
-    """The saved model of an agent in MORE_THAN_MOVES; else the table, which has no own values.
+    """The saved model of an agent in WITH_VALUES; else the table, which has no own values.
 
     For a run without a file of values. Raises DamagedFileError (a ValueError) for a damaged file,
     and ValueError if the model does not move as the certificate beside it states.
     """
-    if agent not in MORE_THAN_MOVES or not (folder / MODEL).exists():
+    if agent not in WITH_VALUES or not (folder / MODEL).exists():
         return table
     model = agents.load(folder)
     if not np.array_equal(tabulate(model, table.rules).table, table.table):

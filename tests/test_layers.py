@@ -13,7 +13,7 @@ PACKAGE = "tictactoe_env"
 # The package from the bottom up; a file imports from lower layers only, never from its own.
 LAYERS = (
     "errors files < rules < standing < notation observation < positions games < "
-    "starts solver store orientations render < policy < match row_engine bit_engine < "
+    "starts solver store orientations render < policy < match own_values row_engine bit_engine < "
     "evaluation engine search < certificate analysis < mcts runs < opponents < config < env < "
     "vector_env < __init__"
 )
