@@ -128,24 +128,24 @@ class Seat:
         return ask is not None and bool(ask(board[None])[0])
 
 
-def seat_of(spec: str, rules: Rules) -> Seat:
+def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
     """The seat of `human`, `human:Ann`, or any player that `make_opponent` knows.
 
-    Raises ValueError for an unknown player, with the known names, and for a player of another
-    board.
+    what: what an error calls the player; a person is no "agent". Raises ValueError for an unknown
+    player, with the known names, and for a player of another board.
     """
     word, _, name = spec.partition(":")
-    if word.lower() == PERSON:
+    if word.lower() == PERSON and what == "player":
         return Seat(Player("human", name or PERSON), rules)
-    path = path_of(spec, rules)
+    path = path_of(spec, rules, what)
     if path is not None:
         return run_seat(path, path.as_posix()[-MAX_NAME:], rules)
-    return named_seat(spec, rules)
+    return named_seat(spec, rules, what)
 
 
-def named_seat(name: str, rules: Rules) -> Seat:
+def named_seat(name: str, rules: Rules, what: str = "player") -> Seat:
     """The seat of a player that needs no training. For `minimax` the board is solved here."""
-    model = policy = make_opponent(name, rules)
+    model = policy = make_opponent(name, rules, what)
     if isinstance(policy, (MinimaxPolicy, RandomPolicy)):
         if rules.cells <= EXPECTED_CELLS:
             policy = tabulate(policy, rules)
