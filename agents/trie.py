@@ -474,7 +474,7 @@ def own_values(config: Config, model: Arrays) -> OwnValues:
     meaning = "mean result of the games it knows through the move: win 1, draw 0, loss -1"
     if config.rule == "counting":
         means = np.where((games > 0) & (proven != 0), -proven, means)
-        meaning += "; a whole number may also be proven by the games"
+        meaning += "; exactly 1 or -1 if the games prove it"
     going = tree.positions.unfinished
     children = tree.positions.children[going]
     values = np.where(children >= 0, means[children], np.nan)

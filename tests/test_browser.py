@@ -307,7 +307,7 @@ def test_larger_boards_are_played_by_those_who_can(open_page):
         cell(page, "b2").click()
         your_move(page, 2)
     shares = [int(text.rstrip(" %")) for text in written(page, "value").values()]
-    assert 95 <= sum(shares) <= 105  # how likely it plays there, where nothing is solved
+    assert 90 <= sum(shares) <= 110  # how likely it plays there, rounded: it has no values
     contains(page, ".legend", "5x5, 4 in a row is too large to be solved")
 
 
