@@ -180,7 +180,6 @@ THINKS = """
 import sys
 from pathlib import Path
 import numpy as np
-from agents import maskable_ppo, mcts, tabular_q, tictacnet, trie
 from players.seat import run_seat
 from tictactoe_env.rules import Rules
 found = run_seat(Path(sys.argv[1]), "dqn", Rules()).thoughts(np.zeros(9, dtype=np.int8))
