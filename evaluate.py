@@ -1,4 +1,7 @@
-"""Evaluate agents exactly: `python evaluate.py runs/dqn-0 minimax random`, `--verify FILE`."""
+"""Evaluate agents exactly: `python evaluate.py runs/dqn-0 minimax random`, `--verify FILE`.
+
+`--board "X.O/.X./..."` shows what they think of one position.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from agents import TRAINABLE, load
-from players.seat import NAMES_TEXT, path_of, policy_of
-from terminal import battle, report
+from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
+from terminal import battle, position, report
 from tictactoe_env.certificate import MAX_CELLS, certify, load_policy, read, verify
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.opponents import is_trained
@@ -37,6 +42,12 @@ LINE = CommandLine(
             metavar="FILE...",
         ),
         Option(
+            "board",
+            "only print what the agents think of this position: probabilities, own values, results "
+            "against random moves, and the exact result of each move",
+            metavar='"X.O/.X./..."',
+        ),
+        Option(
             "from_model",
             "load the model of each run and check that it makes the certified moves",
             kind="flag",
@@ -45,7 +56,7 @@ LINE = CommandLine(
         Option(
             "rows",
             "rows of the board (default: 3; without --rows, --cols and --k the board is that of "
-            "the first run)",
+            "the first run, or has the rows and columns of --board)",
             SIZE,
             metavar="N",
         ),
@@ -85,6 +96,8 @@ def main(arguments: list[str] | None = None) -> int:
             LINE.print_help()
             return 2
         rules = board_of(given)
+        if given.board is not None:
+            return examine(given, rules)
         if given.battle is not None:
             return fight(given, rules)
         return sample_all(given, rules) if rules.cells > MAX_CELLS else evaluate_all(given, rules)
@@ -108,6 +121,11 @@ def check(given: SimpleNamespace, typed: Mapping[str, Any]) -> None:
             "--battle only plays games between two agents: name two, and leave --games and "
             "--from-model out"
         )
+    beside = [name.replace("_", "-") for name in ("battle", "games", "from_model") if name in typed]
+    if given.board is not None and beside:
+        raise ValueError(f"--board only shows one position: leave --{' and --'.join(beside)} out")
+    if given.board is not None and not given.agents:
+        raise ValueError("--board shows what agents think: name one, such as minimax or a run")
     if given.json is not None and (given.json.is_dir() or not given.json.parent.is_dir()):
         raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
 
@@ -161,6 +179,21 @@ def fight(given: SimpleNamespace, rules: Rules) -> int:
     return 0
 
 
+def examine(given: SimpleNamespace, rules: Rules) -> int:
+    """Print what the agents think of one position."""
+    from rich.console import Console
+
+    console, board = Console(), position.unfinished(given.board, rules)
+    seats = {
+        name: seat_of(spec, rules, "agent")
+        for name, spec in zip(report.names_of(given.agents), given.agents, strict=True)
+    }
+    found = position.examined(seats, board, rules)
+    position.print_examined(found, rules, console)
+    write_results(given.json, {"position": found}, console)
+    return 0
+
+
 def write_results(path: Path | None, results: dict[str, Any], console: Any) -> None:
     """Write results to a JSON file, if a path is given."""
     if path is not None:
@@ -182,7 +215,9 @@ def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
                 players[name], given.games, given.game_seed
             )
         report.certificate(contents[name], console, counted.get(name))
-        report.first_move_values(players[name], console)
+        empty = np.zeros(rules.cells, dtype=np.int8)
+        thoughts = seat_of(spec, rules, "agent").thoughts(empty)
+        position.print_first_moves(thoughts, rules, console)
     if len(names) > 1:
         opponent, other = names[-1], players[names[-1]]
     else:
@@ -201,14 +236,19 @@ def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
 
 
 def board_of(given: SimpleNamespace) -> Rules:
-    """The board of the options if there are any, else that of the first run, else 3x3."""
+    """The board of the options if there are any, else that of the first run, else 3x3.
+
+    Sizes that are not given are those of the text of --board, or 3.
+    """
     asked = (given.rows, given.cols, given.k)
+    other = (3, 3, 3) if given.board is None else position.size_of(given.board)
     if any(size is not None for size in asked):
-        return Rules(*(3 if size is None else size for size in asked))
+        pairs = zip(asked, other, strict=True)
+        return Rules(*(size if known is None else known for known, size in pairs))
     for path in (path_of(spec, what="agent") for spec in given.agents):
         if path is not None:
             return load_policy(path).rules
-    return Rules()
+    return Rules(*other)
 
 
 def player_of(

@@ -42,18 +42,22 @@ def command_line() -> CommandLine:
 
 
 def _game_options() -> list[Option]:
-    from training.command_line import Option, whole
+    from tictactoe_env.analysis import KINDS
+    from training.command_line import Option, one_of, whole
 
     who = "(default: human if the other side is given)"
     board = "rows and columns (default: those of the first run that plays, or 3x3)"
     seed = "seed of the agents' moves; each further game adds 1 (default: a new one each time)"
     delay = "show each board for this long when agents play each other; run a replay by itself"
-    values = "show what each move is worth; during a game `values` shows or hides it"
+    values = (
+        "show what each move is worth: own (the player's own values; meant by --values alone) or "
+        "expected (its exact result against random moves); during a game `values` shows or hides it"
+    )
     return [
         *(Option(side.lower(), f"who plays {side} {who}", metavar="PLAYER") for side in SIDES),
         Option("games", "games to play", whole(1), 1, metavar="N"),
         Option("delay", delay, _seconds, metavar="SECONDS"),
-        Option("values", values, kind="flag", default=False),
+        Option("values", values, one_of(*KINDS), kind="optional", metavar="own|expected"),
         Option("board", board, _board, metavar="4x4"),
         Option("k", "marks in a row needed to win (default: 3)", whole(1), metavar="N"),
         Option("seed", seed, whole(0), metavar="N"),
@@ -181,9 +185,11 @@ def play_games(given: SimpleNamespace, talk: Any, path: Path) -> int:
     from players.seat import PERSON, board_of
     from terminal import menu
     from terminal.game import Table, seats_of
+    from tictactoe_env.analysis import OWN
     from tictactoe_env.store import GameStore
 
     specs = [PERSON if spec is None else spec for spec in (given.x, given.o)]
+    values = OWN if given.values is True else given.values or ""
     if given.board is None and given.k is None:
         rules = board_of(specs) or Rules()
     else:
@@ -191,10 +197,10 @@ def play_games(given: SimpleNamespace, talk: Any, path: Path) -> int:
     seed = secrets.randbelow(MAX_SEED) if given.seed is None else given.seed
     with GameStore(path) as store:
         if given.x is None and given.o is None:
-            menu.Menu(rules, talk, store, seed, given.delay, given.values).run()
+            menu.Menu(rules, talk, store, seed, given.delay, values).run()
         else:
             seats, delay = seats_of(specs, rules, talk), given.delay or 0.0
-            table = Table(seats, rules, talk, store, values=given.values, delay=delay)
+            table = Table(seats, rules, talk, store, values=values, delay=delay)
             table.play_all(given.games, seed)
     return 0
 

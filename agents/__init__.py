@@ -32,7 +32,7 @@ TRAINABLE = {
 
 
 WITH_VALUES = ("tabular_q", "trie")
-"""Agents without a network whose model holds more than moves: Q values, or known positions."""
+"""Agents without torch whose model is loaded if a run has no file of values: see `players.seat`."""
 CONTRACT = ("AGENT", "Config", "PRESETS", "begin", "player")
 
 

@@ -70,6 +70,7 @@ from torch.nn import functional
 
 from tictactoe_env.notation import parse_cell
 from tictactoe_env.observation import observe
+from tictactoe_env.own_values import OwnValues
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from training.canonical import CanonicalBoards
@@ -91,7 +92,7 @@ from training.replay_buffer import MoveBuffer
 from training.sb3 import TicTacToeVecEnv
 from training.sb3_learner import SB3Learner, board_spaces, write_zip
 from training.torch_arrays import ACTIVATIONS, Activation, load_weights, weights_of
-from training.values import ValuedTable
+from training.values import ValuedTable, expected_rewards
 
 AGENT = "dqn"
 LOWEST = torch.finfo(
@@ -367,6 +368,12 @@ def player(config: Config, model: Arrays) -> ValuedTable:
         )
     load_weights(policy.player, model)
     return values_of(policy.player, config.rules)
+
+
+def own_values(config: Config, model: Arrays) -> OwnValues:
+    """The Q values of the network that plays."""
+    rewards = (config.win_reward, config.draw_reward, -config.loss_penalty)
+    return expected_rewards(player(config, model).values, rewards, config.discount)
 
 
 # --- the update ----------------------------------------------------------------------------------

@@ -46,6 +46,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.utils import FloatSchedule
 
 from tictactoe_env.observation import observe
+from tictactoe_env.own_values import OwnValues
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
@@ -238,12 +239,36 @@ def tables_of(policy: BoardPolicy, rules: Rules) -> tuple[TabularPolicy, Tabular
 
 def player(config: Config, model: Arrays) -> TabularPolicy:
     """The player of a saved model, on the CPU whatever `config.device` is."""
+    return tables_of(networks_of(config, model), config.rules)[0]
+
+
+def networks_of(config: Config, model: Arrays) -> BoardPolicy:
+    """The networks of a saved model, on the CPU."""
     with torch.random.fork_rng(devices=[]):
         policy = BoardPolicy(
             *board_spaces(config.rules), lambda _: config.learning_rate, **policy_options(config)
         )
     load_weights(policy, model)
-    return tables_of(policy, config.rules)[0]
+    return policy
+
+
+def own_values(config: Config, model: Arrays) -> OwnValues:
+    """The value network's view of the position after each move, for the side that moved.
+
+    After a move the other side is to move. What the network expects for that side is taken with the
+    opposite sign. The network has learned what the agent itself reaches against the opponents of
+    its training, who make mistakes. So it expects much for any side that is to move, and the values
+    of moves are low; they show which moves it prefers. Finished positions are valued exactly.
+    """
+    positions = positions_of(config.rules)
+    going, children = positions.unfinished, positions.children[positions.unfinished]
+    to_move = np.where(positions.is_over, -np.abs(positions.outcome_x), 0).astype(np.float64)
+    with torch.no_grad():
+        planes = torch.as_tensor(observe(positions.boards[going], config.rules))
+        to_move[going] = networks_of(config, model).predict_values(planes)[:, 0].numpy()
+    values = np.where(children >= 0, -to_move[children], np.nan)
+    what = "minus what its value network expects for the other side after the move"
+    return OwnValues(values, f"{what}: win 1, draw 0, loss -1")
 
 
 # --- the learner ---------------------------------------------------------------------------------

@@ -25,9 +25,11 @@ from tictactoe_env.mcts import (
     Node,
     Value,
     check_playout,
+    meaning,
     new_graph,
     value_named,
 )
+from tictactoe_env.own_values import OwnValues
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from training.checkpoint import take
@@ -192,3 +194,20 @@ def table_of(graph: Graph) -> TabularPolicy:
     permutations = positions.symmetries[positions.to_canonical[rows]]
     np.put_along_axis(turned, permutations, probs[canonical], axis=1)
     return TabularPolicy(graph.rules, turned)
+
+
+def own_values(config: Config, model: Arrays) -> OwnValues:
+    """The mean success of the playouts that reached the position after each move.
+
+    A move to a position without a playout has no value.
+    """
+    graph, positions = graph_of(config, model), positions_of(config.rules)
+    orientations, means = graph.orientations, np.full(len(positions), np.nan)
+    canonical = np.unique(positions.canonical)
+    for row, board in zip(canonical.tolist(), positions.boards[canonical], strict=True):
+        node = graph.nodes.get(orientations.key(*(orientations.marks(board, m) for m in (1, -1))))
+        if node is not None and node.visits:
+            means[row] = node.mean
+    children = positions.children[positions.unfinished]
+    values = np.where(children >= 0, means[positions.canonical[children]], np.nan)
+    return OwnValues(values, meaning(config.draws), 0.0, 1.0)

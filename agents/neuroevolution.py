@@ -38,7 +38,8 @@ are its four experiments. Training with `--until unbeatable` may not get there, 
 that the opponents never reach are not part of the fitness.
 
 Files of a run: league.csv, lengths.png and disqualified.png count the games of each generation's
-league by length (marks on the board at the end) and by disqualification.
+league by length (marks on the board at the end) and by disqualification. There is no file of
+values, because the scores order the cells of a board and estimate no result.
 """
 
 from __future__ import annotations

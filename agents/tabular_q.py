@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.own_values import OwnValues
 from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Learner, State, crossed
@@ -53,7 +54,7 @@ from training.options import (
     option,
 )
 from training.selfplay import Moves, SelfPlay, play_games
-from training.values import ValuedTable
+from training.values import ValuedTable, expected_rewards
 
 AGENT = "tabular_q"
 REWARDS = {
@@ -186,6 +187,12 @@ def table_of(config: Config, positions: Positions, values: Floats) -> ValuedTabl
     mean = np.append(values.mean(axis=0), -np.inf)
     places = places_of(positions, config.symmetry)[positions.unfinished]
     return ValuedTable(config.rules, mean[places])
+
+
+def own_values(config: Config, model: Arrays) -> OwnValues:
+    """The mean of the tables."""
+    rewards = parse_rewards(config.rewards)
+    return expected_rewards(player(config, model).values, rewards, config.discount)
 
 
 def begin(config: Config) -> TabularQ:

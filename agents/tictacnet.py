@@ -57,6 +57,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from tictactoe_env.own_values import OwnValues
 from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Chart, Learner, State, crossed
@@ -73,7 +74,7 @@ from training.options import (
 )
 from training.selfplay import SelfPlay
 from training.symmetry import Representatives
-from training.values import ValuedTable
+from training.values import ValuedTable, expected_rewards
 
 AGENT = "tictacnet"
 TENTHS = 10  # parts of `anneal_steps`; epsilon falls at the end of each
@@ -363,6 +364,11 @@ def player(config: Config, model: Arrays) -> ValuedTable:
         array[:] = take(model, name, array.shape, np.float32)
     values = View(positions, config.symmetry).values_at(network, positions.unfinished)
     return ValuedTable(config.rules, values)
+
+
+def own_values(config: Config, model: Arrays) -> OwnValues:
+    """The outputs of the network for the free cells."""
+    return expected_rewards(player(config, model).values, config.rewards)
 
 
 # --- the learner -----------------------------------------------------------------------------

@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 from tictactoe_env.names import SELF
 from tictactoe_env.notation import SIDES, cell_text, replay
 from tictactoe_env.opponents import make_opponent
+from tictactoe_env.own_values import OwnValues
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.pool import parse_pool
 from tictactoe_env.positions import positions_of
@@ -458,6 +459,27 @@ def play(
         if trie.is_over[row]:
             break
     return cells
+
+
+def own_values(config: Config, model: Arrays) -> OwnValues:
+    """The mean result of the games that reached the position after each move, for the mover.
+
+    With the rule "counting" a move has exactly 1 or -1 where the games prove its result. A move to
+    a position that no game has reached has no value.
+    """
+    tree = tree_of(config, model)
+    x, drawn, o = np.array(tree.counts, dtype=np.float64)
+    games, proven = x + drawn + o, np.array(tree.known)
+    seats = np.where(tree.positions.x_to_move, -1, 1)  # of the side that has just moved
+    means = seats * (x - o) / np.where(games > 0, games, np.nan)
+    meaning = "mean result of the games it knows through the move: win 1, draw 0, loss -1"
+    if config.rule == "counting":
+        means = np.where((games > 0) & (proven != 0), -proven, means)
+        meaning += "; exactly 1 or -1 if the games prove it"
+    going = tree.positions.unfinished
+    children = tree.positions.children[going]
+    values = np.where(children >= 0, means[children], np.nan)
+    return OwnValues(values, meaning, known=np.array(tree.sequences)[going] > 0)
 
 
 def main() -> None:

@@ -71,6 +71,7 @@ from tictactoe_env.match import exact_result, sampled_result
 from tictactoe_env.notation import SIDES, board_text
 from tictactoe_env.observation import observe
 from tictactoe_env.opponents import make_opponent, saved_path
+from tictactoe_env.own_values import OwnValues
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, sample, tabulate
 from tictactoe_env.positions import positions_of
 from training import checkpoint
@@ -92,7 +93,7 @@ from training.options import (
 )
 from training.symmetry import Representatives
 from training.torch_arrays import load_weights, weights_of
-from training.values import ValuedTable
+from training.values import ValuedTable, expected_rewards
 
 AGENT = "value_net"
 RESULTS = ("wins", "losses", "draws")
@@ -355,6 +356,15 @@ def player(config: Config, model: Arrays) -> ValuedTable:
     network = build(config)
     load_weights(network, model)
     return Afterstates(config).policy(network)
+
+
+def own_values(config: Config, model: Arrays) -> OwnValues:
+    """The values by which the player chooses: those of the network, or exact after the last move.
+
+    With `look_ahead` 2 the best reply to each move is taken into account.
+    """
+    values = player(config, model).values
+    return expected_rewards(values, (1.0, 0.0, -1.0), config.discount)
 
 
 def load_run(folder: Path) -> tuple[Config, Arrays]:

@@ -99,8 +99,8 @@ def write_page(folder: str, address: str, cells: Sequence[str], path: Path) -> N
         size = {"width": 1180, "height": 760}
         page = browser.new_page(viewport=size, color_scheme="light", reduced_motion="reduce")
         page.goto(host + address)
-        for switch in page.locator(".switch").all():
-            switch.click()
+        for name in ("What it thinks", "The truth"):
+            page.get_by_text(name).click()
         for ply, cell in enumerate(cells):
             page.locator(f".grid.open .cell[aria-label^='{cell},']").click()
             page.locator(f".trail li:nth-child({2 * ply + 2})").wait_for()

@@ -1,20 +1,24 @@
-"""Who plays a side: a person, a player without training, or a saved run with its model's values."""
+"""Who plays a side: a person, a player without training, or a saved run with its own values."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import agents
 from agents import WITH_VALUES
-from tictactoe_env.analysis import EXPECTED_CELLS, Thoughts, thoughts
+from tictactoe_env.analysis import EXPECTED, EXPECTED_CELLS, OWN, Thoughts, kinds_of, thoughts
 from tictactoe_env.certificate import FILE, load_policy, read
 from tictactoe_env.games import MAX_NAME, Player
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
+from tictactoe_env.own_values import FILE as VALUES
+from tictactoe_env.own_values import read_values
 from tictactoe_env.policy import (
     MinimaxPolicy,
     Policy,
@@ -49,8 +53,9 @@ NAMES_TEXT = """\
 class Seat:
     """A player at a side of the board. Threads may share it; a lock protects the policy.
 
-    player: as the game store names it. policy: how it moves; None for a person. model: gives values
-    and `is_new`; by default the policy, tabulated on boards of at most 9 cells.
+    player: as the game store names it. policy: how it moves; None for a person. model: has its own
+    values and `is_new`, if it has them; by default the policy. On boards of at most 9 cells the
+    policy is tabulated when its expected results against random moves are first asked for.
     """
 
     def __init__(
@@ -61,7 +66,9 @@ class Seat:
         model: Policy | None = None,
     ):
         self.player, self.rules, self.policy = player, rules, policy
-        self._model, self._lock = model, threading.Lock()
+        self._model: Any = policy if model is None else model
+        self._table: Any = policy
+        self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -81,7 +88,15 @@ class Seat:
     @property
     def thinks_at_once(self) -> bool:
         """Whether `thoughts` takes milliseconds."""
-        return self.rules.cells <= TABLE_CELLS and (self.is_quick or self._model is not None)
+        return self.rules.cells <= TABLE_CELLS and self.is_quick
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of values it has: "own", and "expected" for results against random moves."""
+        assert self.policy is not None, "a person has no values"
+        own = OWN in kinds_of(self._model, self.rules)
+        expected = self.rules.cells <= TABLE_CELLS or EXPECTED in kinds_of(self.policy, self.rules)
+        return (OWN,) * own + (EXPECTED,) * expected
 
     def move(self, board: Boards, rng: np.random.Generator) -> int:
         """A cell of an unfinished board (cells,), drawn from the policy's probabilities.
@@ -93,17 +108,20 @@ class Seat:
             probs = self.policy.probs(board[None])
         return int(sample(probs, rng)[0])
 
-    def thoughts(self, board: Boards) -> Thoughts:
+    def thoughts(self, board: Boards, kind: str = OWN) -> Thoughts:
         """Probabilities and values of the moves on an unfinished board (cells,).
 
-        The first call may tabulate a search, which takes seconds: see `thinks_at_once`.
+        kind: "own" or "expected"; a player that has only one kind is asked for that one. The first
+        call for expected results may tabulate a search, which takes seconds: see `thinks_at_once`.
         """
-        assert self.policy is not None, "a person has no values"
+        kinds = self.kinds
         with self._lock:
-            if self._model is None:
-                small = self.rules.cells <= TABLE_CELLS
-                self._model = tabulate(self.policy, self.rules) if small else self.policy
-            return thoughts(self._model, board, self.rules)
+            if EXPECTED in kinds and (kind == EXPECTED or OWN not in kinds):
+                self._table = tabulate(self._table, self.rules)
+                found = thoughts(self._table, board, self.rules, EXPECTED)
+            else:
+                found = thoughts(self._model, board, self.rules, kind)
+            return replace(found, kinds=kinds)
 
     def is_new(self, board: Boards) -> bool:
         """Whether this unfinished board (cells,) never came up in training, if the model knows."""
@@ -111,51 +129,55 @@ class Seat:
         return ask is not None and bool(ask(board[None])[0])
 
 
-def seat_of(spec: str, rules: Rules) -> Seat:
+def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
     """The seat of `human`, `human:Ann`, or any player that `make_opponent` knows.
 
-    Raises ValueError for an unknown player, with the known names, and for a player of another
-    board.
+    what: what an error calls the player; a person is no "agent". Raises ValueError for an unknown
+    player, with the known names, and for a player of another board.
     """
     word, _, name = spec.partition(":")
-    if word.lower() == PERSON:
+    if word.lower() == PERSON and what == "player":
         return Seat(Player("human", name or PERSON), rules)
-    path = path_of(spec, rules)
+    path = path_of(spec, rules, what)
     if path is not None:
         return run_seat(path, path.as_posix()[-MAX_NAME:], rules)
-    return named_seat(spec, rules)
+    return named_seat(spec, rules, what)
 
 
-def named_seat(name: str, rules: Rules) -> Seat:
+def named_seat(name: str, rules: Rules, what: str = "player") -> Seat:
     """The seat of a player that is no run. For `minimax` the board is solved here."""
-    policy = make_opponent(name, rules)
+    model = policy = make_opponent(name, rules, what)
     if isinstance(policy, (MinimaxPolicy, RandomPolicy)):
         if rules.cells <= EXPECTED_CELLS:
             policy = tabulate(policy, rules)
         elif isinstance(policy, MinimaxPolicy):
             policy.probs(np.zeros((1, rules.cells), dtype=np.int8))
     source = facts_of(name)["sha256_of_moves"] if is_trained(name, rules) else ""
-    return Seat(Player("agent", name, source), rules, policy)
+    return Seat(Player("agent", name, source), rules, policy, model)
 
 
 def run_seat(path: Path, name: str, rules: Rules) -> Seat:
     """The seat of a saved run, or of a certificate without a run.
 
-    Raises ValueError for another board, a damaged file, and a model that does not move as the
-    certificate beside it states.
+    Raises ValueError for another board, a damaged file, and values or a model that do not belong to
+    the certificate beside them.
     """
-    table = load_policy(path, rules)
+    table, content = load_policy(path, rules), read(path)
     file = path / FILE if path.is_dir() else path
     source = hashlib.sha256(file.read_bytes()).hexdigest()
-    model = model_of(path, read(path).get("agent"), table)
+    values = file.with_name(VALUES)
+    if file.name == FILE and values.exists():
+        model: Policy = read_values(values, table, content.get("sha256_of_moves"))
+    else:
+        model = model_of(path, content.get("agent"), table)
     return Seat(Player("run", name, source), rules, table, model)
 
 
 def model_of(folder: Path, agent: object, table: TabularPolicy) -> Policy:
-    """The saved model of an agent in WITH_VALUES, which has its own values; else the table.
+    """The saved model of an agent in WITH_VALUES; else the table, which has no own values.
 
-    Raises DamagedFileError (a ValueError) for a damaged file, and ValueError if the model does not
-    move as the certificate beside it states.
+    For a run without a file of values. Raises DamagedFileError (a ValueError) for a damaged file,
+    and ValueError if the model does not move as the certificate beside it states.
     """
     if agent not in WITH_VALUES or not (folder / MODEL).exists():
         return table

@@ -15,9 +15,9 @@ from rich.text import Text
 
 from players.seat import Seat, seat_of
 from terminal import home
-from terminal.picture import STYLES, legend, picture, values_on_cells
+from terminal.picture import STYLES, legend, number, picture, values_on_cells
 from terminal.talk import Show, Talk
-from tictactoe_env.analysis import Thoughts, Truth, truth, turning_point
+from tictactoe_env.analysis import KINDS, OWN, Thoughts, Truth, truth, turning_point
 from tictactoe_env.games import Game
 from tictactoe_env.notation import SIDES, cell_text, parse_cell
 from tictactoe_env.opponents import make_opponent
@@ -29,7 +29,8 @@ from tictactoe_env.store import GameStore, StoreError
 COMMANDS = {
     "undo": "take your last move back",
     "hint": "show the best moves",
-    "values": "show or hide what each move is worth: the other player's values and exact results",
+    "values": "show or hide what each move is worth: the other player's values and exact results; "
+    "`values own` and `values expected` choose the player's values",
     "resign": "give up; the game is saved",
     "quit": "leave the game; it is not saved",
     "help": "show these commands",
@@ -42,8 +43,8 @@ LONG = 12  # cells; larger boards take seconds to solve
 class Table:
     """Plays games between two seats and saves them in a store.
 
-    values: show values from the start. delay: seconds for which each board of a game between agents
-    is shown.
+    values: the kind of the players' values that is shown from the start, "own" or "expected"; ""
+    shows none. delay: seconds for which each board of a game between agents is shown.
     """
 
     def __init__(
@@ -53,20 +54,20 @@ class Table:
         talk: Talk,
         store: GameStore,
         *,
-        values: bool = False,
+        values: str = "",
         delay: float = 0.0,
     ):
         self.seats, self.rules, self.talk, self.store = seats, rules, talk, store
-        self.values, self.delay = values, delay
+        self.values, self.kind, self.delay = bool(values), values or OWN, delay
         self.people = [side for side in SIDES if seats[side].is_person]
         self.played: list[Game] = []
 
     def play_all(self, games: int, seed: int) -> None:
         """Play games, save them and print each result. Game i is sampled with `seed + i`."""
-        for number in range(games):
+        for index in range(games):
             if games > 1:
-                self.talk.say(f"game {number + 1} of {games}", "bold")
-            game = self.play(seed + number)
+                self.talk.say(f"game {index + 1} of {games}", "bold")
+            game = self.play(seed + index)
             if game is None:
                 self.talk.say("You left the game; it is not saved.")
                 break
@@ -160,7 +161,7 @@ class Table:
     # --- commands of a person -----------------------------------------------------------------
 
     def _answer(self, side: str, board: Boards) -> int | str:
-        """The cell that a person chooses, or one of "undo", "resign", "quit", "values"."""
+        """The cell that a person chooses, or one of "undo", "resign", "quit", "values ..."."""
         last = cell_text(self.rules.cells - 1, self.rules)
         question = (
             f"{self._who(side)}, your move (such as {last} or {self.rules.cells}, ? for help):"
@@ -171,8 +172,9 @@ class Table:
                 self.talk.say("\n".join(f"  {word:<7} {text}" for word, text in COMMANDS.items()))
             elif answer == "hint":
                 self.talk.say(self._hint(board))
-            elif answer == "values":
-                self.values = not self.values
+            elif isinstance(answer, str) and answer.partition(" ")[0] == "values":
+                kind = answer.partition(" ")[2]
+                self.values, self.kind = bool(kind) or not self.values, kind or self.kind
                 self._solve(self.values)
                 return answer
             else:
@@ -183,6 +185,11 @@ class Table:
         word = SHORT.get(text.lower(), text.lower())
         if word in COMMANDS:
             return word
+        first, *more = word.split() or [""]
+        if SHORT.get(first, first) == "values":
+            if len(more) > 1 or more[0] not in KINDS:
+                raise ValueError(f"type values {' or values '.join(KINDS)}, got {text[:40]!r}")
+            return f"values {more[0]}"
         cells = self.rules.cells
         try:
             is_number = text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= cells
@@ -208,7 +215,20 @@ class Table:
             )
         best = [cell for cell, worth in enumerate(exact.moves) if worth == exact.position]
         which = "every move" if len(best) == (board == 0).sum() else _any_of(best, self.rules)
-        return f"Hint: {which} {exact.position.text}."
+        return f"Hint: {which} {exact.position.text}.{self._opinion(board)}"
+
+    def _opinion(self, board: Boards) -> str:
+        """A sentence on the moves to which the agent that plays gives the highest value."""
+        seat = self._thinker(board)
+        if seat.is_person or OWN not in seat.kinds:
+            return ""
+        values = seat.thoughts(board).values or []
+        known = [value for value in values if value is not None]
+        if not known:
+            return ""
+        best = [cell for cell, value in enumerate(values) if value == max(known)]
+        cells = _any_of(best, self.rules)
+        return f" {seat.name} gives its highest value, {number(max(known))}, to {cells}."
 
     def _take_back(self, cells: list[int]) -> None:
         """Go back to the previous turn of a person."""
@@ -227,7 +247,7 @@ class Table:
 
     def _thoughts(self, board: Boards) -> Thoughts | None:
         seat = self._thinker(board)
-        return None if seat.is_person else seat.thoughts(board)
+        return None if seat.is_person else seat.thoughts(board, self.kind)
 
     def _truth(self, board: Boards) -> Truth | None:
         return truth(board, self.rules) if can_enumerate(self.rules) else None
@@ -244,7 +264,7 @@ class Table:
         if self.values and not all(seat.thinks_at_once for seat in seats):
             with self.talk.waiting("computing values"):
                 for seat in seats:
-                    seat.thoughts(empty)
+                    seat.thoughts(empty, self.kind)
 
     # --- the end ------------------------------------------------------------------------------
 

@@ -47,7 +47,10 @@ DELAY = 0.5  # seconds for which each board is shown when two agents play
 
 
 class Menu:
-    """Asks what to do until "quit" is chosen. seed: of the first game; each further game adds 1."""
+    """Asks what to do until "quit" is chosen. seed: of the first game; each further game adds 1.
+
+    values: as of a `Table`.
+    """
 
     def __init__(
         self,
@@ -56,7 +59,7 @@ class Menu:
         store: GameStore,
         seed: int,
         delay: float | None = None,
-        values: bool = False,
+        values: str = "",
     ):
         self.rules, self.talk, self.store = rules, talk, store
         self.seed, self.delay, self.values = seed, delay, values

@@ -9,17 +9,17 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from tictactoe_env.analysis import EXPECTED, OWN, Thoughts, Truth
+from tictactoe_env.analysis import EXPECTED, Thoughts, Truth
 from tictactoe_env.notation import MARKS, cell_text
 from tictactoe_env.rules import Boards, Rules
 
 STYLES = {"X": "bold color(39)", "O": "bold color(208)"}
 WORTH_STYLES = {1: "green", 0: "yellow", -1: "red"}
-KINDS = {
-    OWN: "its own value of each move",
+MEANINGS = {
     EXPECTED: "wins minus losses against random moves, exact",
     "": "the probability of each move",
 }
+"""What the numbers are, in words; own values say it themselves."""
 WORTH_WORDS = {1: "win", -1: "lose"}
 EDGES = {
     False: (tuple("┌┬┐"), tuple("├┼┤"), tuple("└┴┘"), "─", "│"),
@@ -98,15 +98,17 @@ def values_on_cells(
 ) -> list[list[Line]]:
     """The lines of each free cell when values are shown: the player's value and the exact result.
 
-    thoughts: of the player, None to leave its values out. truth: None for boards too large to
-    solve.
+    thoughts: of the player, None to leave its values out; "?" is a value that it does not know.
+    truth: None for boards too large to solve.
     """
     found: list[list[Line]] = [[] for _ in range(rules.cells)]
     for cell in range(rules.cells):
         prob = None if thoughts is None else thoughts.probs[cell]
-        value = None if thoughts is None or thoughts.values is None else thoughts.values[cell]
-        if prob is not None:
-            found[cell].append(Line(f"{100 * prob:.0f} %" if value is None else number(value)))
+        if thoughts is not None and prob is not None:
+            value = thoughts.values[cell] if thoughts.values is not None else prob
+            share = f"{100 * prob:.0f} %"
+            known = "?" if value is None else number(value)
+            found[cell].append(Line(share if thoughts.values is None else known))
         worth = truth.moves[cell] if truth is not None else None
         if worth is not None:
             found[cell].append(
@@ -127,12 +129,19 @@ def legend(name: str, thoughts: Thoughts | None, truth: Truth | None, rules: Rul
     """What the numbers and words in the cells mean."""
     lines = []
     if thoughts is not None:
-        lines.append(
-            f"numbers: {KINDS[thoughts.kind]}; {name} would play {_choices(thoughts, rules)}"
-        )
+        meaning = MEANINGS.get(thoughts.kind, thoughts.meaning)
+        if thoughts.values is not None and None in _free(thoughts):
+            meaning += " (? is unknown)"
+        lines.append(f"numbers: {meaning}; {name} would play {_choices(thoughts, rules)}")
     if truth is not None:
         lines.append("words: the exact result; win 3 is a win by the third move from now")
     return "\n".join(lines)
+
+
+def _free(thoughts: Thoughts) -> list[float | None]:
+    """The values of the free cells."""
+    values = zip(thoughts.values or (), thoughts.probs, strict=False)
+    return [value for value, prob in values if prob is not None]
 
 
 def _choices(thoughts: Thoughts, rules: Rules) -> str:

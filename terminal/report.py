@@ -1,4 +1,4 @@
-"""Printed reports on agents: certificates, cross tables, values of first moves. Needs no torch."""
+"""Printed reports on agents: certificates and cross tables. Needs no torch."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tictactoe_env.certificate import sides_of
-from tictactoe_env.match import action_values, exact_result, sampled_result
+from tictactoe_env.match import exact_result, sampled_result
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
-from tictactoe_env.render import ansi
 from tictactoe_env.rules import Rules
 
 if TYPE_CHECKING:  # `evaluate.py --verify` works without rich
@@ -277,18 +274,6 @@ def print_sampled_table(
             table.add_row(escape(x_name), escape(o_name), *rates_with_intervals(counted))
         table.add_section()
     print_whole(table, console)
-
-
-def first_move_values(policy: TabularPolicy, console: Console) -> None:
-    """Print the exact value of each first move, if the agent plays on against random play."""
-    values = action_values("X", policy, RandomPolicy())
-    board = np.zeros(policy.rules.cells, dtype=np.int8)
-    say(
-        "\nQ of the empty board: wins minus losses after each first move if the agent plays on "
-        "against random, exact",
-        console,
-    )
-    console.print(ansi(board, policy.rules, values=values), highlight=False, markup=False)
 
 
 def names_of(specs: Sequence[str]) -> list[str]:

@@ -20,8 +20,9 @@ import agents
 import train as command
 from agents import TRAINABLE
 from agents.dqn import BoardDQN
-from tictactoe_env.certificate import read, table_of, verify
+from tictactoe_env.certificate import load_policy, read, table_of, verify
 from tictactoe_env.observation import observe
+from tictactoe_env.own_values import read_values
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
@@ -31,6 +32,7 @@ from training.files import DamagedFileError, read_arrays, read_json, write_array
 from training.learner import Learner, drive
 from training.options import OptionError, options_of
 from training.selfplay import SelfPlay
+from training.values import own_values_of
 
 RULES = Rules()
 BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]
@@ -265,13 +267,40 @@ def test_a_run_from_the_command_line_has_all_its_files(agent, tmp_path, capsys):
         assert f"Stable-Baselines3's own file: {path}\n" in capsys.readouterr().out
         moves, _ = BoardDQN.load(path).predict(observe(BOARDS, RULES), deterministic=True)
         assert (moves == table_of(content).table.argmax(axis=1)).all()
+    check_own_values(agent, folder)
     tags = EventAccumulator(str(folder)).Reload().Tags()["scalars"]
     assert ("train/loss" in tags) == (agent in {"dqn", "maskable_ppo"})
     known = {"certificate.json", "config.json", "growth.png", "metrics.csv", "checkpoint"}
     names = {path.name for path in folder.iterdir()}
     assert known <= names
-    further = r"model\.\w+|events\.out.*|.*\.(csv|png)|level-.*"
+    further = r"model\.\w+|values\.npz|events\.out.*|.*\.(csv|png)|level-.*"
     assert all(re.fullmatch(further, name) for name in names - known)
+
+
+def check_own_values(agent, folder):
+    """The file of values holds those of the model, and the player makes the moves of the best."""
+    page, path, table = agents.page(agent), folder / "values.npz", load_policy(folder)
+    own = own_values_of(page, *checkpoint.load_model(page, folder))
+    assert path.exists() == (own is not None) == (agent != "neuroevolution")
+    if own is None:  # its network scores cells for one move; it does not estimate results
+        return
+    found = read_values(path, table, read(folder)["sha256_of_moves"])
+    assert np.array_equal(found.values, own.values, equal_nan=True)
+    assert found.values.shape == (4520, 9)
+    assert (found.meaning, found.scale) == (own.meaning, (own.low, own.high))
+    free = BOARDS == 0
+    assert np.isnan(found.values[~free]).all()
+    known = np.where(np.isnan(found.values), -np.inf, found.values)
+    plays = (table.table > 0) & (known > -np.inf)  # tictacnet may play taken cells
+    is_best = known == known.max(axis=1, keepdims=True)
+    if agent == "maskable_ppo":  # plays by its policy network
+        assert is_best[plays].mean() > 0.2
+    else:
+        assert is_best[plays].all()
+    assert plays.any(axis=1).mean() > 0.5 or agent in {"mcts", "trie", "tictacnet"}
+    limits = {"mcts": (0, 1), "trie": (-1, 1), "value_net": (-1.5, 1.5), "tictacnet": (0, 1)}
+    low, high = limits.get(agent, (-3, 3))
+    assert low <= np.nanmin(found.values) < np.nanmax(found.values) <= high
 
 
 def beyond(known):

@@ -8,11 +8,11 @@ from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
 from text_cases import cases, refuses
 
 from tictactoe_env import analysis
-from tictactoe_env.analysis import losing_move, thoughts, truth, turning_point, verdicts
+from tictactoe_env.analysis import KINDS, losing_move, thoughts, truth, turning_point, verdicts
 from tictactoe_env.games import Game
 from tictactoe_env.match import action_values
 from tictactoe_env.notation import parse_board
-from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.policy import RandomPolicy, TabularPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.standing import standing
 
@@ -109,6 +109,27 @@ def test_values_are_those_of_the_player_if_it_has_any_and_illegal_moves_are_told
     assert found.illegal == 0.5
     assert found.probs == [None, *[0.5 / 7] * 3, None, *[0.5 / 7] * 4]
     assert thoughts(CellPlayer(0), board, Rules()).illegal == 1
+
+
+class Both(TabularPolicy):
+    meaning, scale = "a guess", (0.0, 2.0)
+
+    def q_values(self, boards):
+        return np.where(np.arange(9) == 3, np.nan, 1.5) * np.ones((len(boards), 1))
+
+
+def test_a_player_with_own_values_and_a_table_can_be_asked_for_either_kind():
+    rules, board = Rules(), parse_board("X../.O./...", Rules())
+    plain, player = fixed_table(rules), Both(rules, fixed_table(rules).table)
+    own, expected = (thoughts(player, board, rules, kind) for kind in analysis.KINDS)
+    assert own.values == [None, 1.5, 1.5, None, None, 1.5, 1.5, 1.5, 1.5], "NaN is not known"
+    assert (own.kind, own.meaning, own.scale, own.kinds) == ("own", "a guess", (0, 2), KINDS)
+    assert thoughts(player, board, rules) == own
+    assert (expected.kind, expected.scale, expected.kinds) == ("expected", (-1, 1), KINDS)
+    assert expected.values == thoughts(plain, board, rules).values
+    assert thoughts(plain, board, rules, "own").kinds == ("expected",)
+    with refuses("unknown kind of values 'onw'; did you mean 'own'"):
+        thoughts(player, board, rules, "onw")
 
 
 JUDGED = ["keeps the draw", "gives away the draw and loses in 6", "wins in 5", "is lost anyway"]

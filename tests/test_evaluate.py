@@ -12,7 +12,10 @@ from text_cases import called, cases, rows_of
 
 import evaluate
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, match, tabulate
-from tictactoe_env.certificate import certify, write
+from tictactoe_env.analysis import truth
+from tictactoe_env.certificate import certify, load_policy, read, write
+from tictactoe_env.notation import parse_board
+from tictactoe_env.own_values import read_values
 from tictactoe_env.policy import MinimaxPolicy
 from training.files import read_arrays, write_arrays
 
@@ -52,7 +55,9 @@ def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(ca
     assert "minimax on 3x3, 3 in a row\n" in printed
     assert ["O", "random", "77.7484", "22.2516", "0.0000", "0.0000"] in rows_of(printed)
     assert "PROVEN: unbeatable as X and as O; a player that never loses could win" in printed
-    assert "Q of the empty board" in printed
+    assert (
+        "own values of the first moves (exact result with best play of both sides: win" in printed
+    )
     assert "an example game, minimax as X against random as O: " in printed
     assert not re.search("everyone|each as X|sampled|\x1b", printed)
     certified(tmp_path / "random", CellPlayer(0))
@@ -71,7 +76,13 @@ def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_la
 ):
     best = certified(tmp_path / "best.json", best_player(Rules()))
     printed = shown(capsys, run, best, "minimax-slip=0.5 random")
-    assert printed.count("Q of the empty board") == 4
+    assert printed.count("own values of the first moves (expected reward: win 1, draw 0, lo") == 1
+    assert printed.count("own values of the first moves (exact result") == 1
+    assert printed.count("results of the first moves against random play (wins minus losses") == 2
+    drawn = printed.partition("results of the first moves")[2].splitlines()[2:5]
+    shown_values = [float(number) for line in drawn for number in line.split()[1:]]
+    exact = match.action_values("X", best_player(Rules()), RandomPolicy())
+    assert np.allclose(shown_values, exact, atol=0.005)
     assert "an example game, dqn-0 as X against random as O: " in printed
     rows = [row for row in rows_of(printed) if len(row) == 5]
     assert [row[0] for row in rows] == ["dqn-0", "best.json", "minimax-slip=0.5", "random"]
@@ -244,8 +255,18 @@ REFUSED = """
     random --battle 2 | 1 | --battle only plays games between two agents
     random minimax --battle 2 --games 5 | 1 | --battle only plays games between two agents
     random --json none/results.json | 1 | --json must be a file in a folder that exists, got no
+    human --board .../.../... | 1 | unknown agent 'human'
+    minimax --board XO/X | 1 | a board of 2x2 must be 2 rows of 2 cells joined by "/", got 'XO/X'
+    minimax --board X.Z/.../... | 1 | a board must hold only "X", "O" and ".", got ['Z']
+    minimax --board XX./.../... | 1 | X moves first, so a board has as many X as O or one more
+    minimax --board XXX/OO./... | 1 | the game is over on 'XXX/OO./...' (X has won): give a board
+    minimax --board XOX/XOO/OXX | 1 | the game is over on 'XOX/XOO/OXX' (a draw): give a board
+    minimax --rows 3 --board XO../..../..XX | 1 | X moves first, so a board has as many X as O
+    minimax --rows 4 --board .../.../... | 1 | a board of 4x3 must be 4 rows of 3 cells
+    --board .../.../... | 1 | --board shows what agents think: name one, such as minimax or a run
+    minimax --board .../.../... --games 3 | 1 | --board only shows one position: leave --games out
     random --json . | 1 | --json must be a file in a folder that exists, got .
-    --jsn f | 2 | unknown option '--jsn'; did you mean '--json'? (known: --battle, --cols, --fr
+    --jsn f | 2 | unknown option '--jsn'; did you mean '--json'? (known: --battle, --board, --co
     --rows 0 | 2 | --rows: expected a whole number of at least 1, got '0'
     --game-seed -1 | 2 | --game-seed: expected a whole number of at least 0
 """
@@ -261,6 +282,50 @@ def test_what_is_wrong_is_said_in_one_line(arguments, code, said, capsys, tmp_pa
 def test_ctrl_c_ends_an_evaluation_in_a_line(capsys, monkeypatch):
     monkeypatch.setattr(evaluate, "evaluate_all", Mock(side_effect=KeyboardInterrupt))
     assert error_of(capsys, "minimax", code=130) == "evaluate.py: interrupted\n"
+
+
+def test_a_position_is_shown_with_probabilities_values_and_the_truth_of_every_move(
+    capsys, run, tmp_path
+):
+    path = tmp_path / "position.json"
+    called_with = f"{run} {run / 'certificate.json'} random minimax-slip=0.5 --json {path} --board"
+    printed = shown(capsys, called_with, "X.O/.X./...")
+    assert '"X.O/.X./..." on 3x3, 3 in a row: O to move, who draws with best play\n' in printed
+    assert "own value: expected reward: win 1, draw 0, loss -2\n" in printed
+    assert "own value: it has none, only probabilities\n" in printed
+    board = parse_board("X.O/.X./...", Rules())
+    table = load_policy(run)
+    values = read_values(run / "values.npz", table, read(run)["sha256_of_moves"])
+    own, probs = values.q_values(board[None])[0], table.probs(board[None])[0]
+    expected = match.action_values("O", table, RandomPolicy(), board=board)
+    rows, worths = rows_of(printed), truth(board, Rules()).moves
+    assert [row[0] for row in rows] == 4 * ["b1", "a2", "c2", "a3", "b3", "c3"]
+    for row, cell in zip(rows[:6], np.flatnonzero(board == 0), strict=True):
+        numbers = [f"{100 * probs[cell]:.1f} %", f"{own[cell]:+.4f}", f"{expected[cell]:+.4f}"]
+        assert row[1:] == [*numbers, worths[cell].text]
+    assert rows[6:12] == rows[:6], "by the path of its certificate too"
+    assert rows[12][1:] == ["16.7 %", "-", rows[12][3], "loses in 2"]
+    assert rows[-1][2::2] == ["+0.0000", "draws"]
+    data = json.loads(path.read_text())["position"]
+    assert (data["board"], data["to_move"], data["k"]) == ("X.O/.X./...", "O", 3)
+    assert data["truth"]["moves"]["c3"] == {"value": 0, "plies": 6, "text": "draws"}
+    first = data["agents"]["dqn-0"]
+    assert first["values"]["own"]["values"]["c3"] == float(own[8])
+    assert first["values"]["expected"]["values"]["c3"] == pytest.approx(expected[8])
+    assert list(data["agents"]["random"]["values"]) == ["expected"]
+
+
+def test_a_position_of_any_board_is_shown_and_what_is_not_known_of_it_is_left_open(capsys):
+    text = "X..../...../...../...../....."
+    printed = shown(capsys, "search-depth=2 --k 4 --board", text)
+    assert "O to move; too large for exact results\n" in printed
+    rows = rows_of(printed)
+    assert len(rows) == 24
+    assert {tuple(row[3:]) for row in rows} == {("-", "-")}
+    printed = shown(capsys, "minimax --board", "X./..")
+    assert "on 2x2, 2 in a row: O to move, who loses in 2 with best play" in printed
+    printed = shown(capsys, "minimax --k 4 --board", "XO../..../....")
+    assert '"XO../..../...." on 3x4, 4 in a row: X to move' in printed
 
 
 def test_a_battle_of_any_two_agents_is_printed_and_written_on_any_board(capsys, tmp_path):

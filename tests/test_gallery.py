@@ -148,6 +148,10 @@ def test_a_run_that_says_more_than_its_moves_is_asked_for_it(tmp_path, agent):
     seat = gallery.seat(f"runs/{agent}", Rules())
     assert np.array_equal(seat.policy.table, load_policy(folder).table)
     assert seat.thinks_at_once
+    assert seat.thoughts(board).kind == "own"
+    assert not seat.is_new(board)
+    (folder / "values.npz").unlink()  # as in a run of an earlier version
+    seat = gallery.seat(f"runs/{agent}", Rules())
     assert seat.thoughts(board).kind == {"tabular_q": "own", "trie": "expected"}[agent]
     assert not seat.is_new(board)
     write(certify(MinimaxPolicy(Rules()), agent), folder / "certificate.json")

@@ -114,6 +114,32 @@ def test_a_piped_game_is_kept_and_what_is_no_text_is_asked_for_again(path):
     assert text.splitlines()[-2] in piped(b"", "--replay", 1, "--store", path), "what decided it"
 
 
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("", "numbers: its search score of each move, exact: win 1, draw 0, loss -1; search-ti"),
+        ("own", "numbers: its search score of each move, exact: win 1, draw 0, loss -1; search-t"),
+        ("expected", "numbers: wins minus losses against random moves, exact; search-ties=first"),
+    ],
+)
+def test_values_are_the_players_own_unless_those_against_random_moves_are_asked_for(
+    path, option, words
+):
+    text = piped(
+        b"h\nq\n", "--o", "search-ties=first", "--values", *option.split(), "--store", path
+    )
+    assert words in text
+    hint = "Hint: every move draws. search-ties=first gives its highest value, +0.00, to a1, b1"
+    assert hint in text
+    assert "value 'onw'; did you mean 'own'?" in wrong("--values", "onw")
+
+
+def wrong(*arguments):
+    done = finished([sys.executable, "play.py", *arguments])
+    assert done.returncode == 2
+    return done.stderr.decode()
+
+
 @pytest.mark.parametrize("players", ["", "--x human --o minimax", "--x human --o human"])
 def test_the_end_of_the_input_and_of_its_reader_leave_cleanly(path, players):
     text = piped(b"", *players.split(), "--store", path)

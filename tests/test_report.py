@@ -1,7 +1,6 @@
 import re
 
 import numpy as np
-import pytest
 from consoles import printed
 from sample_players import CellPlayer, FixedPlayer, best_player, fixed_table
 from text_cases import refuses, rows_of
@@ -121,16 +120,6 @@ def test_names_are_shown_as_they_are_written_and_lines_are_not_broken():
     assert printed(show.print_sampled_table, sampled, X_WINS, 9, width=20).count(name) == 2
     line = f"saved: {'runs/a-very-long-name-' * 10} look"
     assert printed(show.say, line, width=40) == f"{line}\n"
-
-
-@pytest.mark.parametrize("rules", [Rules(), RECTANGLE], ids=str)
-def test_the_values_of_the_empty_board_stand_in_a_grid_of_its_shape(rules):
-    best = tabulate(MinimaxPolicy(rules), rules)
-    lines = printed(show.first_move_values, best).splitlines()[2:]
-    assert lines[0].split() == list("abcd"[: rules.cols])
-    values = match.action_values("X", best, RandomPolicy()).reshape(rules.rows, rules.cols)
-    grid = [[float(number) for number in line.split()[1:]] for line in lines[1:]]
-    assert np.allclose(grid, values, atol=0.005)
 
 
 def test_counted_rates_are_those_of_the_side_with_its_interval():

@@ -61,7 +61,7 @@ def missing(text, *words):
 
 def played(answers, store, x="human", o="human", rules=None, seed=0, games=1, **about):
     """What was said in games with these answers; `cell` as O always marks the first cell."""
-    talk, rules = talking("\n".join(answers.split()) + "\n"), rules or Rules()
+    talk, rules = talking("\n".join(answers.split()).replace("_", " ") + "\n"), rules or Rules()
     seats = seats_of((x, "human" if o == "cell" else o), rules, talk)
     if o == "cell":
         seats["O"] = Seat(Player("agent", "cell"), rules, CellPlayer(0))
@@ -204,7 +204,7 @@ def test_hints_name_the_best_moves_and_numbers_go_up_to_the_last_cell_of_larger_
 
 
 def test_values_show_what_the_player_thinks_and_the_truth_until_they_are_switched_off(store):
-    text = played("values b2 values quit", store, "human", "minimax-first")
+    text = played("values_expected b2 values quit", store, "human", "minimax-first")
     table, board = seat_of("minimax-first", Rules()).policy, parse_board("O../.X./...", Rules())
     values = action_values("X", table, RandomPolicy(), board=board)
     before, first, second, after = text.split("X, your move")[:4]
@@ -213,11 +213,15 @@ def test_values_show_what_the_player_thinks_and_the_truth_until_they_are_switche
     assert f"{kind}; minimax-first would play a1\nw" in first
     assert not missing(second, f" 1 │  [O]  │ {values[1]:+.2f} │", f"│ {values[8]:+.2f} │\n")
     assert second.count("draw") == 7
-    text = played("b2 b1 quit", store, values=True)
+    text = played("b2 b1 quit", store, values="own")
     assert "win 5" in text
     assert "numbers:" not in text, "people have exact results alone"
-    text = played("quit", store, "human", "search", values=True)
-    assert f"{kind}; search would play one of" in text
+    text = played("quit", store, "human", "search", values="own")
+    assert "numbers: its search score of each move, exact" in text
+    assert "; search would play one of" in text
+    text = played("values_own values_expected values_both quit", store, "human", "search")
+    assert not missing(text, "win 1, draw 0, loss -1; search", f"{kind}; search would play one of")
+    assert "type values own or values expected, got 'values both'" in text
     assert "would play a1 56 %, b1 6 %" in played("v quit", store, o="minimax-first-slip=0.5")
 
 
@@ -308,7 +312,7 @@ def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(
     assert seat_of("runs/trie-0/certificate.json", Rules()).player == seat.player
     assert board_of(["human", "latest:trie"]) == Rules()
     write(certify(MinimaxPolicy(Rules()), "trie"), folder / "certificate.json")
-    with refuses("does not make the moves of the certificate"):
+    with refuses("values.npz holds the values of other moves than those of the certificate"):
         seat_of(str(folder), Rules())
 
 

@@ -13,6 +13,7 @@ from typing import get_args
 from unittest.mock import Mock
 
 import anyio
+import numpy as np
 import pytest
 from sample_players import CellPlayer
 from starlette.testclient import TestClient
@@ -21,7 +22,9 @@ from benchmarks.web import serving
 from players.gallery import BUILT_IN, Gallery
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.games import ENDINGS, ORIGINS, RESULTS, Game, Player
+from tictactoe_env.own_values import OwnValues, checked, write_values
 from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore
 from tictactoe_env.trained import trained_names
@@ -96,6 +99,8 @@ RESIGNED = {"moves": [4], "ended": "resigned", "result": "X"}
 LARGE_ONE = {"board": LARGE, "moves": [0]}
 UNKNOWN = {"moves": None, "reason": UNSOLVED}
 UNJUDGED = {"verdicts": None, "turning_point": None, "reason": UNSOLVED}
+BOTH = {"kind": "own", "kinds": ["own", "expected"], "scale": [-1, 1]}
+AGAINST = {**BOTH, "kind": "expected"}
 STANDINGS = [  # what is sent to /api/move; cell, name; board, turn, ended, result, line
     ({"agent": "minimax"}, (4, "b2"), ("X../.O./...", "X", "", None, [])),
     ({"moves": X_WINS[:4]}, (2, "c1"), ("XXX/OO./...", None, "line", "X", [0, 1, 2])),
@@ -116,8 +121,11 @@ KNOWN = [  # an address; what is sent; the names that lead to a value of the ans
     ("analysis", {**LARGE_ONE, "truth": True}, "truth", UNKNOWN),
     ("analysis", {"moves": X_WINS, "agent": "minimax"}, "thoughts", None),
     ("analysis", {"moves": [0], "agent": "minimax"}, "thoughts probs 4", 1),
-    ("analysis", {"moves": [0, 4], "agent": "search-depth=1"}, "thoughts", {"kind": "expected"}),
-    ("analysis", {**LARGE_ONE, "agent": "search-depth=1"}, "thoughts values", None),
+    ("analysis", {"moves": [0, 4], "agent": "search-depth=1"}, "thoughts", BOTH),
+    ("analysis", {"moves": [0, 4], "agent": "search", "values": "expected"}, "thoughts", AGAINST),
+    ("analysis", {"moves": [0], "agent": "mcts-playouts=50"}, "thoughts scale", [0, 1]),
+    ("analysis", {**LARGE_ONE, "agent": "search-depth=1"}, "thoughts kinds", ["own"]),
+    ("analysis", {**LARGE_ONE, "agent": "random"}, "thoughts values", None),
     ("verdicts", {"moves": X_WINS}, "verdicts 1", {"threw_away": True, "text": GIVEN}),
     ("verdicts", {"moves": X_WINS}, "turning_point", THREW),
     ("verdicts", RESIGNED, "turning_point", "O resigned a position that was a draw"),
@@ -175,6 +183,35 @@ def test_one_request_a_ply_answers_the_move_and_what_the_page_shows_after_it(cli
         assert {name: answer.get(name) for name in same} == same
         assert ("thoughts" in answer, "truth" in answer) == (thinker is not None, truth)
     assert (answer["standing"]["result"], len(moves)) == ("draw", 9)
+
+
+def test_the_own_values_of_a_run_are_answered_or_its_results_against_random(tmp_path):
+    rules, folder = Rules(**SMALL), tmp_path / "runs" / "valued-0"
+    content, shape = certify(CellPlayer(0), "dqn", rules), positions_of(rules)
+    values = np.where(np.arange(6) == 3, np.nan, 0.25) * np.ones((len(shape.unfinished), 1))
+    known = shape.ply[shape.unfinished] != 1
+    own = checked(OwnValues(values, "a guess", 0.0, 2.0, known), rules)
+    write(content, folder / "certificate.json")
+    write_values(own, content["sha256_of_moves"], folder / "values.npz")
+    asked = {"board": SMALL, "moves": [4], "agent": "runs/valued-0"}
+    for client in client_of(tmp_path, Gallery([tmp_path / "runs"])):
+        found = ask(client, "analysis", **asked)["thoughts"]
+        assert found["values"] == [0.25, 0.25, 0.25, None, None, 0.25], "d is taken, NaN unknown"
+        assert (found["kind"], found["meaning"], found["scale"]) == ("own", "a guess", [0, 2])
+        assert found["new"]
+        assert not ask(client, "analysis", **{**asked, "moves": []})["thoughts"]["new"]
+        found = ask(client, "analysis", values="expected", **asked)["thoughts"]
+        assert (found["kind"], found["scale"]) == ("expected", [-1, 1])
+        assert found["values"][3] is not None
+        move = {"board": SMALL, "moves": [], "agent": "minimax-first", "thinker": "runs/valued-0"}
+        for kind in ("own", "expected"):
+            assert ask(client, "move", values=kind, **move)["thoughts"]["kind"] == kind
+        said = ask(client, "analysis", 400, values="onw", **asked)["error"]
+        assert "unknown values 'onw'; did you mean 'own'" in said
+        (folder / "values.npz").write_bytes(b"")
+    for client in client_of(tmp_path / "again", Gallery([tmp_path / "runs"])):
+        said = ask(client, "analysis", 400, **asked)["error"]
+        assert "values.npz is damaged" in said
 
 
 def test_a_finished_game_is_kept_with_who_played(keeper, gallery):

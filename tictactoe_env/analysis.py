@@ -1,7 +1,8 @@
 """The exact value of positions and moves, a player's own values, and a verdict on each move.
 
     truth(board, rules).moves                   # Worth(value=1, plies=3) on a cell that wins in 3
-    thoughts(policy, board, rules).values       # its own action values, or its exact results
+    thoughts(policy, board, rules).values       # its own values of the moves, if it has any
+    thoughts(policy, board, rules, "expected")  # its exact results against random moves
     verdicts(game)[4].text                      # "gives away the draw and loses in 4"
     losing_move(game), turning_point(game)      # the move that decided the game, and a sentence
 
@@ -14,11 +15,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.errors import unknown_name
 from tictactoe_env.games import Game
 from tictactoe_env.match import action_values
 from tictactoe_env.notation import SIDES, cell_text
@@ -32,8 +34,9 @@ LOST = -100
 EXPECTED_CELLS = 12  # of the largest board with expected results; 3x3 takes milliseconds, 3x4 0.1 s
 
 OWN, EXPECTED = "own", "expected"
+KINDS = (OWN, EXPECTED)
 MEANINGS = {
-    OWN: "the player's own value of each move",
+    OWN: "its own value of each move",
     EXPECTED: "expected result, wins minus losses, if it plays on like this against random moves; "
     "exact, not its own belief",
     "": "it gives no values, only probabilities",
@@ -117,54 +120,67 @@ class Thoughts:
     """A player's probabilities and values of the moves on one board, None on taken cells.
 
     probs: probabilities. illegal: the probability on taken cells.
-    values: those of the side to move, or None if the player has no values. kind: "own", "expected"
-    or "", see MEANINGS.
+    values: those of the side to move, or None if the player has no values; a free cell has None if
+    the player does not know its value. kind: "own", "expected" or "". meaning: what the values are,
+    in words. scale: the values of a sure loss and of a sure win. kinds: all that the player has.
     """
 
     probs: list[float | None]
     values: list[float | None] | None
     kind: str
     illegal: float = 0.0
-
-    @property
-    def meaning(self) -> str:
-        """What the values are, in words."""
-        return MEANINGS[self.kind]
+    meaning: str = ""
+    scale: tuple[float, float] = (-1.0, 1.0)
+    kinds: tuple[str, ...] = ()
 
 
-def thoughts(policy: Policy, board: Boards, rules: Rules) -> Thoughts:
+def thoughts(policy: Policy, board: Boards, rules: Rules, kind: str = OWN) -> Thoughts:
     """A player's probabilities and values on an unfinished board (cells,).
 
-    If the player has the method `q_values(boards) -> (B, cells)`, these are its own values. For any
-    other TabularPolicy, such as that of a certificate, they are its exact expected results against
-    random moves, on boards of at most 12 cells. Other players have no values.
+    kind: which values, if the player has both. "own": those of its method
+    `q_values(boards) -> (B, cells)`; its attributes `meaning` and `scale`, if it has them, say what
+    they are. "expected": the exact expected results against random moves, if the player is a
+    TabularPolicy, such as that of a certificate, on a board of at most 12 cells. Raises ValueError
+    for another kind.
     """
+    if kind not in KINDS:
+        raise unknown_name("kind of values", kind, KINDS)
     board = np.asarray(board)
-    free = board == 0
-    probs = policy.probs(board[None])[0]
-    values, kind = _values(policy, board, rules)
+    free, kinds = board == 0, kinds_of(policy, rules)
+    kind = kind if kind in kinds else kinds[0] if kinds else ""
+    probs, values = policy.probs(board[None])[0], None
+    meaning, scale = MEANINGS[kind], (-1.0, 1.0)
+    if kind == OWN:
+        player: Any = policy
+        values = player.q_values(board[None])[0]
+        meaning = getattr(player, "meaning", meaning)
+        scale = getattr(player, "scale", scale)
+    elif kind == EXPECTED:
+        side = SIDES[int(to_move(board) < 0)]
+        values = action_values(side, policy, RandomPolicy(), rules, board)
     return Thoughts(
         _on(free, probs),
         None if values is None else _on(free, values),
         kind,
         float(probs[~free].sum()),
+        meaning,
+        scale,
+        kinds,
     )
 
 
-def _values(policy: Policy, board: Boards, rules: Rules) -> tuple[NDArray[np.float64] | None, str]:
-    own = getattr(policy, "q_values", None)
-    if callable(own):
-        return own(board[None])[0], OWN
-    if isinstance(policy, TabularPolicy) and rules.cells <= EXPECTED_CELLS:
-        return action_values(
-            SIDES[int(to_move(board) < 0)], policy, RandomPolicy(), rules, board
-        ), EXPECTED
-    return None, ""
+def kinds_of(policy: Policy, rules: Rules) -> tuple[str, ...]:
+    """The kinds of values that a player has on a board: see `thoughts`."""
+    is_table = isinstance(policy, TabularPolicy) and rules.cells <= EXPECTED_CELLS
+    has = {OWN: callable(getattr(policy, "q_values", None)), EXPECTED: is_table}
+    return tuple(kind for kind in KINDS if has[kind])
 
 
-def _on(free: NDArray[np.bool_], numbers: NDArray[np.float64]) -> list[float | None]:
+def _on(free: NDArray[np.bool_], numbers: NDArray[np.floating[Any]]) -> list[float | None]:
+    """The finite numbers on free cells, None elsewhere."""
+    shown = free & np.isfinite(numbers)
     return [
-        float(number) if is_free else None for number, is_free in zip(numbers, free, strict=True)
+        float(number) if is_shown else None for number, is_shown in zip(numbers, shown, strict=True)
     ]
 
 

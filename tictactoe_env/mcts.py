@@ -354,6 +354,8 @@ class TreeSearchPolicy:
         self.seed, self.orientations = whole_number(seed, "seed", 0), Orientations(rules)
         self.clock = time.perf_counter
         self._answers: dict[int, set[int]] = {}
+        self._means: dict[int, dict[int, float]] = {}  # of the moves of each answer
+        self.meaning, self.scale = meaning(draws), (0.0, 1.0)
 
     def probs(self, boards: Boards) -> Probs:
         """The most visited moves on boards (B, cells), equally likely: (B, cells).
@@ -373,6 +375,20 @@ class TreeSearchPolicy:
             ]
             row[best] = 1 / len(best)
         return probs
+
+    def q_values(self, boards: Boards) -> NDArray[np.float64]:
+        """The mean success of the playouts through each move (B, cells), NaN without a playout.
+
+        The search is that of `probs`; a position is searched once.
+        """
+        boards = check_unfinished(boards, self.rules)
+        self.probs(boards)
+        values = np.full((len(boards), self.rules.cells), np.nan)
+        for row, board in zip(values, boards, strict=True):
+            key = self.orientations.key(*(self.orientations.marks(board, mark) for mark in (1, -1)))
+            for cell, after in self.orientations.keys_after(board).items():
+                row[cell] = self._means[key].get(after, np.nan)
+        return values
 
     def search(self, key: int) -> set[int]:
         """The keys of the most visited positions after the one with this key.
@@ -395,10 +411,20 @@ class TreeSearchPolicy:
             for _ in range(self.playouts):
                 graph.playout(root)
         children = graph.children(root)
+        self._means[key] = {
+            graph.orientations.key(child.x, child.o): child.mean
+            for child in children
+            if child.visits
+        }
         most = max(child.visits for child in children)
         return {
             graph.orientations.key(child.x, child.o) for child in children if child.visits == most
         }
+
+
+def meaning(draws: float) -> str:
+    """What the mean success of a move is, in words."""
+    return f"mean success of the playouts through the move: win 1, draw {draws:g}, loss 0"
 
 
 # --- learned values ---------------------------------------------------------------------------

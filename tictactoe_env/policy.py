@@ -85,6 +85,8 @@ class MinimaxPolicy:
     slip: the probability of a uniformly random legal move instead.
     """
 
+    meaning = "exact result with best play of both sides: win 1, draw 0, loss -1"
+
     def __init__(self, rules: Rules, ties: str = "random", slip: float = 0.0):
         if ties not in ("random", "first"):
             raise unknown_name("way to break ties", ties, ("random", "first"))
@@ -99,6 +101,11 @@ class MinimaxPolicy:
         free = np.asarray(boards) == 0
         perfect, slipping = (which / which.sum(axis=1, keepdims=True) for which in (best, free))
         return (1 - self.slip) * perfect + self.slip * slipping
+
+    def q_values(self, boards: Boards) -> Probs:
+        """The exact results of the moves (B, cells) of unfinished boards, NaN on taken cells."""
+        values = solve(self.rules).move_values(self._positions.rows(boards)).astype(np.float64)
+        return np.where(values >= -1, values, np.nan)
 
 
 class PredictPolicy:

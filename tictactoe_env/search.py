@@ -91,6 +91,32 @@ class SearchPolicy:
             row[chosen] = 1 / len(chosen)
         return probs
 
+    @property
+    def meaning(self) -> str:
+        """What `q_values` are, in words."""
+        if not self.limited:
+            return "its search score of each move, exact: win 1, draw 0, loss -1"
+        return (
+            "its search score of each move: proven win 1, proven loss -1, in between an estimate "
+            "from the lines that are still open to one side"
+        )
+
+    def q_values(self, boards: Boards) -> Probs:
+        """The score of each move on unfinished boards (B, cells), from -1 to 1, NaN on taken cells.
+
+        Proven wins are 1, proven losses -1. An estimate e is e / (|e| + 4**(k - 1)): 4**(k - 1) is
+        the weight that a full line would have. The scores are those of the depth by which the move
+        is chosen. With `seconds` they take a search of their own, which may reach another depth.
+        """
+        boards = check_unfinished(boards, self.rules)
+        values = np.full((len(boards), self.rules.cells), np.nan)
+        half = 4 ** (self.rules.k - 1)
+        for row, board in zip(values, boards, strict=True):
+            depth = (self.depth or self.rules.cells) if self.limited else 0
+            for cell, score in self.search.values(board, depth, self.seconds).items():
+                row[cell] = score / WIN if abs(score) == WIN else score / (abs(score) + half)
+        return values
+
     def best_moves(self, board: Boards) -> list[int]:
         """The cells of the best moves on a board (cells,)."""
         if not self.limited:
@@ -277,18 +303,44 @@ class Search:
             moves = [move for move in moves if move.bit & threats] or moves
             if moves[0].bit & threats:
                 break
+        scores = self.deepened(board, moves, depth, seconds)
+        return [cell for cell, score in scores.items() if score == max(scores.values())]
+
+    def values(self, board: Boards, depth: int, seconds: float) -> dict[int, int]:
+        """The exact score of every move on a board (cells,), at the depth that `deepen` reaches.
+
+        depth: 0 to search to the end of the game without limits.
+        """
+        own, other = self.sides(board)
+        moves = [move for move in self.moves if not (own | other) & move.bit]
+        if not depth:
+            return self.root(own, other, moves, self.rules.cells, exact=True)
+        return self.deepened(board, moves, depth, seconds, exact=True)
+
+    def deepened(
+        self,
+        board: Boards,
+        moves: Sequence[Move],
+        depth: int,
+        seconds: float,
+        exact: bool = False,
+    ) -> dict[int, int]:
+        """The scores of these moves at the depth by which the move is chosen: see `deepen`.
+
+        exact: whether all are exact, or only those of the best moves. They are 0 if not even one
+        ply was searched in time.
+        """
+        own, other = self.sides(board)
+        moves, found = list(moves), dict.fromkeys((move.cell for move in moves), 0)
         proven, self.table, self.history = self.table, {}, [0] * self.rules.cells
-        cells, self.deadline = (
-            [move.cell for move in moves],
-            self.clock() + (seconds or math.inf),
-        )
+        self.deadline = self.clock() + (seconds or math.inf)
         try:
             for ahead in range(1, min(depth, int((board == 0).sum())) + 1):
                 self.table = {}  # bounds of another depth are no bounds
-                scores = self.root(own, other, moves, ahead)
+                scores = self.root(own, other, moves, ahead, exact)
                 if max(scores.values()) == -WIN and ahead > 1:
                     break
-                cells = [cell for cell, score in scores.items() if score == max(scores.values())]
+                found = scores
                 moves.sort(key=lambda move: -scores[move.cell])
                 if max(scores.values()) == WIN:
                     break
@@ -296,12 +348,15 @@ class Search:
             pass
         finally:
             self.table, self.deadline = proven, math.inf
-        return cells
+        return found
 
-    def root(self, own: int, other: int, moves: Sequence[Move], depth: int) -> dict[int, int]:
+    def root(
+        self, own: int, other: int, moves: Sequence[Move], depth: int, exact: bool = False
+    ) -> dict[int, int]:
         """The score of each of these moves, searched `depth` plies deep.
 
-        The scores of the best moves are exact; the others are bounds below the best score.
+        The scores of the best moves are exact; unless `exact`, the others are bounds below the best
+        score.
         """
         own_threats, other_threats = self.threats(own), self.threats(other)
         best, scores = -WIN, {}
@@ -315,7 +370,7 @@ class Search:
                     other_threats,
                     self.threats(own | move.bit),
                     -WIN,
-                    1 - best,
+                    WIN if exact else 1 - best,
                     depth - 1,
                 )
             scores[move.cell] = score

@@ -10,6 +10,10 @@ A page is a module of `agents/` with these names:
     player(config, model)  the `TabularPolicy` of a saved model, made without the learner
     export_sb3(config, model, path)
                            optional: writes the model as Stable-Baselines3's own zip
+    own_values(config, model)
+                           optional: the `OwnValues` of a saved model, which are stored beside its
+                           certificate. Without it they are those of the player, if that is a
+                           `ValuedTable`; other players have none
 
 Everything else is done here, in `training.checkpoint` and in `training.run`: the learner is
 trained, evaluated, saved, resumed and loaded, and its progress is shown.

@@ -6,6 +6,7 @@ runs/dqn-0/
     events.out...       the same for TensorBoard, with the learner's losses
     model.safetensors   the best model so far; model.json holds its sha256
     certificate.json    what is proven of the best model
+    values.npz          its own values of the moves in all positions, if it has any
     growth.png          learning curves: wins, draws and losses over the steps
     checkpoint/         all that is needed to continue, bit for bit
 """
@@ -30,6 +31,8 @@ from tictactoe_env.certificate import FILE, certify, versions, write
 from tictactoe_env.evaluation import Evaluation, evaluate
 from tictactoe_env.files import write_file
 from tictactoe_env.match import Result
+from tictactoe_env.own_values import FILE as VALUES
+from tictactoe_env.own_values import write_values
 from tictactoe_env.policy import TabularPolicy
 from training import checkpoint
 from training.files import (
@@ -44,6 +47,7 @@ from training.learner import Learner, Page
 from training.options import BoardConfig
 from training.plots import chart, learning_curves
 from training.progress import Display, tenth_of
+from training.values import own_values_of
 
 CHECKPOINT_SECONDS = 30  # seconds between two checkpoints: the most that a kill loses
 PROVEN = ("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o")
@@ -232,7 +236,7 @@ class Run:
         self.best = (results, learner.steps, policy)
         checkpoint.save_model(self.folder, self.page.AGENT, self.config, learner)
         if (self.folder / FILE).exists():  # in a resumed run: it must match the new model
-            write(self._certificate(), self.folder / FILE)
+            self._write_certificate()
 
     def _note_first(self, results: Evaluation, steps: int, seconds: float) -> None:
         for goal in ("unbeatable", "optimal"):
@@ -277,12 +281,25 @@ class Run:
     # --- the end ---------------------------------------------------------------------------------
 
     def finish(self) -> dict[str, Any]:
-        """Write the metrics, the learning curves, and the certificate of the best model."""
-        content, policy = self._certificate(), self.best_player
+        """Write the metrics, the learning curves, and certificate and values of the best model."""
+        policy = self.best_player
         self._write_metrics()
-        write(content, self.folder / FILE)
+        content = self._write_certificate()
         title = f"{self.name}, seed {self.config.seed}"
         learning_curves(self.rows, policy.rules, self.folder / "growth.png", title)
+        return content
+
+    def _write_certificate(self) -> dict[str, Any]:
+        """Write the certificate of the best model, and its own values of the moves.
+
+        After a kill in between there is no file of values, never one that belongs to another model.
+        """
+        content, values = self._certificate(), self.folder / VALUES
+        values.unlink(missing_ok=True)
+        write(content, self.folder / FILE)
+        own = own_values_of(self.page, *checkpoint.load_model(self.page, self.folder))
+        if own is not None:
+            write_values(own, content["sha256_of_moves"], values)
         return content
 
     def _certificate(self) -> dict[str, Any]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.analysis import MEANINGS, OWN
+from tictactoe_env.own_values import OwnValues, checked
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules
@@ -31,3 +34,33 @@ class ValuedTable(TabularPolicy):
         self.probs(boards)
         positions = positions_of(self.rules)
         return self.values[np.searchsorted(positions.unfinished, positions.rows(boards))]
+
+
+def own_values_of(page: Any, config: Any, model: Any) -> OwnValues | None:
+    """The values that a saved model gives the moves of all unfinished positions, or None.
+
+    A page may define `own_values(config, model) -> OwnValues`. Otherwise they are the values of its
+    player, if that is a `ValuedTable`.
+    """
+    if hasattr(page, "own_values"):
+        own: OwnValues = page.own_values(config, model)
+        return checked(own, config.rules)
+    player = page.player(config, model)
+    if not isinstance(player, ValuedTable):
+        return None
+    return checked(OwnValues(player.values, MEANINGS[OWN]), config.rules)
+
+
+def expected_rewards(
+    values: NDArray[Any], rewards: Sequence[float], discount: float = 1.0
+) -> OwnValues:
+    """Values that estimate the reward at the end of the game.
+
+    rewards: of a win, a draw and a loss. discount: of each later move of the same side.
+    """
+    names = zip(("win", "draw", "loss"), rewards, strict=True)
+    meaning = f"expected reward: {', '.join(f'{name} {reward:g}' for name, reward in names)}"
+    if discount != 1:
+        meaning += f", times {discount:g} for each later move of its own"
+    low, high = min(rewards), max(rewards)
+    return OwnValues(values, meaning, low, high if high > low else low + 1)

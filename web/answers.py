@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, ConfigDict, Field
 
-from web.requests import Ending, Model, Origin, Result, Side
+from web.requests import Ending, Model, Origin, Result, Side, ValueKind
 
 
 class Answer(Model):
@@ -54,10 +54,15 @@ class Thoughts(Answer):
 
     probs: list[float | None]
     values: list[float | None] | None
-    """From -1 to 1, for the side to move."""
+    """For the side to move; null on a free cell if the agent does not know the value."""
     kind: Literal["own", "expected", ""]
+    """Its own values, its expected results against random moves, or no values."""
     meaning: str
     """What the values are, in words."""
+    scale: tuple[float, float]
+    """The values of a sure loss and of a sure win."""
+    kinds: list[ValueKind]
+    """The kinds of values that the agent has on this board."""
     illegal: float
     """The probability of a move on a taken cell."""
     new: bool

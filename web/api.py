@@ -88,29 +88,34 @@ class Api:
         cell = move() if seat.is_quick else await self.slow.run(move)
         after = standing([*game.moves, cell], game.rules)
         name, illegal = cell_text(cell, game.rules), after.ended == "illegal"
-        insight = await self.insight(after, asked.thinker, asked.truth)
+        insight = await self.insight(after, asked.thinker, asked.values, asked.truth)
         return {"cell": cell, "name": name, "illegal": illegal, **insight}
 
     async def analysis(self, asked: requests.AnalysisAsked) -> Json:
         """How a game stands, what an agent thinks of each move, and what is true."""
-        return await self.insight(game_of(asked), asked.agent, asked.truth)
+        return await self.insight(game_of(asked), asked.agent, asked.values, asked.truth)
 
-    async def insight(self, game: Standing, thinker: str | None, with_truth: bool) -> Json:
-        """The standing; with a thinker its thoughts; if `with_truth`, the exact values."""
+    async def insight(
+        self, game: Standing, thinker: str | None, values: str, with_truth: bool
+    ) -> Json:
+        """The standing; with a thinker its thoughts; if `with_truth`, the exact values.
+
+        values: the kind of values in the thoughts, "own" or "expected".
+        """
         answer: Json = {"standing": standing_json(game)}
         if thinker is not None:
             self.entry(thinker)
-            answer["thoughts"] = None if game.ended else await self.thoughts(game, thinker)
+            answer["thoughts"] = None if game.ended else await self.thoughts(game, thinker, values)
         if with_truth:
             answer["truth"] = await self.truth(game)
         return answer
 
-    async def thoughts(self, game: Standing, thinker: str) -> Json:
+    async def thoughts(self, game: Standing, thinker: str, values: str) -> Json:
         """What an agent thinks of each cell."""
         seat = await self.seat(thinker, game.rules)
-        think = partial(seat.thoughts, game.board)
+        think = partial(seat.thoughts, game.board, values)
         found = think() if seat.thinks_at_once else await self.slow.run(think)
-        return {**vars(found), "meaning": found.meaning, "new": seat.is_new(game.board)}
+        return {**vars(found), "new": seat.is_new(game.board)}
 
     async def truth(self, game: Standing) -> Json:
         """The exact values of a position and of each move, or why they are not known."""

@@ -36,6 +36,7 @@ HUMAN = "human"
 Side = Literal["X", "O"]
 Result = Literal["X", "O", "draw"]
 Ending = Literal["", "line", "full", "early", "illegal", "resigned"]
+ValueKind = Literal["own", "expected"]
 Origin = Literal["human", "battle", "web", "training", "file"]
 Size = Annotated[int, Field(ge=1, le=64)]
 Cell = Annotated[int, Field(ge=0, le=MAX_CELLS - 1)]
@@ -188,6 +189,8 @@ class AnalysisAsked(Position):
 
     agent: AgentId | None = None
     """The agent that is asked for its thoughts."""
+    values: ValueKind = "own"
+    """The values in its thoughts: its own, or its expected results against random moves."""
     truth: bool = False
     """Whether to answer what each move is worth with best play."""
 
@@ -200,6 +203,8 @@ class MoveAsked(Position):
     """With a seed the same game gets the same move."""
     thinker: AgentId | None = None
     """The agent that is asked for its thoughts on the position after the move."""
+    values: ValueKind = "own"
+    """The values in its thoughts: see `AnalysisAsked`."""
     truth: bool = False
     """Whether to answer what each move after this one is worth with best play."""
 

@@ -148,8 +148,9 @@ export class Board {
   }
 
   /**
-   * Write on the free cells. notes: null for none, or by cell {value, probability, truth}, where
-   * truth is {value, text} and each may be undefined.
+   * Write on the free cells. notes: null for none, or by cell {value, unknown, scale, probability,
+   * truth}, where truth is {value, text} and each may be undefined. scale: the values of a sure
+   * loss and of a sure win. unknown: whether the value of this cell alone is not known.
    */
   tell(notes) {
     const likeliest = Math.max(...(notes ?? []).map((note) => note.probability ?? 0));
@@ -159,26 +160,20 @@ export class Board {
       const note = notes && !tile.dataset.side ? notes[cell] : null;
       tile.dataset.note = note ? describe(note) : "";
       if (!note) return;
-      if (note.value !== undefined || note.probability > 0) {
+      if (note.value !== undefined || note.probability > 0 || note.unknown) {
+        const [low, high] = note.scale ?? [-1, 1];
+        const place = (2 * note.value - low - high) / (high - low); // from -1, lost, to 1, won
         const heat =
-          note.value === undefined
-            ? note.probability / likeliest
-            : Math.min(1, Math.abs(note.value));
-        tile.classList.add(note.value < 0 ? "bad" : "good");
+          note.value === undefined ? note.probability / likeliest : Math.min(1, Math.abs(place));
+        if (!note.unknown) tile.classList.add(place < 0 ? "bad" : "good");
         tile.style.setProperty("--heat", heat);
-        tile.append(
-          h(
-            "span",
-            { class: "value", "aria-hidden": "true" },
-            note.value === undefined ? percent(note.probability) : signed(note.value),
-          ),
-        );
+        tile.append(h("span", { class: "value", "aria-hidden": "true" }, valueText(note)));
       }
       if (note.truth) {
         const kind = ["loses", "draws", "wins"][note.truth.value + 1];
         tile.append(h("span", { class: `truth ${kind}`, "aria-hidden": "true" }, note.truth.text));
       }
-      if (note.probability > 0 && note.value !== undefined) {
+      if (note.probability > 0 && (note.value !== undefined || note.unknown)) {
         const bar = h("span", { class: "bar", "aria-hidden": "true" });
         bar.style.setProperty("--share", note.probability);
         tile.append(bar);
@@ -259,9 +254,14 @@ function clearNotes(tile) {
   tile.dataset.note = "";
 }
 
-function describe({ value, probability, truth }) {
+function valueText({ value, unknown, probability }) {
+  return unknown ? "?" : value === undefined ? percent(probability) : signed(value);
+}
+
+function describe({ value, unknown, probability, truth }) {
   return [
     value !== undefined && `thought to be worth ${signed(value)}`,
+    unknown && "of unknown worth",
     probability !== undefined && `played with ${percent(probability)}`,
     truth && truth.text,
   ]

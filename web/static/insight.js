@@ -1,5 +1,6 @@
-// The switches "What it thinks" and "The truth": the numbers that they write on a board, and the
-// sentences below the switches that explain these numbers (the legend).
+// The switches "What it thinks" (the agent's own values, or with "Against random moves" its exact
+// results against these) and "The truth": the numbers that they write on a board, and the sentences
+// below the switches that explain these numbers (the legend).
 
 import { h, memory, post, sideOf } from "./dom.js";
 
@@ -12,9 +13,30 @@ export class Insight {
     this.changed = changed;
     this.turn = 0;
     this.thinks = this.makeSwitch("thinks", "What it thinks");
+    this.random = this.makeSwitch("random", "Against random moves");
     this.truth = this.makeSwitch("truth", "The truth");
-    this.switches = h("div", { class: "switches" }, this.thinks.label, this.truth.label);
+    this.switches = h(
+      "div",
+      { class: "switches" },
+      this.thinks.label,
+      this.random.label,
+      this.truth.label,
+    );
     this.legend = h("p", { class: "legend" });
+    this.offer();
+  }
+
+  /** Offer the second kind of values where the agent has both. thoughts: of the agent, or null. */
+  offer(thoughts) {
+    this.random.label.hidden = !this.thinks.input.checked;
+    const both = !thoughts || thoughts.kinds.length > 1;
+    this.random.input.disabled = !both;
+    this.random.label.title = both ? "" : "This agent has values of one kind only.";
+  }
+
+  /** The kind of values that is asked for. */
+  get kind() {
+    return this.random.input.checked ? "expected" : "own";
   }
 
   makeSwitch(name, text) {
@@ -24,6 +46,7 @@ export class Insight {
       checked: memory.get(name, false),
       onchange: () => {
         memory.set(name, input.checked);
+        this.offer();
         this.changed();
       },
     });
@@ -42,7 +65,7 @@ export class Insight {
   /** The fields of a request for what the switches show. agent: whose thoughts, an id or null. */
   wanted(agent) {
     return {
-      ...(this.thinks.input.checked && agent ? { agent } : {}),
+      ...(this.thinks.input.checked && agent ? { agent, values: this.kind } : {}),
       ...(this.truth.input.checked ? { truth: true } : {}),
     };
   }
@@ -68,7 +91,10 @@ export class Insight {
   /** Write an answer of the server on the board. False if it lacks what the switches ask for. */
   show(found, moves, isOver, agent) {
     const { agent: thinker, truth } = this.wanted(agent);
-    if (!isOver && ((thinker && !found.thoughts) || (truth && !found.truth))) return false;
+    const { kind, kinds } = found.thoughts ?? {};
+    const other = kinds?.includes(this.kind) && kind !== this.kind;
+    if (!isOver && ((thinker && (!found.thoughts || other)) || (truth && !found.truth)))
+      return false;
     this.turn += 1;
     if (isOver) {
       this.board.tell(null);
@@ -99,8 +125,11 @@ export class Insight {
   }
 
   write({ thoughts, truth }, agent, side) {
+    this.offer(thoughts);
     const note = (_, cell) => ({
       value: thoughts?.values?.[cell] ?? undefined,
+      unknown: Boolean(thoughts?.values) && thoughts.values[cell] === null,
+      scale: thoughts?.scale,
       probability: thoughts?.probs?.[cell] ?? undefined,
       truth: truth?.moves?.[cell] ?? undefined,
     });
@@ -115,8 +144,10 @@ export class Insight {
       const what = thoughts.values
         ? `${agent}, for ${side}: ${thoughts.meaning}.`
         : `${agent}, for ${side}: how likely it plays there.`;
+      const gaps = (value, cell) => value === null && thoughts.probs[cell] !== null;
+      const unknown = thoughts.values?.some(gaps) ? " It does not know the values marked ?." : "";
       const unmet = thoughts.new ? " It has never met this position." : "";
-      parts.push(h("span", {}, what + bar + illegal + unmet));
+      parts.push(h("span", {}, what + bar + illegal + unknown + unmet));
     }
     if (this.thinks.input.checked && !agent)
       parts.push(h("span", {}, "No agent is playing: choose one to see what it thinks."));

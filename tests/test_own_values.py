@@ -1,0 +1,375 @@
+"""A player's own values, in the file beside its certificate and on the board."""
+
+import io
+import json
+import random
+import shutil
+import zipfile
+
+import learners
+import numpy as np
+import pytest
+import torch
+from sample_players import fixed_table
+from small_runs import python, trained
+from text_cases import refuses
+
+from agents import maskable_ppo, mcts, tabular_q, tictacnet, trie
+from players.seat import run_seat
+from tictactoe_env.certificate import load_policy, read
+from tictactoe_env.mcts import Graph, TreeSearchPolicy
+from tictactoe_env.notation import parse_board, parse_game, replay
+from tictactoe_env.observation import observe
+from tictactoe_env.own_values import (
+    OwnValues,
+    ValuedPolicy,
+    ValuesFileError,
+    checked,
+    read_values,
+    write_values,
+)
+from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.positions import positions_of
+from tictactoe_env.rules import Rules
+from tictactoe_env.search import SearchPolicy
+from tictactoe_env.solver import solve
+from tictactoe_env.standing import standing
+from training.torch_arrays import weights_of
+
+RULES = Rules(2, 3, 2)
+POSITIONS = positions_of(RULES)
+BOARDS = POSITIONS.boards[POSITIONS.unfinished]
+TABLE = fixed_table(RULES)
+ABOUT = {"meaning": "expected reward: win 2, draw 0, loss -1", "low": -1.0, "high": 2.0}
+
+
+def some_values(known=None):
+    return OwnValues(np.random.default_rng(0).normal(size=BOARDS.shape), **ABOUT, known=known)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run" / "values.npz"
+
+
+@pytest.mark.parametrize("knows", [False, True])
+def test_values_come_back_with_their_meaning_and_the_same_values_are_the_same_bytes(path, knows):
+    known = np.random.default_rng(1).random(len(BOARDS)) < 0.5 if knows else None
+    own = checked(some_values(known), RULES)
+    write_values(own, "of these moves", path)
+    data = path.read_bytes()
+    write_values(own, "of these moves", path)
+    assert path.read_bytes() == data
+    policy = read_values(path, TABLE, "of these moves")
+    assert np.array_equal(policy.table, TABLE.table)
+    expected = np.where(BOARDS == 0, some_values().values, np.nan).astype(np.float32)
+    assert np.array_equal(policy.q_values(BOARDS), expected, equal_nan=True)
+    assert (policy.meaning, policy.scale) == (ABOUT["meaning"], (-1.0, 2.0))
+    assert np.array_equal(policy.is_new(BOARDS), ~known if knows else np.zeros(len(BOARDS), bool))
+    with refuses("a finished board has no move"):
+        policy.q_values(POSITIONS.boards[POSITIONS.is_over][:1])
+
+
+def test_infinities_and_values_of_taken_cells_are_not_kept():
+    values = np.full(BOARDS.shape, np.inf)
+    values[:, 0] = 3
+    kept = ValuedPolicy(RULES, TABLE.table, OwnValues(values, "any")).values
+    assert np.array_equal(np.isnan(kept[:, 0]), BOARDS[:, 0] != 0)
+    assert np.isnan(kept[:, 1:]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"values": np.zeros((3, 6))}, "values must have the shape"),
+        ({"known": np.zeros(3, dtype=bool)}, "known must have the shape"),
+        ({"low": 2.0}, "the scale must be two finite numbers, got 2.0 to 2.0"),
+        ({"high": np.inf}, "the scale must be two finite numbers"),
+        ({"meaning": ""}, "the meaning must be a line of at most 300"),
+        ({"meaning": "a\nb"}, "the meaning must be a line of at most 300"),
+    ],
+)
+def test_what_are_no_values_is_refused(change, words):
+    with refuses(words):
+        checked(some_values()._replace(**change), RULES)
+
+
+def rewritten(path, **arrays):
+    """The file with other arrays, as NumPy writes them."""
+    with np.load(path) as content:
+        arrays = {**content, **arrays}
+    file = io.BytesIO()
+    np.savez_compressed(
+        file, **{name: array for name, array in arrays.items() if array is not None}
+    )
+    path.write_bytes(file.getvalue())
+
+
+def about(**changes):
+    text = {"format": 1, **ABOUT, "sha256_of_moves": "these", **changes}
+    return np.frombuffer(json.dumps(text).encode(), dtype=np.uint8)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-30])
+
+
+def change_a_byte(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+
+
+def pickled(path):
+    rewritten(path, values=np.array([{"a": 1}], dtype=object))
+
+
+def huge(path):
+    """A small file that would fill the memory."""
+    rewritten(path, values=np.zeros((10_000, 1_000), dtype=np.float32))
+
+
+DAMAGES = [
+    *(cut, change_a_byte, pickled, huge),
+    lambda path: path.write_bytes(b""),
+    lambda path: path.write_bytes(b"{}"),
+    lambda path: rewritten(path, known=None),
+    lambda path: rewritten(path, more=np.zeros(1)),
+    lambda path: rewritten(path, values=np.zeros(BOARDS.shape)),
+    lambda path: rewritten(path, values=np.zeros((1, 6), dtype=np.float32)),
+    lambda path: rewritten(path, known=np.zeros(3, dtype=np.uint8)),
+    lambda path: rewritten(path, about=np.frombuffer(b"{", dtype=np.uint8)),
+    lambda path: rewritten(path, about=np.frombuffer(b"[1]", dtype=np.uint8)),
+    lambda path: rewritten(path, about=about(format=2)),
+    lambda path: rewritten(path, about=about(meaning=3)),
+    lambda path: rewritten(path, about=about(low="a")),
+    lambda path: rewritten(path, about=about(high=-5)),
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_refused_by_name_and_the_error_says_what_to_do(path, damage):
+    write_values(checked(some_values(), RULES), "these", path)
+    assert zipfile.is_zipfile(path)
+    damage(path)
+    with refuses(f"{path} is damaged", ValuesFileError) as refused:
+        read_values(path, TABLE, "these")
+    assert "delete the file to play without these values, or train" in str(refused.value)
+
+
+def test_values_of_other_moves_are_refused_and_a_missing_file_is_missing(path):
+    with pytest.raises(FileNotFoundError):
+        read_values(path, TABLE, "these")
+    write_values(checked(some_values(), RULES), "these", path)
+    with refuses("holds the values of other moves than those of the certificate", ValuesFileError):
+        read_values(path, TABLE, "those")
+
+
+# --- the file of a run ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The folder of a finished small run of DQN, not to be changed."""
+    folder = tmp_path_factory.mktemp("runs") / "dqn-0"
+    assert trained("dqn", folder) == 0
+    return folder
+
+
+THINKS = """
+import sys
+from pathlib import Path
+import numpy as np
+from players.seat import run_seat
+from tictactoe_env.rules import Rules
+found = run_seat(Path(sys.argv[1]), "dqn", Rules()).thoughts(np.zeros(9, dtype=np.int8))
+heavy = {"torch", "stable_baselines3", "safetensors", "pydantic", "training"} & set(sys.modules)
+print(found.kind, found.values[4], heavy)
+"""
+
+
+def test_the_own_values_of_a_run_are_shown_without_torch_and_without_its_model(run, tmp_path):
+    done = python("-c", THINKS, run)
+    assert done.stderr == ""
+    first = read_values(run / "values.npz", load_policy(run), read(run)["sha256_of_moves"]).values[
+        0
+    ]
+    assert done.stdout == f"own {float(first[4])} set()\n"
+    alone = tmp_path / "dqn-0"
+    alone.mkdir()
+    for name in ("certificate.json", "values.npz"):
+        shutil.copy(run / name, alone)
+    for path in (alone, alone / "certificate.json"):
+        found = run_seat(path, "dqn", Rules()).thoughts(np.zeros(9, dtype=np.int8))
+        assert (found.kind, found.meaning) == ("own", "expected reward: win 1, draw 0, loss -2")
+        assert (found.scale, found.kinds) == ((-2.0, 1.0), ("own", "expected"))
+        assert found.values == first.tolist()
+
+
+def test_a_run_without_the_file_has_its_results_against_random_and_a_wrong_file_is_refused(
+    run, tmp_path
+):
+    folder = shutil.copytree(run, tmp_path / "dqn-0")
+    (folder / "values.npz").write_bytes(b"?")
+    with refuses(f"{folder / 'values.npz'} is damaged", ValuesFileError):
+        run_seat(folder, "dqn", Rules())
+    (folder / "values.npz").unlink()
+    seat, board = run_seat(folder, "dqn", Rules()), parse_board("X../.O./...", Rules())
+    found = seat.thoughts(board)
+    assert (found.kind, found.kinds) == ("expected", ("expected",))
+    assert run_seat(run, "dqn", Rules()).thoughts(board, "expected").values == found.values
+    assert not seat.is_new(board)
+
+
+def test_a_continued_training_keeps_certificate_and_values_together(tmp_path):
+    folder = tmp_path / "tabular_q-0"
+    assert trained("tabular_q", folder) == 0
+    before = read(folder)["sha256_of_moves"]
+    resumed = python("train.py", "--resume", folder, "--steps", "20000")
+    assert resumed.returncode == 0, resumed.stderr
+    assert read(folder)["sha256_of_moves"] != before
+    assert run_seat(folder, "q", Rules()).kinds == ("own", "expected")
+
+
+# --- what the values are -------------------------------------------------------------------------
+
+
+def unfinished(rules):
+    positions = positions_of(rules)
+    return positions.boards[positions.unfinished]
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3), Rules(3, 3, 1)], ids=str)
+@pytest.mark.parametrize("make", [SearchPolicy, MinimaxPolicy])
+def test_a_search_to_the_end_and_minimax_give_every_move_its_exact_result(make, rules):
+    expected = solve(rules).move_values(positions_of(rules).unfinished).astype(float)
+    expected[expected == -2] = np.nan
+    player = make(rules)
+    values = player.q_values(unfinished(rules))
+    assert np.array_equal(values, expected, equal_nan=True)
+    assert player.meaning.endswith("win 1, draw 0, loss -1")
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_limited_search_plays_the_moves_of_its_highest_score(depth):
+    boards, player = unfinished(Rules()), SearchPolicy(Rules(), depth=depth)
+    values, plays = player.q_values(boards), player.probs(boards) > 0
+    assert np.array_equal(np.isnan(values), boards != 0)
+    known = np.where(boards == 0, values, -np.inf)
+    assert (known == known.max(axis=1, keepdims=True))[plays].all()
+    truth = solve(Rules()).move_values(positions_of(Rules()).unfinished)
+    for result in (1, -1):
+        assert (truth == result)[values == result].all(), "what it calls proven is proven"
+    assert (np.abs(values[boards == 0]) <= 1).all()
+    # One X in the centre is on four lines, open to X alone: 4 / (4 + 4**2).
+    assert SearchPolicy(Rules(), depth=1).q_values(boards[:1])[0, 4] == 0.2
+
+
+def test_a_tree_search_gives_each_move_the_mean_success_of_its_playouts():
+    rules, board = Rules(), parse_board("XO./.../...", Rules())
+    player = TreeSearchPolicy(rules, playouts=200, draws=0.25, seed=3)
+    values = player.q_values(board[None])[0]
+    key = player.orientations.key(*(player.orientations.marks(board, mark) for mark in (1, -1)))
+    graph = Graph(rules, random.Random(f"3 {key}"), player.exploration, 0.25)
+    size, field = player.orientations.size, (1 << player.orientations.size) - 1
+    marks = [np.array([bits], dtype=np.uint64) for bits in (key >> size, key & field)]
+    root = graph.root(rules.to_boards(*marks)[0])
+    for _ in range(200):
+        graph.playout(root)
+    after = player.orientations.keys_after(board)
+    assert values[board == 0].tolist() == [graph.nodes[child].mean for child in after.values()]
+    assert np.isnan(values[board != 0]).all()
+    assert (player.scale, "draw 0.25" in player.meaning) == ((0.0, 1.0), True)
+    few = TreeSearchPolicy(rules, playouts=2).q_values(board[None])[0]
+    assert np.isfinite(few).sum() == 2, "a move without a playout has no value"
+
+
+def test_the_graph_of_mcts_gives_a_move_the_mean_success_after_it():
+    learner = learners.trained(mcts, mcts.Config(steps=500, judge_every=500))
+    own = mcts.own_values(learner.config, learner.model())
+    nodes, key_of = learner.graph.nodes, learner.graph.orientations.keys_after
+    for values, board in zip(own.values, learners.BOARDS, strict=True):
+        for cell, key in key_of(board).items():
+            visits = nodes[key].visits if key in nodes else 0
+            assert (values[cell] == nodes[key].mean) if visits else np.isnan(values[cell])
+    assert 0.1 < np.isfinite(own.values).mean() < 0.9
+
+
+@pytest.mark.parametrize("rule", ["counting", "one-tie"])
+def test_the_trie_gives_a_move_the_mean_result_of_the_games_that_reached_the_position_after_it(
+    rule,
+):
+    games = ["a1 b1 a2 b2 a3", "a2 b1 a1 c3 c2 b2 b3 c1 a3", "b2 a1 c3 a3 a2 c2 b1 b3 c1"]
+    games += ["a1 b1 a2 b2 c3 b3"]  # O wins, because X missed a3 of the first game
+    tree = trie.Trie(Rules(), rule)
+    results, seen = {}, set()
+    for game in games:
+        moves = parse_game(game, Rules())
+        tree.learn(moves)
+        boards = replay(moves, Rules())
+        winner = {"X": 1, "O": -1, None: 0}[standing(moves, Rules()).winner]
+        for board in boards:
+            results.setdefault(board.tobytes(), []).append(winner)
+            seen.add(board.tobytes())
+    learner = trie.begin(trie.Config(rule=rule))
+    learner.trie = tree
+    own = checked(trie.own_values(learner.config, learner.model()), Rules())
+    known = np.array([board.tobytes() in seen for board in learners.BOARDS])
+    assert np.array_equal(own.known, known)
+    proven = 0
+    for values, board in zip(own.values, learners.BOARDS, strict=True):
+        mark = 1 if (board != 0).sum() % 2 == 0 else -1
+        for cell in np.flatnonzero(board == 0):
+            after = board.copy()
+            after[cell] = mark
+            found = results.get(after.tobytes())
+            mean = np.nan if found is None else np.float32(mark * np.mean(found))
+            if rule == "counting" and values[cell] != mean and found:
+                row = positions_of(Rules()).rows(after[None])[0]
+                assert values[cell] == -tree.known[row] != 0
+                proven += 1
+            else:
+                assert values[cell] == mean or (np.isnan(values[cell]) and found is None)
+    assert (proven > 0) == (rule == "counting")
+
+
+def test_ppo_expects_of_a_move_the_opposite_of_what_it_expects_for_the_other_side_after_it():
+    options = {"hidden": (16,), "batch_size": 64, "epochs": 2, "opponents": "random"}
+    config = maskable_ppo.Config(num_envs=32, rollout_steps=4, **options)
+    policy = maskable_ppo.build(config).learn(512).policy
+    own = maskable_ppo.own_values(config, weights_of(policy))
+    for text in ("X../.O./...", "XX./OO./..."):
+        board = parse_board(text, Rules())
+        row = np.flatnonzero((board == learners.BOARDS).all(axis=1))[0]
+        for cell in np.flatnonzero(board == 0):
+            after = board.copy()
+            after[cell] = 1
+            if (text, cell) == ("XX./OO./...", 2):
+                assert own.values[row, cell] == 1, "X has won"
+                continue
+            with torch.no_grad():
+                for_o = policy.predict_values(torch.as_tensor(observe(after[None], Rules())))
+            assert own.values[row, cell] == pytest.approx(-float(for_o), abs=1e-6)
+    last = learners.BOARDS[-1]
+    assert (last == 0).sum() == 1
+    assert own.values[-1][last == 0][0] in (0, 1), "the game is over after it"
+
+
+@pytest.mark.parametrize(
+    ("page", "options", "meaning", "scale"),
+    [
+        (
+            tabular_q,
+            {"rewards": "0.5,0,-2", "discount": 0.9},
+            "win 0.5, draw 0, loss -2, ti",
+            (-2, 0.5),
+        ),
+        (tabular_q, {"rewards": "1,1,1"}, "win 1, draw 1, loss 1", (1, 2)),
+        (tictacnet, {}, "win 1, draw 0.5, loss 0", (0, 1)),
+    ],
+)
+def test_the_meaning_names_the_rewards_that_the_values_estimate(page, options, meaning, scale):
+    config = page.Config(**options)
+    own = checked(page.own_values(config, page.begin(config).model()), Rules())
+    assert own.meaning.startswith(f"expected reward: {meaning}")
+    assert (own.low, own.high) == scale
