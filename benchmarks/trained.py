@@ -10,59 +10,81 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from benchmarks.results import ENTRIES, ROOT, RUNS, Entry
-from tictactoe_env.certificate import FILE, read, verify
+from tictactoe_env.certificate import FILE, read, sides_of, table_of, verify
 from tictactoe_env.files import write_file
-from tictactoe_env.trained import FOLDER, pack
+from tictactoe_env.own_values import FILE as VALUES
+from tictactoe_env.own_values import read_values
+from tictactoe_env.trained import FOLDER, pack, pack_values
 
 MOST_BYTES = 300_000  # of all tables together
 
 
-def best_run(entry: Entry) -> dict[str, Any] | None:
-    """The certificate of the best run of an entry; None if it has none."""
-    pattern = f"{entry.name}-[0-9]*/{FILE}"
-    runs = [read(path) for path in sorted((ROOT / RUNS).glob(pattern))]
+def best_run(entry: Entry) -> Path | None:
+    """The folder of the best run of an entry; None if it has none."""
+    folders = sorted(path.parent for path in (ROOT / RUNS).glob(f"{entry.name}-[0-9]*/{FILE}"))
+    runs = [(folder, read(folder)) for folder in folders]
     if entry.weak:
-        runs = [content for content in runs if content["seed"] == 0]
-    return max(runs, key=_strength, default=None)
+        runs = [(folder, content) for folder, content in runs if content["seed"] == 0]
+    best = max(runs, key=lambda run: _strength(run[1]), default=None)
+    return None if best is None else best[0]
 
 
 def _strength(content: Mapping[str, Any]) -> tuple[Any, ...]:
     """The greater the better: who can be beaten, then wins against random play, then the seed."""
-    wins = sum(content[side]["vs_random"]["win"] for side in ("as_x", "as_o"))
-    unbeatable = sum(content[side]["unbeatable"] for side in ("as_x", "as_o"))
-    return unbeatable, content["optimal"], round(wins, 9), -content["seed"]
+    sides = [content[f"as_{side.lower()}"] for side in sides_of(content)]
+    unbeatable, optimal = (sum(one[what] for one in sides) for what in ("unbeatable", "optimal"))
+    wins = sum(one["vs_random"]["win"] for one in sides)
+    return unbeatable, optimal, round(wins, 9), -content["seed"]
 
 
-def table_text(content: Mapping[str, Any]) -> str:
-    """The file of a trained agent. Raises CertificateError if its results are not its moves'."""
+def files_of(folder: Path) -> dict[str, bytes]:
+    """The files of a trained agent, by suffix: its table, and its own values if it has any.
+
+    Raises CertificateError if the results of the certificate do not follow from its moves, and
+    ValuesFileError if the values belong to other moves.
+    """
+    content = read(folder)
     verify(content)
-    return json.dumps(pack(content), separators=(",", ":"))
+    files = {".json": json.dumps(pack(content), separators=(",", ":")).encode()}
+    if (folder / VALUES).exists():
+        valued = read_values(folder / VALUES, table_of(content), content["sha256_of_moves"])
+        files[".npz"] = pack_values(valued.own)
+    return files
 
 
 def main() -> int:
     """Write the tables; the exit code is 1 if an entry has no run."""
-    missing, size = [], 0
-    FOLDER.mkdir(exist_ok=True)
+    missing, written = [], {}
     for entry in ENTRIES:
-        content = best_run(entry)
-        if content is None:
+        folder = best_run(entry)
+        if folder is None:
             missing.append(entry.command)
             continue
-        data = table_text(content).encode()
-        path: Path = FOLDER / f"{entry.name}.json"
-        write_file(path, lambda file, data=data: file.write(data))
-        size += len(data)
-        print(f"{path.relative_to(ROOT)}: seed {content['seed']}, {len(data):,} bytes")
+        files = files_of(folder)
+        written |= {f"{entry.name}{suffix}": data for suffix, data in files.items()}
+        print(f"{entry.name}: {folder.name}, {sum(map(len, files.values())):,} bytes")
+    size = sum(map(len, written.values()))
     print(f"{size:,} bytes in all")
     if size > MOST_BYTES:
         raise ValueError(f"the tables must take at most {MOST_BYTES:,} bytes, got {size:,}")
+    FOLDER.mkdir(exist_ok=True)
+    for old in set(FOLDER.iterdir()) - {FOLDER / name for name in written}:
+        if old.stem in {entry.name for entry in ENTRIES}:
+            old.unlink()
+    for name, data in written.items():
+        write_file(FOLDER / name, partial(_write, data))
     for command in missing:
         print(f"no run of `{command}` in {RUNS}: run make results first", file=sys.stderr)
     return 1 if missing else 0
+
+
+def _write(data: bytes, file: IO[bytes]) -> None:
+    file.write(data)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from tictactoe_env.policy import (
     tabulate,
 )
 from tictactoe_env.rules import Boards, Rules
-from tictactoe_env.trained import facts_of
+from tictactoe_env.trained import facts_of, valued_policy
 
 PERSON = "human"
 # Cells. A search is tabulated up to here, for its expected values: 3 s with 1,000 playouts a move.
@@ -152,8 +152,10 @@ def named_seat(name: str, rules: Rules, what: str = "player") -> Seat:
             policy = tabulate(policy, rules)
         elif isinstance(policy, MinimaxPolicy):
             policy.probs(np.zeros((1, rules.cells), dtype=np.int8))
-    source = facts_of(name)["sha256_of_moves"] if is_trained(name, rules) else ""
-    return Seat(Player("agent", name, source), rules, policy, model)
+    if is_trained(name, rules):
+        source = facts_of(name)["sha256_of_moves"]
+        return Seat(Player("agent", name, source), rules, policy, valued_policy(name))
+    return Seat(Player("agent", name), rules, policy, model)
 
 
 def run_seat(path: Path, name: str, rules: Rules) -> Seat:
