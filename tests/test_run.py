@@ -238,6 +238,18 @@ def test_a_run_continues_with_its_rows_its_seconds_its_best_and_its_certificate(
     assert content["training"]["best_at"]["steps"] == content["training"]["steps"] == 700
 
 
+def test_a_run_whose_metrics_lack_a_column_of_this_version_continues(tmp_path):
+    trained(new_run(tmp_path), [RANDOM] * 4, notes={"games": [1, 2, 3, 4]})
+    for steps in (600, 800):  # the second time with cells that are empty
+        run, learner = resumed(tmp_path, steps=steps)
+        learner._notes = {"games": range(8), "draws": range(8)}
+        with run:
+            drive(learner, run.config, run.evaluate)
+    rows = metrics(tmp_path)
+    assert [row["draws"] for row in rows] == [*[""] * 4, *(f"{n}.0" for n in range(4, 8))]
+    assert [float(row["games"]) for row in rows] == [1, 2, 3, 4, 4, 5, 6, 7]
+
+
 def test_damaged_files_are_named_and_what_a_crash_leaves_is_mended_and_trained_again(tmp_path):
     trained(new_run(tmp_path), [RANDOM])
     for name, contents in (

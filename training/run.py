@@ -267,7 +267,9 @@ class Run:
 
     def _write_metrics(self) -> None:
         text = io.StringIO()
-        writer = csv.DictWriter(text, list(self.rows[0]) if self.rows else COLUMNS)
+        # The rows of an older version may lack columns; these cells stay empty.
+        names = dict.fromkeys(name for row in self.rows for name in row)
+        writer = csv.DictWriter(text, list(names) or COLUMNS)
         writer.writeheader()
         writer.writerows(self.rows)
         write_file(self.folder / "metrics.csv", lambda file: file.write(text.getvalue().encode()))
@@ -320,8 +322,13 @@ def _row(steps: int, seconds: float, results: Evaluation) -> dict[str, Any]:
 
 
 def _parsed(row: dict[str, str]) -> dict[str, Any]:
+    """The numbers of a row of metrics.csv, without the cells that are empty."""
     whole = ("steps", *PROVEN)
-    return {name: int(value) if name in whole else float(value) for name, value in row.items()}
+    return {
+        name: int(value) if name in whole else float(value)
+        for name, value in row.items()
+        if value != ""
+    }
 
 
 def _results(row: dict[str, Any]) -> Evaluation:

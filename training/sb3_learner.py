@@ -5,7 +5,7 @@ A page derives from `SB3Learner`. It adds the network, the update, and what else
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules
-from training.learner import Arrays, Learner, State, crossed
+from training.learner import Arrays, Chart, Learner, State, crossed
 from training.selfplay import SelfPlay
-from training.tally import Tally
+from training.tally import Tally, windows_chart
 from training.torch_arrays import load_moments, moments_of
 
 
@@ -58,8 +58,13 @@ class SB3Learner(Learner):
         self.steps = self.algorithm.num_timesteps
 
     def notes(self) -> dict[str, float]:
-        """The number of games, and the wins in windows of 1,000 games: see `Tally`."""
+        """The number of games, and the results in windows of 1,000 games: see `Tally`."""
         return self.tally.notes()
+
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
+        """Wins, draws and losses in windows of 1,000 games."""
+        title = f"training games against {self.config.opponents}, seed {self.config.seed}"
+        return {"windows.png": windows_chart(rows, title)}
 
     def scalars(self) -> dict[str, float]:
         """What the algorithm has logged for TensorBoard since the last call."""
