@@ -20,8 +20,10 @@ from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules
 from training.learner import Arrays, Chart, Learner, State, crossed
+from training.sb3 import TicTacToeVecEnv
 from training.selfplay import SelfPlay
 from training.tally import Tally, windows_chart
+from training.task import TaskConfig
 from training.torch_arrays import load_moments, moments_of
 
 
@@ -112,6 +114,20 @@ class Rounds(BaseCallback):
     def _on_step(self) -> bool:
         self.learner.tally.add(self.locals["infos"])
         return True
+
+
+def environment(config: TaskConfig) -> TicTacToeVecEnv:
+    """The games of a task, seeded."""
+    env = TicTacToeVecEnv(
+        config.num_envs,
+        config.exploring_starts,
+        **asdict(config.rules),
+        side="random" if config.side == "both" else config.side,
+        early_draw=config.early_draw,
+        rewards=config.rewards,
+    )
+    env.seed(config.seed)
+    return env
 
 
 def board_spaces(rules: Rules) -> tuple[spaces.Box, spaces.Discrete]:
