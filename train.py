@@ -7,18 +7,27 @@ import sys
 import textwrap
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import agents
-from agents import TRAINABLE
+from agents import TRAINABLE, WITH_RIVALS
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.evaluation import UNTIL
+from tictactoe_env.opponents import parse_pool
 from training.command_line import CommandLine, Option, one_of
 from training.options import BoardConfig, options_of, read_config
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from training.rivals import RivalRun
+    from training.run import Run
+
+RIVAL = "rival"
 GENERAL = [
     Option(
         "until",
@@ -40,6 +49,12 @@ GENERAL = [
         "time if that exists)",
         Path,
         metavar="RUN",
+    ),
+    Option(
+        "rival",
+        "train a second learner too, each against snapshots of the other: the name of an agent "
+        f'and its options, such as "dqn --hidden 64" ({", ".join(WITH_RIVALS)})',
+        metavar="'AGENT [options]'",
     ),
     Option(
         "resume",
@@ -80,8 +95,12 @@ def main(arguments: list[str] | None = None) -> int:
         page: Any = agents.page(agent_of(agent, saved, given.get("resume")))
         line = command_line(page)
         typed = line.parse(arguments)
-        config, preset = configuration(page, typed, saved)
-        return train(page, config, preset, SimpleNamespace(**{**line.defaults, **typed}))
+        given = SimpleNamespace(**{**line.defaults, **typed})
+        if "rival" in typed or "rival" in saved:
+            return train_rivals(rival_entries(page, typed, saved), given)
+        entry = Entry(page, *configuration(page, typed, saved))
+        refuse_half_of_rivals(entry, saved, given)
+        return train(entry, given)
     except (ValueError, OSError) as error:
         line.error(str(error))
     except KeyboardInterrupt:
@@ -89,7 +108,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
 
 
-def command_line(page: Any) -> CommandLine:
+def command_line(page: Any, prog: str = "train.py") -> CommandLine:
     """The command line of an agent: the general options, and the fields of its Config."""
     options = [
         Option(
@@ -111,7 +130,7 @@ def command_line(page: Any) -> CommandLine:
     epilog = f"{page.AGENT} has no presets."
     if presets:
         epilog = f"presets of {page.AGENT}:\n{listed(presets)}"
-    return CommandLine("train.py", [AGENT, *GENERAL, *options], USAGE, ABOUT, epilog)
+    return CommandLine(prog, [AGENT, *GENERAL, *options], USAGE, ABOUT, epilog)
 
 
 def listed(sentences: Mapping[str, str]) -> str:
@@ -152,10 +171,29 @@ def saved_config(folder: Path) -> dict[str, Any]:
     return saved
 
 
+class Entry(NamedTuple):
+    """What is trained: the page of an agent, its configuration, and the name of its preset."""
+
+    page: Any
+    config: Any
+    preset: str | None
+
+    @property
+    def name(self) -> str:
+        """The name of the agent, followed by that of the preset if there is one."""
+        return f"{self.page.AGENT}-{self.preset}" if self.preset else str(self.page.AGENT)
+
+
 def configuration(
-    page: Any, typed: dict[str, Any], saved: dict[str, Any]
+    page: Any,
+    typed: Mapping[str, Any],
+    saved: dict[str, Any],
+    defaults: Mapping[str, Any] | None = None,
 ) -> tuple[BoardConfig, str | None]:
-    """The configuration and the name of its preset, from the options or from a resumed run."""
+    """The configuration and the name of its preset, from the options or from a resumed run.
+
+    defaults: options that apply where neither the command line nor the preset gives another value.
+    """
     names = {known.name for known in options_of(page.Config)}
     chosen = {name: value for name, value in typed.items() if name in names}
     preset = typed.get("preset")
@@ -166,16 +204,18 @@ def configuration(
             raise ValueError(f"{page.AGENT} has no presets: leave --preset {preset} out")
         raise unknown_name(f"preset of {page.AGENT}", preset, page.PRESETS)
     options = page.PRESETS[preset].options if preset else {}
-    return page.Config(**{**options, **chosen}), preset
+    return page.Config(**{**(defaults or {}), **options, **chosen}), preset
 
 
 def resumed(
-    page: Any, chosen: dict[str, Any], typed: dict[str, Any], saved: dict[str, Any]
+    page: Any, chosen: dict[str, Any], typed: Mapping[str, Any], saved: dict[str, Any]
 ) -> BoardConfig:
     """The configuration of a resumed run. Raises ValueError if more than `steps` would change."""
     folder = typed["resume"]
     if typed.get("preset") not in (None, saved.get("preset")):
         raise ValueError(f"{folder} continues with its own configuration: leave --preset out")
+    if "rival" in typed:
+        raise ValueError(f"{folder} continues with the rival that it has: leave --rival out")
     if "out" in typed:
         raise ValueError(f"--resume continues in {folder} itself: leave --out out")
     before = read_config(page.Config, saved["config"], folder / "config.json")
@@ -189,14 +229,42 @@ def resumed(
 
 
 def new_folder(name: str, seed: int) -> Path:
-    """runs/NAME-SEED, followed by the time if that exists."""
+    """runs/NAME-SEED, followed by the time if that or its rival's run exists."""
     folder = Path("runs") / f"{name}-{seed}"
-    if not folder.exists():
+    if not folder.exists() and not folder.with_name(f"{folder.name}-{RIVAL}").exists():
         return folder
     return folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
 
 
-def train(page: Any, config: BoardConfig, preset: str | None, given: SimpleNamespace) -> int:
+def refuse_export(page: Any, given: SimpleNamespace) -> None:
+    """Raise ValueError if an export is asked of an agent that has none."""
+    if given.export_sb3 and not hasattr(page, "export_sb3"):
+        raise ValueError(
+            f"{page.AGENT} does not use Stable-Baselines3, so there is nothing to export: "
+            "leave --export-sb3 out"
+        )
+
+
+@contextmanager
+def warnings_on(console: Console) -> Iterator[None]:
+    """Print warnings as lines of the console."""
+    from terminal import report
+
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: report.say(
+            f"warning: {message}", console, "yellow"
+        )
+        yield
+
+
+def ended_at_once(run: Run) -> int:
+    """Say how to continue after a second Ctrl-C; the exit code."""
+    hint = shlex.join(["python", "train.py", "--resume", str(run.folder)])
+    print(f"train.py: ended at once; continue with: {hint}", file=sys.stderr)
+    return 130
+
+
+def train(entry: Entry, given: SimpleNamespace) -> int:
     """Train, write the run, and print its certificate; the exit code."""
     from rich.console import Console
 
@@ -205,19 +273,12 @@ def train(page: Any, config: BoardConfig, preset: str | None, given: SimpleNames
     from training.learner import drive
     from training.run import Run
 
-    if given.export_sb3 and not hasattr(page, "export_sb3"):
-        raise ValueError(
-            f"{page.AGENT} does not use Stable-Baselines3, so there is nothing to export: "
-            "leave --export-sb3 out"
-        )
+    page, config, preset = entry
+    refuse_export(page, given)
     console = Console()
-    name = f"{page.AGENT}-{preset}" if preset else page.AGENT
-    folder = given.resume or given.out or new_folder(name, config.seed)
+    folder = given.resume or given.out or new_folder(entry.name, config.seed)
     run = Run(folder, page, config, given.until, console, preset)
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: report.say(
-            f"warning: {message}", console, "yellow"
-        )
+    with warnings_on(console):
         learner = page.begin(config)
         if given.resume:
             run.resume(learner)
@@ -229,9 +290,7 @@ def train(page: Any, config: BoardConfig, preset: str | None, given: SimpleNames
         except KeyboardInterrupt:
             if not run.checkpoint.exists():
                 raise
-            hint = shlex.join(["python", "train.py", "--resume", str(folder)])
-            print(f"train.py: ended at once; continue with: {hint}", file=sys.stderr)
-            return 130
+            return ended_at_once(run)
     report.certificate(run.finish(), console)
     battle.example_of(run.best_player, run.side, run.name, console)
     if given.export_sb3:
@@ -257,6 +316,198 @@ def verdict(run: Any, until: str, say: Any) -> int:
     if until == "steps":
         return 0
     say(f"{until} was not reached within {steps:,} steps")
+    return 1
+
+
+# --- two learners --------------------------------------------------------------------------------
+
+
+def refuse_half_of_rivals(entry: Entry, saved: Mapping[str, Any], given: SimpleNamespace) -> None:
+    """Raise ValueError if one learner would be trained where there are, or should be, two."""
+    if "rival_of" in saved:
+        first = given.resume.with_name(str(saved["rival_of"]))
+        raise ValueError(
+            f"{given.resume} was trained with its rival: --resume {first} continues both"
+        )
+    if entry.page.AGENT in WITH_RIVALS and meets_rival(entry):
+        raise ValueError(
+            f"the opponents {entry.config.opponents!r} name a rival: give its agent, such as "
+            f"--rival {entry.page.AGENT}"
+        )
+
+
+def meets_rival(entry: Entry) -> bool:
+    """Whether snapshots of a rival are among the opponents."""
+    return RIVAL in (name for name, _ in parse_pool(entry.config.opponents))
+
+
+def rival_entries(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> tuple[Entry, Entry]:
+    """The two that are trained against each other, new ones or those of a resumed run.
+
+    The rival gets the board and the steps that were typed, by default the next seed, and where the
+    other learns one side, the other side. Raises ValueError for two that do not fit together.
+    """
+    if saved:
+        return resumed_entries(page, typed, saved)
+    rival_page, own = rival_of(typed["rival"])
+    first = entry_with_rival(page, typed, {})
+    shared = {name: typed[name] for name in ("steps", "rows", "cols", "k") if name in typed}
+    defaults: dict[str, Any] = {"seed": first.config.seed + 1}
+    side = getattr(first.config, "side", "both")
+    if side != "both" and "side" in {known.name for known in options_of(rival_page.Config)}:
+        defaults["side"] = "O" if side == "X" else "X"
+    second = entry_with_rival(rival_page, {**shared, **own}, defaults)
+    check_rivals(first, second)
+    return first, second
+
+
+def rival_of(text: str) -> tuple[Any, dict[str, Any]]:
+    """The page and the options of the text of --rival. Raises ValueError for any other text."""
+    try:
+        agent, *options = shlex.split(text)
+    except ValueError:
+        raise ValueError(f"--rival: expected an agent and its options, got {text!r}") from None
+    page = page_with_rivals(agent)
+    typed = command_line(page, "train.py: --rival").parse([agent, *options])
+    others = [one for one in GENERAL if one.name in typed and one.name != "preset"]
+    if others:
+        raise ValueError(
+            f"--rival: {others[0].spelling} is not an option of the rival alone: give it to "
+            "train.py, or leave it out"
+        )
+    return page, typed
+
+
+def page_with_rivals(agent: str) -> Any:
+    """The page of an agent that can have a rival. Raises ValueError for any other agent."""
+    if agent in WITH_RIVALS:
+        return agents.page(agent)
+    if agent not in TRAINABLE:
+        raise unknown_name("agent", agent, WITH_RIVALS)
+    raise ValueError(
+        f"{agent} cannot be trained against a rival, because its opponents are no pool of "
+        f"snapshots: take one of {', '.join(WITH_RIVALS)}"
+    )
+
+
+def entry_with_rival(page: Any, typed: dict[str, Any], defaults: Mapping[str, Any]) -> Entry:
+    """An agent whose only opponent is its rival, unless others are typed."""
+    page_with_rivals(page.AGENT)
+    entry = Entry(page, *configuration(page, {"opponents": RIVAL, **typed}, {}, defaults))
+    if not meets_rival(entry):
+        raise ValueError(
+            f"the opponents {entry.config.opponents!r} of {page.AGENT} lack its rival: write "
+            f'something like "{RIVAL}:0.5,random:0.5"'
+        )
+    return entry
+
+
+def check_rivals(first: Entry, second: Entry) -> None:
+    """Raise ValueError for two boards, or if both learn the same side only."""
+    if first.config.rules != second.config.rules:
+        raise ValueError(
+            f"rivals play on the same board, got {first.config.rules} and {second.config.rules}"
+        )
+    sides = {getattr(entry.config, "side", "both") for entry in (first, second)}
+    if len(sides) == 1 and sides != {"both"}:
+        raise ValueError(
+            f"both learn {sides.pop()} only, so they never meet: give one of them another side"
+        )
+
+
+def resumed_entries(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> tuple[Entry, Entry]:
+    """The two of a resumed run. The steps that were typed are those of both."""
+    first = Entry(page, *configuration(page, typed, saved))
+    folder: Path = typed["resume"]
+    other = folder.with_name(str(saved["rival"]))
+    saved_other = saved_config(other)
+    if saved_other.get("rival_of") != folder.name:
+        raise ValueError(f"{other} was not trained with {folder}: was one of them renamed?")
+    rival_page = page_with_rivals(saved_other["agent"])
+    own = {name: typed[name] for name in ("steps",) if name in typed}
+    resumed = configuration(rival_page, {"resume": other, **own}, saved_other)
+    return first, Entry(rival_page, *resumed)
+
+
+def train_rivals(entries: tuple[Entry, Entry], given: SimpleNamespace) -> int:
+    """Train two learners against each other, write both runs, and print how they play."""
+    from rich.console import Console
+
+    from terminal import battle, report
+    from training import checkpoint
+    from training.rivals import Rivals
+
+    refuse_export(entries[0].page, given)
+    console = Console()
+    folder = given.resume or given.out or new_folder(entries[0].name, entries[0].config.seed)
+    runs = rival_runs(entries, folder, given.until, console)
+    with warnings_on(console):
+        first, second = (entry.page.begin(entry.config) for entry in entries)
+        rivals = Rivals(runs, (first, second))
+        if given.resume:
+            rivals.resume()
+        else:
+            rivals.start()
+        try:
+            rivals.train()
+        except KeyboardInterrupt:
+            if not runs[0].checkpoint.exists():
+                raise
+            return ended_at_once(runs[0])
+    for run in runs:
+        report.certificate(run.finish(), console)
+    battle.of_rivals({run.label: (run.best_player, run.side) for run in runs}, console)
+    if given.export_sb3:
+        entries[0].page.export_sb3(
+            *checkpoint.load_model(entries[0].page, folder), given.export_sb3
+        )
+        report.say(f"Stable-Baselines3's own file: {given.export_sb3}", console)
+    folders = [str(run.folder) for run in runs]
+    look = shlex.join(["python", "evaluate.py", *folders])
+    report.say(f"saved: {' and '.join(folders)}   look: {look}", console)
+    return verdict_on_rivals(runs, given.until, lambda text: report.say(text, console))
+
+
+def rival_runs(
+    entries: tuple[Entry, Entry], folder: Path, until: str, console: Console
+) -> tuple[RivalRun, RivalRun]:
+    """The runs of two learners, in FOLDER and FOLDER-rival."""
+    from training.rivals import RivalRun
+
+    folders = (folder, folder.with_name(f"{folder.name}-{RIVAL}"))
+    names = [entry.name for entry in entries]
+    labels = names if names[0] != names[1] else [names[0], f"{names[1]} ({RIVAL})"]
+    first, second = (
+        RivalRun(
+            folders[number],
+            entry.page,
+            entry.config,
+            until,
+            console,
+            entry.preset,
+            label=labels[number],
+            other=folders[1 - number],
+            is_first=number == 0,
+        )
+        for number, entry in enumerate(entries)
+    )
+    return first, second
+
+
+def verdict_on_rivals(runs: tuple[RivalRun, RivalRun], until: str, say: Any) -> int:
+    """Print how to continue if a goal was not reached by both; the exit code."""
+    missed = [run for run in runs if until not in run.first_reached]
+    if not missed:
+        return 0
+    command = ["python", "train.py", "--resume", str(runs[0].folder)]
+    steps = max(run.rows[-1]["steps"] for run in runs)
+    if all(run.rows[-1]["steps"] >= run.config.steps for run in runs):
+        command += ["--steps", str(2 * steps)]
+    say(f"continue with: {shlex.join([*command, *(['--until', until] * (until != 'steps'))])}")
+    if until == "steps":
+        return 0
+    for run in missed:
+        say(f"{until} was not reached by {run.label} within {run.rows[-1]['steps']:,} steps")
     return 1
 
 

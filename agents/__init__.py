@@ -33,6 +33,8 @@ TRAINABLE = {
 
 WITH_VALUES = ("tabular_q", "trie")
 """Agents without a network whose model holds more than moves: Q values, or known positions."""
+WITH_RIVALS = ("dqn", "maskable_ppo", "tabular_q", "tictacnet")
+"""Agents that can be trained against another learner: their learners define `meet`."""
 CONTRACT = ("AGENT", "Config", "PRESETS", "begin", "player")
 
 

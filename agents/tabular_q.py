@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Learner, State, crossed
@@ -238,6 +239,10 @@ class TabularQ(Learner):
     def policy(self) -> ValuedTable:
         """The greedy policy of the mean of the tables."""
         return table_of(self.config, self.positions, self.values[:, :-1])
+
+    def meet(self, rival: TabularPolicy) -> None:
+        """Add a snapshot of another learner to the opponents."""
+        self.pool.add_rival(rival)
 
     def notes(self) -> dict[str, float]:
         """Games played and epsilon."""

@@ -56,6 +56,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Chart, Learner, State, crossed
@@ -393,6 +394,10 @@ class TicTacNet(Learner):
         """The greedy policy of the target network, which may make illegal moves."""
         values = self.view.values_at(self.target, self.positions.unfinished)
         return ValuedTable(self.config.rules, values)
+
+    def meet(self, rival: TabularPolicy) -> None:
+        """Add a snapshot of another learner to the opponents."""
+        self.pool.add_rival(rival)
 
     def notes(self) -> dict[str, float]:
         """The share of positions with an illegal greedy move, the loss, and epsilon."""

@@ -43,9 +43,10 @@ class SB3Learner(Learner):
         self.algorithm.env.set_opponent(self.pool.pool())
         self.callback = Rounds(self)
 
-    def snapshot(self) -> TabularPolicy:
-        """The policy that is added to the opponents as a snapshot."""
-        return self.policy()
+    def meet(self, rival: TabularPolicy) -> None:
+        """Add a snapshot of another learner to the opponents."""
+        self.pool.add_rival(rival)
+        self.algorithm.env.set_opponent(self.pool.pool())
 
     def start_round(self, steps: int) -> None:
         """Add a snapshot to the opponents if one is due; called at the start of each rollout."""

@@ -2,7 +2,8 @@
 
 In "random:0.5,minimax:0.25,self:0.25" half of the games are against random play, a quarter against
 perfect play, and a quarter against the snapshots (`self`), each of which gets an equal share. Until
-the first snapshot is added, random play takes their place.
+the first snapshot is added, random play takes their place. In the same way `rival` means snapshots
+of another learner (`training.rivals`).
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, one_hot, t
 from tictactoe_env.positions import Positions, positions_of
 from tictactoe_env.rules import Rules
 
-SELF = "self"
+SELF, RIVAL = "self", "rival"
 
 
 class SelfPlay:
     """A weighted pool of opponents in which at most `size` snapshots share the weight of `self`.
 
-    If the pool is full, a new snapshot replaces the oldest one with probability 1/2, and otherwise
-    one chosen at random, so that snapshots of many ages remain. epsilon: probability that a
-    snapshot makes a random legal move. Raises ValueError for an unknown opponent.
+    As many snapshots of another learner share the weight of `rival`. If the pool is full, a new
+    snapshot replaces the oldest one with probability 1/2, and otherwise one chosen at random, so
+    that snapshots of many ages remain. epsilon: probability that a snapshot makes a random legal
+    move. Raises ValueError for an unknown opponent.
     """
 
     def __init__(
@@ -34,13 +36,15 @@ class SelfPlay:
     ):
         pairs = parse_pool(opponents)
         self.self_weight = sum(weight for name, weight in pairs if name == SELF)
+        self.rival_weight = sum(weight for name, weight in pairs if name == RIVAL)
         self.fixed = [
             (make_opponent(name, rules, also=[SELF]), weight)
             for name, weight in pairs
-            if name != SELF
+            if name not in (SELF, RIVAL)
         ]
         self.rules, self.size, self.epsilon = rules, size, epsilon
         self.snapshots: list[TabularPolicy] = []
+        self.rivals: list[TabularPolicy] = []
         self.rng = np.random.default_rng(seed)
         self._opponents: Opponents | None = None
 
@@ -51,20 +55,28 @@ class SelfPlay:
 
     def add(self, snapshot: TabularPolicy) -> None:
         """Add a snapshot of the learner, in place of another one if the pool is full."""
-        if len(self.snapshots) >= self.size:
+        self._add(snapshot, self.snapshots)
+
+    def add_rival(self, snapshot: TabularPolicy) -> None:
+        """Add a snapshot of another learner in the same way."""
+        self._add(snapshot, self.rivals)
+
+    def _add(self, snapshot: TabularPolicy, kept: list[TabularPolicy]) -> None:
+        if len(kept) >= self.size:
             replaces_oldest = self.rng.random() < 0.5
-            place = 0 if replaces_oldest else int(self.rng.integers(len(self.snapshots)))
-            del self.snapshots[place]
-        self.snapshots.append(snapshot)
+            place = 0 if replaces_oldest else int(self.rng.integers(len(kept)))
+            del kept[place]
+        kept.append(snapshot)
         self._opponents = None
 
     def pool(self) -> Pool:
         """The opponents and their weights, with the present snapshots."""
         pairs: list[tuple[Policy, float]] = list(self.fixed)
-        if self.has_self:
-            copies: list[Policy] = [exploring(copy, self.epsilon) for copy in self.snapshots]
+        shares = (self.self_weight, self.snapshots), (self.rival_weight, self.rivals)
+        for share, snapshots in shares:
+            copies: list[Policy] = [exploring(copy, self.epsilon) for copy in snapshots]
             copies = copies or [RandomPolicy()]
-            pairs += [(copy, self.self_weight / len(copies)) for copy in copies]
+            pairs += [(copy, share / len(copies)) for copy in copies if share > 0]
         policies, weights = zip(*pairs, strict=True)
         return Pool(policies, weights)
 
@@ -76,11 +88,13 @@ class SelfPlay:
 
     def state(self) -> dict[str, Any]:
         """What is needed to continue: the snapshots and the generator."""
-        return {"snapshots": [_compact(copy) for copy in self.snapshots], "rng": self.rng}
+        rivals = {"rivals": [_compact(copy) for copy in self.rivals]} if self.rivals else {}
+        return {"snapshots": [_compact(copy) for copy in self.snapshots], **rivals, "rng": self.rng}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from `state`. Raises ValueError for tables that do not fit the board."""
         self.snapshots = [_expanded(array, self.rules) for array in state["snapshots"]]
+        self.rivals = [_expanded(array, self.rules) for array in state.get("rivals", [])]
         self.rng = state["rng"]
         self._opponents = None
 
