@@ -1,4 +1,7 @@
-"""Train an agent: `python train.py maskable_ppo --until unbeatable`; --help lists the agents."""
+"""Train an agent: `python train.py maskable_ppo --until unbeatable`; --help lists the agents.
+
+`python train.py dqn --rival maskable_ppo` trains two learners against each other.
+"""
 
 from __future__ import annotations
 
