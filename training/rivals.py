@@ -11,7 +11,8 @@ runs/dqn-0/             the run of the first learner
         rival/          the part of the second learner
 runs/dqn-0-rival/       the run of the second learner
 
-The checkpoints of both are written in one step, so they always belong together.
+The checkpoints of both are written in one step, so they always belong together. The seconds of a
+run are those of the whole training, the turns of the other learner included.
 """
 
 from __future__ import annotations
