@@ -56,8 +56,10 @@ GENERAL = [
     Option(
         "rival",
         "train a second learner too, each against snapshots of the other: the name of an agent "
-        f'and its options, such as "dqn --hidden 64" ({", ".join(WITH_RIVALS)})',
-        metavar="'AGENT [options]'",
+        f"({', '.join(WITH_RIVALS)}) and its options, such as 'dqn --hidden 64'; it plays on the "
+        "same board for the same steps, by default with the next seed and the other --side, and "
+        "its run is RUN-rival",
+        metavar="'AGENT ...'",
     ),
     Option(
         "resume",

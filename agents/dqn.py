@@ -107,7 +107,8 @@ class Config(TaskConfig):
     steps: Count = option(3_000_000, "Environment steps after which training ends.")
     opponents: str = option(
         "minimax-slip=0.8:0.75,self:0.25",
-        'Opponents, as name:weight,...; "self" means snapshots of the learner.',
+        'Opponents, as name:weight,...; "self" means snapshots of the learner, "rival" those of '
+        "--rival.",
     )
     symmetry: bool = option(
         True, "Whether boards that are equal under symmetry share their values."
@@ -116,7 +117,9 @@ class Config(TaskConfig):
     threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
     judge_every: Count = option(8_192, "Environment steps between two exact evaluations.")
     snapshot_every: Count = option(
-        16_384, "Environment steps between two snapshots; used only if self is an opponent."
+        16_384,
+        "Environment steps between two snapshots; used only if self is an opponent, and as "
+        "the length of a turn against a rival.",
     )
     snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
     exploring_starts: Share = option(0.2, "Share of the games that start from a random board.")

@@ -80,7 +80,8 @@ class Config(BoardConfig):
     )
     opponents: str = option(
         "minimax-slip=0.6",
-        'Opponents, as name:weight,...; "self" means snapshots of the learner.',
+        'Opponents, as name:weight,...; "self" means snapshots of the learner, "rival" those of '
+        "--rival.",
     )
     turns: Literal["drawn", "cycled"] = option(
         "drawn",
@@ -112,7 +113,9 @@ class Config(BoardConfig):
     anneal_steps: Count = option(500_000, "Length of the epsilon schedule in moves of the learner.")
     judge_every: Count = option(20_000, "Moves of the learner between two exact evaluations.")
     snapshot_every: Count = option(
-        50_000, "Moves of the learner between two snapshots; used only if self is an opponent."
+        50_000,
+        "Moves of the learner between two snapshots; used only if self is an opponent, and as "
+        "the length of a turn against a rival.",
     )
     snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
     snapshot_epsilon: Share = option(0.3, "Probability of a random legal move of a snapshot.")

@@ -112,7 +112,8 @@ class Config(BoardConfig):
     )
     opponents: str = option(
         "minimax-slip=0.7",
-        'Opponents, as name:weight,...; "self" means snapshots of the learner.',
+        'Opponents, as name:weight,...; "self" means snapshots of the learner, "rival" those of '
+        "--rival.",
     )
     rewards: tuple[Share, Share, Share] = option(
         (1.0, 0.5, 0.0), "Rewards of a win, a draw and a loss; an illegal move is a loss."
@@ -164,7 +165,9 @@ class Config(BoardConfig):
         "for equal weights.",
     )
     snapshot_every: Count = option(
-        50_000, "Moves of the learner between two snapshots; used only if self is an opponent."
+        50_000,
+        "Moves of the learner between two snapshots; used only if self is an opponent, and as "
+        "the length of a turn against a rival.",
     )
     snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
 
