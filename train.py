@@ -1,4 +1,7 @@
-"""Train an agent: `python train.py maskable_ppo --until unbeatable`; --help lists the agents."""
+"""Train an agent: `python train.py maskable_ppo --until unbeatable`; --help lists the agents.
+
+`python train.py dqn --rival maskable_ppo` trains two learners against each other.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,17 @@ import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import agents
-from agents import TRAINABLE
+from agents import TRAINABLE, WITH_RIVALS
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.evaluation import UNTIL
+from tictactoe_env.pool import parse_pool
 from training.command_line import CommandLine, Option, one_of
 from training.options import BoardConfig, options_of, read_config
+from training.selfplay import RIVAL
+
 
 GENERAL = [
     Option(
@@ -38,6 +44,14 @@ GENERAL = [
         "time if that exists)",
         Path,
         metavar="RUN",
+    ),
+    Option(
+        "rival",
+        "train a second learner too, each against snapshots of the other: the name of an agent "
+        f"({', '.join(WITH_RIVALS)}) and its options, such as 'dqn --hidden 64'; it plays on the "
+        "same board for the same steps, by default with the next seed and the other --side, and "
+        "its run is RUN-rival",
+        metavar="'AGENT ...'",
     ),
     Option(
         "resume",
@@ -78,8 +92,12 @@ def main(arguments: list[str] | None = None) -> int:
         page: Any = agents.page(agent_of(agent, saved, given.get("resume")))
         line = command_line(page)
         typed = line.parse(arguments)
-        config, preset = configuration(page, typed, saved)
-        return train(page, config, preset, SimpleNamespace(**{**line.defaults, **typed}))
+        given = SimpleNamespace(**{**line.defaults, **typed})
+        if "rival" in typed or "rival" in saved:
+            return train_rivals(rival_entries(page, typed, saved), given)
+        entry = Entry(page, *configuration(page, typed, saved))
+        refuse_half_of_rivals(entry, saved, given)
+        return train(entry, given)
     except (ValueError, OSError) as error:
         line.error(str(error))
     except KeyboardInterrupt:
@@ -87,7 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
 
 
-def command_line(page: Any) -> CommandLine:
+def command_line(page: Any, prog: str = "train.py") -> CommandLine:
     """The command line of an agent: the general options, and the fields of its Config."""
     options = [
         Option(
@@ -109,7 +127,7 @@ def command_line(page: Any) -> CommandLine:
     epilog = f"{page.AGENT} has no presets."
     if presets:
         epilog = f"presets of {page.AGENT}:\n{listed(presets)}"
-    return CommandLine("train.py", [AGENT, *GENERAL, *options], USAGE, ABOUT, epilog)
+    return CommandLine(prog, [AGENT, *GENERAL, *options], USAGE, ABOUT, epilog)
 
 
 def listed(sentences: Mapping[str, str]) -> str:
@@ -150,10 +168,29 @@ def saved_config(folder: Path) -> dict[str, Any]:
     return saved
 
 
+class Entry(NamedTuple):
+    """What is trained: the page of an agent, its configuration, and the name of its preset."""
+
+    page: Any
+    config: Any
+    preset: str | None
+
+    @property
+    def name(self) -> str:
+        """The name of the agent, followed by that of the preset if there is one."""
+        return f"{self.page.AGENT}-{self.preset}" if self.preset else str(self.page.AGENT)
+
+
 def configuration(
-    page: Any, typed: dict[str, Any], saved: dict[str, Any]
+    page: Any,
+    typed: Mapping[str, Any],
+    saved: dict[str, Any],
+    defaults: Mapping[str, Any] | None = None,
 ) -> tuple[BoardConfig, str | None]:
-    """The configuration and the name of its preset, from the options or from a resumed run."""
+    """The configuration and the name of its preset, from the options or from a resumed run.
+
+    defaults: options that apply where neither the command line nor the preset gives another value.
+    """
     names = {known.name for known in options_of(page.Config)}
     chosen = {name: value for name, value in typed.items() if name in names}
     preset = typed.get("preset")
@@ -164,16 +201,18 @@ def configuration(
             raise ValueError(f"{page.AGENT} has no presets: leave --preset {preset} out")
         raise unknown_name(f"preset of {page.AGENT}", preset, page.PRESETS)
     options = page.PRESETS[preset].options if preset else {}
-    return page.Config(**{**options, **chosen}), preset
+    return page.Config(**{**(defaults or {}), **options, **chosen}), preset
 
 
 def resumed(
-    page: Any, chosen: dict[str, Any], typed: dict[str, Any], saved: dict[str, Any]
+    page: Any, chosen: dict[str, Any], typed: Mapping[str, Any], saved: dict[str, Any]
 ) -> BoardConfig:
     """The configuration of a resumed run. Raises ValueError if more than `steps` would change."""
     folder = typed["resume"]
     if typed.get("preset") not in (None, saved.get("preset")):
         raise ValueError(f"{folder} continues with its own configuration: leave --preset out")
+    if "rival" in typed:
+        raise ValueError(f"{folder} continues with the rival that it has: leave --rival out")
     if "out" in typed:
         raise ValueError(f"--resume continues in {folder} itself: leave --out out")
     before = read_config(page.Config, saved["config"], folder / "config.json")
@@ -186,19 +225,147 @@ def resumed(
     return read_config(page.Config, {**saved["config"], **chosen}, folder / "config.json")
 
 
-def train(page: Any, config: BoardConfig, preset: str | None, given: SimpleNamespace) -> int:
+def train(entry: Entry, given: SimpleNamespace) -> int:
     """Train, write the run, and print its certificate; the exit code."""
     from rich.console import Console
 
     from terminal import trainer
 
+    page, config, preset = entry
     folder = given.resume or given.out
     return trainer.train(
         page,
         config,
         preset,
         Console(),
-        folder=folder or trainer.new_folder(trainer.name_of(page, preset), config.seed),
+        folder=folder or trainer.new_folder(entry.name, config.seed),
+        until=given.until,
+        is_resumed=bool(given.resume),
+        export_sb3=given.export_sb3,
+    )
+
+
+# --- two learners --------------------------------------------------------------------------------
+
+
+def refuse_half_of_rivals(entry: Entry, saved: Mapping[str, Any], given: SimpleNamespace) -> None:
+    """Raise ValueError if one learner would be trained where there are, or should be, two."""
+    if "rival_of" in saved:
+        first = given.resume.with_name(str(saved["rival_of"]))
+        raise ValueError(
+            f"{given.resume} was trained with its rival: --resume {first} continues both"
+        )
+    if entry.page.AGENT in WITH_RIVALS and meets_rival(entry):
+        raise ValueError(
+            f"the opponents {entry.config.opponents!r} name a rival: give its agent, such as "
+            f"--rival {entry.page.AGENT}"
+        )
+
+
+def meets_rival(entry: Entry) -> bool:
+    """Whether snapshots of a rival are among the opponents."""
+    return RIVAL in (name for name, _ in parse_pool(entry.config.opponents))
+
+
+def rival_entries(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> tuple[Entry, Entry]:
+    """The two that are trained against each other, new ones or those of a resumed run.
+
+    The rival gets the board and the steps that were typed, by default the next seed, and where the
+    other learns one side, the other side. Raises ValueError for two that do not fit together.
+    """
+    if saved:
+        return resumed_entries(page, typed, saved)
+    rival_page, own = rival_of(typed["rival"])
+    first = entry_with_rival(page, typed, {})
+    shared = {name: typed[name] for name in ("steps", "rows", "cols", "k") if name in typed}
+    defaults: dict[str, Any] = {"seed": first.config.seed + 1}
+    side = getattr(first.config, "side", "both")
+    if side != "both" and "side" in {known.name for known in options_of(rival_page.Config)}:
+        defaults["side"] = "O" if side == "X" else "X"
+    second = entry_with_rival(rival_page, {**shared, **own}, defaults)
+    check_rivals(first, second)
+    return first, second
+
+
+def rival_of(text: str) -> tuple[Any, dict[str, Any]]:
+    """The page and the options of the text of --rival. Raises ValueError for any other text."""
+    try:
+        agent, *options = shlex.split(text)
+    except ValueError:
+        raise ValueError(f"--rival: expected an agent and its options, got {text!r}") from None
+    page = page_with_rivals(agent)
+    typed = command_line(page, "train.py: --rival").parse([agent, *options])
+    others = [one for one in GENERAL if one.name in typed and one.name != "preset"]
+    if others:
+        raise ValueError(
+            f"--rival: {others[0].spelling} is not an option of the rival alone: give it to "
+            "train.py, or leave it out"
+        )
+    return page, typed
+
+
+def page_with_rivals(agent: str) -> Any:
+    """The page of an agent that can have a rival. Raises ValueError for any other agent."""
+    if agent in WITH_RIVALS:
+        return agents.page(agent)
+    if agent not in TRAINABLE:
+        raise unknown_name("agent", agent, WITH_RIVALS)
+    raise ValueError(
+        f"{agent} cannot be trained against a rival, because its opponents are no pool of "
+        f"snapshots: take one of {', '.join(WITH_RIVALS)}"
+    )
+
+
+def entry_with_rival(page: Any, typed: dict[str, Any], defaults: Mapping[str, Any]) -> Entry:
+    """An agent whose only opponent is its rival, unless others are typed."""
+    page_with_rivals(page.AGENT)
+    entry = Entry(page, *configuration(page, {"opponents": RIVAL, **typed}, {}, defaults))
+    if not meets_rival(entry):
+        raise ValueError(
+            f"the opponents {entry.config.opponents!r} of {page.AGENT} lack its rival: write "
+            f'something like "{RIVAL}:0.5,random:0.5"'
+        )
+    return entry
+
+
+def check_rivals(first: Entry, second: Entry) -> None:
+    """Raise ValueError for two boards, or if both learn the same side only."""
+    if first.config.rules != second.config.rules:
+        raise ValueError(
+            f"rivals play on the same board, got {first.config.rules} and {second.config.rules}"
+        )
+    sides = {getattr(entry.config, "side", "both") for entry in (first, second)}
+    if len(sides) == 1 and sides != {"both"}:
+        raise ValueError(
+            f"both learn {sides.pop()} only, so they never meet: give one of them another side"
+        )
+
+
+def resumed_entries(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> tuple[Entry, Entry]:
+    """The two of a resumed run. The steps that were typed are those of both."""
+    first = Entry(page, *configuration(page, typed, saved))
+    folder: Path = typed["resume"]
+    other = folder.with_name(str(saved["rival"]))
+    saved_other = saved_config(other)
+    if saved_other.get("rival_of") != folder.name:
+        raise ValueError(f"{other} was not trained with {folder}: was one of them renamed?")
+    rival_page = page_with_rivals(saved_other["agent"])
+    own = {name: typed[name] for name in ("steps",) if name in typed}
+    resumed = configuration(rival_page, {"resume": other, **own}, saved_other)
+    return first, Entry(rival_page, *resumed)
+
+
+def train_rivals(entries: tuple[Entry, Entry], given: SimpleNamespace) -> int:
+    """Train two learners against each other, write both runs, and print how they play."""
+    from rich.console import Console
+
+    from terminal import trainer
+
+    first = entries[0]
+    return trainer.train_rivals(
+        entries,
+        Console(),
+        folder=given.resume or given.out or trainer.new_folder(first.name, first.config.seed),
         until=given.until,
         is_resumed=bool(given.resume),
         export_sb3=given.export_sb3,

@@ -33,6 +33,8 @@ TRAINABLE = {
 
 WITH_VALUES = ("tabular_q", "trie")
 """Agents without torch whose model is loaded if a run has no file of values: see `players.seat`."""
+WITH_RIVALS = ("dqn", "maskable_ppo", "tabular_q", "tictacnet")
+"""Agents that can be trained against another learner: their learners define `meet`."""
 CONTRACT = ("AGENT", "Config", "PRESETS", "begin", "player")
 
 

@@ -34,7 +34,8 @@ not.
 The presets `duel-first`, `duel-second` and `duel-centre` follow go-sample-tictactoe
 (https://github.com/andrey-matveyev/go-sample-tictactoe). There a network of 9-27-9 units with tanh
 learns one side against uniformly random play: X, O, or X with the centre as its opening. Replay,
-exploration, discount, rewards and the copies to the target network are the same here. The
+exploration, discount, rewards and the copies to the target network are the same here. The original
+can also be changed to open at random, which is `--preset duel-first --opening random`. The
 differences are:
 
 - The original plays one game at a time. Each move is followed by eight gradient steps on one sample
@@ -55,7 +56,7 @@ O.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,22 +64,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from stable_baselines3 import DQN
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, FlattenExtractor
 from stable_baselines3.common.utils import LinearSchedule, polyak_update
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch.nn import functional
 
-from tictactoe_env.notation import parse_cell
 from tictactoe_env.observation import observe
 from tictactoe_env.own_values import OwnValues
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from training.board_network import ENCODINGS, Opening
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, State
 from training.options import (
-    BoardConfig,
     Count,
-    Finite,
     Layers,
     Natural,
     NotNegative,
@@ -89,8 +87,8 @@ from training.options import (
     option,
 )
 from training.replay_buffer import MoveBuffer
-from training.sb3 import TicTacToeVecEnv
-from training.sb3_learner import SB3Learner, board_spaces, write_zip
+from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
+from training.task import TaskConfig
 from training.torch_arrays import ACTIVATIONS, Activation, load_weights, weights_of
 from training.values import ValuedTable, expected_rewards
 
@@ -101,7 +99,7 @@ LOWEST = torch.finfo(
 
 
 @dataclass(frozen=True)
-class Config(BoardConfig):
+class Config(TaskConfig):
     """The options of a training.
 
     Schedules are in environment steps, so a longer training begins exactly as a shorter one does.
@@ -110,7 +108,8 @@ class Config(BoardConfig):
     steps: Count = option(3_000_000, "Environment steps after which training ends.")
     opponents: str = option(
         "minimax-slip=0.8:0.75,self:0.25",
-        'Opponents, as name:weight,...; "self" means snapshots of the learner.',
+        'Opponents, as name:weight,...; "self" means snapshots of the learner, "rival" those of '
+        "--rival.",
     )
     symmetry: bool = option(
         True, "Whether boards that are equal under symmetry share their values."
@@ -119,33 +118,17 @@ class Config(BoardConfig):
     threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
     judge_every: Count = option(8_192, "Environment steps between two exact evaluations.")
     snapshot_every: Count = option(
-        16_384, "Environment steps between two snapshots; used only if self is an opponent."
+        16_384,
+        "Environment steps between two snapshots; used only if self is an opponent, and as "
+        "the length of a turn against a rival.",
     )
     snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
     exploring_starts: Share = option(0.2, "Share of the games that start from a random board.")
-    side: Literal["both", "X", "O"] = option(
-        "both", "Side that is learned; exploring starts use boards of both sides in any case."
-    )
-    opening: str = option(
-        "", "Cell in which the learner must open as X, such as b2; empty for any cell."
-    )
-    early_draw: bool = option(
-        False, "Whether a game ends as a draw as soon as neither side can complete a line."
-    )
-    win_reward: Finite = option(1.0, "Reward of a win.")
-    draw_reward: Finite = option(0.0, "Reward of a draw.")
     loss_penalty: NotNegative = option(2.0, "Penalty of a loss; its reward is minus this number.")
-    discount: Share = option(1.0, "Discount factor for each move of the learner.")
-    num_envs: Count = option(256, "Number of games played in parallel.")
     hidden: Layers = option((256, 256), "Units of the hidden layers.")
     activation: Activation = option("relu", "Activation of the hidden layers.")
     output: Literal["none", "tanh"] = option(
         "none", "Activation of the output; tanh keeps the values between -1 and 1."
-    )
-    encoding: Literal["planes", "grid"] = option(
-        "planes",
-        "Input of the network: planes (own marks, the opponent's marks) or grid (1 own, -1 "
-        "opponent, 0 free).",
     )
     optimizer: Literal["adam", "sgd"] = option("adam", "Optimizer of the network.")
     learning_rate: Positive = option(2e-3, "Learning rate at the start.")
@@ -180,18 +163,12 @@ class Config(BoardConfig):
     )
 
     def check(self) -> None:
-        """Raises ValueError for a buffer below num_envs or an opening that cannot be played."""
+        """Raises ValueError for a buffer below num_envs, and as `TaskConfig` does."""
+        super().check()
         if self.buffer_size < self.num_envs:
             raise ValueError(
                 f"buffer_size must be at least num_envs, {self.num_envs}, got {self.buffer_size}"
             )
-        if self.opening:
-            parse_cell(self.opening, self.rules)
-            if self.side == "O":
-                raise ValueError(
-                    f"opening {self.opening!r} is for a learner that plays X: leave it out, or "
-                    "give another side than O"
-                )
 
 
 DUEL_GAMES, SAMPLES_OF_A_MOVE = 256, 8
@@ -220,18 +197,22 @@ DUEL: dict[str, Any] = {
     "batch_size": SAMPLES_OF_A_MOVE * DUEL_GAMES,
     "target_every": 50_000,
 }
+UNLIKE = (
+    "Unlike there: 256 games at a time, batches of 2,048 instead of 8, a learning rate that falls "
+    "by a factor of 16, values shared under symmetry, torch's initial weights."
+)
 PRESETS = {
     "duel-first": Preset(
-        "andrey-matveyev/go-sample-tictactoe: X against random play, 500,000 games.",
+        f"andrey-matveyev/go-sample-tictactoe: X against random play, 500,000 games. {UNLIKE}",
         {**DUEL, "side": "X", "steps": 1_660_000},
     ),
     "duel-second": Preset(
-        "andrey-matveyev/go-sample-tictactoe: O against random play, 500,000 games.",
+        f"andrey-matveyev/go-sample-tictactoe: O against random play, 500,000 games. {UNLIKE}",
         {**DUEL, "side": "O", "steps": 1_626_000},
     ),
     "duel-centre": Preset(
         "andrey-matveyev/go-sample-tictactoe: X with a centre opening against random play, "
-        "500,000 games.",
+        f"500,000 games. {UNLIKE}",
         {**DUEL, "side": "X", "opening": "b2", "steps": 1_654_000},
     ),
 }
@@ -240,20 +221,7 @@ PRESETS = {
 # --- the network ---------------------------------------------------------------------------------
 
 
-class Grid(BaseFeaturesExtractor):
-    """Planes (B, 2, rows, cols) as one grid (B, cells): 1 own, -1 opponent, 0 free."""
-
-    def __init__(self, observation_space: Any):
-        super().__init__(observation_space, int(np.prod(observation_space.shape[1:])))
-
-    def forward(self, planes: torch.Tensor) -> torch.Tensor:
-        """The first plane minus the second."""
-        return (planes[:, 0] - planes[:, 1]).flatten(1)
-
-
-SIDES = {"both": "random", "X": "X", "O": "O"}  # as the environment calls them
 OUTPUTS = {"none": torch.nn.Identity, "tanh": torch.nn.Tanh}
-ENCODINGS = {"planes": FlattenExtractor, "grid": Grid}
 OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 
 
@@ -277,7 +245,7 @@ class BoardQNetwork(QNetwork):
     ):
         super().__init__(*arguments, **options)
         self.canonical = CanonicalBoards(rules, symmetry)
-        self.opening = parse_cell(opening, rules) if opening else None
+        self.opening = Opening(opening, rules)
         self.q_net.append(OUTPUTS[output]())
 
     def forward(self, obs: Any) -> torch.Tensor:
@@ -285,19 +253,7 @@ class BoardQNetwork(QNetwork):
         planes = obs.float()
         boards, which, cells = self.canonical.distinct(planes)
         values = super().forward(boards)[which].gather(1, cells)
-        return values.masked_fill(self.forbidden(planes), LOWEST)
-
-    def forbidden(self, planes: torch.Tensor) -> torch.Tensor:
-        """Which cells are illegal: (B, cells) bool.
-
-        These are the occupied cells and, on the empty board, all cells but a prescribed opening.
-        """
-        taken = planes.flatten(2).sum(dim=1) > 0
-        if self.opening is not None:
-            empty = ~taken.any(dim=1)
-            taken[empty] = True
-            taken[empty, self.opening] = False
-        return taken
+        return values.masked_fill(self.opening.forbidden(planes), LOWEST)
 
 
 class BoardDQNPolicy(DQNPolicy):
@@ -367,7 +323,7 @@ def player(config: Config, model: Arrays) -> ValuedTable:
             *board_spaces(config.rules), lambda _: config.learning_rate, **policy_options(config)
         )
     load_weights(policy.player, model)
-    return values_of(policy.player, config.rules)
+    return config.opened(values_of(policy.player, config.rules))
 
 
 def own_values(config: Config, model: Arrays) -> OwnValues:
@@ -426,13 +382,16 @@ class BoardDQN(DQN):
         if not deterministic:
             explored = self.random_moves(np.asarray(observation)).reshape(np.shape(actions))
             explores = self.rng.random(np.shape(actions)) < self.exploration_rate
+            planes: Any = self.policy.obs_to_tensor(observation)[0]
+            drawn = self.policy.player.opening.drawn(planes).cpu().numpy()
+            explores |= drawn.reshape(np.shape(actions))
             actions = np.where(explores, explored, actions)
         return actions, state
 
     def random_moves(self, observations: NDArray[Any]) -> NDArray[np.int64]:
         """Legal moves (B,), each equally likely."""
         planes: Any = self.policy.obs_to_tensor(observations)[0]
-        forbidden = self.policy.player.forbidden(planes).cpu().numpy()
+        forbidden = self.policy.player.opening.forbidden(planes).cpu().numpy()
         return np.where(forbidden, -1.0, self.rng.random(forbidden.shape)).argmax(axis=1)
 
     def _store_transition(
@@ -487,16 +446,7 @@ class BoardDQN(DQN):
 
 def build(config: Config) -> BoardDQN:
     """The untrained algorithm with its environment."""
-    rewards = {"win": config.win_reward, "draw": config.draw_reward, "loss": -config.loss_penalty}
-    env = TicTacToeVecEnv(
-        config.num_envs,
-        config.exploring_starts,
-        **asdict(config.rules),
-        side=SIDES[config.side],
-        early_draw=config.early_draw,
-        rewards=rewards,
-    )
-    env.seed(config.seed)
+    env = environment(config)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         return BoardDQN(
@@ -542,11 +492,14 @@ class DQNLearner(SB3Learner):
     def policy(self) -> ValuedTable:
         """The greedy policy of the network that plays."""
         algorithm = self.algorithm
-        return values_of(algorithm.policy.player, self.config.rules, algorithm.device)
+        values = values_of(algorithm.policy.player, self.config.rules, algorithm.device)
+        return self.config.opened(values)
 
     def notes(self) -> dict[str, float]:
-        """Games, wins and epsilon."""
-        return {**super().notes(), "epsilon": self.algorithm.exploration_rate}
+        """Games, wins, draws, losses, epsilon, and how often the target network was copied."""
+        every = self.config.target_every
+        updates = {"target updates": self.steps // every} if every else {}
+        return {**super().notes(), "epsilon": self.algorithm.exploration_rate, **updates}
 
     def model(self) -> Arrays:
         """The weights of the network that plays."""

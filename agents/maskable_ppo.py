@@ -9,15 +9,18 @@ MaskablePPO with these differences:
 - The network sees each board in canonical form, and cells that are images of each other share a
   logit. The network is evaluated once for each distinct board of a batch. There are only 627 of
   them on 3x3, so a batch of thousands costs little more than one of hundreds.
-- Advantages are not normalized and there is no discount. The entropy coefficient is therefore a
-  temperature in units of the reward (win 1, draw 0, loss -1): moves whose values differ by less all
-  keep some probability. The coefficient falls with the steps, and it is lower on fuller boards.
+- Advantages are not normalized and there is no discount by default. The entropy coefficient is
+  therefore a temperature in units of the reward (win 1, draw 0, loss -1): moves whose values differ
+  by less all keep some probability. The coefficient falls with the steps, and it is lower on fuller
+  boards.
   Against the default opponent the openings have similar values (0.899 in the corner, 0.893 in the
   centre, 0.880 on an edge), so they have to be explored for long. But their values depend on the
   moves that follow, and the centre looks best as long as these are close to random. With the same
   coefficient on all boards the policy settled on the centre.
 - A quarter of the games start from a random board (exploring starts), because a certificate
   examines every line of play, including those that good play avoids.
+- By default both sides are learned. `side`, `opening`, `early_draw`, the rewards, `discount` and
+  `encoding` change the task, as they do for `dqn`.
 - Snapshots of the learner draw their moves by its probabilities. Snapshots that always play the
   most probable move are so predictable that mistakes against them go unpunished.
 
@@ -33,7 +36,7 @@ and perfectly otherwise. By backward induction the best response to it, and to s
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,10 +53,10 @@ from tictactoe_env.own_values import OwnValues
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from training.board_network import ENCODINGS, Opening
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, State
 from training.options import (
-    BoardConfig,
     Count,
     Layers,
     NotNegative,
@@ -62,8 +65,8 @@ from training.options import (
     Share,
     option,
 )
-from training.sb3 import TicTacToeVecEnv
-from training.sb3_learner import SB3Learner, board_spaces, write_zip
+from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
+from training.task import TaskConfig
 from training.torch_arrays import ACTIVATIONS, Activation, load_weights, weights_of
 
 AGENT = "maskable_ppo"
@@ -80,7 +83,7 @@ TAKEN = -1e8  # logit of an illegal move, as in sb3-contrib; not -inf, because -
 
 
 @dataclass(frozen=True)
-class Config(BoardConfig):
+class Config(TaskConfig):
     """The options of a training.
 
     Schedules are in environment steps, so a longer training begins exactly as a shorter one does.
@@ -91,7 +94,8 @@ class Config(BoardConfig):
     )
     opponents: str = option(
         "minimax-slip=0.65:0.9,self:0.1",
-        'Opponents, as name:weight,...; "self" means snapshots of the learner.',
+        'Opponents, as name:weight,...; "self" means snapshots of the learner, "rival" those of '
+        "--rival.",
     )
     symmetry: bool = option(
         True, "Whether boards that are equal under symmetry share their probabilities and values."
@@ -100,7 +104,9 @@ class Config(BoardConfig):
     threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
     judge_every: Count = option(8_192, "Environment steps between two exact evaluations.")
     snapshot_every: Count = option(
-        65_536, "Environment steps between two snapshots; used only if self is an opponent."
+        65_536,
+        "Environment steps between two snapshots; used only if self is an opponent, and as "
+        "the length of a turn against a rival.",
     )
     snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
     exploring_starts: Share = option(0.25, "Share of the games that start from a random board.")
@@ -153,12 +159,18 @@ class BoardPolicy(MaskableActorCriticPolicy):
     noise: torch.Generator | None = None
 
     def __init__(
-        self, *arguments: Any, symmetry: bool = True, entropy_power: float = 0.0, **options: Any
+        self,
+        *arguments: Any,
+        symmetry: bool = True,
+        entropy_power: float = 0.0,
+        opening: str = "",
+        **options: Any,
     ):
         super().__init__(*arguments, **options)
         _, rows, cols = self.observation_space.shape  # type: ignore[misc]
         self.canonical = CanonicalBoards(Rules(rows, cols, 1), symmetry)
-        self.board = {"symmetry": symmetry, "entropy_power": entropy_power}
+        self.opening, self.entropy_power = Opening(opening, Rules(rows, cols, 1)), entropy_power
+        self.board = {"symmetry": symmetry, "entropy_power": entropy_power, "opening": opening}
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return {**super()._get_constructor_parameters(), **self.board}
@@ -168,14 +180,16 @@ class BoardPolicy(MaskableActorCriticPolicy):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Log probabilities of the moves (B, cells) and values (B, 1), for the side of plane 0.
 
-        obs: (B, 2, rows, cols). Cells that are occupied or masked (B, cells) have probability zero.
+        obs: (B, 2, rows, cols). Cells that are occupied or masked (B, cells) have probability zero,
+        and so have cells other than a prescribed opening.
         """
         planes = obs.float()
         boards, which, cells = self.canonical.distinct(planes)
-        latent_policy, latent_value = self.mlp_extractor(boards.flatten(1))
+        latent_policy, latent_value = self.mlp_extractor(self.features_extractor(boards))
         logits = self.action_net(latent_policy).index_select(0, which).gather(1, cells)
         values = self.value_net(latent_value).index_select(0, which)
-        forbidden = planes.flatten(2).sum(dim=1) > 0
+        logits = logits.masked_fill(self.opening.drawn(planes)[:, None], 0.0)
+        forbidden = self.opening.forbidden(planes)
         if action_masks is not None:
             allowed = torch.as_tensor(action_masks, device=logits.device).reshape(logits.shape)
             forbidden = forbidden | ~allowed.bool()
@@ -202,7 +216,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
         """
         log_probs, values = self.log_probs_and_values(obs, action_masks)
         free = 1 - obs.flatten(1).float().sum(dim=1) / log_probs.shape[1]
-        entropy = -(log_probs.exp() * log_probs).sum(dim=1) * free ** self.board["entropy_power"]
+        entropy = -(log_probs.exp() * log_probs).sum(dim=1) * free**self.entropy_power
         return values, log_probs.gather(1, actions[:, None]).squeeze(1), entropy
 
     def get_distribution(self, obs: Any, action_masks: Any = None) -> MaskableDistribution:
@@ -222,6 +236,8 @@ def policy_options(config: Config) -> dict[str, Any]:
     return {
         "symmetry": config.symmetry,
         "entropy_power": config.entropy_power,
+        "opening": config.opening,
+        "features_extractor_class": ENCODINGS[config.encoding],
         "net_arch": {"pi": list(config.hidden), "vf": list(config.hidden)},
         "activation_fn": ACTIVATIONS[config.activation],
     }
@@ -239,7 +255,7 @@ def tables_of(policy: BoardPolicy, rules: Rules) -> tuple[TabularPolicy, Tabular
 
 def player(config: Config, model: Arrays) -> TabularPolicy:
     """The player of a saved model, on the CPU whatever `config.device` is."""
-    return tables_of(networks_of(config, model), config.rules)[0]
+    return config.opened(tables_of(networks_of(config, model), config.rules)[0])
 
 
 def networks_of(config: Config, model: Arrays) -> BoardPolicy:
@@ -262,13 +278,17 @@ def own_values(config: Config, model: Arrays) -> OwnValues:
     """
     positions = positions_of(config.rules)
     going, children = positions.unfinished, positions.children[positions.unfinished]
-    to_move = np.where(positions.is_over, -np.abs(positions.outcome_x), 0).astype(np.float64)
+    win, draw, loss = config.win_reward, config.draw_reward, -config.loss_penalty
+    to_move = np.where(positions.outcome_x == 0, draw, loss)  # where a game is over
     with torch.no_grad():
         planes = torch.as_tensor(observe(positions.boards[going], config.rules))
         to_move[going] = networks_of(config, model).predict_values(planes)[:, 0].numpy()
+    if config.early_draw:
+        to_move[positions.is_dead & ~positions.is_over] = draw
     values = np.where(children >= 0, -to_move[children], np.nan)
     what = "minus what its value network expects for the other side after the move"
-    return OwnValues(values, f"{what}: win 1, draw 0, loss -1")
+    meaning = f"{what}: win {win:g}, draw {draw:g}, loss {loss:g}"
+    return OwnValues(values, meaning, min(-win, loss), max(win, -loss))
 
 
 # --- the learner ---------------------------------------------------------------------------------
@@ -297,8 +317,7 @@ class Rollout(MaskableRolloutBuffer):
 
 def build(config: Config) -> MaskablePPO:
     """The untrained algorithm with its environment."""
-    env = TicTacToeVecEnv(config.num_envs, config.exploring_starts, **asdict(config.rules))
-    env.seed(config.seed)
+    env = environment(config)
     noise = torch.Generator()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
@@ -309,7 +328,7 @@ def build(config: Config) -> MaskablePPO:
             n_steps=config.rollout_steps,
             batch_size=config.batch_size,
             n_epochs=config.epochs,
-            gamma=1.0,
+            gamma=config.discount,
             gae_lambda=config.gae_lambda,
             clip_range=config.clip_range,
             normalize_advantage=False,
@@ -349,7 +368,7 @@ class PPOLearner(SB3Learner):
 
     def policy(self) -> TabularPolicy:
         """The most probable moves."""
-        return tables_of(self.algorithm.policy, self.config.rules)[0]
+        return self.config.opened(tables_of(self.algorithm.policy, self.config.rules)[0])
 
     def model(self) -> Arrays:
         """The weights of both networks."""

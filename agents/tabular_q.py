@@ -41,6 +41,7 @@ from pydantic import Field
 
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.own_values import OwnValues
+from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Learner, State, crossed
@@ -81,7 +82,8 @@ class Config(BoardConfig):
     )
     opponents: str = option(
         "minimax-slip=0.6",
-        'Opponents, as name:weight,...; "self" means snapshots of the learner.',
+        'Opponents, as name:weight,...; "self" means snapshots of the learner, "rival" those of '
+        "--rival.",
     )
     turns: Literal["drawn", "cycled"] = option(
         "drawn",
@@ -113,7 +115,9 @@ class Config(BoardConfig):
     anneal_steps: Count = option(500_000, "Length of the epsilon schedule in moves of the learner.")
     judge_every: Count = option(20_000, "Moves of the learner between two exact evaluations.")
     snapshot_every: Count = option(
-        50_000, "Moves of the learner between two snapshots; used only if self is an opponent."
+        50_000,
+        "Moves of the learner between two snapshots; used only if self is an opponent, and as "
+        "the length of a turn against a rival.",
     )
     snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
     snapshot_epsilon: Share = option(0.3, "Probability of a random legal move of a snapshot.")
@@ -246,6 +250,10 @@ class TabularQ(Learner):
     def policy(self) -> ValuedTable:
         """The greedy policy of the mean of the tables."""
         return table_of(self.config, self.positions, self.values[:, :-1])
+
+    def meet(self, rival: TabularPolicy) -> None:
+        """Add a snapshot of another learner to the opponents."""
+        self.pool.add_rival(rival)
 
     def notes(self) -> dict[str, float]:
         """Games played, epsilon, and the entries of the table: positions with a learned value."""

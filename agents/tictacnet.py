@@ -58,6 +58,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tictactoe_env.own_values import OwnValues
+from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Chart, Learner, State, crossed
@@ -137,7 +138,8 @@ class Config(BoardConfig):
     )
     opponents: str = option(
         "minimax-slip=0.7",
-        'Opponents, as name:weight,...; "self" means snapshots of the learner.',
+        'Opponents, as name:weight,...; "self" means snapshots of the learner, "rival" those of '
+        "--rival.",
     )
     rewards: tuple[Reward, Reward, Reward] = option(
         (1.0, 0.5, 0.0),
@@ -199,7 +201,9 @@ class Config(BoardConfig):
         "for equal weights.",
     )
     snapshot_every: Count = option(
-        50_000, "Moves of the learner between two snapshots; used only if self is an opponent."
+        50_000,
+        "Moves of the learner between two snapshots; used only if self is an opponent, and as "
+        "the length of a turn against a rival.",
     )
     snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
 
@@ -449,6 +453,10 @@ class TicTacNet(Learner):
         """The greedy policy of the target network, which may make illegal moves."""
         values = self.view.values_at(self.target, self.positions.unfinished)
         return ValuedTable(self.config.rules, values)
+
+    def meet(self, rival: TabularPolicy) -> None:
+        """Add a snapshot of another learner to the opponents."""
+        self.pool.add_rival(rival)
 
     def notes(self) -> dict[str, float]:
         """The share of positions with an illegal greedy move, the loss, and epsilon."""

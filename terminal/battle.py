@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from terminal.report import say
+from tictactoe_env.match import exact_result
 from tictactoe_env.notation import SIDES, game_text
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, sample, tabulate
 from tictactoe_env.render import ansi
@@ -71,6 +74,25 @@ def example_of(
         example_game(uniform, policy, ("random", name), policy.rules, console, seed)
     else:
         example_game(policy, uniform, (name, "random"), policy.rules, console, seed)
+
+
+def of_rivals(players: Mapping[str, tuple[TabularPolicy, str]], console: Console) -> None:
+    """Print the exact results of two players against each other, with an example game of each.
+
+    players: by name, each with the side that it has learned ("both", "X" or "O"). They meet on the
+    sides that they have learned.
+    """
+    for x_name, o_name in permutations(players):
+        (x, x_side), (o, o_side) = players[x_name], players[o_name]
+        if x_side != "O" and o_side != "X":
+            result = exact_result(x, o)
+            rates = "/".join(f"{100 * rate:.2f}" for rate in (result.win, result.draw, result.loss))
+            say(
+                f"\n{x_name} as X against {o_name} as O, exact: {rates} % won, drawn, lost",
+                console,
+                "bold",
+            )
+            example_game(x, o, (x_name, o_name), x.rules, console)
 
 
 def battle(

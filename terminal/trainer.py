@@ -1,4 +1,4 @@
-"""A training with its progress in the terminal, its certificate and an example game at the end."""
+"""Trainings with their progress in the terminal, and certificates and example games at the end."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from terminal import battle, report
+from training.selfplay import RIVAL
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from training.options import BoardConfig
+    from training.rivals import RivalRun
 
 
 def name_of(page: Any, preset: str | None) -> str:
@@ -24,11 +27,53 @@ def name_of(page: Any, preset: str | None) -> str:
 
 
 def new_folder(name: str, seed: int) -> Path:
-    """runs/NAME-SEED, followed by the time if that exists."""
+    """runs/NAME-SEED, followed by the time if that or its rival's run exists."""
     folder = Path("runs") / f"{name}-{seed}"
-    if not folder.exists():
+    if not folder.exists() and not rival_folder(folder).exists():
         return folder
     return folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
+
+
+def rival_folder(folder: Path) -> Path:
+    """The folder of the learner that is trained against that of a folder."""
+    return folder.with_name(f"{folder.name}-{RIVAL}")
+
+
+def refuse_export(page: Any, export_sb3: Path | None) -> None:
+    """Raise ValueError if an export is asked of an agent that has none."""
+    if export_sb3 and not hasattr(page, "export_sb3"):
+        raise ValueError(
+            f"{page.AGENT} does not use Stable-Baselines3, so there is nothing to export: "
+            "leave --export-sb3 out"
+        )
+
+
+def export(page: Any, folder: Path, target: Path | None, console: Console) -> None:
+    """Write the best model as Stable-Baselines3's own file, if a path is given."""
+    from training import checkpoint
+
+    if target:
+        page.export_sb3(*checkpoint.load_model(page, folder), target)
+        report.say(f"Stable-Baselines3's own file: {target}", console)
+
+
+@contextmanager
+def warnings_on(console: Console) -> Iterator[None]:
+    """Print warnings as lines of the console."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: report.say(
+            f"warning: {message}", console, "yellow"
+        )
+        yield
+
+
+def ended_at_once(run: Any) -> int:
+    """Say how to continue after a second Ctrl-C; the exit code. Raises if nothing was saved."""
+    if not run.checkpoint.exists():
+        raise KeyboardInterrupt
+    hint = shlex.join(["python", "train.py", "--resume", str(run.folder)])
+    print(f"train.py: ended at once; continue with: {hint}", file=sys.stderr)
+    return 130
 
 
 def train(
@@ -47,20 +92,12 @@ def train(
     0: the goal `until` was reached, or there was none; 1: it was not reached; 130: a second Ctrl-C
     ended the training at once. Raises KeyboardInterrupt if nothing was saved by then.
     """
-    from training import checkpoint
     from training.learner import drive
     from training.run import Run
 
-    if export_sb3 and not hasattr(page, "export_sb3"):
-        raise ValueError(
-            f"{page.AGENT} does not use Stable-Baselines3, so there is nothing to export: "
-            "leave --export-sb3 out"
-        )
+    refuse_export(page, export_sb3)
     run = Run(folder, page, config, until, console, preset)
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: report.say(
-            f"warning: {message}", console, "yellow"
-        )
+    with warnings_on(console):
         learner = page.begin(config)
         if is_resumed:
             run.resume(learner)
@@ -70,16 +107,10 @@ def train(
             with run:
                 drive(learner, config, run.evaluate)
         except KeyboardInterrupt:
-            if not run.checkpoint.exists():
-                raise
-            hint = shlex.join(["python", "train.py", "--resume", str(folder)])
-            print(f"train.py: ended at once; continue with: {hint}", file=sys.stderr)
-            return 130
+            return ended_at_once(run)
     report.certificate(run.finish(), console)
     battle.example_of(run.best_player, run.side, run.name, console)
-    if export_sb3:
-        page.export_sb3(*checkpoint.load_model(page, folder), export_sb3)
-        report.say(f"Stable-Baselines3's own file: {export_sb3}", console)
+    export(page, folder, export_sb3, console)
     report.say(
         f"saved: {folder}   look: {shlex.join(['python', 'evaluate.py', str(folder)])}", console
     )
@@ -104,4 +135,91 @@ def verdict(run: Any, until: str, say: Callable[[str], None]) -> int:
         return 0
     goal = until if run.side == "both" else f"{until} as {run.side}"
     say(f"{goal} was not reached within {steps:,} steps")
+    return 1
+
+
+# --- two learners --------------------------------------------------------------------------------
+
+
+def train_rivals(
+    entries: tuple[Any, Any],
+    console: Console,
+    *,
+    folder: Path,
+    until: str = "steps",
+    is_resumed: bool = False,
+    export_sb3: Path | None = None,
+) -> int:
+    """Train two learners against each other; the exit code, as that of `train`.
+
+    entries: page, configuration, preset and name of each. The runs are FOLDER and FOLDER-rival.
+    """
+    from training.rivals import Rivals
+
+    page = entries[0].page
+    refuse_export(page, export_sb3)
+    runs = rival_runs(entries, folder, until, console)
+    with warnings_on(console):
+        first, second = (entry.page.begin(entry.config) for entry in entries)
+        rivals = Rivals(runs, (first, second))
+        if is_resumed:
+            rivals.resume()
+        else:
+            rivals.start()
+        try:
+            rivals.train()
+        except KeyboardInterrupt:
+            return ended_at_once(runs[0])
+    for run in runs:
+        report.certificate(run.finish(), console)
+    battle.of_rivals({run.label: (run.best_player, run.side) for run in runs}, console)
+    export(page, folder, export_sb3, console)
+    folders = [str(run.folder) for run in runs]
+    look = shlex.join(["python", "evaluate.py", *folders])
+    report.say(f"saved: {' and '.join(folders)}   look: {look}", console)
+    return verdict_on_rivals(runs, until, lambda text: report.say(text, console))
+
+
+def rival_runs(
+    entries: tuple[Any, Any], folder: Path, until: str, console: Console
+) -> tuple[RivalRun, RivalRun]:
+    """The runs of two learners, in FOLDER and FOLDER-rival."""
+    from training.rivals import RivalRun
+
+    folders = folder, rival_folder(folder)
+    names = [entry.name for entry in entries]
+    labels = names if names[0] != names[1] else [names[0], f"{names[1]} ({RIVAL})"]
+    first, second = (
+        RivalRun(
+            folders[number],
+            entry.page,
+            entry.config,
+            until,
+            console,
+            entry.preset,
+            label=labels[number],
+            other=folders[1 - number],
+            is_first=number == 0,
+        )
+        for number, entry in enumerate(entries)
+    )
+    return first, second
+
+
+def verdict_on_rivals(
+    runs: tuple[RivalRun, RivalRun], until: str, say: Callable[[str], None]
+) -> int:
+    """Print how to continue if a goal was not reached by both; the exit code."""
+    missed = [run for run in runs if until not in run.first_reached]
+    if not missed:
+        return 0
+    command = ["python", "train.py", "--resume", str(runs[0].folder)]
+    steps = max(run.rows[-1]["steps"] for run in runs)
+    if all(run.rows[-1]["steps"] >= run.config.steps for run in runs):
+        command += ["--steps", str(2 * steps)]
+    say(f"continue with: {shlex.join([*command, *(['--until', until] * (until != 'steps'))])}")
+    if until == "steps":
+        return 0
+    for run in missed:
+        say(f"{until} was not reached by {run.label} within {run.rows[-1]['steps']:,} steps")
     return 1

@@ -12,6 +12,7 @@ REFUSED = [
     ("dqn", {"buffer_size": 10}, "buffer_size must be at least num_envs, 256, got 10"),
     ("dqn", {"opening": "d1"}, '"a1" to "c3", got \'d1\''),
     ("dqn", {"opening": "b2", "side": "O"}, "opening 'b2' is for a learner that plays X"),
+    ("maskable_ppo", {"opening": "random", "side": "O"}, "opening 'random' is for a learner that"),
     ("dqn", {"side": "o"}, "unknown side 'o'"),
     ("dqn", {"opponents": "minmax"}, "did you mean 'minimax'"),
     ("mcts", {"value": "rolouts"}, "did you mean 'rollouts'"),

@@ -1,19 +1,40 @@
-"""training/tally.py: wins in windows of a thousand games."""
+"""training/tally.py: results in windows of a thousand games."""
 
 from dataclasses import asdict
+from math import isnan
 
-from training.tally import Tally
+from training.tally import Tally, windows_chart
 
-WIN, DRAW, GOES_ON = {"outcome": "win"}, {"outcome": "draw"}, {}
+WIN, DRAW, LOSS, GOES_ON = {"outcome": "win"}, {"outcome": "draw"}, {"outcome": "loss"}, {}
+NAMES = ("wins of the last 1000", "draws of the last 1000", "losses of the last 1000")
+
+
+def shown(tally):
+    notes = tally.notes()
+    assert list(notes) == ["games", *NAMES, "best window"]
+    return tuple(notes.values())
 
 
 def test_a_window_ends_with_its_thousandth_game_and_the_best_one_is_kept():
     tally = Tally()
-    tally.add([WIN, GOES_ON] * 600 + [DRAW] * 399)
-    assert tally.notes() == {"games": 999, "wins of the last 1000": 0, "best window": 0}
+    tally.add([WIN, GOES_ON] * 600 + [DRAW] * 300 + [LOSS] * 99)
+    assert shown(tally) == (999, 0, 0, 0, 0)
     tally.add([WIN] * 2)
-    assert tally.notes() == {"games": 1_001, "wins of the last 1000": 601, "best window": 601}
+    assert shown(tally) == (1_001, 601, 300, 99, 601)
     tally.add([DRAW] * 999)
-    assert tally.notes() == {"games": 2_000, "wins of the last 1000": 1, "best window": 601}
-    tally.add([WIN] * 1_500 + [DRAW] * 1_000)  # more than a window holds
-    assert asdict(tally) == {"games": 4_500, "won": 0, "last": 500, "best": 1_000}
+    assert shown(tally) == (2_000, 1, 999, 0, 601)
+    tally.add([WIN] * 1_500 + [DRAW] * 900 + [LOSS] * 100)  # more than a window holds
+    assert shown(tally) == (4_500, 500, 500, 0, 1_000)
+    assert Tally(**asdict(tally)) == tally
+
+
+def test_a_tally_and_rows_of_an_older_version_go_on():
+    tally = Tally(games=1_999, won=700, last=600, best=800)
+    tally.add([WIN])
+    assert shown(tally) == (2_000, 701, 0, 299, 800)
+    rows = [{"steps": 1_000, NAMES[0]: 600}, {"steps": 2_000, **tally.notes()}]
+    chart = windows_chart(rows, "duel")
+    assert (chart.title, chart.xs) == ("duel", [1, 2])
+    assert [name for name, *_ in chart.curves] == ["wins 701", "draws 0", "losses 299"]
+    (_, _, wins), (_, _, draws), _ = chart.curves
+    assert (wins, isnan(draws[0]), draws[1]) == ([600, 701], True, 0)

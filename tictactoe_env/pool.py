@@ -130,26 +130,29 @@ def make_pool(spec: Any, rules: Rules, snapshots: Sequence[Policy] = ()) -> Pool
 
 
 def split_self(
-    pairs: Iterable[tuple[Any, float]], snapshots: Sequence[Policy] = (), keep: int = 8
+    pairs: Iterable[tuple[Any, float]],
+    snapshots: Sequence[Policy] = (),
+    keep: int = 8,
+    name: str = SELF,
 ) -> tuple[SelfPlay | None, list[tuple[Any, float]]]:
     """The member "self" of a pool, or None, and the other opponents.
 
-    keep: used unless the text says `self-keep=N`. Raises ValueError if there are two of them.
+    keep: used unless the text says `self-keep=N`. name: that of the member, if it is another
+    learner's snapshots. Raises ValueError if there are two of them.
     """
     own: SelfPlay | None = None
     others = []
     for opponent, weight in pairs:
-        if not is_self(opponent):
+        if not isinstance(opponent, str) or split_options(opponent)[0] != name:
             others.append((opponent, weight))
         elif own is not None:
             raise ValueError(
-                f'"{SELF}" stands for all snapshots of the learner: give it once in a pool'
+                f'"{name}" stands for all snapshots of the learner: give it once in a pool'
             )
         else:
-            options = (
-                read_option(SELF, text, _self_options) for text in split_options(opponent)[1]
-            )
-            own = SelfPlay(**{"weight": weight, "keep": keep, **dict(options)})
+            texts = split_options(opponent)[1]
+            options = dict(read_option(name, text, _self_options) for text in texts)
+            own = SelfPlay(**{"weight": weight, "keep": keep, **options})
     if own is not None:
         own = replace(own, snapshots=tuple(snapshots)[-own.keep :])
     return own, others
@@ -157,11 +160,6 @@ def split_self(
 
 def _self_options(keep: int = 8, replace: str = "mixed") -> None:
     """Declares the options of "self"."""
-
-
-def is_self(opponent: Any) -> bool:
-    """Whether an opponent is "self", perhaps with options."""
-    return isinstance(opponent, str) and split_options(opponent)[0] == SELF
 
 
 def _frozen(opponent: Any, rules: Rules) -> Policy:

@@ -65,6 +65,14 @@ class Learner(ABC):
         RuntimeError or OverflowError is reported as a damaged file.
         """
 
+    def snapshot(self) -> TabularPolicy:
+        """What it plays now as an opponent, of itself or of a rival."""
+        return self.policy()
+
+    def meet(self, rival: TabularPolicy) -> None:
+        """Add a snapshot of another learner to the opponents, as `rival`: see `training.rivals`."""
+        raise NotImplementedError(f"{type(self).__name__} has no pool that a rival could join")
+
     def notes(self) -> dict[str, float]:
         """Further numbers to show and to write into metrics.csv, under the same names each time."""
         return {}

@@ -26,10 +26,12 @@ class Display:
     On a terminal a bar follows every evaluation, and a line is printed at every tenth of the steps.
     Elsewhere a line is printed at every tenth and every two seconds.
     total: the steps at which training ends. done: the steps made before, in a resumed training.
+    is_live: False for lines on a terminal too, each with the name, where two displays share it.
     """
 
-    def __init__(self, name: str, total: int, done: int, console: Console):
+    def __init__(self, name: str, total: int, done: int, console: Console, is_live: bool = True):
         self.console, self.total = console, total
+        self._prefix = "" if is_live else f"{name}: "
         self._tenth, self._last_line = tenth_of(done, total), 0.0
         columns = (
             TextColumn("{task.description}"),
@@ -40,7 +42,7 @@ class Display:
         self._bar = Progress(*columns, console=console)
         self._task = self._bar.add_task(name, total=total, completed=done)
         self._live: Live | None = None
-        if console.is_terminal:
+        if console.is_terminal and is_live:
             self._live = Live(Group(self._bar, Text("")), console=console, refresh_per_second=8)
             self._live.start()
 
@@ -76,7 +78,7 @@ class Display:
         is_time = not self._live and (now - self._last_line > PLAIN_SECONDS or is_last)
         if is_tenth or is_time:
             self._last_line = now
-            text = f"{steps:>10,} steps {seconds:6.1f} s   {line}"
+            text = f"{self._prefix}{steps:>10,} steps {seconds:6.1f} s   {line}"
             text += f"\n{values}" if is_tenth and values else ""
             self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 

@@ -65,6 +65,8 @@ class Run:
     Ctrl-C ends it at once.
     """
 
+    STOPS_AT = "the next evaluation"  # what Ctrl-C says
+
     def __init__(
         self,
         folder: Path,
@@ -96,6 +98,15 @@ class Run:
         return self.folder / "checkpoint"
 
     @property
+    def relation(self) -> dict[str, Any]:
+        """Further entries of config.json: how the run is related to another one."""
+        return {}
+
+    def display(self, done: int) -> Display:
+        """What shows the progress. done: the steps made before, in a resumed training."""
+        return Display(self.page.AGENT, self.config.steps, done, self.console)
+
+    @property
     def best_player(self) -> TabularPolicy:
         """The best policy that was evaluated. Raises ValueError before the first evaluation."""
         return self._best()[2]
@@ -109,13 +120,17 @@ class Run:
 
     def start(self) -> None:
         """Create the folder. Raises ValueError if the path is a file or a folder with content."""
+        self.check_folder()
+        self._is_new, self._made_parent = True, not self.folder.parent.exists()
+        self._write_config()
+
+    def check_folder(self) -> None:
+        """Raise ValueError if the path is a file or a folder with content."""
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
             raise ValueError(
                 f"{self.folder} is not an empty folder: give another --out, or continue it with "
                 f"--resume {self.folder}"
             )
-        self._is_new, self._made_parent = True, not self.folder.parent.exists()
-        self._write_config()
 
     def resume(self, learner: Learner) -> None:
         """Continue from the checkpoint: restore the learner, the metrics and the best model.
@@ -123,16 +138,24 @@ class Run:
         Raises FileNotFoundError without a checkpoint, DamagedFileError for damaged files, and
         ValueError if no steps are left.
         """
+        steps = self.steps_made()
+        if self.config.steps <= steps:
+            raise ValueError(
+                f"{self.folder} has trained {steps:,} steps already: give --steps more than that"
+            )
+        self.restore(learner)
+
+    def steps_made(self) -> int:
+        """The steps of the checkpoint, after a crash that of before. Raises as `resume` does."""
         recover_folder(self.checkpoint)
         if not self.checkpoint.exists():
             raise FileNotFoundError(
                 f"{self.folder} has no checkpoint to continue from: train anew with another --out"
             )
-        steps = self._read_metrics()
-        if self.config.steps <= steps:
-            raise ValueError(
-                f"{self.folder} has trained {steps:,} steps already: give --steps more than that"
-            )
+        return self._read_metrics()
+
+    def restore(self, learner: Learner) -> None:
+        """Restore the learner and the best model, after `steps_made` has read the metrics."""
         checkpoint.restore(self.checkpoint, self.page.AGENT, self.config, learner)
         policy = checkpoint.load(self.page, self.folder)
         best_at = int(read_json(self.folder / "model.json")["steps"])
@@ -161,7 +184,9 @@ class Run:
     def _write_config(self) -> None:
         preset = {"preset": self.preset} if self.preset else {}
         content = {"agent": self.page.AGENT, **preset, "config": asdict(self.config)}
-        write_json(self.folder / "config.json", {**content, "versions": versions()})
+        write_json(
+            self.folder / "config.json", {**content, **self.relation, "versions": versions()}
+        )
 
     # --- the context manager ---------------------------------------------------------------------
 
@@ -174,7 +199,7 @@ class Run:
             self._began = self._last_checkpoint = time.monotonic()
             self._board = SummaryWriter(str(self.folder))
             done = self.rows[-1]["steps"] if self.rows else 0
-            self._display = Display(self.page.AGENT, self.config.steps, done, self.console)
+            self._display = self.display(done)
         except BaseException:
             self._leave()
             raise
@@ -205,7 +230,7 @@ class Run:
             raise KeyboardInterrupt
         self.is_interrupted = True
         self.console.print(
-            "stopping at the next evaluation, where the state is saved (Ctrl-C again ends at once)"
+            f"stopping at {self.STOPS_AT}, where the state is saved (Ctrl-C again ends at once)"
         )
 
     # --- an evaluation ---------------------------------------------------------------------------
@@ -222,13 +247,31 @@ class Run:
         self.rows.append({**_row(steps, seconds, results), **as_read_back})
         self._note_first(results, steps, seconds)
         self._keep_if_best(results, learner, policy)
-        stop = results.reached(self.until, self.side) or self.is_interrupted
+        stop = self.is_over(results)
         is_last = stop or steps >= self.config.steps
         self._write_logs(learner, is_last)
-        if is_last or time.monotonic() - self._last_checkpoint > CHECKPOINT_SECONDS:
-            self._write_checkpoint(learner)
+        self.save(learner, is_last)
         self._display.show(steps, seconds, results, policy, notes, is_last)
         return stop
+
+    def is_over(self, results: Evaluation) -> bool:
+        """Whether training should stop after an evaluation with these results."""
+        return results.reached(self.until, self.side) or self.is_interrupted
+
+    def save(self, learner: Learner, is_last: bool) -> None:
+        """Write a checkpoint at the last evaluation, and when one is due."""
+        if is_last or self.is_checkpoint_due():
+            self.write_metrics()
+            write_folder(self.checkpoint, lambda folder: self.write_checkpoint(folder, learner))
+            self.note_checkpoint()
+
+    def is_checkpoint_due(self) -> bool:
+        """Whether the last checkpoint is CHECKPOINT_SECONDS old."""
+        return time.monotonic() - self._last_checkpoint > CHECKPOINT_SECONDS
+
+    def note_checkpoint(self) -> None:
+        """Note that a checkpoint was written."""
+        self._last_checkpoint = time.monotonic()
 
     def _keep_if_best(self, results: Evaluation, learner: Learner, policy: TabularPolicy) -> None:
         if self.best is not None and results.rank(self.side) <= self.best[0].rank(self.side):
@@ -256,20 +299,23 @@ class Run:
             write_csv(self.folder / name, table.names, table.rows)
         before, total = self.rows[-2]["steps"] if len(self.rows) > 1 else 0, self.config.steps
         if is_last or tenth_of(steps, total) > tenth_of(before, total):
-            for name, content in learner.charts(self.rows).items():
-                chart(content, self.folder / name)
+            self.draw(learner)
 
-    def _write_checkpoint(self, learner: Learner) -> None:
-        def write(folder: Path) -> None:
-            checkpoint.save(folder, self.page.AGENT, self.config, learner)
-            write_json(folder / "progress.json", {"steps": learner.steps})
+    def draw(self, learner: Learner) -> None:
+        """Draw the learner's charts."""
+        for name, content in learner.charts(self.rows).items():
+            chart(content, self.folder / name)
 
-        # The metrics come first: `resume` drops rows beyond the checkpoint, but needs all others.
-        self._write_metrics()
-        write_folder(self.checkpoint, write)
-        self._last_checkpoint = time.monotonic()
+    def write_checkpoint(self, folder: Path, learner: Learner) -> None:
+        """Write the checkpoint into an empty folder.
 
-    def _write_metrics(self) -> None:
+        Call `write_metrics` first: `resume` drops rows beyond the checkpoint, but needs all others.
+        """
+        checkpoint.save(folder, self.page.AGENT, self.config, learner)
+        write_json(folder / "progress.json", {"steps": learner.steps})
+
+    def write_metrics(self) -> None:
+        """Write metrics.csv."""
         text = io.StringIO()
         # A run that was begun by an older version may lack a note, or have one that is gone.
         columns = dict.fromkeys(name for row in self.rows for name in row) or COLUMNS
@@ -283,7 +329,7 @@ class Run:
     def finish(self) -> dict[str, Any]:
         """Write the metrics, the learning curves, and certificate and values of the best model."""
         policy = self.best_player
-        self._write_metrics()
+        self.write_metrics()
         content = self._write_certificate()
         title = f"{self.name}, seed {self.config.seed}"
         learning_curves(self.rows, policy.rules, self.folder / "growth.png", title)

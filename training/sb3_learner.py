@@ -5,7 +5,7 @@ A page derives from `SB3Learner`. It adds the network, the update, and what else
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,11 @@ from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules
-from training.learner import Arrays, Learner, State, crossed
+from training.learner import Arrays, Chart, Learner, State, crossed
+from training.sb3 import TicTacToeVecEnv
 from training.selfplay import SelfPlay
-from training.tally import Tally
+from training.tally import Tally, windows_chart
+from training.task import TaskConfig
 from training.torch_arrays import load_moments, moments_of
 
 
@@ -41,9 +43,10 @@ class SB3Learner(Learner):
         self.algorithm.env.set_opponent(self.pool.pool())
         self.callback = Rounds(self)
 
-    def snapshot(self) -> TabularPolicy:
-        """The policy that is added to the opponents as a snapshot."""
-        return self.policy()
+    def meet(self, rival: TabularPolicy) -> None:
+        """Add a snapshot of another learner to the opponents."""
+        self.pool.add_rival(rival)
+        self.algorithm.env.set_opponent(self.pool.pool())
 
     def start_round(self, steps: int) -> None:
         """Add a snapshot to the opponents if one is due; called at the start of each rollout."""
@@ -58,8 +61,13 @@ class SB3Learner(Learner):
         self.steps = self.algorithm.num_timesteps
 
     def notes(self) -> dict[str, float]:
-        """The number of games, and the wins in windows of 1,000 games: see `Tally`."""
+        """The number of games, and the results in windows of 1,000 games: see `Tally`."""
         return self.tally.notes()
+
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
+        """Wins, draws and losses in windows of 1,000 games."""
+        title = f"training games against {self.config.opponents}, seed {self.config.seed}"
+        return {"windows.png": windows_chart(rows, title)}
 
     def scalars(self) -> dict[str, float]:
         """What the algorithm has logged for TensorBoard since the last call."""
@@ -107,6 +115,20 @@ class Rounds(BaseCallback):
     def _on_step(self) -> bool:
         self.learner.tally.add(self.locals["infos"])
         return True
+
+
+def environment(config: TaskConfig) -> TicTacToeVecEnv:
+    """The games of a task, seeded."""
+    env = TicTacToeVecEnv(
+        config.num_envs,
+        config.exploring_starts,
+        **asdict(config.rules),
+        side="random" if config.side == "both" else config.side,
+        early_draw=config.early_draw,
+        rewards=config.rewards,
+    )
+    env.seed(config.seed)
+    return env
 
 
 def board_spaces(rules: Rules) -> tuple[spaces.Box, spaces.Discrete]:

@@ -2,7 +2,8 @@
 
 In "random:0.5,minimax:0.25,self:0.25" half of the games are against random play, a quarter against
 perfect play, and a quarter against the snapshots (`self`), each of which gets an equal share. Until
-the first snapshot is added, random play takes their place.
+the first snapshot is added, random play takes their place. In the same way `rival` means snapshots
+of another learner (`training.rivals`).
 """
 
 from __future__ import annotations
@@ -18,17 +19,21 @@ from tictactoe_env.names import SELF
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, TabularPolicy, one_hot, tabulate
 from tictactoe_env.pool import Pool, parse_pool, split_self
+from tictactoe_env.pool import SelfPlay as Member
 from tictactoe_env.positions import Positions, positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.snapshots import place_of_next
+
+RIVAL = "rival"
 
 
 class SelfPlay:
     """A weighted pool of opponents in which snapshots of the learner share the weight of `self`.
 
-    size: how many snapshots are kept, unless the text says `self-keep=N`; `self-replace=oldest`
-    says which one makes room for a further one, see `tictactoe_env.snapshots.place_of_next`.
-    epsilon: probability that a snapshot makes a random legal move. Raises ValueError for an unknown
+    Snapshots of another learner share the weight of `rival` in the same way. size: how many
+    snapshots of each are kept, unless the text says `self-keep=N`; `self-replace=oldest` says which
+    one makes room for a further one, see `tictactoe_env.snapshots.place_of_next`. epsilon:
+    probability that a snapshot makes a random legal move. Raises ValueError for an unknown
     opponent.
     """
 
@@ -36,9 +41,11 @@ class SelfPlay:
         self, opponents: str, rules: Rules, size: int = 8, seed: int = 0, epsilon: float = 0.0
     ):
         self.own, others = split_self(parse_pool(opponents), keep=size)
+        self.other, others = split_self(others, keep=size, name=RIVAL)
         self.fixed = [(make_opponent(name, rules, also=[SELF]), weight) for name, weight in others]
-        self.rules, self.epsilon = rules, epsilon
+        self.rules, self.size, self.epsilon = rules, size, epsilon
         self.snapshots: list[TabularPolicy] = []
+        self.rivals: list[TabularPolicy] = []
         self.rng = np.random.default_rng(seed)
         self._opponents: Opponents | None = None
 
@@ -49,19 +56,29 @@ class SelfPlay:
 
     def add(self, snapshot: TabularPolicy) -> None:
         """Add a snapshot of the learner, in place of another one if the pool is full."""
-        if self.own is not None:
-            place = place_of_next(len(self.snapshots), self.own.keep, self.own.replace, self.rng)
-            if place is not None:
-                del self.snapshots[place]
-        self.snapshots.append(snapshot)
+        self._add(snapshot, self.snapshots, self.own)
+
+    def add_rival(self, snapshot: TabularPolicy) -> None:
+        """Add a snapshot of another learner in the same way."""
+        self._add(snapshot, self.rivals, self.other)
+
+    def _add(
+        self, snapshot: TabularPolicy, kept: list[TabularPolicy], member: Member | None
+    ) -> None:
+        member = member or Member(keep=self.size)
+        place = place_of_next(len(kept), member.keep, member.replace, self.rng)
+        if place is not None:
+            del kept[place]
+        kept.append(snapshot)
         self._opponents = None
 
     def pool(self) -> Pool:
         """The opponents and their weights, with the present snapshots."""
         pairs: list[tuple[Policy, float]] = list(self.fixed)
-        if self.own is not None and self.has_self:
-            copies = tuple(exploring(copy, self.epsilon) for copy in self.snapshots)
-            pairs += replace(self.own, snapshots=copies).pairs
+        for member, kept in ((self.own, self.snapshots), (self.other, self.rivals)):
+            if member is not None and member.weight > 0:
+                copies = tuple(exploring(copy, self.epsilon) for copy in kept)
+                pairs += replace(member, snapshots=copies).pairs
         policies, weights = zip(*pairs, strict=True)
         return Pool(policies, weights)
 
@@ -73,11 +90,13 @@ class SelfPlay:
 
     def state(self) -> dict[str, Any]:
         """What is needed to continue: the snapshots and the generator."""
-        return {"snapshots": [_compact(copy) for copy in self.snapshots], "rng": self.rng}
+        rivals = {"rivals": [_compact(copy) for copy in self.rivals]} if self.rivals else {}
+        return {"snapshots": [_compact(copy) for copy in self.snapshots], **rivals, "rng": self.rng}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from `state`. Raises ValueError for tables that do not fit the board."""
         self.snapshots = [_expanded(array, self.rules) for array in state["snapshots"]]
+        self.rivals = [_expanded(array, self.rules) for array in state.get("rivals", [])]
         self.rng = state["rng"]
         self._opponents = None
 

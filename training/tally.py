@@ -1,26 +1,36 @@
-"""The share of games that a learner wins while it trains."""
+"""The results of the games that a learner plays while it trains."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from training.learner import Chart
+
 WINDOW = 1_000  # games
+WINS, DRAWS, LOSSES = (f"{result} of the last {WINDOW}" for result in ("wins", "draws", "losses"))
+# The curves of windows.png: column of metrics.csv, name, colour.
+CURVES = ((WINS, "wins", "#0072b2"), (DRAWS, "draws", "#999999"), (LOSSES, "losses", "#d55e00"))
 
 
 @dataclass
 class Tally:
-    """Wins in successive windows of 1,000 training games.
+    """Wins, draws and losses in successive windows of 1,000 training games.
 
-    games: all finished games. won: wins in the current window. last, best: wins in the last
-    complete window, and in the best one; 0 before the first window is complete.
+    games: all finished games. won, drawn: those of the current window. last, last_drawn, last_lost:
+    wins, draws and losses in the last complete window. best: the wins in the best one. All of these
+    are 0 before the first window is complete. A tally of an older version did not count draws, so
+    those of the window in which it continues appear as losses.
     """
 
     games: int = 0
     won: int = 0
     last: int = 0
     best: int = 0
+    drawn: int = 0
+    last_drawn: int = 0
+    last_lost: int = 0
 
     def add(self, infos: Iterable[Mapping[str, Any]]) -> None:
         """Count, in this order, the games that have ended: those whose info has an "outcome"."""
@@ -29,13 +39,32 @@ class Tally:
                 continue
             self.games += 1
             self.won += info["outcome"] == "win"
+            self.drawn += info["outcome"] == "draw"
             if self.games % WINDOW == 0:
-                self.last, self.best, self.won = self.won, max(self.best, self.won), 0
+                self.last, self.last_drawn = self.won, self.drawn
+                self.last_lost = WINDOW - self.won - self.drawn
+                self.best = max(self.best, self.won)
+                self.won = self.drawn = 0
 
     def notes(self) -> dict[str, float]:
         """The numbers to show and to write into metrics.csv."""
         return {
             "games": self.games,
-            f"wins of the last {WINDOW}": self.last,
+            WINS: self.last,
+            DRAWS: self.last_drawn,
+            LOSSES: self.last_lost,
             "best window": self.best,
         }
+
+
+def windows_chart(rows: Sequence[Mapping[str, float]], title: str) -> Chart:
+    """Wins, draws and losses per 1,000 training games. rows: those of metrics.csv.
+
+    Rows of an older version lack draws and losses, and are left out there.
+    """
+    curves = [
+        (f"{name} {rows[-1][column]:.0f}", colour, [row.get(column, float("nan")) for row in rows])
+        for column, name, colour in CURVES
+    ]
+    steps = [row["steps"] / 1000 for row in rows]
+    return Chart(title, "steps, thousands", f"training games of {WINDOW:,}", steps, curves)

@@ -1,0 +1,70 @@
+"""The task of a learner: which games it plays, and what their results are worth to it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from tictactoe_env.notation import parse_cell
+from tictactoe_env.policy import TabularPolicy
+from training.options import BoardConfig, Count, Finite, NotNegative, Share, option
+
+RANDOM = "random"  # instead of a cell, in the option `opening`
+Table = TypeVar("Table", bound=TabularPolicy)
+
+
+@dataclass(frozen=True)
+class TaskConfig(BoardConfig):
+    """The options of a task. A page adds those of its learning."""
+
+    num_envs: Count = option(256, "Number of games played in parallel.")
+    exploring_starts: Share = option(0.0, "Share of the games that start from a random board.")
+    side: Literal["both", "X", "O"] = option(
+        "both", "Side that is learned; exploring starts use boards of both sides in any case."
+    )
+    opening: str = option(
+        "",
+        "Cell in which the learner must open as X, such as b2; random for any cell, all equally "
+        "likely; empty for the cell that it chooses.",
+    )
+    early_draw: bool = option(
+        False, "Whether a game ends as a draw as soon as neither side can complete a line."
+    )
+    win_reward: Finite = option(1.0, "Reward of a win.")
+    draw_reward: Finite = option(0.0, "Reward of a draw.")
+    loss_penalty: NotNegative = option(1.0, "Penalty of a loss; its reward is minus this number.")
+    discount: Share = option(1.0, "Discount factor for each move of the learner.")
+    encoding: Literal["planes", "grid"] = option(
+        "planes",
+        "Input of the network: planes (own marks, the opponent's marks) or grid (1 own, -1 "
+        "opponent, 0 free).",
+    )
+
+    def check(self) -> None:
+        """Raises ValueError for an opening that cannot be played."""
+        if self.opening not in ("", RANDOM):
+            parse_cell(self.opening, self.rules)
+        if self.opening and self.side == "O":
+            raise ValueError(
+                f"opening {self.opening!r} is for a learner that plays X: leave it out, or "
+                "give another side than O"
+            )
+
+    @property
+    def rewards(self) -> dict[str, float]:
+        """The rewards, as the environments take them."""
+        return {"win": self.win_reward, "draw": self.draw_reward, "loss": -self.loss_penalty}
+
+    def opened(self, policy: Table) -> Table:
+        """The policy as it opens: with the opening "random", all first moves are equally likely.
+
+        The values of a `ValuedTable` stay.
+        """
+        if self.opening != RANDOM:
+            return policy
+        changed, table = copy.copy(policy), policy.table.copy()
+        table[0] = 1 / self.rules.cells  # the empty board is the first unfinished position
+        table.setflags(write=False)
+        changed.table = table
+        return changed
