@@ -44,7 +44,7 @@ GENERAL = [
     Option(
         "resume",
         "continue a run with its configuration; only --steps may change, and --until has to be "
-        "given again",
+        "given again; a trie also takes in the games played with it, and those of --learn-from",
         Path,
         metavar="RUN",
     ),
@@ -179,6 +179,7 @@ def resumed(
     if "out" in typed:
         raise ValueError(f"--resume continues in {folder} itself: leave --out out")
     before = read_config(page.Config, saved["config"], folder / "config.json")
+    chosen = {name: value for name, value in chosen.items() if name != "learn_from"}  # more games
     changed = [name for name, value in chosen.items() if value != getattr(before, name)]
     if set(changed) - {"steps"}:
         raise ValueError(
@@ -220,7 +221,9 @@ def train(page: Any, config: BoardConfig, preset: str | None, given: SimpleNames
         )
         learner = page.begin(config)
         if given.resume:
-            run.resume(learner)
+            counts = run.resume(learner, getattr(given, "learn_from", ""))
+            if counts:
+                report.say(learned_text(counts), console)
         else:
             run.start()
         try:
@@ -241,6 +244,14 @@ def train(page: Any, config: BoardConfig, preset: str | None, given: SimpleNames
         f"saved: {folder}   look: {shlex.join(['python', 'evaluate.py', str(folder)])}", console
     )
     return verdict(run, given.until, lambda text: report.say(text, console))
+
+
+def learned_text(counts: Mapping[str, int]) -> str:
+    """The games that a resumed run has taken in, and those left out."""
+    reasons = [f"{count:,} {reason}" for reason, count in counts.items() if reason != "learned"]
+    learned = counts.get("learned", 0)
+    text = f"took in {learned:,} {'game' if learned == 1 else 'games'}"
+    return f"{text}, left out {', '.join(reasons)}" if reasons else text
 
 
 def verdict(run: Any, until: str, say: Any) -> int:
