@@ -48,12 +48,17 @@ def _game_options() -> list[Option]:
     board = "rows and columns (default: those of the first run that plays, or 3x3)"
     seed = "seed of the agents' moves; each further game adds 1 (default: a new one each time)"
     delay = "show each board for this long when agents play each other; run a replay by itself"
+    learn = (
+        "whether a trie that plays learns from the games (default: from those of a person, not "
+        "from those of two agents)"
+    )
     values = "show what each move is worth; during a game `values` shows or hides it"
     return [
         *(Option(side.lower(), f"who plays {side} {who}", metavar="PLAYER") for side in SIDES),
         Option("games", "games to play", whole(1), 1, metavar="N"),
         Option("delay", delay, _seconds, metavar="SECONDS"),
         Option("values", values, kind="flag", default=False),
+        Option("learn", learn, kind="switch"),
         Option("board", board, _board, metavar="4x4"),
         Option("k", "marks in a row needed to win (default: 3)", whole(1), metavar="N"),
         Option("seed", seed, whole(0), metavar="N"),
@@ -135,7 +140,8 @@ def serve(arguments: list[str]) -> int:
 def check(typed: Mapping[str, Any]) -> None:
     """Raises ValueError for options that cannot be combined."""
     looks = [name for name in ("list", "replay") if name in typed]
-    plays = [name for name in ("x", "o", "board", "k", "seed", "games", "values") if name in typed]
+    options = ("x", "o", "board", "k", "seed", "games", "values", "learn")
+    plays = [name for name in options if name in typed]
     plays += ["delay"] * ("list" in typed and "delay" in typed)
     if len(looks) > 1 or (looks and plays):
         raise ValueError(
@@ -191,10 +197,11 @@ def play_games(given: SimpleNamespace, talk: Any, path: Path) -> int:
     seed = secrets.randbelow(MAX_SEED) if given.seed is None else given.seed
     with GameStore(path) as store:
         if given.x is None and given.o is None:
-            menu.Menu(rules, talk, store, seed, given.delay, given.values).run()
+            menu.Menu(rules, talk, store, seed, given.delay, given.values, given.learn).run()
         else:
             seats, delay = seats_of(specs, rules, talk), given.delay or 0.0
-            table = Table(seats, rules, talk, store, values=given.values, delay=delay)
+            shown = {"values": given.values, "delay": delay}
+            table = Table(seats, rules, talk, store, **shown, learn=given.learn)
             table.play_all(given.games, seed)
     return 0
 

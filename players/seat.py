@@ -12,6 +12,7 @@ import numpy as np
 
 import agents
 from agents import TRAINABLE, WITH_VALUES
+from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from tictactoe_env.analysis import EXPECTED_CELLS, Thoughts, thoughts
 from tictactoe_env.certificate import FILE, load_policy, read
 from tictactoe_env.games import MAX_NAME, Player
@@ -41,7 +42,9 @@ NAMES_TEXT = """\
   mcts                 Monte-Carlo tree search: mcts-playouts=1000,
                        mcts-milliseconds=100, mcts-draws=1, mcts-value=RUN
   dqn, trie, ...       the newest run of a trained agent in models/ or runs/
-  runs/dqn-0           the folder of a run, or the path of a certificate"""
+  runs/dqn-0           the folder of a run, or the path of a certificate
+  learner              a trie that learns from your games, kept in runs/learner;
+                       any run of a trie learns, a certificate alone does not"""
 """The players, for the help of a command line."""
 
 
@@ -49,7 +52,8 @@ class Seat:
     """A player at a side of the board. Threads may share it; a lock protects the policy.
 
     player: as the game store names it. policy: how it moves; None for a person. model: gives values
-    and `is_new`; by default the policy, tabulated on boards of at most 9 cells.
+    and `is_new`; by default the policy, tabulated on boards of at most 9 cells. pupil: a player
+    that learns, which takes the place of policy and model.
     """
 
     def __init__(
@@ -58,8 +62,9 @@ class Seat:
         rules: Rules,
         policy: Policy | None = None,
         model: Policy | None = None,
+        pupil: Pupil | None = None,
     ):
-        self.player, self.rules, self.policy = player, rules, policy
+        self.player, self.rules, self.policy, self.pupil = player, rules, policy, pupil
         self._model, self._lock = model, threading.Lock()
 
     @property
@@ -89,6 +94,7 @@ class Seat:
         """
         assert self.policy is not None, "a person moves by typing"
         with self._lock:
+            self._take_in()
             probs = self.policy.probs(board[None])
         return int(sample(probs, rng)[0])
 
@@ -99,14 +105,22 @@ class Seat:
         """
         assert self.policy is not None, "a person has no values"
         with self._lock:
+            self._take_in()
             if self._model is None:
                 small = self.rules.cells <= TABLE_CELLS
                 self._model = tabulate(self.policy, self.rules) if small else self.policy
             return thoughts(self._model, board, self.rules)
 
+    def _take_in(self) -> None:
+        """Play what the pupil plays after the games that it has learned by now."""
+        if self.pupil is not None:
+            self.policy = self._model = self.pupil.policy()
+
     def is_new(self, board: Boards) -> bool:
         """Whether this unfinished board (cells,) never came up in training, if the model knows."""
-        ask = getattr(self._model, "is_new", None)
+        with self._lock:
+            self._take_in()
+            ask = getattr(self._model, "is_new", None)
         return ask is not None and bool(ask(board[None])[0])
 
 
@@ -119,6 +133,8 @@ def seat_of(spec: str, rules: Rules) -> Seat:
     word, _, name = spec.partition(":")
     if word.lower() == PERSON:
         return Seat(Player("human", name or PERSON), rules)
+    if is_learner(spec) and not LEARNER_FOLDER.exists():
+        return learner_seat(LEARNER_FOLDER, rules)
     path = path_of(spec, rules)
     if path is not None:
         return run_seat(path, path.as_posix()[-MAX_NAME:], rules)
@@ -146,7 +162,25 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
     file = path / FILE if path.is_dir() else path
     source = hashlib.sha256(file.read_bytes()).hexdigest()
     model = model_of(path, read(path).get("agent"), table)
-    return Seat(Player("run", name, source), rules, table, model)
+    pupil = Pupil(path, model) if learns(path, read(path).get("agent")) else None
+    return Seat(Player("run", name, source), rules, table, model, pupil)
+
+
+def is_learner(spec: str) -> bool:
+    """Whether a text names the trie that learns from a person."""
+    return spec in (LEARNER, LEARNER_FOLDER.as_posix())
+
+
+def learner_seat(folder: Path, rules: Rules, name: str = LEARNER_FOLDER.as_posix()) -> Seat:
+    """The seat of a learner that has no game yet. Raises ValueError for another board."""
+    if rules != LEARNER_RULES:
+        raise ValueError(
+            f"{name} plays on {LEARNER_RULES}, not on {rules}: train a trie for that board, "
+            "which learns from your games too"
+        )
+    pupil = Pupil(folder)
+    policy = pupil.policy()
+    return Seat(Player("run", name), rules, policy, policy, pupil)
 
 
 def model_of(folder: Path, agent: object, table: TabularPolicy) -> Policy:
@@ -179,6 +213,8 @@ def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path
     """
     if spec.partition(":")[0].lower() == PERSON:
         return None
+    if is_learner(spec):
+        return LEARNER_FOLDER if LEARNER_FOLDER.exists() else None
     if spec in TRAINABLE and named_player(spec) is None and not os.path.exists(spec):
         run = newest_run(spec, rules)
         if run is None:

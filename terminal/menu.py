@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from players.gallery import Entry, Gallery
+from players.pupil import LEARNER, LEARNER_RULES
 from players.seat import PERSON
 from terminal.game import Table, seats_of
 from terminal.replay import print_list, watch
@@ -20,6 +21,7 @@ CHOICES = (
     "two players",
     "against perfect play",
     "against a trained agent",
+    "against a trie that learns from you",
     "watch two agents",
     "replays",
     "quit",
@@ -42,13 +44,17 @@ class Menu:
         seed: int,
         delay: float | None = None,
         values: bool = False,
+        learn: bool | None = None,
     ):
         self.rules, self.talk, self.store = rules, talk, store
-        self.seed, self.delay, self.values = seed, delay, values
+        self.seed, self.delay, self.values, self.learn = seed, delay, values, learn
 
     def run(self) -> None:
         """Ask and do what is chosen. Raises EOFError at the end of the input."""
-        actions = (self._two_players, self._perfect, self._trained, self._watch, self._replays)
+        actions = (
+            *(self._two_players, self._perfect, self._trained, self._learner),
+            *(self._watch, self._replays),
+        )
         while True:
             self.talk.say(f"\ntic-tac-toe, {self.rules}\n", "bold")
             self._number(CHOICES)
@@ -81,6 +87,15 @@ class Menu:
             )
             return
         self._against(self._choose("Against whom?", runs).id)
+
+    def _learner(self) -> None:
+        if self.rules != LEARNER_RULES:
+            self.talk.say(
+                f"The trie that learns from you plays on {LEARNER_RULES}. Train a trie for "
+                f"{self.rules}, which learns from your games too: python train.py trie --help"
+            )
+            return
+        self._against(LEARNER)
 
     def _watch(self) -> None:
         players = [entry for entry in Gallery().entries() if entry.plays(self.rules)]
@@ -122,12 +137,20 @@ class Menu:
 
     def _play(self, x: str, o: str, games: int = 1, delay: float = 0.0) -> None:
         seats = seats_of((x, o), self.rules, self.talk)
-        table = Table(seats, self.rules, self.talk, self.store, values=self.values, delay=delay)
+        table = Table(
+            seats,
+            self.rules,
+            self.talk,
+            self.store,
+            values=self.values,
+            delay=delay,
+            learn=self.learn,
+        )
         table.play_all(games, self.seed)
         self.seed += games
 
     def _choose(self, question: str, entries: list[Entry]) -> Entry:
-        self._number(f"{entry.id}: {entry.about}" for entry in entries)
+        self._number(f"{entry.id}: {entry.sentence}" for entry in entries)
         return entries[
             self.talk.ask(f"{question} 1 to {len(entries)}:", number(1, len(entries))) - 1
         ]
