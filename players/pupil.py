@@ -24,7 +24,6 @@ from tictactoe_env.games import Game
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules
 from training import learned
-from training.run import Run
 
 LEARNING = ("trie",)  # agents whose saved runs learn
 LEARNER = "learner"  # its name, and that of its folder in runs/
@@ -143,6 +142,8 @@ def teach(pupils: Iterable[Pupil], game: Game) -> dict[str, str]:
 
 def make_learner(folder: Path) -> None:
     """Write the run of a learner without a game: all of it, or nothing if there is one already."""
+    from training.run import Run  # slow to import: it shows the progress of trainings too
+
     new = folder.with_name(f".{folder.name}.{os.getpid()}.{threading.get_ident()}.new")
     page, learner = agents.page(LEARNING[0]), _untrained()
     try:

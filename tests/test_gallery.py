@@ -41,7 +41,8 @@ def changed(**changes):
 
 
 def test_players_without_training_come_first_then_every_certificate_by_its_place(gallery, folders):
-    assert ids(gallery) == [*BUILT_IN, "models/champion.json", "runs/dqn-0", "runs/many/dqn-1"]
+    players = [*BUILT_IN, "runs/learner"]
+    assert ids(gallery) == [*players, "models/champion.json", "runs/dqn-0", "runs/many/dqn-1"]
     assert ids(Gallery([folders / "none"])) == list(BUILT_IN)
     os.chdir("runs")
     assert ids(Gallery(["."]))[-2:] == ["runs/dqn-0", "runs/many/dqn-1"]

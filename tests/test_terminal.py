@@ -370,32 +370,32 @@ def menu(answers, store, rules=None, **about):
 
 
 def test_the_menu_is_asked_again_until_it_is_left_and_perfect_play_takes_either_side(store):
-    text = menu("7 x 1 quit 6", store)
-    words = "please answer 1 to 6, got '7'", "please answer 1 to 6, got 'x'"
+    text = menu("8 x 1 quit 7", store)
+    words = "please answer 1 to 7, got '8'", "please answer 1 to 7, got 'x'"
     assert not missing(text, *words, "You left the game; it is not saved.")
     assert text.count("1  two players") == 2
-    menu("2 sideways O resign 6", store)
+    menu("2 sideways O resign 7", store)
     assert (only(store).side, only(store).x) == ("O", Player("agent", "minimax"))
-    text = menu("2 random quit 2 X quit 6", store, rules=LARGE)
+    text = menu("2 random quit 2 X quit 7", store, rules=LARGE)
     assert "5x5, 4 in a row is too large to solve: the strongest opponent here is a search" in text
 
 
 def test_a_trained_agent_is_chosen_from_the_runs(store, tmp_path, monkeypatch, trie):
     monkeypatch.chdir(tmp_path)
-    assert "python train.py trie" in menu("3 6", store)
+    assert "python train.py trie" in menu("3 7", store)
     shutil.copytree(trie, "runs/trie-0")
     shutil.copytree(trie, "runs/broken-0")
     (tmp_path / "runs/broken-0/certificate.json").write_text("{")
     chosen = "1  runs/trie-0: trie, seed 0, can be beaten", "please answer 1, got '2'"
-    assert not missing(menu("3 2 1 X resign 6", store), "runs/broken-0 cannot play: ", *chosen)
+    assert not missing(menu("3 2 1 X resign 7", store), "runs/broken-0 cannot play: ", *chosen)
     assert only(store).o.name == "runs/trie-0"
 
 
 def test_two_players_are_watched_and_replays_chosen_from_the_menu(store):
-    assert "no game yet" in menu("5 6", store)
-    assert "2 games: random (X) won" in menu("4 1 2 2 0 6", store)
-    menu("4 1 2 1 6", store, delay=0.0)
+    assert "no game yet" in menu("6 7", store)
+    assert "2 games: random (X) won" in menu("5 1 2 2 0 7", store)
+    menu("5 1 2 1 7", store, delay=0.0)
     assert store.count(origin="battle") == 3
     store.import_lines([LONG_GAME])
-    assert not missing(menu("5 5 0 4 6", store), "unknown game 5", "move 7 of 7")
-    assert "move 7 of 7" in menu("5  6", store)
+    assert not missing(menu("6 5 0 4 7", store), "unknown game 5", "move 7 of 7")
+    assert "move 7 of 7" in menu("6  7", store)

@@ -102,7 +102,7 @@ STANDINGS = [  # what is sent to /api/move; cell, name; board, turn, ended, resu
     ({"board": SMALL, "agent": STUBBORN}, (0, "a1"), ("X../...", None, "illegal", "X", [])),
 ]
 KNOWN = [  # an address; what is sent; the names that lead to a value of the answer; the value
-    ("agents", {}, "agents 12", {**RUN, "unbeatable": False}),
+    ("agents", {}, "agents 13", {**RUN, "unbeatable": False}),
     ("agents/minimax", {}, "certificate as_x vs_minimax", DRAWS),
     ("agents/runs/dqn-0", {}, "certificate as_o losing_line", ["a1", "b1", "a2"]),
     ("agents/models/broken.json", {}, "", BROKEN),
@@ -127,7 +127,7 @@ KNOWN = [  # an address; what is sent; the names that lead to a value of the ans
 def test_every_agent_is_listed_with_the_boards(client):
     answer = client.get("/api/agents").json()
     runs = ["models/broken.json", STUBBORN, "runs/dqn-0"]
-    assert [agent["id"] for agent in answer["agents"]] == [*BUILT_IN, *runs]
+    assert [agent["id"] for agent in answer["agents"]] == [*BUILT_IN, "runs/learner", *runs]
     assert answer["boards"][0] == SQUARE
     assert all(board in answer["boards"] for board in (LARGE, SMALL))  # the page's, the runs'
     assert "moves" not in client.get("/api/agents/minimax").json()["certificate"]
@@ -188,7 +188,7 @@ def test_a_finished_game_is_kept_with_who_played(keeper, gallery):
     assert (game.o.kind, game.o.name, game.o.source, game.result) == (*run, "X")
     resigned = {"moves": [4, 0], "ended": "resigned", "result": "O"}
     answer = ask(keeper, "games", 201, **{**GAME, **resigned})
-    assert answer == {"id": 3, "address": "/games/3"}
+    assert answer == {"id": 3, "address": "/games/3", "learned": {}}
     found = {**resigned, "cells": [4, 0], "moves": "b2 a1", "line": [], "board": SQUARE}
     assert keeper.get("/api/games/3").json().items() >= found.items()
     wide = Game(moves=(0,), rules=Rules(5, 6, 5), origin="human", ended="resigned", result="X")
