@@ -66,6 +66,7 @@ class Seat:
     ):
         self.player, self.rules, self.policy, self.pupil = player, rules, policy, pupil
         self._model, self._lock = model, threading.Lock()
+        self._take_in()
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ last one; no game is ever removed from the file.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,7 +44,8 @@ def since(folder: Path, number: int) -> Sequence[Game]:
     """The games after a number, oldest first. StoreError if the file is damaged."""
     if not (folder / FILE).exists():
         return []
-    with GameStore(folder / FILE, read_only=True) as store:
+    # Only a store that is open for writing waits for another process that is creating the file.
+    with GameStore(folder / FILE, read_only=not os.access(folder, os.W_OK)) as store:
         last = store.list(1)
         count = (last[0].id or 0) - number if last else 0
         return store.list(count)[::-1] if count > 0 else []
