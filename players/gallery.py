@@ -289,7 +289,9 @@ def _run_entry(id: str, path: Path) -> Entry:
     agent, seed, training = run.agent[:MAX_NAME], content.get("seed"), content.get("training")
     preset = training.get("preset") if isinstance(training, Mapping) else None
     about = agent if preset is None else f"{agent}-{str(preset)[:40]}"
-    if seed is not None:
+    if id == LEARNER_FOLDER.as_posix():
+        about = LEARNER_ABOUT
+    elif seed is not None:
         about += f", seed {str(seed)[:20]}"
     return Entry(
         id,

@@ -113,12 +113,17 @@ class Play {
       role: "switch",
       onchange: () => memory.set(this.learnKey(), this.learning.checked),
     });
-    this.learnSwitch = h(
-      "label",
-      { class: "switch learn", hidden: true },
-      this.learning,
-      h("span", { class: "track", "aria-hidden": "true" }),
-      h("span", {}),
+    this.learnText = h("span", {});
+    this.learnBox = h(
+      "div",
+      { class: "box", hidden: true },
+      h(
+        "label",
+        { class: "switch learn" },
+        this.learning,
+        h("span", { class: "track", "aria-hidden": "true" }),
+        this.learnText,
+      ),
     );
     this.moveList = h("ol", { class: "trail", "aria-label": "Moves" });
     this.switches = h("div", { class: "box view" });
@@ -165,7 +170,7 @@ class Play {
           h("div", { class: "field" }, h("label", { for: "board" }, "Board"), this.boardChoice),
         ),
         this.switches,
-        h("div", { class: "box learning" }, this.learnSwitch),
+        this.learnBox,
         h(
           "p",
           { class: "keys" },
@@ -474,8 +479,9 @@ class Play {
   /** The switch for learning. Games that are only watched have a setting of their own, off at first. */
   showLearning() {
     const names = this.learners().map((agent) => agent.id);
-    this.learnSwitch.hidden = names.length === 0;
-    this.learnSwitch.lastChild.textContent = `${names.join(" and ")} ${names.length > 1 ? "learn" : "learns"} from this game`;
+    const verb = names.length > 1 ? "learn" : "learns";
+    this.learnBox.hidden = names.length === 0;
+    this.learnText.textContent = `${names.join(" and ")} ${verb} from this game`;
     this.learning.checked = memory.get(this.learnKey(), !this.isWatched());
   }
 
