@@ -114,17 +114,14 @@ class Play {
       onchange: () => memory.set(this.learnKey(), this.learning.checked),
     });
     this.learnText = h("span", {});
-    this.learnBox = h(
-      "div",
-      { class: "box", hidden: true },
-      h(
-        "label",
-        { class: "switch learn" },
-        this.learning,
-        h("span", { class: "track", "aria-hidden": "true" }),
-        this.learnText,
-      ),
+    this.learnSwitch = h(
+      "label",
+      { class: "switch learn" },
+      this.learning,
+      h("span", { class: "track", "aria-hidden": "true" }),
+      this.learnText,
     );
+    this.learnBox = h("div", { class: "box", hidden: true });
     this.moveList = h("ol", { class: "trail", "aria-label": "Moves" });
     this.switches = h("div", { class: "box view" });
     this.element = h(
@@ -481,6 +478,7 @@ class Play {
     const names = this.learners().map((agent) => agent.id);
     const verb = names.length > 1 ? "learn" : "learns";
     this.learnBox.hidden = names.length === 0;
+    this.learnBox.replaceChildren(...(names.length ? [this.learnSwitch] : []));
     this.learnText.textContent = `${names.join(" and ")} ${verb} from this game`;
     this.learning.checked = memory.get(this.learnKey(), !this.isWatched());
   }
