@@ -173,6 +173,27 @@ def test_counting_takes_the_best_mean_and_tries_what_is_new_in_training_only():
     assert chosen == set(range(9)) - cells("b2 a1")
 
 
+def test_a_move_that_was_never_tried_may_count_as_almost_a_draw():
+    """After b2 X has drawn; after a1 it has lost, by a game that proves nothing about a1."""
+    games = [parse_game(game, RULES) for game in (DRAWN_GAME, "a1 b2 b1 c1 c2 a3")]
+    for untried, answers in (("draw", cells("b2")), ("last", cells("b2"))):
+        trie = Trie(RULES, untried=untried)
+        for game in games:
+            trie.learn(game)
+        assert moves(trie, ".../.../...") == answers
+    only_lost = {untried: Trie(RULES, untried=untried) for untried in ("draw", "last")}
+    for trie in only_lost.values():
+        trie.learn(games[1])
+    assert moves(only_lost["last"], ".../.../...") == cells("a1")
+    assert moves(only_lost["draw"], ".../.../...") == set(range(9)) - cells("a1")
+
+
+@pytest.mark.parametrize("wrong", [{"lookup": "sequence"}, {"rule": "one-tie", "untried": "draw"}])
+def test_options_of_the_other_rule_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"needs the rule one-tie|is of the rule counting"):
+        Config(**wrong)
+
+
 def test_one_tie_makes_a_move_good_to_the_other_rule_only():
     """O has to stop a3. b1 lost ten times and drew once; the others, a3 too, have only lost."""
     lost = [f"a1 b2 a2 {name} a3" for name in ("c1", "c2", "c3", "b3", *["b1"] * 10)]
