@@ -53,11 +53,16 @@ def _game_options() -> list[Option]:
         "show what each move is worth: own (the player's own values; meant by --values alone) or "
         "expected (its exact result against random moves); during a game `values` shows or hides it"
     )
+    learn = (
+        "whether a trie that plays learns from the games (default: from those of a person, not "
+        "from those of two agents)"
+    )
     return [
         *(Option(side.lower(), f"who plays {side} {who}", metavar="PLAYER") for side in SIDES),
         Option("games", "games to play", whole(1), 1, metavar="N"),
         Option("delay", delay, _seconds, metavar="SECONDS"),
         Option("values", values, one_of(*KINDS), kind="optional", metavar="own|expected"),
+        Option("learn", learn, kind="switch"),
         Option("board", board, _board, metavar="4x4"),
         Option("k", "marks in a row needed to win (default: 3)", whole(1), metavar="N"),
         Option("seed", seed, whole(0), metavar="N"),
@@ -139,7 +144,8 @@ def serve(arguments: list[str]) -> int:
 def check(typed: Mapping[str, Any]) -> None:
     """Raises ValueError for options that cannot be combined."""
     looks = [name for name in ("list", "replay") if name in typed]
-    plays = [name for name in ("x", "o", "board", "k", "seed", "games", "values") if name in typed]
+    options = ("x", "o", "board", "k", "seed", "games", "values", "learn")
+    plays = [name for name in options if name in typed]
     plays += ["delay"] * ("list" in typed and "delay" in typed)
     if len(looks) > 1 or (looks and plays):
         raise ValueError(
@@ -197,10 +203,11 @@ def play_games(given: SimpleNamespace, talk: Any, path: Path) -> int:
     seed = secrets.randbelow(MAX_SEED) if given.seed is None else given.seed
     with GameStore(path) as store:
         if given.x is None and given.o is None:
-            menu.Menu(rules, talk, store, seed, given.delay, values).run()
+            menu.Menu(rules, talk, store, seed, given.delay, values, given.learn).run()
         else:
             seats, delay = seats_of(specs, rules, talk), given.delay or 0.0
-            table = Table(seats, rules, talk, store, values=values, delay=delay)
+            shown = {"values": values, "delay": delay}
+            table = Table(seats, rules, talk, store, **shown, learn=given.learn)
             table.play_all(given.games, seed)
     return 0
 

@@ -22,7 +22,6 @@ from training.command_line import CommandLine, Option, one_of
 from training.options import BoardConfig, options_of, read_config
 from training.selfplay import RIVAL
 
-
 GENERAL = [
     Option(
         "until",
@@ -56,7 +55,7 @@ GENERAL = [
     Option(
         "resume",
         "continue a run with its configuration; only --steps may change, and --until has to be "
-        "given again",
+        "given again; a trie also takes in the games played with it, and those of --learn-from",
         Path,
         metavar="RUN",
     ),
@@ -216,6 +215,7 @@ def resumed(
     if "out" in typed:
         raise ValueError(f"--resume continues in {folder} itself: leave --out out")
     before = read_config(page.Config, saved["config"], folder / "config.json")
+    chosen = {name: value for name, value in chosen.items() if name != "learn_from"}  # more games
     changed = [name for name, value in chosen.items() if value != getattr(before, name)]
     if set(changed) - {"steps"}:
         raise ValueError(
@@ -241,6 +241,7 @@ def train(entry: Entry, given: SimpleNamespace) -> int:
         folder=folder or trainer.new_folder(entry.name, config.seed),
         until=given.until,
         is_resumed=bool(given.resume),
+        learn_from=getattr(given, "learn_from", ""),
         export_sb3=given.export_sb3,
     )
 

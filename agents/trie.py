@@ -17,6 +17,14 @@ step size and no network.
   move is proven to lose in turn. This is minimax over the games in the tree. Proofs are always
   correct, and with enough games every position has its value proven. The rules of the game are only
   used to find the legal moves.
+- `lookup="sequence"` chooses moves by the sequence that was played, as tophep/TicTacToe does. What
+  was learned after one order of moves is not known after another. Such a player is no function of
+  the board, so a table by position cannot represent it. Its certificate holds the mean of its moves
+  in each position. The results against random play are those of the player itself; the others are
+  those of the mean. The player's own worst case, over all sequences, stands beside the training
+  (`by_sequence`), and `python -m agents.trie RUN --exact` prints it. See training/sequences.py.
+- In play, a move that was never tried comes after all others that are not proven to lose. With
+  `untried="draw"` it counts as almost a draw, so the player tries another move after a loss.
 - In training, moves that were never tried come first, and a move is random with probability
   `epsilon`. In the pool of opponents, `self` is the tree as it is during the game, not a snapshot.
 
@@ -26,12 +34,14 @@ A step is a game. Boards have at most 12 cells; 3x4 takes a second to prepare.
 from __future__ import annotations
 
 import argparse
+import copy
 import sys
 import warnings
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -39,30 +49,29 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.games import Game
 from tictactoe_env.names import SELF
 from tictactoe_env.notation import SIDES, cell_text, replay
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.own_values import OwnValues
+from tictactoe_env.own_values import OwnValues, checked
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.pool import parse_pool
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules
-from tictactoe_env.store import read_games
 from training import checkpoint
-from training.learner import Arrays, Learner, State
+from training.learned import AGAIN, FILE, GameFile, reason_against, since, without_id
+from training.learner import Arrays, GamesLearner, State
 from training.options import BoardConfig, Count, Natural, Preset, Share, option
+from training.sequences import SequenceTree, averaged, exact_results
 
 AGENT = "trie"
 X_WON, DRAWN, O_WON = range(3)
-LEFT_OUT = {  # games that were not played to their end
-    "early": "drawn early",
-    "illegal": "ended by an illegal move",
-    "resigned": "resigned",
-}
 
 # Scores of moves. Mean results are from -1 to 1; proven and untried moves have scores beyond.
 WINS, UNTRIED, UNTRIED_IN_PLAY, LOSES = 3.0, 2.0, -2.0, -4.0
+ALMOST_DRAWN = -0.01  # a move that was never tried, with untried="draw"
 NO_MOVE = -9.0
+OUTSIDE = -1  # in place of a node, after a sequence that is not in the tree
 
 
 @dataclass(frozen=True)
@@ -88,19 +97,47 @@ class Config(BoardConfig):
         "Choice of a move: counting takes the best mean result among the moves that are not proven "
         "to lose; one-tie avoids only moves that lost all their games.",
     )
+    lookup: Literal["position", "sequence"] = option(
+        "position",
+        "What a move is looked up by: position merges all sequences of moves that lead to the same "
+        "board; sequence does not, and needs the rule one-tie.",
+    )
+    untried: Literal["last", "draw"] = option(
+        "last",
+        "How the rule counting rates a move that was never tried, in play: last takes any other "
+        "that is not proven to lose; draw rates it just below a draw.",
+    )
     learn_from: str = option(
         "",
         "File of games to learn from first: a game store, or text with one game per line such as "
-        '"b2 a1 c3 ...".',
+        '"b2 a1 c3 ...". With --resume: file of further games for this tree.',
     )
     epsilon: Share = option(0.2, "Probability of a random legal move in training.")
     judge_every: Count = option(1_000, "Games between two exact evaluations.")
 
+    def check(self) -> None:
+        """Each rule has one option of its own."""
+        if self.rule != "one-tie" and self.lookup == "sequence":
+            raise ValueError(
+                "lookup sequence needs the rule one-tie: the rule counting proves positions"
+            )
+        if self.rule == "one-tie" and self.untried != "last":
+            raise ValueError("untried is of the rule counting: one-tie has an order of its own")
+
 
 PRESETS = {
     "tophep": Preset(
-        "tophep/TicTacToe: 10,000 games as O against perfect play with the rule one-tie.",
-        {"rule": "one-tie", "opponents": "minimax", "side": "O", "steps": 10_000, "epsilon": 0.0},
+        "tophep/TicTacToe: 10,000 games as O against perfect play, with the rule one-tie and "
+        "look-up by sequence. The certificate holds the mean of its moves in each position, which "
+        "has the same results against random play; --exact of agents.trie prints the others.",
+        {
+            "rule": "one-tie",
+            "lookup": "sequence",
+            "opponents": "minimax",
+            "side": "O",
+            "steps": 10_000,
+            "epsilon": 0.0,
+        },
         weak=True,
     ),
 }
@@ -121,9 +158,16 @@ class Trie:
     move is proven to win, -1 if it is proven to lose, 0 otherwise.
     """
 
-    def __init__(self, rules: Rules, rule: str = "counting"):
+    def __init__(
+        self,
+        rules: Rules,
+        rule: str = "counting",
+        lookup: str = "position",
+        untried: str = "last",
+    ):
         positions = positions_of(rules)
         self.rules, self.rule, self.positions = rules, rule, positions
+        self.lookup, self.untried = lookup, untried
         self.after: list[list[int]] = positions.children.tolist()
         self.outcome: list[int] = positions.outcome_x.tolist()
         self.is_over: list[bool] = positions.is_over.tolist()
@@ -173,28 +217,28 @@ class Trie:
         for row in reversed(rows):
             self._update(row)
 
-    def learn_file(self, path: str | Path) -> Counter[str]:
-        """Add the games of a game store, or of a text file with one game a line.
+    def learn_games(self, games: Iterable[Game]) -> Counter[str]:
+        """Add the games that can be learned from.
 
-        Returns the number of games "learned", and of games left out by reason. Raises
-        FileNotFoundError, StoreError for a damaged store, and ValueError for a line that is not a
-        game or a file without a game to learn from.
+        Returns the number of games "learned", and of games left out by reason.
         """
-        if not Path(path).is_file():
-            raise FileNotFoundError(
-                f"learn_from must be a game store or a text file, there is no file {path}"
-            )
         counts: Counter[str] = Counter()
-        for game in read_games(path, self.rules):
-            reason = LEFT_OUT.get(game.ended) if game.rules == self.rules else "on another board"
+        for game in games:
+            reason = reason_against(game, self.rules)
             if reason is None:
                 self.learn(game.moves)
             counts[reason or "learned"] += 1
+        return counts
+
+    def learn_file(self, path: str | Path) -> Counter[str]:
+        """Add the games of a game store, or of a text file with one game a line.
+
+        Returns the counts of `learn_games`. Raises FileNotFoundError, StoreError for a damaged
+        store, and ValueError for a line that is not a game or a file without a game to learn from.
+        """
+        counts = self.learn_games(GameFile(Path(path), self.rules))
         if not counts["learned"]:
-            raise ValueError(
-                f"{path} holds no game to learn from: expected one that was played to its end on "
-                f"{self.rules}, got {left_out(counts)}"
-            )
+            raise nothing_in(path, self.rules, counts)
         return counts
 
     def fill(self, keys: list[int], results: NDArray[np.int64]) -> None:
@@ -239,7 +283,9 @@ class Trie:
                 for parent in self.parents[row]:
                     if self.sequences[parent]:
                         self._update(parent)
-        self.score[row] = self._one_tie(row) if self.rule == "one-tie" else self._counting(row)
+        counts = [count[row] for count in self.counts]
+        is_one_tie = self.rule == "one-tie"
+        self.score[row] = self._one_tie(row, counts) if is_one_tie else self._counting(row, counts)
 
     def _proven(self, row: int) -> int:
         """+1 if the side to move is proven to win, -1 if it is proven to lose, else 0."""
@@ -248,38 +294,73 @@ class Trie:
         known = [self.known[child] for child in self.after[row] if child >= 0]
         return 1 if -1 in known else -(min(known) == 1)
 
-    def _counting(self, row: int) -> float:
+    def _counting(self, row: int, counts: list[int]) -> float:
         """The mean result for the side that has just moved; beyond -1 to 1 where it is proven."""
         if self.known[row] < 0:
             return WINS
-        x, drawn, o = (count[row] for count in self.counts)
+        x, drawn, o = counts
         mean = (x - o if self.mover_won[row] == X_WON else o - x) / (x + drawn + o)
         return mean + LOSES if self.known[row] > 0 else mean
 
-    def _one_tie(self, row: int) -> float:
+    def _one_tie(self, row: int, counts: list[int]) -> float:
         """WINS for a finished game, 1 if a game was won or drawn by the side that moved, else 0."""
         if self.is_over[row]:
             return WINS
-        return float(self.counts[self.mover_won[row]][row] + self.counts[DRAWN][row] > 0)
+        return float(counts[self.mover_won[row]] + counts[DRAWN] > 0)
 
     # --- playing ----------------------------------------------------------------------------------
 
-    def choose(self, row: int, draw: float) -> int:
-        """The cell of the best score in training; `draw` in [0, 1) breaks ties."""
-        scores = [self.score[child] if child >= 0 else NO_MOVE for child in self.after[row]]
+    def choose(self, row: int, draw: float, node: int = 0) -> int:
+        """The cell of the best score in training; `draw` in [0, 1) breaks ties.
+
+        node: that of the sequence of moves, or OUTSIDE; it matters for look-up by sequence only.
+        """
+        if self.lookup == "sequence":
+            scores = self._by_sequence(row, node)
+        else:
+            scores = [self.score[child] if child >= 0 else NO_MOVE for child in self.after[row]]
         best = max(scores)
         cells = [cell for cell, score in enumerate(scores) if score == best]
         return cells[int(draw * len(cells))]
 
+    def after_move(self, node: int, cell: int) -> int:
+        """The node after a move at a node, or OUTSIDE."""
+        return self.edges.get(node * self.rules.cells + cell, OUTSIDE)
+
+    def _by_sequence(self, row: int, node: int) -> list[float]:
+        """The score of each cell at a node, by the games through the node after it."""
+        scores = [NO_MOVE] * self.rules.cells
+        for cell, child in enumerate(self.after[row]):
+            if child >= 0:
+                after = self.after_move(node, cell)
+                counts = [result[after] for result in self.results]
+                scores[cell] = UNTRIED if after == OUTSIDE else self._one_tie(child, counts)
+        return scores
+
     def policy(self) -> TriePolicy:
-        """The moves of the best score, equally likely."""
+        """The moves of the best score, equally likely; with look-up by sequence their mean."""
+        if self.lookup == "sequence":
+            return TriePolicy(self, averaged(self.tree()).table)
         score, seen = np.array(self.score), np.array(self.sequences) > 0
         if self.rule == "counting":
-            score[~seen] = UNTRIED_IN_PLAY
+            score[~seen] = UNTRIED_IN_PLAY if self.untried == "last" else ALMOST_DRAWN
         children = self.positions.children[self.positions.unfinished]
         scores = np.where(children >= 0, score[children], -np.inf)
-        best = scores == scores.max(axis=1, keepdims=True)
-        return TriePolicy(self, best / best.sum(axis=1, keepdims=True))
+        return TriePolicy(self, _best_of(scores))
+
+    def tree(self) -> SequenceTree:
+        """The player that looks moves up by sequence, as a tree."""
+        rows, results = np.array(self.row_of_node), np.array(self.results)
+        mover_won = results[np.array(self.mover_won)[rows], np.arange(len(rows))]
+        is_over = self.positions.is_over[rows]
+        score = np.where(is_over, WINS, mover_won + results[DRAWN] > 0)
+        edges = np.full(len(rows) * self.rules.cells, OUTSIDE, dtype=np.intp)
+        edges[self.keys[1:]] = np.arange(1, len(rows))
+        children = edges.reshape(len(rows), -1)
+        scores = np.where(children >= 0, score[children], UNTRIED)
+        scores[self.positions.children[rows] < 0] = -np.inf
+        scores[is_over] = 0.0
+        return SequenceTree(self.rules, rows, children, _best_of(scores))
 
     # --- as text ----------------------------------------------------------------------------------
 
@@ -319,18 +400,41 @@ def _parents(after: list[list[int]]) -> list[list[int]]:
     return parents
 
 
+def _best_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The moves of the best score in each row, equally likely."""
+    best = scores == scores.max(axis=1, keepdims=True)
+    return best / best.sum(axis=1, keepdims=True)
+
+
 def left_out(counts: Counter[str]) -> str:
     """The games left out, by reason: "2 resigned, 1 on another board"."""
     reasons = [f"{count:,} {reason}" for reason, count in counts.items() if reason != "learned"]
     return ", ".join(reasons) or "none at all"
 
 
-class TriePolicy(TabularPolicy):
-    """The moves of a tree at one moment. `trie` is the tree itself, which may continue to learn."""
+def nothing_in(path: str | Path, rules: Rules, counts: Counter[str]) -> ValueError:
+    """The error for a file without a game to learn from."""
+    return ValueError(
+        f"{path} holds no game to learn from: expected one that was played to its end on "
+        f"{rules}, got {left_out(counts)}"
+    )
 
-    def __init__(self, trie: Trie, table: NDArray[np.float64]):
+
+class TriePolicy(TabularPolicy):
+    """The moves of a tree at one moment. `trie` is the tree itself, which may continue to learn.
+
+    It knows its own values (see `values_of`), of the moment when they are first asked for.
+    played: of a saved run, the number of the last game of `learned.db` that is in the tree.
+    """
+
+    def __init__(self, trie: Trie, table: NDArray[np.float64], played: int = 0):
         super().__init__(trie.rules, table)
-        self.trie = trie
+        self.trie, self.played = trie, played
+
+    def after_games(self, games: Iterable[Game], played: int) -> TriePolicy:
+        """The player after these games too, which are added to the tree."""
+        self.trie.learn_games(games)
+        return TriePolicy(self.trie, self.trie.policy().table, played)
 
     def sequences(self, boards: Boards) -> NDArray[np.int64]:
         """The number of sequences of moves by which games have reached each board: (B,)."""
@@ -339,6 +443,28 @@ class TriePolicy(TabularPolicy):
     def is_new(self, boards: Boards) -> NDArray[np.bool_]:
         """Whether no game has reached each board: (B,)."""
         return self.sequences(boards) == 0
+
+    @cached_property
+    def own(self) -> OwnValues:
+        """Its own values of the moves in all unfinished positions."""
+        return checked(values_of(self.trie), self.rules)
+
+    @property
+    def meaning(self) -> str:
+        """What its own values are, in words."""
+        return self.own.meaning
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The values of a sure loss and of a sure win."""
+        return self.own.low, self.own.high
+
+    def q_values(self, boards: Boards) -> NDArray[np.float32]:
+        """Its own values of the moves (B, cells) on unfinished boards, NaN without one."""
+        self.probs(boards)  # ValueError for finished and impossible boards
+        positions = self.trie.positions
+        values: NDArray[np.float32] = self.own.values
+        return values[np.searchsorted(positions.unfinished, positions.rows(boards))]
 
 
 # --- training -------------------------------------------------------------------------------------
@@ -351,7 +477,20 @@ def begin(config: Config) -> TrieLearner:
 
 def player(config: Config, model: Arrays) -> TriePolicy:
     """The player of a saved tree."""
-    return tree_of(config, model).policy()
+    tree = tree_of(config, model)
+    return TriePolicy(tree, tree.policy().table, played_of(model))
+
+
+def played_of(model: Arrays) -> int:
+    """The number of the last game of `learned.db` that a saved tree holds; 0 for none."""
+    if "played" not in model:
+        return 0
+    return int(checkpoint.take(model, "played", (), np.int64))
+
+
+def empty_tree(config: Config) -> Trie:
+    """The tree of a configuration before its first game."""
+    return Trie(config.rules, config.rule, config.lookup, config.untried)
 
 
 def tree_of(config: Config, model: Arrays) -> Trie:
@@ -359,19 +498,24 @@ def tree_of(config: Config, model: Arrays) -> Trie:
     nodes = np.size(model.get("keys", ()))
     keys = checkpoint.take(model, "keys", (nodes,), np.int64)
     results = checkpoint.take(model, "results", (3, nodes + 1), np.int64)
-    tree = Trie(config.rules, config.rule)
+    tree = empty_tree(config)
     tree.fill(keys.tolist(), results)
     return tree
 
 
-class TrieLearner(Learner):
-    """A tree that learns from each game that it plays."""
+class TrieLearner(GamesLearner):
+    """A tree that learns from each game that it plays, and from those of files.
+
+    learned: what it has learned from files, one entry a file. played: see TriePolicy.
+    """
 
     def __init__(self, config: Config):
-        self.config, self.trie = config, Trie(config.rules, config.rule)
+        self.config, self.trie = config, empty_tree(config)
         self.opponents = Opponents(config.opponents, config.rules)
         self.rng = np.random.default_rng(config.seed)
         self.learn_from = config.learn_from  # "" after it was read
+        self.learned: list[dict[str, Any]] = []
+        self.played = 0
 
     def advance(self, most: int) -> None:
         """Play `most` games and learn from each. The first call reads `learn_from` before."""
@@ -387,10 +531,51 @@ class TrieLearner(Learner):
     def _read_games(self) -> None:
         """Learn from the file. A resumed training does not need it any more."""
         path, self.learn_from = self.learn_from, ""
-        counts = self.trie.learn_file(path)
+        counts = self._learn_file(path)
+        if not counts["learned"]:
+            raise nothing_in(path, self.config.rules, counts)
         if counts.total() > counts["learned"]:
             games = f"{counts['learned']:,} {'game' if counts['learned'] == 1 else 'games'}"
             warnings.warn(f"learned {games} of {path}, left out {left_out(counts)}", stacklevel=3)
+
+    def _learn_file(self, path: str, known: Collection[Game] = ()) -> Counter[str]:
+        """Learn the games of a file that are new. known: games that were learned in another way."""
+        file = GameFile(Path(path), self.config.rules, self.learned)
+        again: Counter[str] = Counter()
+
+        def new_games() -> Iterator[Game]:
+            for game in file:
+                if without_id(game) in known:
+                    again[AGAIN] += 1
+                else:
+                    yield game
+
+        counts = self.trie.learn_games(new_games())
+        if counts["learned"]:
+            entry = {**file.record, "games": counts["learned"], "at": self.steps}
+            self.learned.append(entry)
+        again[AGAIN] += file.known
+        return counts + again
+
+    def take_in(self, run: Path, file: str = "") -> Counter[str]:
+        """Learn from the games that were played with the run, and from those of a file."""
+        games = since(run, self.played)
+        counts = self.trie.learn_games(games)
+        if games:
+            self.played = games[-1].id or 0
+            entry = {"file": FILE, "games": counts["learned"], "at": self.steps}
+            self.learned.append({**entry, "through": self.played})
+        is_old = file == self.config.learn_from and not any("read" in one for one in self.learned)
+        if file and not is_old:  # an older run has no record of the file that it began with
+            counts += self._learn_file(file, {without_id(game) for game in since(run, 0)})
+        return counts
+
+    def about(self) -> dict[str, Any]:
+        """The files it has learned from; with look-up by sequence the results of such play."""
+        found: dict[str, Any] = {"learned": self.learned} if self.learned else {}
+        if self.config.lookup == "sequence":
+            found["by_sequence"] = exact_results(self.trie.tree())
+        return copy.deepcopy(found)
 
     def policy(self) -> TriePolicy:
         """The moves of the best score."""
@@ -398,18 +583,22 @@ class TrieLearner(Learner):
 
     def model(self) -> Arrays:
         """The edges of the tree and the results of its nodes."""
-        return {
+        arrays = {
             "keys": np.array(self.trie.keys[1:], dtype=np.int64),
             "results": np.array(self.trie.results, dtype=np.int64),
         }
+        played = {"played": np.array(self.played, dtype=np.int64)} if self.played else {}
+        return {**arrays, **played}
 
     def state(self) -> State:
-        """The generator."""
-        return {"rng": self.rng}
+        """The generator, and what was learned from files."""
+        learned = {"learned": copy.deepcopy(self.learned)} if self.learned else {}
+        return {"rng": self.rng, **learned}
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue with the saved tree."""
         self.trie, self.rng, self.learn_from = tree_of(self.config, model), state["rng"], ""
+        self.played, self.learned = played_of(model), list(state.get("learned", []))
 
 
 Sums = list[list[float]]
@@ -444,7 +633,7 @@ def play(
 
     draws: a random number in [0, 1) for each move.
     """
-    row, cells = 0, []
+    row, node, cells = 0, 0, []
     for ply, draw in enumerate(draws):
         if opponent is not None and ply % 2 != side:
             sums = opponent[row]
@@ -453,27 +642,31 @@ def play(
             legal = [cell for cell, child in enumerate(trie.after[row]) if child >= 0]
             cell = legal[int(draw / epsilon * len(legal))]
         else:
-            cell = trie.choose(row, (draw - epsilon) / (1 - epsilon))
+            cell = trie.choose(row, (draw - epsilon) / (1 - epsilon), node)
         cells.append(cell)
-        row = trie.after[row][cell]
+        row, node = trie.after[row][cell], trie.after_move(node, cell)
         if trie.is_over[row]:
             break
     return cells
 
 
 def own_values(config: Config, model: Arrays) -> OwnValues:
+    """The own values of a saved tree."""
+    return values_of(tree_of(config, model))
+
+
+def values_of(tree: Trie) -> OwnValues:
     """The mean result of the games that reached the position after each move, for the mover.
 
     With the rule "counting" a move has exactly 1 or -1 where the games prove its result. A move to
     a position that no game has reached has no value.
     """
-    tree = tree_of(config, model)
     x, drawn, o = np.array(tree.counts, dtype=np.float64)
     games, proven = x + drawn + o, np.array(tree.known)
     seats = np.where(tree.positions.x_to_move, -1, 1)  # of the side that has just moved
     means = seats * (x - o) / np.where(games > 0, games, np.nan)
     meaning = "mean result of the games it knows through the move: win 1, draw 0, loss -1"
-    if config.rule == "counting":
+    if tree.rule == "counting":
         means = np.where((games > 0) & (proven != 0), -proven, means)
         meaning += "; exactly 1 or -1 if the games prove it"
     going = tree.positions.unfinished
@@ -483,17 +676,38 @@ def own_values(config: Config, model: Arrays) -> OwnValues:
 
 
 def main() -> None:
-    """Print the tree of a saved run."""
+    """Print the tree of a saved run, or exact results of look-up by sequence."""
     parser = argparse.ArgumentParser(prog="python -m agents.trie", description=main.__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument("--depth", type=int, default=2, help="moves to print (default: 2)")
+    exact = (
+        "print the exact results, computed over all sequences, of a run with look-up by sequence"
+    )
+    parser.add_argument("--exact", action="store_true", help=exact)
     given = parser.parse_args()
     this_page: Any = sys.modules[__name__]
     try:
         loaded: Any = checkpoint.load(this_page, given.run)
+        if given.exact and loaded.trie.lookup != "sequence":
+            raise ValueError(
+                f"{given.run} looks moves up by position: its certificate holds its exact results, "
+                "which evaluate.py prints"
+            )
     except (ValueError, OSError) as error:
         parser.error(str(error))
-    print(loaded.trie.text(given.depth))
+    print(exact_text(loaded.trie) if given.exact else loaded.trie.text(given.depth))
+
+
+def exact_text(trie: Trie) -> str:
+    """The exact results of a tree that is looked up by sequence, one side a line."""
+    lines = []
+    for side, results in exact_results(trie.tree()).items():
+        rates = " / ".join(f"{100 * rate:.2f}" for rate in results["vs_random"].values())
+        lines.append(
+            f"{side[:2]} {side[-1].upper()}: wins, draws, losses against random {rates} %; "
+            f"loses {100 * results['worst_case_loss']:.2f} % to the best response"
+        )
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

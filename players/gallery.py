@@ -11,12 +11,22 @@ import hashlib
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from players.seat import Seat, named_seat, run_seat
+from players.pupil import (
+    LEARNER,
+    LEARNER_ABOUT,
+    LEARNER_FOLDER,
+    LEARNER_RULES,
+    games_since,
+    learned_text,
+    learns,
+    taken_of,
+)
+from players.seat import Seat, learner_seat, named_seat, run_seat
 from tictactoe_env.certificate import (
     FILE,
     MAX_CELLS,
@@ -30,7 +40,7 @@ from tictactoe_env.errors import unknown_name
 from tictactoe_env.games import MAX_NAME, Player
 from tictactoe_env.names import LATEST, description, named_player, registered_names
 from tictactoe_env.opponents import is_trained, known_names, make_opponent, strength
-from tictactoe_env.policy import tabulate
+from tictactoe_env.policy import RandomPolicy, tabulate
 from tictactoe_env.positions import MAX_CELLS as MAX_SOLVED
 from tictactoe_env.rules import MAX_BITS, Rules
 from tictactoe_env.runs import FOLDERS, SavedRun, certificates, newest_run, saved_run
@@ -65,6 +75,8 @@ class Entry:
     certificate is broken. rules: the only board that the player plays on; None: any board of at
     most `max_cells`. path, sha256: of the certificate's file. agent: the trained agent, or the name
     without options. unbeatable: what the certificate states; None for a player without one.
+    learned: the games that a run has learned from since its training; None if it does not learn.
+    taken: the last game of `learned.db` that its certificate covers.
     """
 
     id: str
@@ -77,6 +89,8 @@ class Entry:
     agent: str = ""
     unbeatable: bool | None = None
     broken: bool = False
+    learned: int | None = field(default=None, compare=False)
+    taken: int = 0
 
     @property
     def name(self) -> str:
@@ -88,6 +102,11 @@ class Entry:
         if self.broken:
             return False
         return rules == self.rules if self.rules else rules.cells <= self.max_cells
+
+    @property
+    def sentence(self) -> str:
+        """`about`, and what it has learned."""
+        return f"{self.about}; {learned_text(self.learned)}" if self.learned else self.about
 
     @property
     def boards(self) -> str:
@@ -111,6 +130,14 @@ class Gallery:
         if len({folder.name for folder in self.folders}) < len(self.folders):
             names = ", ".join(map(str, self.folders))
             raise ValueError(f"the folders of a gallery must have different names, got {names}")
+        self.learner = next(
+            (
+                folder / LEARNER
+                for folder in self.folders
+                if folder.name == LEARNER_FOLDER.parent.name
+            ),
+            None,
+        )
         self._lock = threading.RLock()
         self._known: dict[Path, tuple[tuple[int, int], Entry]] = {}
         self._entries: dict[str, Entry] = {}
@@ -128,6 +155,8 @@ class Gallery:
         found = [
             self._entry_of(folder, path) for folder in self.folders for path in certificates(folder)
         ]
+        if self.learner is not None and not self.learner.exists():
+            built_in.append(self._new_learner(self.learner))
         every = built_in + sorted(found, key=lambda entry: entry.id)
         self._entries = {entry.id: entry for entry in every}
         return every
@@ -140,10 +169,23 @@ class Gallery:
         """
         if id not in self._entries:
             self.entries()
+        if id == LEARNER and self.learner is not None:
+            id = LEARNER_FOLDER.as_posix()
         found = self._entries.get(id) or _named_entry(id) or self._newest(id, rules)
         if found is None:
             raise unknown_name("agent", id, {*known_names(self.folders), *self._entries})
         return found
+
+    def _new_learner(self, folder: Path) -> Entry:
+        """The entry of a learner that has no game yet, and so no folder."""
+        id, about = LEARNER_FOLDER.as_posix(), f"{LEARNER_ABOUT}; it has learned from no game yet"
+        cells = LEARNER_RULES.cells
+        return Entry(id, "agent", about, cells, LEARNER_RULES, agent="trie", learned=0)
+
+    def learner_id(self, rules: Rules) -> str | None:
+        """The id of the learner, once it has its first game and if it plays on this board."""
+        has_game = self.learner is not None and self.learner.exists()
+        return LEARNER_FOLDER.as_posix() if has_game and rules == LEARNER_RULES else None
 
     def _newest(self, id: str, rules: Rules | None) -> Entry | None:
         agent = id.removeprefix(LATEST)
@@ -159,6 +201,8 @@ class Gallery:
             raise ValueError(
                 f"{id} plays on {entry.boards}, not on {rules}: choose another player or board"
             )
+        if entry.path is None and entry.learned is not None and self.learner is not None:
+            return learner_seat(self.learner, rules, entry.id)
         if entry.path is None:
             return named_seat(entry.id, rules)
         try:
@@ -169,7 +213,8 @@ class Gallery:
     def player(self, id: str) -> Player:
         """The player as the game store names it; a run has the sha256 of its certificate."""
         entry = self.entry(id)
-        return Player("run" if entry.kind == "run" else "agent", entry.id, entry.sha256)
+        is_run = entry.kind == "run" or entry.learned is not None
+        return Player("run" if is_run else "agent", entry.id, entry.sha256)
 
     def certificate(self, id: str, rules: Rules | None = None) -> dict[str, Any]:
         """The certificate of a player, verified or computed: see `tictactoe_env.certificate`.
@@ -179,6 +224,8 @@ class Gallery:
         certificate do not follow from its moves.
         """
         entry = self.entry(id)
+        if entry.learned is not None and entry.path is None:
+            return certify(self.seat(id, LEARNER_RULES).policy or RandomPolicy(), entry.agent)
         if entry.path is None:
             return _certified(entry.id, rules or Rules())
         try:
@@ -202,13 +249,13 @@ class Gallery:
             stamp = (status.st_mtime_ns, status.st_size)
             with self._lock:
                 if path in self._known and self._known[path][0] == stamp:
-                    return self._known[path][1]
+                    return _with_learned(self._known[path][1])
             entry = _run_entry(id, path)
         except (ValueError, OSError) as error:
             entry = _broken_entry(id, path, error)
         with self._lock:
             self._known[path] = (stamp, entry)
-        return entry
+        return _with_learned(entry)
 
     def _mark_broken(self, entry: Entry, error: Exception) -> CertificateError:
         """Mark a certificate as broken. `entries` could not know: it does not read all moves."""
@@ -266,7 +313,9 @@ def _run_entry(id: str, path: Path) -> Entry:
     agent, seed, training = run.agent[:MAX_NAME], content.get("seed"), content.get("training")
     preset = training.get("preset") if isinstance(training, Mapping) else None
     about = agent if preset is None else f"{agent}-{str(preset)[:40]}"
-    if seed is not None:
+    if id == LEARNER_FOLDER.as_posix():
+        about = LEARNER_ABOUT
+    elif seed is not None:
         about += f", seed {str(seed)[:20]}"
     return Entry(
         id,
@@ -278,7 +327,15 @@ def _run_entry(id: str, path: Path) -> Entry:
         hashlib.sha256(path.read_bytes()).hexdigest(),
         agent,
         content.get("unbeatable") is True,
+        taken=taken_of(training),
     )
+
+
+def _with_learned(entry: Entry) -> Entry:
+    """The entry with the number of games that its run has learned from by now."""
+    if entry.broken or entry.path is None or not learns(entry.path.parent, entry.agent):
+        return entry
+    return replace(entry, learned=games_since(entry.path.parent, entry.taken))
 
 
 def _strength(content: Mapping[str, Any]) -> str:

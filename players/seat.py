@@ -13,6 +13,7 @@ import numpy as np
 
 import agents
 from agents import WITH_VALUES
+from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from tictactoe_env.analysis import EXPECTED, EXPECTED_CELLS, OWN, Thoughts, kinds_of, thoughts
 from tictactoe_env.certificate import FILE, load_policy, read
 from tictactoe_env.games import MAX_NAME, Player
@@ -46,7 +47,9 @@ NAMES_TEXT = """\
   dqn, trie, ...       the trained agents that come with the package, on 3x3:
                        python -m tictactoe_env.opponents lists them
   latest:dqn           the newest run of an agent in models/ or runs/
-  runs/dqn-0           the folder of a run, or the path of a certificate"""
+  runs/dqn-0           the folder of a run, or the path of a certificate
+  learner              a trie that learns from your games, kept in runs/learner;
+                       any run of a trie learns, a certificate alone does not"""
 """The players, for the help of a command line."""
 
 
@@ -55,7 +58,8 @@ class Seat:
 
     player: as the game store names it. policy: how it moves; None for a person. model: has its own
     values and `is_new`, if it has them; by default the policy. On boards of at most 9 cells the
-    policy is tabulated when its expected results against random moves are first asked for.
+    policy is tabulated when its expected results against random moves are first asked for. pupil: a
+    player that learns, which takes the place of policy and model.
     """
 
     def __init__(
@@ -64,11 +68,13 @@ class Seat:
         rules: Rules,
         policy: Policy | None = None,
         model: Policy | None = None,
+        pupil: Pupil | None = None,
     ):
-        self.player, self.rules, self.policy = player, rules, policy
+        self.player, self.rules, self.policy, self.pupil = player, rules, policy, pupil
         self._model: Any = policy if model is None else model
         self._table: Any = policy
         self._lock = threading.Lock()
+        self._take_in()
 
     @property
     def name(self) -> str:
@@ -105,6 +111,7 @@ class Seat:
         """
         assert self.policy is not None, "a person moves by typing"
         with self._lock:
+            self._take_in()
             probs = self.policy.probs(board[None])
         return int(sample(probs, rng)[0])
 
@@ -116,6 +123,7 @@ class Seat:
         """
         kinds = self.kinds
         with self._lock:
+            self._take_in()
             if EXPECTED in kinds and (kind == EXPECTED or OWN not in kinds):
                 self._table = tabulate(self._table, self.rules)
                 found = thoughts(self._table, board, self.rules, EXPECTED)
@@ -123,9 +131,16 @@ class Seat:
                 found = thoughts(self._model, board, self.rules, kind)
             return replace(found, kinds=kinds)
 
+    def _take_in(self) -> None:
+        """Play what the pupil plays after the games that it has learned by now."""
+        if self.pupil is not None:
+            self.policy = self._model = self.pupil.policy()
+
     def is_new(self, board: Boards) -> bool:
         """Whether this unfinished board (cells,) never came up in training, if the model knows."""
-        ask = getattr(self._model, "is_new", None)
+        with self._lock:
+            self._take_in()
+            ask = getattr(self._model, "is_new", None)
         return ask is not None and bool(ask(board[None])[0])
 
 
@@ -138,6 +153,8 @@ def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
     word, _, name = spec.partition(":")
     if word.lower() == PERSON and what == "player":
         return Seat(Player("human", name or PERSON), rules)
+    if is_learner(spec) and not LEARNER_FOLDER.exists():
+        return learner_seat(LEARNER_FOLDER, rules)
     path = path_of(spec, rules, what)
     if path is not None:
         return run_seat(path, path.as_posix()[-MAX_NAME:], rules)
@@ -167,12 +184,32 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
     table, content = load_policy(path, rules), read(path)
     file = path / FILE if path.is_dir() else path
     source = hashlib.sha256(file.read_bytes()).hexdigest()
+    if learns(path, content.get("agent")):
+        pupil = Pupil(path)
+        return Seat(Player("run", name, source), rules, pupil.policy(), pupil=pupil)
     values = file.with_name(VALUES)
     if file.name == FILE and values.exists():
         model: Policy = read_values(values, table, content.get("sha256_of_moves"))
     else:
         model = model_of(path, content.get("agent"), table)
     return Seat(Player("run", name, source), rules, table, model)
+
+
+def is_learner(spec: str) -> bool:
+    """Whether a text names the trie that learns from a person."""
+    return spec in (LEARNER, LEARNER_FOLDER.as_posix())
+
+
+def learner_seat(folder: Path, rules: Rules, name: str = LEARNER_FOLDER.as_posix()) -> Seat:
+    """The seat of a learner that has no game yet. Raises ValueError for another board."""
+    if rules != LEARNER_RULES:
+        raise ValueError(
+            f"{name} plays on {LEARNER_RULES}, not on {rules}: train a trie for that board, "
+            "which learns from your games too"
+        )
+    pupil = Pupil(folder)
+    policy = pupil.policy()
+    return Seat(Player("run", name), rules, policy, policy, pupil)
 
 
 def model_of(folder: Path, agent: object, table: TabularPolicy) -> Policy:
@@ -205,6 +242,8 @@ def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path
     """
     if spec.partition(":")[0].lower() == PERSON:
         return None
+    if is_learner(spec):
+        return LEARNER_FOLDER if LEARNER_FOLDER.exists() else None
     return saved_path(spec, rules, what, also=[PERSON] if what == "player" else [])
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from players.seat import Seat, seat_of
 from terminal import home
+from terminal.lesson import Lesson
 from terminal.picture import STYLES, legend, number, picture, values_on_cells
 from terminal.talk import Show, Talk
 from tictactoe_env.analysis import KINDS, OWN, Thoughts, Truth, truth, turning_point
@@ -44,7 +45,8 @@ class Table:
     """Plays games between two seats and saves them in a store.
 
     values: the kind of the players' values that is shown from the start, "own" or "expected"; ""
-    shows none. delay: seconds for which each board of a game between agents is shown.
+    shows none. delay: seconds for which each board of a game between agents is shown. learn:
+    whether players that can learn do so; by default from games of a person only.
     """
 
     def __init__(
@@ -56,14 +58,18 @@ class Table:
         *,
         values: str = "",
         delay: float = 0.0,
+        learn: bool | None = None,
     ):
         self.seats, self.rules, self.talk, self.store = seats, rules, talk, store
         self.values, self.kind, self.delay = bool(values), values or OWN, delay
         self.people = [side for side in SIDES if seats[side].is_person]
         self.played: list[Game] = []
+        self.lesson = Lesson(seats, rules, bool(self.people), learn)
 
     def play_all(self, games: int, seed: int) -> None:
         """Play games, save them and print each result. Game i is sampled with `seed + i`."""
+        for text in self.lesson.before():
+            self.talk.say(text, "dim")
         for index in range(games):
             if games > 1:
                 self.talk.say(f"game {index + 1} of {games}", "bold")
@@ -282,6 +288,8 @@ class Table:
         except StoreError:
             self.talk.say(f"the game could not be saved; as a line of text it is: {game.line()}")
             raise
+        for text in self.lesson.after(game):
+            self.talk.say(text)
         self._solve(True)
         self.talk.say(what_decided(game))
         self.talk.say(

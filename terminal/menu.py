@@ -12,6 +12,7 @@ import numpy as np
 import agents
 from agents import TRAINABLE
 from players.gallery import Entry, Gallery
+from players.pupil import LEARNER, LEARNER_RULES
 from players.seat import PERSON
 from terminal.game import Table, seats_of
 from terminal.replay import print_list, watch
@@ -29,6 +30,7 @@ CHOICES = (
     "two players",
     "against perfect play",
     "against a trained agent",
+    "against a trie that learns from you",
     "watch two agents",
     "replays",
     "train an agent",
@@ -60,20 +62,16 @@ class Menu:
         seed: int,
         delay: float | None = None,
         values: str = "",
+        learn: bool | None = None,
     ):
         self.rules, self.talk, self.store = rules, talk, store
-        self.seed, self.delay, self.values = seed, delay, values
+        self.seed, self.delay, self.values, self.learn = seed, delay, values, learn
 
     def run(self) -> None:
         """Ask and do what is chosen. Raises EOFError at the end of the input."""
         actions = (
-            self._two_players,
-            self._perfect,
-            self._trained,
-            self._watch,
-            self._replays,
-            self._train,
-            self._tree,
+            *(self._two_players, self._perfect, self._trained, self._learner),
+            *(self._watch, self._replays, self._train, self._tree),
         )
         while True:
             self.talk.say(f"\ntic-tac-toe, {self.rules}\n", "bold")
@@ -107,6 +105,15 @@ class Menu:
             )
             return
         self._against(self._choose("Against whom?", runs).id)
+
+    def _learner(self) -> None:
+        if self.rules != LEARNER_RULES:
+            self.talk.say(
+                f"The trie that learns from you plays on {LEARNER_RULES}. Train a trie for "
+                f"{self.rules}, which learns from your games too: python train.py trie --help"
+            )
+            return
+        self._against(LEARNER)
 
     def _watch(self) -> None:
         players = [entry for entry in Gallery().entries() if entry.plays(self.rules)]
@@ -231,12 +238,20 @@ class Menu:
 
     def _play(self, x: str, o: str, games: int = 1, delay: float = 0.0) -> None:
         seats = seats_of((x, o), self.rules, self.talk)
-        table = Table(seats, self.rules, self.talk, self.store, values=self.values, delay=delay)
+        table = Table(
+            seats,
+            self.rules,
+            self.talk,
+            self.store,
+            values=self.values,
+            delay=delay,
+            learn=self.learn,
+        )
         table.play_all(games, self.seed)
         self.seed += games
 
     def _choose(self, question: str, entries: list[Entry]) -> Entry:
-        return entries[self._pick(question, [f"{entry.id}: {entry.about}" for entry in entries])]
+        return entries[self._pick(question, [f"{entry.id}: {entry.sentence}" for entry in entries])]
 
     def _pick(self, question: str, texts: Sequence[str]) -> int:
         """The index of the text that is chosen by its number."""

@@ -6,7 +6,7 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,12 +85,14 @@ def train(
     folder: Path,
     until: str = "steps",
     is_resumed: bool = False,
+    learn_from: str = "",
     export_sb3: Path | None = None,
 ) -> int:
     """Train, write the run into a folder, and print its certificate; the exit code.
 
     0: the goal `until` was reached, or there was none; 1: it was not reached; 130: a second Ctrl-C
-    ended the training at once. Raises KeyboardInterrupt if nothing was saved by then.
+    ended the training at once. Raises KeyboardInterrupt if nothing was saved by then. learn_from:
+    games that a resumed run takes in, if it learns from games.
     """
     from training.learner import drive
     from training.run import Run
@@ -100,7 +102,9 @@ def train(
     with warnings_on(console):
         learner = page.begin(config)
         if is_resumed:
-            run.resume(learner)
+            counts = run.resume(learner, learn_from)
+            if counts:
+                report.say(learned_text(counts), console)
         else:
             run.start()
         try:
@@ -115,6 +119,14 @@ def train(
         f"saved: {folder}   look: {shlex.join(['python', 'evaluate.py', str(folder)])}", console
     )
     return verdict(run, until, lambda text: report.say(text, console))
+
+
+def learned_text(counts: Mapping[str, int]) -> str:
+    """The games that a resumed run has taken in, and those left out."""
+    reasons = [f"{count:,} {reason}" for reason, count in counts.items() if reason != "learned"]
+    learned = counts.get("learned", 0)
+    text = f"took in {learned:,} {'game' if learned == 1 else 'games'}"
+    return f"{text}, left out {', '.join(reasons)}" if reasons else text
 
 
 def verdict(run: Any, until: str, say: Callable[[str], None]) -> int:

@@ -523,3 +523,27 @@ def test_everybody_can_read_a_page_and_find_their_way_on_it(open_page, path, sch
     levels = [int(tag[1]) for tag in found["headings"]]
     assert levels.count(1) == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_a_player_learns_from_a_game_of_a_person_and_says_so(chromium, tmp_path):
+    """runs/learner moves at random in its first game, and is given a line that it loses."""
+    (tmp_path / "runs").mkdir()
+    with serving(tmp_path) as (_, address):
+        page = chromium.new_page(base_url=address)
+        page.goto("/?x=human&o=runs/learner")
+        contains(page, "#seat-o-about", "a trie that learns from your games")
+        switch = page.get_by_role("switch", name="runs/learner learns from this game")
+        expect(switch).to_be_checked()
+        while page.locator(".note a").count() == 0:  # whatever the result is
+            expect(page.locator(".grid.open, .note a").first).to_be_visible()
+            free = page.get_by_role("gridcell", name=re.compile(", free$"))
+            if page.locator(".grid.open").count():
+                free.first.click()
+            page.wait_for_timeout(400)
+        contains(page, ".note", "runs/learner has learned from 1 game since its training")
+        contains(page, "#seat-o-about", "learned from 1 game since its training")
+        page.get_by_label("O is played by").select_option("minimax")
+        expect(switch).to_be_checked()  # it learns from every game of a person now
+        page.get_by_label("X is played by").select_option("runs/learner")
+        expect(switch).not_to_be_checked()  # a game that is only watched
+        page.close()

@@ -43,7 +43,7 @@ def changed(**changes):
 
 def test_the_players_of_the_package_come_first_then_every_run_by_its_place(gallery, folders):
     ours, runs = [*BUILT_IN, *trained_names()], ["runs/dqn-0", "runs/many/dqn-1"]
-    assert ids(gallery) == [*ours, "models/champion.json", *runs]
+    assert ids(gallery) == [*ours, "runs/learner", "models/champion.json", *runs]
     assert ids(Gallery([folders / "none"])) == ours
     os.chdir("runs")
     assert ids(Gallery(["."]))[-2:] == runs

@@ -171,11 +171,11 @@ def test_a_game_at_a_terminal_has_colours_and_a_battle_is_shown_in_one_place(pat
 
 
 LEAVING = """
-    --seed 1 | 1 to 8: | C
+    --seed 1 | 1 to 9: | C
     --o minimax | your move | C
     --x random --o random --delay 9 | └ | C
     --replay 1 | q: quit | C
-    --seed 1 | 1 to 8: | D
+    --seed 1 | 1 to 9: | D
     --replay 1 --delay 0.05 | move 7 of 7 | D
 """
 ENDS = {"C": (130, "left; an unfinished game is not saved"), "D": (0, "end of input")}

@@ -380,13 +380,13 @@ def menu(answers, store, rules=None, **about):
 
 
 def test_the_menu_is_asked_again_until_it_is_left_and_perfect_play_takes_either_side(store):
-    text = menu("9 x 1 quit 8", store)
-    words = "please answer 1 to 8, got '9'", "please answer 1 to 8, got 'x'"
+    text = menu("10 x 1 quit 9", store)
+    words = "please answer 1 to 9, got '10'", "please answer 1 to 9, got 'x'"
     assert not missing(text, *words, "You left the game; it is not saved.")
     assert text.count("1  two players") == 2
-    menu("2 sideways O resign 8", store)
+    menu("2 sideways O resign 9", store)
     assert (only(store).side, only(store).x) == ("O", Player("agent", "minimax"))
-    text = menu("2 random quit 2 X quit 8", store, rules=LARGE)
+    text = menu("2 random quit 2 X quit 9", store, rules=LARGE)
     assert "5x5, 4 in a row is too large to solve: the strongest opponent here is a search" in text
 
 
@@ -394,25 +394,25 @@ def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
     store, tmp_path, monkeypatch, trie
 ):
     monkeypatch.chdir(tmp_path)
-    assert "python train.py trie" in menu("3 8", store, rules=Rules(3, 4, 3))
+    assert "python train.py trie" in menu("3 9", store, rules=Rules(3, 4, 3))
     shutil.copytree(trie, "runs/trie-0")
     shutil.copytree(trie, "runs/broken-0")
     (tmp_path / "runs/broken-0/certificate.json").write_text("{")
     last = len(trained_names()) + 1
     chosen = f"{last}  runs/trie-0: trie, seed 0, can be beaten", f"to {last}, got '{last + 1}'"
-    text = menu(f"3 {last + 1} {last} X resign 8", store)
+    text = menu(f"3 {last + 1} {last} X resign 9", store)
     assert not missing(text, "1  dqn: cannot be", "runs/broken-0 cannot play: ", *chosen)
     assert only(store).o.name == "runs/trie-0"
 
 
 def test_two_players_are_watched_and_replays_chosen_from_the_menu(store):
-    assert "no game yet" in menu("5 8", store)
-    assert "2 games: random (X) won" in menu("4 1 2 2 0 8", store)
-    menu("4 1 2 1 8", store, delay=0.0)
+    assert "no game yet" in menu("6 9", store)
+    assert "2 games: random (X) won" in menu("5 1 2 2 0 9", store)
+    menu("5 1 2 1 9", store, delay=0.0)
     assert store.count(origin="battle") == 3
     store.import_lines([LONG_GAME])
-    assert not missing(menu("5 5 0 4 8", store), "unknown game 5", "move 7 of 7")
-    assert "move 7 of 7" in menu("5  8", store)
+    assert not missing(menu("6 5 0 4 9", store), "unknown game 5", "move 7 of 7")
+    assert "move 7 of 7" in menu("6  9", store)
 
 
 TRIE = list(TRAINABLE).index("trie") + 1
@@ -420,13 +420,13 @@ TRIE = list(TRAINABLE).index("trie") + 1
 
 def test_an_agent_is_trained_from_the_menu_and_plays_at_once(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = menu(f"6 {TRIE} 1 steps 40 yes O resign 8", store)
+    text = menu(f"7 {TRIE} 1 steps 40 yes O resign 9", store)
     about = "trie on 3x3, 3 in a row, seed 0, best after 40 steps", "saved: runs/trie-0   look: "
     options = "1  the defaults of trie", "2  tophep: ", "How many games? [100000]"
     assert not missing(text, *about, *options, "as X: ", "as O: ")
     assert read("runs/trie-0")["training"]["steps"] == 40
     assert only(store).x.name == "runs/trie-0"
-    text = menu(f"6 {TRIE} 2 unbeatable 30 no 8", store)
+    text = menu(f"7 {TRIE} 2 unbeatable 30 no 9", store)
     assert not missing(text, "How many games at most? [10000]", "as X (not trained for): ")
     assert "unbeatable as O was not reached within 30 steps" in text
     assert read("runs/trie-tophep-0")["config"]["side"] == "O"
@@ -434,14 +434,14 @@ def test_an_agent_is_trained_from_the_menu_and_plays_at_once(store, tmp_path, mo
 
 def test_a_training_that_cannot_be_or_is_left_comes_back_to_the_menu(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = menu(f"6 {TRIE} 1 8", store, rules=LARGE)
+    text = menu(f"7 {TRIE} 1 9", store, rules=LARGE)
     assert "5x5 has too many positions for a certificate" in text
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(TrieLearner, "advance", interrupted)
-    text = menu(f"6 {TRIE} 1 steps 40 8", store)
+    text = menu(f"7 {TRIE} 1 steps 40 9", store)
     assert "the training ended at once, before anything was saved" in text
     assert not list(tmp_path.rglob("trie-0"))
 
@@ -449,16 +449,16 @@ def test_a_training_that_cannot_be_or_is_left_comes_back_to_the_menu(store, tmp_
         raise ModuleNotFoundError("no torch", name="torch")
 
     monkeypatch.setattr(agents, "page", without_torch)
-    assert 'torch is not installed: pip install -e ".[train]"' in menu("6 1 8", store)
+    assert 'torch is not installed: pip install -e ".[train]"' in menu("7 1 9", store)
 
 
 def test_the_game_tree_of_a_trie_and_of_any_player_is_printed(store, tmp_path, monkeypatch, trie):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(trie, "runs/trie-0")
-    text = menu(f"7 {1 + len(BUILT_IN)} 1 8", store)
+    text = menu(f"8 {2 + len(BUILT_IN) + len(trained_names())} 1 9", store)
     assert "10 games, " in text
     assert "1. X " in text
-    text = menu("7 3  O 8", store)
+    text = menu("8 3  O 9", store)
     assert text.count("1. X ") == 9, "every move of the other side"
     assert not missing(text, "1. X a1            draws", "  2. O b2  100.0 %   draws")
 

@@ -18,6 +18,7 @@ from tictactoe_env.notation import parse_cell, parse_game
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.solver import solve
 from tictactoe_env.store import GameStore
+from training.sequences import exact_results
 
 SMALL = Config(steps=200, judge_every=200)
 DRAWN_GAME = "b2 a1 c3 a3 a2 c2 b1 b3 c1"
@@ -172,6 +173,27 @@ def test_counting_takes_the_best_mean_and_tries_what_is_new_in_training_only():
     assert chosen == set(range(9)) - cells("b2 a1")
 
 
+def test_a_move_that_was_never_tried_may_count_as_almost_a_draw():
+    """After b2 X has drawn; after a1 it has lost, by a game that proves nothing about a1."""
+    games = [parse_game(game, RULES) for game in (DRAWN_GAME, "a1 b2 b1 c1 c2 a3")]
+    for untried, answers in (("draw", cells("b2")), ("last", cells("b2"))):
+        trie = Trie(RULES, untried=untried)
+        for game in games:
+            trie.learn(game)
+        assert moves(trie, ".../.../...") == answers
+    only_lost = {untried: Trie(RULES, untried=untried) for untried in ("draw", "last")}
+    for trie in only_lost.values():
+        trie.learn(games[1])
+    assert moves(only_lost["last"], ".../.../...") == cells("a1")
+    assert moves(only_lost["draw"], ".../.../...") == set(range(9)) - cells("a1")
+
+
+@pytest.mark.parametrize("wrong", [{"lookup": "sequence"}, {"rule": "one-tie", "untried": "draw"}])
+def test_options_of_the_other_rule_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"needs the rule one-tie|is of the rule counting"):
+        Config(**wrong)
+
+
 def test_one_tie_makes_a_move_good_to_the_other_rule_only():
     """O has to stop a3. b1 lost ten times and drew once; the others, a3 too, have only lost."""
     lost = [f"a1 b2 a2 {name} a3" for name in ("c1", "c2", "c3", "b3", *["b1"] * 10)]
@@ -186,12 +208,72 @@ def test_one_tie_makes_a_move_good_to_the_other_rule_only():
         assert probs == pytest.approx(np.array([[0, 1, 0, 1, 1, 1, 1, 1, 1]]) / 7)
 
 
+TOPHEP = {**page.PRESETS["tophep"].options, "judge_every": 5_000}
+
+
 def test_the_rule_of_one_tie_looks_mastered_and_is_beaten_almost_surely():
-    """tophep after 10,000 games as O draws with perfect play; best responses win 95.83 %."""
-    policy = trained(page, Config(**page.PRESETS["tophep"].options, judge_every=5_000)).policy()
+    """After 10,000 games as O it draws with perfect play; best responses win 95.83 %."""
+    policy = trained(page, Config(**{**TOPHEP, "lookup": "position"})).policy()
     assert match.exact_result_as("O", policy, make_opponent("minimax", RULES)).draw > 0.95
     worst = match.best_responses(policy)
     assert (worst["X"].loss, worst["O"].loss > 0.9) == (1.0, True)
+
+
+def test_the_preset_tophep_is_that_system_which_does_not_merge_sequences():
+    """Theirs, one run as O: 37.93/38.26/23.81, 95.83 % lost; untrained 28.81/12.70/58.49."""
+    learner = trained(page, Config(**TOPHEP))
+    found, table = exact_results(learner.trie.tree()), evaluate(learner.policy())
+    assert list(found["as_o"]["vs_random"].values()) == pytest.approx([0.4, 0.37, 0.23], abs=0.04)
+    assert found["as_o"]["worst_case_loss"] == pytest.approx(0.9583, abs=1e-4)
+    for side, result in (("as_x", table.x), ("as_o", table.o)):
+        of_table = {name: getattr(result, name) for name in ("win", "draw", "loss")}
+        assert found[side]["vs_random"] == pytest.approx(of_table, abs=1e-12)
+    assert learner.about() == {"by_sequence": found}
+    untrained = exact_results(Trie(RULES, "one-tie", "sequence").tree())
+    rates = list(untrained["as_o"]["vs_random"].values())
+    assert rates == pytest.approx([0.2881, 0.1270, 0.5849], abs=5e-5)
+
+
+def test_what_was_learned_after_one_order_of_moves_is_not_known_after_another():
+    """O has lost by b1 after one order; after any other each of the four moves is untried."""
+    trie = Trie(RULES, "one-tie", "sequence")
+    trie.learn(parse_game("a1 b2 c1 c3 a3 b1 a2", RULES))
+    node, at = 0, row("X.X/.O./X.O")
+    for cell in parse_game("a1 b2 c1 c3 a3", RULES):
+        node = trie.after_move(node, cell)
+    draws = np.arange(8) / 8 + 0.01
+    assert {trie.choose(at, draw, node) for draw in draws} == cells("a2 c2 b3")
+    assert {trie.choose(at, draw, page.OUTSIDE) for draw in draws} == cells("b1 a2 c2 b3")
+
+
+def walk(trie, positions, side, opponent, ply=0, at=0, node=0):
+    """The results (X won, drawn, O won) of look-up by sequence, over every sequence there is."""
+    if positions.is_over[at]:
+        return np.eye(3)[1 - positions.outcome_x[at]]
+    chosen = [cell for cell, child in enumerate(trie.after[at]) if child >= 0]
+    if ply % 2 == side:
+        chosen = sorted({trie.choose(at, draw, node) for draw in np.linspace(0, 0.999, 50)})
+    found = [
+        walk(trie, positions, side, opponent, ply + 1, child, trie.after_move(node, cell))
+        for cell, child in ((cell, trie.after[at][cell]) for cell in chosen)
+    ]
+    if ply % 2 != side and opponent == "best":
+        return max(found, key=lambda result: result[2 - 2 * side])
+    return np.mean(found, axis=0)
+
+
+def test_results_by_sequence_are_those_of_a_walk_over_every_sequence():
+    """On 2x3 with two in a row, where such a walk takes a second."""
+    config = Config(**{**TOPHEP, "rows": 2, "cols": 3, "k": 2, "steps": 60, "opponents": "random"})
+    trie = trained(page, config).trie
+    found = exact_results(trie.tree())
+    positions = trie.positions
+    for side, name in ((0, "as_x"), (1, "as_o")):
+        walked = walk(trie, positions, side, "random")
+        rates = walked if side == 0 else walked[::-1]
+        assert list(found[name]["vs_random"].values()) == pytest.approx(list(rates), abs=1e-12)
+        worst = walk(trie, positions, side, "best")[2 - 2 * side]
+        assert found[name]["worst_case_loss"] == pytest.approx(worst, abs=1e-12)
 
 
 @pytest.mark.parametrize(("side", "sides"), [("both", [0, 1]), ("X", [0, 0]), ("O", [1, 1])])

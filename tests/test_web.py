@@ -136,7 +136,8 @@ KNOWN = [  # an address; what is sent; the names that lead to a value of the ans
 def test_every_agent_is_listed_with_the_boards(client):
     answer = client.get("/api/agents").json()
     runs = ["models/broken.json", STUBBORN, "runs/dqn-0"]
-    assert [agent["id"] for agent in answer["agents"]] == [*BUILT_IN, *trained_names(), *runs]
+    ours = [*BUILT_IN, *trained_names(), "runs/learner"]
+    assert [agent["id"] for agent in answer["agents"]] == [*ours, *runs]
     assert answer["boards"][0] == SQUARE
     assert all(board in answer["boards"] for board in (LARGE, SMALL))  # the page's, the runs'
     assert "moves" not in client.get("/api/agents/minimax").json()["certificate"]
@@ -226,7 +227,7 @@ def test_a_finished_game_is_kept_with_who_played(keeper, gallery):
     assert (game.o.kind, game.o.name, game.o.source, game.result) == (*run, "X")
     resigned = {"moves": [4, 0], "ended": "resigned", "result": "O"}
     answer = ask(keeper, "games", 201, **{**GAME, **resigned})
-    assert answer == {"id": 3, "address": "/games/3"}
+    assert answer == {"id": 3, "address": "/games/3", "learned": {}}
     found = {**resigned, "cells": [4, 0], "moves": "b2 a1", "line": [], "board": SQUARE}
     assert keeper.get("/api/games/3").json().items() >= found.items()
     wide = Game(moves=(0,), rules=Rules(5, 6, 5), origin="human", ended="resigned", result="X")

@@ -22,8 +22,10 @@ trained, evaluated, saved, resumed and loaded, and its progress is shown.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -81,6 +83,10 @@ class Learner(ABC):
         """Further numbers for TensorBoard only, such as losses since the last evaluation."""
         return {}
 
+    def about(self) -> dict[str, Any]:
+        """Further entries for `training` in the certificate of the model as it is now."""
+        return {}
+
     def tables(self) -> dict[str, Table]:
         """Tables to write into the run's folder at each evaluation, by file name (`league.csv`)."""
         return {}
@@ -91,6 +97,21 @@ class Learner(ABC):
         They are drawn at each tenth of a training and at its end. rows: those of metrics.csv.
         """
         return {}
+
+
+class GamesLearner(Learner):
+    """A learner that also learns from finished games of others.
+
+    A saved run of it learns from the games that people play with it, see `training.learned`.
+    """
+
+    @abstractmethod
+    def take_in(self, run: Path, file: str = "") -> Counter[str]:
+        """Learn from the games played with a run since its training, then from those of a file.
+
+        Returns the number of games "learned", and of games left out by reason. Raises ValueError or
+        FileNotFoundError for a file that cannot be read.
+        """
 
 
 class Page(Protocol):

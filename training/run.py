@@ -18,6 +18,7 @@ import io
 import shutil
 import signal
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
@@ -43,7 +44,7 @@ from training.files import (
     write_folder,
     write_json,
 )
-from training.learner import Learner, Page
+from training.learner import GamesLearner, Learner, Page
 from training.options import BoardConfig
 from training.plots import chart, learning_curves
 from training.progress import Display, tenth_of
@@ -85,6 +86,7 @@ class Run:
         self.is_interrupted = False
         self.first_reached: dict[str, tuple[int, float]] = {}
         self._earlier_seconds = 0.0
+        self._about: dict[str, Any] = {}  # what the learner of the best model says of it
         self._is_new = self._made_parent = False
 
     @property
@@ -132,18 +134,25 @@ class Run:
                 f"--resume {self.folder}"
             )
 
-    def resume(self, learner: Learner) -> None:
+    def resume(self, learner: Learner, learn_from: str = "") -> Counter[str]:
         """Continue from the checkpoint: restore the learner, the metrics and the best model.
 
+        A GamesLearner takes in the games that were played with the run since its training, and
+        those of the file `learn_from`. Returns its counts of these games, see `take_in`.
+
         Raises FileNotFoundError without a checkpoint, DamagedFileError for damaged files, and
-        ValueError if no steps are left.
+        ValueError if no steps are left and there is no new game.
         """
         steps = self.steps_made()
-        if self.config.steps <= steps:
-            raise ValueError(
-                f"{self.folder} has trained {steps:,} steps already: give --steps more than that"
-            )
+        if self.config.steps <= steps and not isinstance(learner, GamesLearner):
+            raise self._nothing_left(steps)
         self.restore(learner)
+        counts = Counter[str]()
+        if isinstance(learner, GamesLearner):
+            counts = self._take_in(learner, learn_from)
+            if self.config.steps <= steps and not counts["learned"]:
+                raise self._nothing_left(steps, counts)
+        return counts
 
     def steps_made(self) -> int:
         """The steps of the checkpoint, after a crash that of before. Raises as `resume` does."""
@@ -162,6 +171,33 @@ class Run:
         self.best = (evaluate(policy), best_at, policy)
         self._write_config()
 
+    def _nothing_left(self, steps: int, counts: Counter[str] | None = None) -> ValueError:
+        reasons = "".join(f", {count:,} {reason}" for reason, count in (counts or {}).items())
+        none = f" and there is no new game to learn from{reasons}" if counts is not None else ""
+        return ValueError(
+            f"{self.folder} has trained {steps:,} steps already{none}: give --steps more than that"
+        )
+
+    def _take_in(self, learner: GamesLearner, learn_from: str) -> Counter[str]:
+        """Let the learner and the best model take in games, so that no later model lacks them."""
+        _, best_at, _ = self._best()
+        best, (_, model) = (
+            self.page.begin(self.config),
+            checkpoint.load_model(self.page, self.folder),
+        )
+        assert isinstance(best, GamesLearner)
+        best.steps = best_at
+        best.restore(model, learner.state())
+        counts = learner.take_in(self.folder, learn_from)
+        if best.take_in(self.folder, learn_from)["learned"]:
+            policy = best.policy()
+            self.best = (evaluate(policy), best_at, policy)
+            checkpoint.save_model(self.folder, self.page.AGENT, self.config, best)
+        self._about = best.about()
+        if counts["learned"]:
+            self._write_certificate()
+        return counts
+
     def _read_metrics(self) -> int:
         """Read the rows of metrics.csv up to the checkpoint; the steps of the checkpoint."""
         try:
@@ -171,11 +207,11 @@ class Run:
             self.rows = [row for row in rows if row["steps"] <= steps]
             for row in self.rows:
                 self._note_first(_results(row), row["steps"], row["seconds"])
-            at_checkpoint = next(row for row in self.rows if row["steps"] == steps)
-            self._earlier_seconds = at_checkpoint["seconds"]
+            at_checkpoint = [row for row in self.rows if row["steps"] == steps]
+            self._earlier_seconds = at_checkpoint[-1]["seconds"]
         except DamagedFileError:
             raise
-        except (*checkpoint.DAMAGE, StopIteration, csv.Error) as error:
+        except (*checkpoint.DAMAGE, csv.Error) as error:
             raise DamagedFileError(
                 f"progress.json or metrics.csv of {self.folder} is damaged: {error!r}"
             ) from None
@@ -187,6 +223,16 @@ class Run:
         write_json(
             self.folder / "config.json", {**content, **self.relation, "versions": versions()}
         )
+
+    def write_untrained(self, learner: Learner) -> None:
+        """Write a run that has made no step: it can play, and `--resume` trains it."""
+        self.start()
+        policy = learner.policy()
+        results = evaluate(policy)
+        self.rows.append({**_row(0, 0.0, results), **learner.notes()})
+        self._keep_if_best(results, learner, policy)
+        self.save(learner, is_last=True)
+        self._write_certificate()
 
     # --- the context manager ---------------------------------------------------------------------
 
@@ -276,7 +322,7 @@ class Run:
     def _keep_if_best(self, results: Evaluation, learner: Learner, policy: TabularPolicy) -> None:
         if self.best is not None and results.rank(self.side) <= self.best[0].rank(self.side):
             return
-        self.best = (results, learner.steps, policy)
+        self.best, self._about = (results, learner.steps, policy), learner.about()
         checkpoint.save_model(self.folder, self.page.AGENT, self.config, learner)
         if (self.folder / FILE).exists():  # in a resumed run: it must match the new model
             self._write_certificate()
@@ -362,6 +408,7 @@ class Run:
             "seconds": round(last["seconds"], 3),
             "best_at": _point(steps, best["seconds"]),
             **{f"first_{goal}": _point(*at) for goal, at in self.first_reached.items()},
+            **self._about,
         }
         about: dict[str, Any] = {
             "seed": self.config.seed,

@@ -105,6 +105,8 @@ class AgentSummary(Answer):
     agent: str
     about: str
     unbeatable: bool | None
+    learned: int | None
+    """The games it has learned from since its training; null if it does not learn from games."""
     broken: bool
     boards: str
     board: BoardSize | None = Field(validation_alias=AliasChoices("board", "rules"))
@@ -153,6 +155,8 @@ class Kept(Answer):
 
     id: int
     address: str
+    learned: dict[str, str]
+    """What became of it for each player that learns, in words, by its name."""
 
 
 class PlayerName(Answer):

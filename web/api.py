@@ -14,6 +14,7 @@ import numpy as np
 from fastapi import Path, Query
 
 from players.gallery import Entry, Gallery
+from players.pupil import teach
 from players.seat import TABLE_CELLS, Seat
 from tictactoe_env.analysis import truth, turning_point, verdicts
 from tictactoe_env.games import Game, Player
@@ -24,7 +25,7 @@ from tictactoe_env.standing import Standing, standing
 from tictactoe_env.store import LISTED, GameStore
 from web import requests
 from web.answers import AgentSummary
-from web.players import Players, Threads, solved
+from web.players import BusyError, Players, Threads, solved
 from web.refusals import Refusal
 
 Json = dict[str, Any]
@@ -52,6 +53,7 @@ class Api:
     async def agent(self, id: AgentPath) -> Json:
         """One agent with its certificate, or with the reason why there is none."""
         proven, reason = None, ""
+        await self.files.run(self.gallery.entries)  # how many games it has learned may have changed
         try:
             content = await self.slow.run(self.gallery.certificate, self.entry(id).id)
             proven = {name: value for name, value in content.items() if name != "moves"}
@@ -145,7 +147,24 @@ class Api:
         )
         game = finished(asked, x=x, o=o, side=asked.side, seed=asked.seed)
         id = await self.files.run(self.store.add, game)
-        return {"id": id, "address": f"/games/{id}"}
+        learned = await self.learn(game, asked)
+        return {"id": id, "address": f"/games/{id}", "learned": learned}
+
+    async def learn(self, game: Game, asked: requests.GameAsked) -> Json:
+        """Let the players that can learn from a kept game do so; what became of it, by player."""
+        has_person = requests.HUMAN in (asked.x, asked.o)
+        if not (has_person if asked.learn is None else asked.learn):
+            return {}
+        ids = [id for id in (asked.x, asked.o) if id != requests.HUMAN]
+        learner = self.gallery.learner_id(game.rules) if has_person else None
+        try:
+            entries = [self.entry(id) for id in dict.fromkeys([*ids, *filter(None, [learner])])]
+            able = [one for one in entries if one.learned is not None and one.plays(game.rules)]
+            seats = [await self.seat(entry.id, game.rules) for entry in able]
+            pupils = [seat.pupil for seat in seats if seat.pupil is not None]
+            return await self.slow.run(teach, pupils, game)
+        except (ValueError, BusyError) as error:  # the game itself is kept
+            return {"learning": f"has failed: {error}"[:300]}
 
     async def game(self, id: GamePath) -> Json:
         """A kept game."""

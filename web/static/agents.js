@@ -2,6 +2,7 @@
 
 import { percent, signed } from "./board.js";
 import { agentPath, boardKey, boardName, get, h, markIcon, other, post } from "./dom.js";
+import { learnedText } from "./play.js";
 import { Replay } from "./replay.js";
 
 export async function agentsPage() {
@@ -27,7 +28,9 @@ export async function agentsPage() {
         h(
           "span",
           { class: "about" },
-          agent.broken ? `broken: ${agent.about}` : `${agent.about} · ${agent.boards}`,
+          agent.broken
+            ? `broken: ${agent.about}`
+            : `${agent.about}${learnedText(agent)} · ${agent.boards}`,
         ),
       ),
     );
@@ -65,7 +68,9 @@ export async function agentPage(id) {
     h(
       "p",
       { class: "lead" },
-      agent.broken ? "A broken certificate" : `${agent.about} · ${agent.boards}`,
+      agent.broken
+        ? "A broken certificate"
+        : `${agent.about}${learnedText(agent)} · ${agent.boards}`,
     ),
   );
   if (!certificate) {

@@ -23,6 +23,7 @@ import {
 import { Insight } from "./insight.js";
 
 const HUMAN = "human";
+const LEARNER = "runs/learner"; // learns from every game of a person, once it has its first one
 const SUBSTITUTES = ["minimax", "search-depth=4"]; // for an agent that does not play on a board
 const REPLY = 280; // milliseconds before an agent answers a person
 const PATIENCE = 500; // milliseconds after which the page says that it is still thinking
@@ -107,6 +108,20 @@ class Play {
       h("label", { for: "speed" }, "Time for a move", this.speedText),
       this.speedChoice,
     );
+    this.learning = h("input", {
+      type: "checkbox",
+      role: "switch",
+      onchange: () => memory.set(this.learnKey(), this.learning.checked),
+    });
+    this.learnText = h("span", {});
+    this.learnSwitch = h(
+      "label",
+      { class: "switch learn" },
+      this.learning,
+      h("span", { class: "track", "aria-hidden": "true" }),
+      this.learnText,
+    );
+    this.learnBox = h("div", { class: "box", hidden: true });
     this.moveList = h("ol", { class: "trail", "aria-label": "Moves" });
     this.switches = h("div", { class: "box view" });
     this.element = h(
@@ -152,6 +167,7 @@ class Play {
           h("div", { class: "field" }, h("label", { for: "board" }, "Board"), this.boardChoice),
         ),
         this.switches,
+        this.learnBox,
         h(
           "p",
           { class: "keys" },
@@ -211,7 +227,7 @@ class Play {
     const agent = this.agentOf(side);
     about.replaceChildren(
       ...(agent
-        ? [agent.about, " · ", h("a", { href: agentPath(agent.id) }, "what is proven")]
+        ? [agent.about, learnedText(agent), " · ", h("a", { href: agentPath(agent.id) }, "what is proven")]
         : []),
     );
   }
@@ -455,6 +471,37 @@ class Play {
     this.pauseButton.disabled = isOver;
     this.pauseButton.textContent = this.paused ? "Go on" : "Pause";
     this.stepButton.disabled = isOver || !this.paused;
+    this.showLearning();
+  }
+
+  /** The switch for learning. Games that are only watched have a setting of their own, off at first. */
+  showLearning() {
+    const names = this.learners().map((agent) => agent.id);
+    const verb = names.length > 1 ? "learn" : "learns";
+    this.learnBox.hidden = names.length === 0;
+    this.learnBox.replaceChildren(...(names.length ? [this.learnSwitch] : []));
+    this.learnText.textContent = `${names.join(" and ")} ${verb} from this game`;
+    this.learning.checked = memory.get(this.learnKey(), !this.isWatched());
+  }
+
+  /** The agents that learn from this game: those that play, and from a person's game the learner. */
+  learners() {
+    const ids = [this.seats.X, this.seats.O];
+    return this.agents.filter(
+      (agent) =>
+        agent.learned !== null &&
+        plays(agent, this.rules) &&
+        (ids.includes(agent.id) ||
+          (agent.id === LEARNER && agent.kind === "run" && !this.isWatched())),
+    );
+  }
+
+  isWatched() {
+    return !this.isHuman("X") && !this.isHuman("O");
+  }
+
+  learnKey() {
+    return this.isWatched() ? "learn-watched" : "learn";
   }
 
   nameOf(side) {
@@ -516,12 +563,15 @@ class Play {
       x: this.seats.X,
       o: this.seats.O,
       seed: this.seed,
+      learn: this.learning.checked,
       ...(people.length === 1 ? { side: people[0] } : {}),
     };
     let note;
     try {
-      const { id, address } = await post("/api/games", { ...game, ...about });
-      note = ["Kept as ", h("a", { href: address }, `game ${id}`), "."];
+      const { id, address, learned } = await post("/api/games", { ...game, ...about });
+      const told = Object.entries(learned).map(([name, text]) => ` ${name} ${text}.`);
+      note = ["Kept as ", h("a", { href: address }, `game ${id}`), ".", ...told];
+      if (told.length) await this.countAgain();
     } catch (error) {
       note = [`The game could not be kept: ${error.message}`];
     }
@@ -533,10 +583,25 @@ class Play {
     announce(this.note.textContent);
   }
 
+  /** Ask again how many games the agents have learned from. */
+  async countAgain() {
+    this.agents = (await get("/api/agents")).agents;
+    this.fillSeat("X");
+    this.fillSeat("O");
+    this.showLearning();
+  }
+
   leave() {
     document.removeEventListener("keydown", this.onKey);
     this.turn += 1;
   }
+}
+
+/** How many games an agent has learned from since its training, if any. */
+export function learnedText({ learned }) {
+  if (!learned) return "";
+  const games = learned === 1 ? "1 game" : `${learned.toLocaleString("en")} games`;
+  return `; learned from ${games} since its training; its certificate is of the training`;
 }
 
 /** The cells of "4,0,8". */

@@ -1,0 +1,41 @@
+"""What players learn from the games at a table, and what is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from players.pupil import LEARNER_FOLDER, LEARNER_RULES, Pupil, teach
+from players.seat import Seat
+from tictactoe_env.games import Game
+from tictactoe_env.rules import Rules
+
+
+class Lesson:
+    """The players that learn from the games of two seats.
+
+    They are those at the table that can. The learner in runs/learner, once it has its first game,
+    learns from every game of a person on its board. learn: True for all games, False for none, None
+    for those of a person.
+    """
+
+    def __init__(
+        self, seats: Mapping[str, Seat], rules: Rules, with_person: bool, learn: bool | None
+    ):
+        self.at_table = [seat.pupil for seat in seats.values() if seat.pupil is not None]
+        self.is_on = with_person if learn is None else learn
+        self.pupils: list[Pupil] = self.at_table if self.is_on else []
+        folders = {pupil.folder.resolve() for pupil in self.at_table}
+        is_asked = self.is_on and with_person and rules == LEARNER_RULES
+        if is_asked and LEARNER_FOLDER.exists() and LEARNER_FOLDER.resolve() not in folders:
+            self.pupils = [*self.at_table, Pupil(LEARNER_FOLDER)]
+
+    def before(self) -> Iterator[str]:
+        """For each player at the table that can learn: what it has learned, and whether it will."""
+        for pupil in {pupil.folder: pupil for pupil in self.at_table}.values():
+            rest = "" if self.is_on else " It does not learn from these games."
+            yield f"{pupil.name} has {pupil.text}.{rest}"
+
+    def after(self, game: Game) -> Iterator[str]:
+        """Let them learn from a finished game, and say so."""
+        for name, text in teach(self.pupils, game).items():
+            yield f"{name} {text}."

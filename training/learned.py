@@ -1,0 +1,111 @@
+"""Games that a saved run has learned since its training, and files of games to learn from.
+
+The games played with a run are in `learned.db` in its folder. It is a game store, so each game is
+on the disk when `add` returns, and several programs may add games at the same time. The model and
+the certificate of the run stay those of its training. The model that plays is the trained one with
+these games added. `train.py --resume` takes them into the model, which then holds the number of the
+last one; no game is ever removed from the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tictactoe_env.games import Game
+from tictactoe_env.rules import Rules
+from tictactoe_env.store import GameStore, read_games
+
+FILE = "learned.db"
+LEFT_OUT = {  # games that were not played to their end
+    "early": "drawn early",
+    "illegal": "ended by an illegal move",
+    "resigned": "resigned",
+}
+AGAIN = "learned before"
+
+
+def reason_against(game: Game, rules: Rules) -> str | None:
+    """Why nothing is learned from a game: it has no end, or is on another board; else None."""
+    return LEFT_OUT.get(game.ended) if game.rules == rules else "on another board"
+
+
+def add(folder: Path, game: Game) -> int:
+    """Add a game to those of a run, and return its number. StoreError if that is impossible."""
+    with GameStore(folder / FILE) as store:
+        return store.add(game)
+
+
+def since(folder: Path, number: int) -> Sequence[Game]:
+    """The games after a number, oldest first. StoreError if the file is damaged."""
+    if not (folder / FILE).exists():
+        return []
+    # Only a store that is open for writing waits for another process that is creating the file.
+    with GameStore(folder / FILE, read_only=not os.access(folder, os.W_OK)) as store:
+        last = store.list(1)
+        count = (last[0].id or 0) - number if last else 0
+        return store.list(count)[::-1] if count > 0 else []
+
+
+def stamp(folder: Path) -> tuple[tuple[int, int], ...]:
+    """Changes when a game is added, and maybe at other times."""
+    found = []
+    for path in (folder / FILE, folder / f"{FILE}-wal"):
+        try:
+            status = path.stat()
+            found.append((status.st_mtime_ns, status.st_size))
+        except OSError:
+            found.append((0, 0))
+    return tuple(found)
+
+
+class GameFile:
+    """The games of a file, without those at its beginning that were learned from it before.
+
+    records: the `record` of each file that was learned from. A file is known by its content, not by
+    its name. A game store that has grown since is read from where it ended then.
+    """
+
+    def __init__(self, path: Path, rules: Rules, records: Collection[Mapping[str, Any]] = ()):
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"learn_from must be a game store or a text file, there is no file {path}"
+            )
+        self.path, self.rules = path, rules
+        self.known = self._known(records)
+        self.read, self._digest = 0, hashlib.sha256()
+
+    def __iter__(self) -> Iterator[Game]:
+        for game in read_games(self.path, self.rules):
+            self.read += 1
+            _update(self._digest, game)
+            if self.read > self.known:
+                yield game
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What identifies the games that were read: their number and their sha256."""
+        return {"file": str(self.path), "read": self.read, "sha256": self._digest.hexdigest()}
+
+    def _known(self, records: Collection[Mapping[str, Any]]) -> int:
+        """The number of games at the beginning of the file that a record describes."""
+        ends = {(record.get("read"), record.get("sha256")) for record in records}
+        found, digest = 0, hashlib.sha256()
+        for number, game in enumerate(read_games(self.path, self.rules) if ends else (), 1):
+            _update(digest, game)
+            if (number, digest.hexdigest()) in ends:
+                found = number
+        return found
+
+
+def _update(digest: Any, game: Game) -> None:
+    digest.update(f"{game.text} {game.result} {game.ended} {game.rules}\n".encode())
+
+
+def without_id(game: Game) -> Game:
+    """The game as it is outside a store, to compare games of two stores."""
+    return replace(game, id=None)
