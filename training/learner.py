@@ -73,10 +73,11 @@ class Learner(ABC):
         """Tables to write into the run's folder at each evaluation, by file name (`league.csv`)."""
         return {}
 
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> Mapping[str, Chart | Panels]:
         """Charts for the run's folder, by file name (`league.png`).
 
-        They are drawn at each tenth of a training and at its end. rows: those of metrics.csv.
+        Several charts under one name are panels side by side. They are drawn at each tenth of a
+        training and at its end. rows: those of metrics.csv.
         """
         return {}
 
@@ -118,6 +119,9 @@ class Chart:
     xs: Sequence[float]
     curves: Sequence[tuple[str, str, Sequence[float]]]
     percent: bool = False
+
+
+Panels = tuple[Chart, ...]
 
 
 def crossed(before: int, after: int, every: int) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tictactoe_env.files import write_file
 from tictactoe_env.match import best_achievable
 from tictactoe_env.rules import Rules
-from training.learner import Chart
+from training.learner import Chart, Panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,12 +82,18 @@ def heat_map(results: Mapping[str, Mapping[str, Mapping[str, float]]], path: Pat
     _write(figure, path)
 
 
-def chart(content: Chart, path: Path) -> None:
-    """Draw the curves of a chart."""
+def chart(content: Chart | Panels, path: Path) -> None:
+    """Draw the curves of a chart, or of several charts side by side."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
-    axes = figure.add_subplot()
+    panels = (content,) if isinstance(content, Chart) else content
+    figure = Figure(figsize=(7 * len(panels), 4.2), layout="constrained")
+    for number, panel in enumerate(panels, 1):
+        _draw_chart(figure.add_subplot(1, len(panels), number), panel)
+    _write(figure, path)
+
+
+def _draw_chart(axes: Axes, content: Chart) -> None:
     for name, style, ys in content.curves:
         axes.plot(content.xs, ys, style, label=name)
     axes.set(xlabel=content.x_label, ylabel=content.y_label, title=content.title)
@@ -96,7 +102,6 @@ def chart(content: Chart, path: Path) -> None:
         axes.set_ylim(0, 100)
     axes.legend(fontsize=8)
     axes.grid(alpha=0.3)
-    _write(figure, path)
 
 
 def _write(figure: Figure, path: Path) -> None:
