@@ -91,6 +91,7 @@ COUNTED = {  # in standings.csv: the ends of games as X and as O
     "disqualified": ((X_ILLEGAL,), (O_ILLEGAL,)),
 }
 SINGLE_THREAD = 250_000  # multiplications; above this OpenBLAS starts threads, which is slower
+GROUP = 8  # networks that are evaluated at a time
 CHARTED = 500  # largest number of generations in a chart
 
 Floats = NDArray[np.float64]
@@ -489,11 +490,10 @@ class Layout:
         scales = [1 / by if config.scaled else 1.0 for by in spread]
         self.scale = np.repeat(scales, counts).astype(np.float32)
 
-    def layers(self, weights: Weights) -> list[Weights]:
-        """The layers of a network as matrices, views of its weights."""
-        return [
-            weights[part].reshape(size) for part, size in zip(self.parts, self.sizes, strict=True)
-        ]
+    def layers(self, networks: Weights) -> list[Weights]:
+        """The layers (B, inputs, units) of networks (B, P), views of their weights."""
+        pairs = zip(self.parts, self.sizes, strict=True)
+        return [networks[:, part].reshape(len(networks), *size) for part, size in pairs]
 
     def first(self, count: int, rng: np.random.Generator) -> Weights:
         """New networks with normally distributed weights (B, P).
@@ -502,36 +502,35 @@ class Layout:
         """
         networks = rng.standard_normal((count, self.ends[-1]), dtype=np.float32) * self.scale
         if self.config.activation == "relu":
-            for network in networks:
-                self.layers(network)[0][-1:] -= 1
+            self.layers(networks)[0][:, -1:] -= 1
         return networks
 
     def moves(self, networks: Weights, graph: GameGraph) -> Moves:
         """The cells that networks (B, P) play in all positions: (B, S), the lowest of equals.
 
-        Networks are evaluated one at a time. The arrays then fit the cache, and the moves of a
+        GROUP networks are evaluated at a time, so that the arrays fit the cache. The moves of a
         network do not depend on the others.
         """
         moves = np.empty((len(networks), graph.size), dtype=np.uint8)
         chunk = max(1, SINGLE_THREAD // max(rows * columns for rows, columns in self.sizes))
-        for number, network in enumerate(networks):
+        for first in range(0, len(networks), GROUP):
+            group = slice(first, first + GROUP)
             for start in range(0, graph.size, chunk):
                 part = slice(start, start + chunk)
-                scores = self.scores(network, graph.inputs[part])
+                scores = self.scores(networks[group], graph.inputs[part])
                 if self.config.masks:
-                    scores[graph.taken[part]] = -np.inf
-                moves[number, part] = scores.argmax(axis=1)
+                    scores[:, graph.taken[part]] = -np.inf
+                moves[group, part] = scores.argmax(axis=2)
         return moves
 
-    def scores(self, network: Weights, inputs: Weights) -> Weights:
-        """The scores (B, cells) that a network (P,) gives the cells of boards (B, inputs)."""
-        hidden, output, direct = self.layers(network)
-        scores = np.zeros((len(inputs), self.cells), dtype=np.float32)
-        if len(direct):
-            scores = inputs @ direct
-        if self.config.hidden:
+    def scores(self, networks: Weights, inputs: Weights) -> Weights:
+        """The scores (B, C, cells) that networks (B, P) give the cells of boards (C, inputs)."""
+        hidden, output, direct = self.layers(networks)
+        shape = (len(networks), len(inputs), self.cells)
+        scores = inputs @ direct if direct.size else np.zeros(shape, dtype=np.float32)
+        if hidden.size:
             units = activate(inputs @ hidden, self.config.activation)
-            scores += units @ output[:-1] + output[-1]
+            scores += units @ output[:, :-1] + output[:, -1:]
         return scores
 
 
@@ -755,14 +754,15 @@ class Evolution(Learner):
         )
         has_moved = places >= 0
         for number, place in zip(networks[has_moved], places[has_moved], strict=True):
-            hidden, output, _ = self.layout.layers(self.networks[number])
+            network = self.networks[number : number + 1]
+            (hidden,), (output,), _ = self.layout.layers(network)
             units = rng.integers(config.hidden, size=SAMPLED_UNITS)
             unit = units[np.abs(output[units]).max(axis=1).argmin()]
             inputs, slope = graph.inputs[place, :-1], 1 / rng.integers(1, MAX_RADIUS + 1)
             hidden[:-1, unit] = slope * (2 * inputs - 1)
             hidden[-1, unit] = 1 - slope * inputs.sum()
             output[unit] = 0
-            (scores,) = self.layout.scores(self.networks[number], graph.inputs[[place]])
+            ((scores,),) = self.layout.scores(network, graph.inputs[[place]])
             legal = np.flatnonzero(~graph.taken[place])
             others = legal[legal != self.moves[number, place]]
             cell = rng.choice(others if len(others) else legal)
