@@ -13,32 +13,44 @@ changed at random and kept if its fitness is high.
   not learn during its life.
 - A network is deterministic. Its moves in all positions are computed once, and games are then
   looked up: the 9,900 games of a league of 100 take milliseconds.
-- Fitness is the exact expected result against `opponents`, the mean of both sides: 1 for a win, 0
-  for a draw, -1 for a loss, -`illegal_penalty` for an illegal move. In these games the network
-  itself makes a random legal move with probability `slip`, so that its moves in positions that it
-  would never reach count too (a trembling hand, Selten 1975). The points of the league are 3/1/0 as
-  in football, or 1/1/0 and -10 for a disqualification ("punished"). They reward networks that beat
-  the other networks, which play one game each, and do not measure any other game. They are kept for
-  comparison and can be mixed in (`fitness=exact:0.9,punished:0.1`). The league is always played and
-  charted.
+- Fitness is the exact expected result of games against `opponents`, the mean of both sides: 1 for a
+  win, 0 for a draw, -`loss_penalty` for a loss, -`illegal_penalty` for an illegal move. In these
+  games the network itself makes a random legal move with probability `slip`, so that its moves in
+  positions that it would never reach count too (a trembling hand, Selten 1975).
+- Best responses to the winners join the opponents, as in the double oracle algorithm (McMahan,
+  Gordon and Blum 2003, "Planning in the Presence of Cost Functions Controlled by an Adversary") and
+  PSRO (Lanctot et al. 2017, https://arxiv.org/abs/1711.00832, section 3). Every `respond_every`
+  generations a best response to the best network is computed from the rules and from the moves of
+  that network. With probability `response_share` an opponent plays the move of one of the last
+  `responses` of them. So a way to win against the best networks becomes frequent in the games that
+  measure fitness. Nothing here uses the solution of the game: a best response to a weak network is
+  weak, and it labels no position. Both papers mix whole strategies by an equilibrium of the game
+  between them. Here each move is drawn from all of them alike.
+- The points of the league are 3/1/0 as in football, 1/1/0 and -10 for a disqualification
+  ("punished"), or any four numbers (`points=2,1,0,-5`). They reward networks that beat the other
+  networks, which play one game each, and do not measure any other game. They are kept for
+  comparison and can be mixed in (`fitness=exact:0.9,punished:0.1`). The league is always played,
+  tabled and charted.
 - Each network has its own mutation magnitude and its own share of weights that change. Both mutate
   first, by the factor exp(`adaptation` * normal). With `adaptation=0` they stay constant.
 - In a share of the clones, `rebirth`, one hidden unit with small outgoing weights is re-initialised
-  instead. It then responds to a position from the worst of a few games of the parent, and raises or
-  lowers the score of one random cell.
+  instead. It then responds to a position from the worst of a few games of the parent, and makes the
+  clone play another legal move there, drawn at random. Selection decides whether this was better.
 - Among networks of equal fitness the youngest is ranked first (neutral drift). With `distinct` only
   one of them is ranked before the networks of lower fitness. Otherwise the winners soon are copies
   of one another.
 - With `symmetry` the network sees the canonical form of each position, and so do the opponents.
   This matters only for opponents that are not symmetric (minimax-first, saved runs).
 
-The blog has no exact fitness, self-adaptation, rebirth, drift or distinct winners, and no layer
-that connects inputs and outputs directly. `--preset dimitars-20`, `-100`, `-punished` and `-linear`
-are its four experiments. Training with `--until unbeatable` may not get there, because positions
-that the opponents never reach are not part of the fitness.
+The blog has no exact fitness, best responses, self-adaptation, rebirth, drift or distinct winners,
+and no layer that connects inputs and outputs directly. `--preset dimitars-20`, `-100`, `-punished`
+and `-linear` are its four experiments.
 
-Files of a run: league.csv, lengths.png and disqualified.png count the games of each generation's
-league by length (marks on the board at the end) and by disqualification.
+Files of a run: league.csv counts the games of each generation's league by length (marks on the
+board at the end) and by disqualification. league-e500.png shows both in two panels up to generation
+500. One is drawn at each tenth of a training and at its end, and earlier ones are kept.
+standings.csv is the ranking of the last league. A network is named e12i5 if it is the one with the
+number 5 of those made in generation 12.
 """
 
 from __future__ import annotations

@@ -68,3 +68,12 @@ def test_a_chart_draws_its_curves_over_the_same_numbers(tmp_path, drawn):
         assert lines(axes) == {"as X": [[10, 20], [1, 50]], "as O": [[10, 20], [0, 3]]}
         assert axes.get_title() == "illegal moves"
         assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_yscale()) == ("steps", "%", scale)
+
+
+def test_several_charts_under_one_name_are_panels_side_by_side(tmp_path, drawn):
+    panels = [Chart(title, "steps", "%", [1, 2], [(title, "C0-", [3, 4])]) for title in "ab"]
+    chart(tuple(panels), tmp_path / "chart.png")
+    (figure,) = drawn
+    assert [axes.get_title() for axes in figure.axes] == ["a", "b"]
+    assert [lines(axes) for axes in figure.axes] == [{name: [[1, 2], [3, 4]]} for name in "ab"]
+    assert struct.unpack(">II", (tmp_path / "chart.png").read_bytes()[16:24]) == (1540, 462)
