@@ -139,10 +139,12 @@ class Config(BoardConfig):
     )
     opponents: str = option("random", "Opponents of the exact fitness, as name:weight,...")
     responses: Natural = option(
-        50, "Number of best responses to earlier winners that the opponents use; 0 for none."
+        50, "Largest number of best responses that the opponents use; 0 for none."
     )
     respond_every: Count = option(
-        10, "Generations between two best responses; the oldest one is then dropped."
+        10,
+        "Generations between two best responses to the best network; beyond --responses the oldest "
+        "is dropped.",
     )
     response_share: Share = option(
         0.5, "Probability that an opponent plays the move of one of the best responses."
@@ -206,8 +208,8 @@ class Config(BoardConfig):
             )
         if "points" in names and not self.points:
             raise ValueError(
-                "the fitness points needs numbers: give --points win,draw,loss,disqualified, such "
-                "as 3,1,0,0"
+                "the fitness 'points' needs numbers: give --points win,draw,loss,disqualified, "
+                "such as 3,1,0,0"
             )
 
     @property
@@ -495,8 +497,7 @@ class Layout:
         ]
         counts = [rows * columns for rows, columns in self.sizes]
         self.ends = np.cumsum(counts).tolist()
-        self.parts = [slice(*pair) for pair in pairwise([0, *self.ends])]
-        self.cells = cells
+        self.parts, self.cells = [slice(*pair) for pair in pairwise([0, *self.ends])], cells
         # about half of the inputs are not zero
         spread = (np.sqrt((cells + 1) / 2), np.sqrt(max(hidden, 1)), 1.0)
         scales = [1 / by if config.scaled else 1.0 for by in spread]
