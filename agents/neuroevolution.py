@@ -13,33 +13,45 @@ changed at random and kept if its fitness is high.
   not learn during its life.
 - A network is deterministic. Its moves in all positions are computed once, and games are then
   looked up: the 9,900 games of a league of 100 take milliseconds.
-- Fitness is the exact expected result against `opponents`, the mean of both sides: 1 for a win, 0
-  for a draw, -1 for a loss, -`illegal_penalty` for an illegal move. In these games the network
-  itself makes a random legal move with probability `slip`, so that its moves in positions that it
-  would never reach count too (a trembling hand, Selten 1975). The points of the league are 3/1/0 as
-  in football, or 1/1/0 and -10 for a disqualification ("punished"). They reward networks that beat
-  the other networks, which play one game each, and do not measure any other game. They are kept for
-  comparison and can be mixed in (`fitness=exact:0.9,punished:0.1`). The league is always played and
-  charted.
+- Fitness is the exact expected result of games against `opponents`, the mean of both sides: 1 for a
+  win, 0 for a draw, -`loss_penalty` for a loss, -`illegal_penalty` for an illegal move. In these
+  games the network itself makes a random legal move with probability `slip`, so that its moves in
+  positions that it would never reach count too (a trembling hand, Selten 1975).
+- Best responses to the winners join the opponents, as in the double oracle algorithm (McMahan,
+  Gordon and Blum 2003, "Planning in the Presence of Cost Functions Controlled by an Adversary") and
+  PSRO (Lanctot et al. 2017, https://arxiv.org/abs/1711.00832, section 3). Every `respond_every`
+  generations a best response to the best network is computed from the rules and from the moves of
+  that network. With probability `response_share` an opponent plays the move of one of the last
+  `responses` of them. So a way to win against the best networks becomes frequent in the games that
+  measure fitness. Nothing here uses the solution of the game: a best response to a weak network is
+  weak, and it labels no position. Both papers mix whole strategies by an equilibrium of the game
+  between them. Here each move is drawn from all of them alike.
+- The points of the league are 3/1/0 as in football, 1/1/0 and -10 for a disqualification
+  ("punished"), or any four numbers (`points=2,1,0,-5`). They reward networks that beat the other
+  networks, which play one game each, and do not measure any other game. They are kept for
+  comparison and can be mixed in (`fitness=exact:0.9,punished:0.1`). The league is always played,
+  tabled and charted.
 - Each network has its own mutation magnitude and its own share of weights that change. Both mutate
   first, by the factor exp(`adaptation` * normal). With `adaptation=0` they stay constant.
 - In a share of the clones, `rebirth`, one hidden unit with small outgoing weights is re-initialised
-  instead. It then responds to a position from the worst of a few games of the parent, and raises or
-  lowers the score of one random cell.
+  instead. It then responds to a position from the worst of a few games of the parent, and makes the
+  clone play another legal move there, drawn at random. Selection decides whether this was better.
 - Among networks of equal fitness the youngest is ranked first (neutral drift). With `distinct` only
   one of them is ranked before the networks of lower fitness. Otherwise the winners soon are copies
   of one another.
 - With `symmetry` the network sees the canonical form of each position, and so do the opponents.
   This matters only for opponents that are not symmetric (minimax-first, saved runs).
 
-The blog has no exact fitness, self-adaptation, rebirth, drift or distinct winners, and no layer
-that connects inputs and outputs directly. `--preset dimitars-20`, `-100`, `-punished` and `-linear`
-are its four experiments. Training with `--until unbeatable` may not get there, because positions
-that the opponents never reach are not part of the fitness.
+The blog has no exact fitness, best responses, self-adaptation, rebirth, drift or distinct winners,
+and no layer that connects inputs and outputs directly. `--preset dimitars-20`, `-100`, `-punished`
+and `-linear` are its four experiments.
 
-Files of a run: league.csv, lengths.png and disqualified.png count the games of each generation's
-league by length (marks on the board at the end) and by disqualification. There is no file of
-values, because the scores order the cells of a board and estimate no result.
+Files of a run: league.csv counts the games of each generation's league by length (marks on the
+board at the end) and by disqualification. league-e500.png shows both in two panels up to generation
+500. One is drawn at each tenth of a training and at its end, and earlier ones are kept.
+standings.csv is the ranking of the last league. A network is named e12i5 if it is the one with the
+number 5 of those made in generation 12. There is no file of values, because the scores
+order the cells of a board and estimate no result.
 """
 
 from __future__ import annotations
@@ -59,7 +71,7 @@ from tictactoe_env.policy import Policy, TabularPolicy, one_hot, tabulate
 from tictactoe_env.pool import parse_pool
 from tictactoe_env.positions import positions_of
 from training.checkpoint import take
-from training.learner import Arrays, Chart, Learner, State, Table
+from training.learner import Arrays, Chart, Learner, Panels, State, Table
 from training.options import (
     BoardConfig,
     Count,
@@ -77,15 +89,23 @@ POINTS = {  # of a win, a draw, a loss, a disqualification
     "football": (3.0, 1.0, 0.0, 0.0),
     "punished": (1.0, 1.0, 0.0, -10.0),
 }
-FITNESS = ("exact", *POINTS)
+FITNESS = ("exact", "points", *POINTS)
 MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-4, 10.0  # of self-adapted mutations
 SAMPLED_GAMES = 8  # the worst of them gives the position of a re-initialised unit
 SAMPLED_UNITS = 8  # the one with the smallest outgoing weights is re-initialised
 MAX_RADIUS = 4  # inputs that differ from its position when the output of such a unit is 0
-MAX_OUTPUT = 4.0  # largest outgoing weight of such a unit
+MAX_MARGIN = 1.0  # by which such a unit makes another move the one of the highest score, at most
+EQUAL = 1e-9  # values that differ by less are equal: the order of summation makes no difference
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)  # how a game ends
 ENDS = 5
+COUNTED = {  # in standings.csv: the ends of games as X and as O
+    "won": ((X_WON, O_ILLEGAL), (O_WON, X_ILLEGAL)),
+    "drawn": ((DRAWN,), (DRAWN,)),
+    "lost": ((O_WON,), (X_WON,)),
+    "disqualified": ((X_ILLEGAL,), (O_ILLEGAL,)),
+}
 SINGLE_THREAD = 250_000  # multiplications; above this OpenBLAS starts threads, which is slower
+GROUP = 8  # networks that are evaluated at a time
 CHARTED = 500  # largest number of generations in a chart
 
 Floats = NDArray[np.float64]
@@ -110,17 +130,35 @@ class Config(BoardConfig):
     )
     fitness: str = option(
         "exact",
-        "Fitness: exact, football (3/1/0), punished (1/1/0, -10 for an illegal move), or a mixture "
-        "as name:weight,...",
+        "Fitness: exact, or the points of the league: football (3/1/0), punished (1/1/0, -10 for "
+        "an illegal move) or points (--points), or a mixture as name:weight,...",
     )
-    opponents: str = option(
-        "minimax-slip=0.6", "Opponents of the exact fitness, as name:weight,..."
+    points: str = option(
+        "",
+        "Points of the league: football, punished, or four numbers for a win, a draw, a loss and "
+        "a disqualification, such as 3,1,0,-5. They are the fitness, unless --fitness mixes them "
+        "in, such as exact:0.9,points:0.1.",
+    )
+    opponents: str = option("random", "Opponents of the exact fitness, as name:weight,...")
+    responses: Natural = option(
+        50, "Largest number of best responses that the opponents use; 0 for none."
+    )
+    respond_every: Count = option(
+        10,
+        "Generations between two best responses to the best network; beyond --responses the oldest "
+        "is dropped.",
+    )
+    response_share: Share = option(
+        0.5, "Probability that an opponent plays the move of one of the best responses."
+    )
+    loss_penalty: NotNegative = option(
+        3.0, "Penalty of a loss in the exact fitness, where a win counts 1."
     )
     illegal_penalty: NotNegative = option(
-        2.0, "Penalty of an illegal move in the exact fitness, where that of a loss is 1."
+        4.0, "Penalty of an illegal move in the exact fitness, where a win counts 1."
     )
     slip: Share = option(
-        0.02,
+        0.1,
         "Probability of a random legal move of the network in the exact fitness.",
     )
     masks: bool = option(False, "Whether illegal moves are masked instead of disqualified.")
@@ -157,31 +195,50 @@ class Config(BoardConfig):
     symmetry: bool = option(True, "Whether networks see the canonical form of each position.")
 
     def check(self) -> None:
-        """Raises ValueError for too many winners, an unknown fitness or an impossible rebirth."""
+        """Raises ValueError for too many winners, unknown fitness or points, impossible rebirth."""
+        parse_points(self.points or "football")
         if self.winners >= self.league:
             raise ValueError(
                 f"winners must be a whole number from 1 to {self.league - 1}, one less than the "
                 f"league, got {self.winners}"
             )
-        can_be_reborn = (
-            self.hidden > 0
-            and (self.activation, self.inputs) == ("relu", "planes")
-            and "exact" in self.fitness_weights
-        )
+        names = set(self.fitness_weights)
+        can_be_reborn = self.hidden > 0 and (self.activation, self.inputs) == ("relu", "planes")
         if self.rebirth and not can_be_reborn:
             raise ValueError(
-                "rebirth needs hidden units, relu, planes and an exact fitness: set it to 0, or "
-                "change these"
+                "rebirth needs hidden units, relu and planes: set it to 0, or change these"
+            )
+        if "points" in names and not self.points:
+            raise ValueError(
+                "the fitness 'points' needs numbers: give --points win,draw,loss,disqualified, "
+                "such as 3,1,0,0"
             )
 
     @property
     def fitness_weights(self) -> dict[str, float]:
         """The weight of each kind of fitness; they sum to 1. Raises ValueError for unknown ones."""
-        pairs = parse_pool(self.fitness)
-        for name, _ in pairs:
+        pairs = dict(parse_pool(self.fitness))
+        for name in pairs:
             if name not in FITNESS:
                 raise unknown_name("fitness", name, FITNESS)
-        return dict(pairs)
+        return {"points": 1.0} if self.points and "points" not in pairs else pairs
+
+    def points_of(self, name: str) -> tuple[float, float, float, float]:
+        """The numbers of a kind of fitness by points: of a win, a draw, a loss, an illegal move."""
+        return parse_points(self.points if name == "points" else name)
+
+    @property
+    def shown_points(self) -> tuple[float, float, float, float]:
+        """The points in standings.csv: those given, or those of the fitness, or football."""
+        return parse_points(
+            self.points
+            or next((name for name in self.fitness_weights if name in POINTS), "football")
+        )
+
+    @property
+    def meets_opponents(self) -> bool:
+        """Whether networks play against `opponents`: for the exact fitness or for rebirth."""
+        return "exact" in self.fitness_weights or self.rebirth > 0
 
 
 _BLOG = {
@@ -224,6 +281,27 @@ PRESETS = {
 }
 
 
+def parse_points(text: str) -> tuple[float, float, float, float]:
+    """The points of a win, a draw, a loss and a disqualification, from a name or four numbers.
+
+    Raises ValueError for anything else.
+    """
+    if text in POINTS:
+        return POINTS[text]
+    if not any(character.isdigit() for character in text):
+        raise unknown_name("points", text, POINTS)
+    try:
+        win, draw, loss, disqualified = (float(number) for number in text.split(","))
+    except ValueError:
+        raise ValueError(
+            f"points must be one of {', '.join(POINTS)}, or four numbers such as 3,1,0,-5 for a "
+            f"win, a draw, a loss and a disqualification, got {text!r}"
+        ) from None
+    if not np.isfinite([win, draw, loss, disqualified]).all():
+        raise ValueError(f"points must be finite numbers, got {text!r}")
+    return win, draw, loss, disqualified
+
+
 # --- the game by look-up ---------------------------------------------------------------------
 
 
@@ -251,6 +329,11 @@ class GameGraph:
         own = positions.boards[rows] * np.where(x_moves, 1, -1)[:, None]
         self.taken = own != 0
         self.random: Floats = ~self.taken / (~self.taken).sum(axis=1, keepdims=True)
+        # free[ply]: the free cells of the positions of this ply, (positions, cells - ply)
+        self.free = [
+            np.nonzero(~self.taken[rows])[1].reshape(-1, self.rules.cells - ply)
+            for ply, rows in enumerate(self.plies)
+        ]
         planes = [own > 0, own < 0] if config.inputs == "planes" else [own]
         with_ones = np.concatenate([*planes, np.ones((size, 1))], axis=1)
         self.inputs: Weights = with_ones.astype(np.float32)
@@ -272,29 +355,59 @@ class GameGraph:
         """The probabilities (S, cells) of an opponent's moves."""
         return tabulate(opponent, self.rules).by_row()[self.rows]
 
+    def best_response(
+        self, successors: Rows, end_values: Floats, slip: float, rng: np.random.Generator
+    ) -> Moves:
+        """The moves (S,) of a best response to one network, on both sides.
+
+        successors: (S + ENDS,) of this network, which makes a random legal move with probability
+        `slip`. The response plays the legal move after which the network's expected result is the
+        lowest, one of equals at random. It depends on the rules and the moves of the network only.
+        """
+        moves = np.zeros(self.size, dtype=np.uint8)
+        for side in range(2):
+            values = np.concatenate([np.zeros(self.size), end_values[side]])
+            for ply in range(self.rules.cells - 1, -1, -1):
+                rows = self.plies[ply]
+                after = values[self.after[rows]]
+                if ply % 2 == side:
+                    slipped = (self.random[rows] * after).sum(axis=1)
+                    values[rows] = (1 - slip) * values[successors[rows]] + slip * slipped
+                else:
+                    after[self.taken[rows]] = np.inf
+                    values[rows] = lowest = after.min(axis=1)
+                    is_best = after <= lowest[:, None] + EQUAL
+                    moves[rows] = (is_best * (1 - rng.random(after.shape))).argmax(axis=1)
+        return moves
+
     def results(
-        self, successors: Rows, opponent: Floats, penalty: float, slip: float = 0.0
+        self, successors: Rows, opponent: Floats, end_values: Floats, slip: float = 0.0
     ) -> Floats:
         """The expected results of networks against an opponent, the mean of both sides: (B,).
 
-        opponent: (S, cells) its probabilities. slip: probability that a network makes a random
-        legal move.
+        opponent: (S, cells) its probabilities. end_values: (2, ENDS) of networks as X and as O.
+        slip: probability that a network makes a random legal move.
         """
         count, every = successors.shape[1], np.arange(successors.shape[1])
         total = np.zeros(count)
-        for side, end_values in enumerate(values_of_ends(penalty)):
+        for side in range(2):
             values = np.empty((self.size + ENDS, count))
-            values[self.size :] = end_values[:, None]
+            values[self.size :] = end_values[side, :, None]
             for ply in range(self.rules.cells - 1, -1, -1):
                 rows, is_own = self.plies[ply], ply % 2 == side
-                after = self.after[rows]
-                probs = slip * self.random[rows] if is_own else opponent[rows]
-                values[rows] = (1 - slip) * values[successors[rows], every] if is_own else 0.0
+                if is_own:
+                    found, probs = values[successors[rows], every], self.random[rows]
+                    values[rows] = (1 - slip) * found
+                else:
+                    fouls = (opponent[rows] * self.taken[rows]).sum(axis=1, keepdims=True)
+                    values[rows], probs = fouls * end_values[side, O_ILLEGAL - side], opponent[rows]
                 if slip or not is_own:
-                    values[rows] += sum(
-                        probs[:, cell, None] * values[after[:, cell]]
-                        for cell in range(self.rules.cells)
-                    )
+                    weight = slip if is_own else 1.0
+                    free, each = self.free[ply], np.arange(len(probs))
+                    after = self.after[rows]
+                    for cell in free.T:
+                        share = weight * probs[each, cell, None]
+                        values[rows] += share * values[after[each, cell]]
             total += values[0] / 2
         return total
 
@@ -302,7 +415,7 @@ class GameGraph:
         self,
         successors: Rows,
         opponent: Floats,
-        penalty: float,
+        end_values: Floats,
         slip: float,
         rng: np.random.Generator,
     ) -> Rows:
@@ -324,7 +437,7 @@ class GameGraph:
             is_greedy = is_own & (rng.random(shape) >= slip)
             following = np.where(is_greedy, successors[at, networks], self.after[at, cells])
             state = np.where(goes_on, following, state)
-        results = values_of_ends(penalty)[sides, state - self.size]
+        results = end_values[sides, state - self.size]
         worst = (results + rng.random(shape) / 10).argmin(axis=1)  # ties at random
         path = path[:, networks[:, 0], worst]
         chosen = np.where(path >= 0, rng.random(path.shape), -1.0).argmax(axis=0)
@@ -350,9 +463,9 @@ class GameGraph:
         return ends, length
 
 
-def values_of_ends(penalty: float) -> Floats:
-    """The value of each end, for X and for O: (2, ENDS)."""
-    return np.array([(1.0, 0.0, -1.0, -penalty, 1.0), (-1.0, 0.0, 1.0, 1.0, -penalty)])
+def values_of_ends(loss: float, illegal: float) -> Floats:
+    """The value of each end, for X and for O, given the penalties: (2, ENDS)."""
+    return np.array([(1.0, 0.0, -loss, -illegal, 1.0), (-loss, 0.0, 1.0, 1.0, -illegal)])
 
 
 def points(ends: Rows, win: float, draw: float, loss: float, disqualified: float) -> Floats:
@@ -360,6 +473,11 @@ def points(ends: Rows, win: float, draw: float, loss: float, disqualified: float
     as_x = np.array([win, draw, loss, disqualified, win, 0.0])[ends]
     as_o = np.array([loss, draw, win, win, disqualified, 0.0])[ends]
     return (as_x.sum(axis=1) + as_o.sum(axis=0)) / (2 * (len(ends) - 1))
+
+
+def games_of(ends: Rows, as_x: Sequence[int], as_o: Sequence[int]) -> Rows:
+    """The number of games of each network that end in one of these ways as X or as O: (N,)."""
+    return np.isin(ends, as_x).sum(axis=1) + np.isin(ends, as_o).sum(axis=0)
 
 
 # --- networks --------------------------------------------------------------------------------
@@ -381,15 +499,16 @@ class Layout:
         ]
         counts = [rows * columns for rows, columns in self.sizes]
         self.ends = np.cumsum(counts).tolist()
+        self.parts, self.cells = [slice(*pair) for pair in pairwise([0, *self.ends])], cells
         # about half of the inputs are not zero
         spread = (np.sqrt((cells + 1) / 2), np.sqrt(max(hidden, 1)), 1.0)
         scales = [1 / by if config.scaled else 1.0 for by in spread]
         self.scale = np.repeat(scales, counts).astype(np.float32)
 
-    def layers(self, weights: Weights) -> list[Weights]:
-        """The layers of a network as matrices, views of its weights."""
-        parts = np.split(weights, self.ends[:-1])
-        return [part.reshape(size) for part, size in zip(parts, self.sizes, strict=True)]
+    def layers(self, networks: Weights) -> list[Weights]:
+        """The layers (B, inputs, units) of networks (B, P), views of their weights."""
+        pairs = zip(self.parts, self.sizes, strict=True)
+        return [networks[:, part].reshape(len(networks), *size) for part, size in pairs]
 
     def first(self, count: int, rng: np.random.Generator) -> Weights:
         """New networks with normally distributed weights (B, P).
@@ -398,36 +517,35 @@ class Layout:
         """
         networks = rng.standard_normal((count, self.ends[-1]), dtype=np.float32) * self.scale
         if self.config.activation == "relu":
-            for network in networks:
-                self.layers(network)[0][-1:] -= 1
+            self.layers(networks)[0][:, -1:] -= 1
         return networks
 
     def moves(self, networks: Weights, graph: GameGraph) -> Moves:
         """The cells that networks (B, P) play in all positions: (B, S), the lowest of equals.
 
-        Networks are evaluated one at a time. The arrays then fit the cache, and the moves of a
+        GROUP networks are evaluated at a time, so that the arrays fit the cache. The moves of a
         network do not depend on the others.
         """
         moves = np.empty((len(networks), graph.size), dtype=np.uint8)
         chunk = max(1, SINGLE_THREAD // max(rows * columns for rows, columns in self.sizes))
-        for number, network in enumerate(networks):
+        for first in range(0, len(networks), GROUP):
+            group = slice(first, first + GROUP)
             for start in range(0, graph.size, chunk):
                 part = slice(start, start + chunk)
-                scores = self.scores(network, graph.inputs[part])
+                scores = self.scores(networks[group], graph.inputs[part])
                 if self.config.masks:
-                    scores[graph.taken[part]] = -np.inf
-                moves[number, part] = scores.argmax(axis=1)
+                    scores[:, graph.taken[part]] = -np.inf
+                moves[group, part] = scores.argmax(axis=2)
         return moves
 
-    def scores(self, network: Weights, inputs: Weights) -> Weights:
-        """The scores (B, cells) that a network (P,) gives the cells of boards (B, inputs)."""
-        hidden, output, direct = self.layers(network)
-        scores = np.zeros((len(inputs), self.config.rules.cells), dtype=np.float32)
-        if len(direct):
-            scores = inputs @ direct
-        if self.config.hidden:
+    def scores(self, networks: Weights, inputs: Weights) -> Weights:
+        """The scores (B, C, cells) that networks (B, P) give the cells of boards (C, inputs)."""
+        hidden, output, direct = self.layers(networks)
+        shape = (len(networks), len(inputs), self.cells)
+        scores = inputs @ direct if direct.size else np.zeros(shape, dtype=np.float32)
+        if hidden.size:
             units = activate(inputs @ hidden, self.config.activation)
-            scores += units @ output[:-1] + output[-1]
+            scores += units @ output[:, :-1] + output[:, -1:]
         return scores
 
 
@@ -460,20 +578,23 @@ class Evolution(Learner):
     """The league: the winners of the last generation, followed by their clones.
 
     networks: (N, P) weights. magnitudes, shares: (N,) of their mutations. moves: (N, S).
-    exact, fitness: (N,). history: for each generation the number of games by length, 1 to cells,
-    and the number of disqualifications.
+    exact, fitness: (N,). epochs, numbers: (N,) the generation in which a network was made, and its
+    number in it: the name of a network is e{epoch}i{number}. responses: (R, S) the moves of the
+    best responses, the oldest first. history: for each generation the number of games by length, 1
+    to cells, and the number of disqualifications.
     """
 
     def __init__(self, config: Config):
         self.config, self.graph = config, GameGraph(config)
         self.layout = Layout(config, self.graph.inputs.shape[1])
+        self.end_values = values_of_ends(config.loss_penalty, config.illegal_penalty)
         self.rng = np.random.default_rng(config.seed)
         pairs = parse_pool(config.opponents)
         policies = [(make_opponent(name, config.rules), weight) for name, weight in pairs]
         self.opponents = [
             (self.graph.probs(policy), weight)
             for policy, weight in policies
-            if "exact" in config.fitness_weights
+            if config.meets_opponents
         ]
         self.history: list[list[int]] = []
         self.networks = self.layout.first(config.league, self.rng)
@@ -481,7 +602,10 @@ class Evolution(Learner):
         self.shares = np.full(config.league, config.mutation_share)
         self.moves = np.empty((config.league, self.graph.size), dtype=np.uint8)
         self.exact = np.zeros(config.league)
-        self._evaluate_from(0)
+        self.epochs = np.zeros(config.league, dtype=np.int64)
+        self.numbers = np.arange(config.league, dtype=np.int64)
+        self.responses = np.empty((0, self.graph.size), dtype=np.uint8)
+        self._play_from(0)
 
     # --- what every learner does -------------------------------------------------------------
 
@@ -507,36 +631,62 @@ class Evolution(Learner):
         }
 
     def tables(self) -> dict[str, Table]:
-        """The games of the league by length, for each generation."""
+        """The games of the league by length for each generation, and its last standings."""
         lengths = [f"length_{length}" for length in range(1, self.config.rules.cells + 1)]
         rows = [[number, *counts] for number, counts in enumerate(self.history)]
-        return {"league.csv": Table(["generation", *lengths, "disqualified"], rows)}
+        return {
+            "league.csv": Table(["generation", *lengths, "disqualified"], rows),
+            "standings.csv": self.standings(),
+        }
 
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
-        """The games of the league by length, and those that an illegal move ended."""
+    def standings(self) -> Table:
+        """The networks of the last league in the order of the ranking, and their games in it."""
+        ends, _ = self.graph.league(self.graph.successors(self.moves))
+        columns = {"fitness": self.fitness, "points": points(ends, *self.config.shown_points)}
+        columns |= {name: games_of(ends, *kinds) for name, kinds in COUNTED.items()}
+        rows = [
+            [rank, self.name(at), *(column[at].item() for column in columns.values())]
+            for rank, at in enumerate(self.ranking(), 1)
+        ]
+        return Table(["rank", "name", *columns], rows)
+
+    def name(self, number: int) -> str:
+        """The name of a network of the league: e12i5 is the sixth one made in generation 12."""
+        return f"e{self.epochs[number]}i{self.numbers[number]}"
+
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Panels]:
+        """The games of the league by length, and those that an illegal move ended.
+
+        The name of the file has the number of generations, so that earlier charts are kept.
+        """
         drawn = np.unique(np.linspace(0, self.steps, CHARTED).round().astype(np.intp)).tolist()
         *lengths, disqualified = np.array(self.history)[drawn].T.tolist()
         axes = "generation", f"games, of {sum(self.history[0][:-1]):,}", drawn
         curves = [(f"{n} marks", f"C{n}-", counts) for n, counts in enumerate(lengths, 1)]
         illegal = [("disqualified", "C3-", disqualified)]
-        return {
-            "lengths.png": Chart("games of the league by length", *axes, curves),
-            "disqualified.png": Chart("ended by an illegal move", *axes, illegal),
-        }
+        panels = (
+            Chart(f"games by length, best {self.name(self.best())}", *axes, curves),
+            Chart("ended by an illegal move", *axes, illegal),
+        )
+        return {f"league-e{self.steps}.png": panels}
 
     def model(self) -> Arrays:
         """The best network."""
         return {"network": self.networks[self.best()]}
 
     def state(self) -> State:
-        """The league, its history and the generator."""
-        arrays = {name: getattr(self, name) for name in self._shapes()}
+        """The league, its history, the best responses and the generator."""
+        arrays = {name: getattr(self, name) for name in (*self._shapes(), "responses")}
         return {**arrays, "history": np.array(self.history, dtype=np.int64), "rng": self.rng}
 
     def restore(self, model: Arrays, state: State) -> None:
-        """Continue from a saved training."""
+        """Continue from a saved training. Earlier versions saved no names and no best responses."""
+        added = {name: getattr(self, name) for name in ("epochs", "numbers", "responses")}
+        state = {**added, **state}
         for name, (shape, kind) in self._shapes().items():
             setattr(self, name, take(state, name, shape, kind))
+        count = min(len(state["responses"]), self.config.responses)
+        self.responses = take(state, "responses", (count, self.graph.size), np.uint8)
         shape = (self.steps + 1, self.config.rules.cells + 1)
         self.history = take(state, "history", shape, np.int64).tolist()
         self.rng = state["rng"]
@@ -549,22 +699,27 @@ class Evolution(Learner):
             "networks": ((members, self.layout.ends[-1]), np.float32),
             "moves": ((members, self.graph.size), np.uint8),
             **dict.fromkeys(numbers, ((members,), np.float64)),
+            **dict.fromkeys(("epochs", "numbers"), ((members,), np.int64)),
         }
 
     # --- a generation ------------------------------------------------------------------------
 
     def generation(self) -> None:
         """Keep the winners and replace the others by mutated clones of them."""
-        config = self.config
+        config, epoch = self.config, len(self.history)
+        if self.opponents and config.responses and epoch % config.respond_every == 0:
+            self._respond()
         winners = self.ranking()[: config.winners]
         clones = self.rng.integers(config.winners, size=config.league - config.winners)
         order = np.concatenate([winners, winners[clones]])
-        for name in ("networks", "magnitudes", "shares", "moves", "exact"):
+        for name in ("networks", "magnitudes", "shares", "moves", "exact", "epochs", "numbers"):
             setattr(self, name, getattr(self, name)[order])
+        self.epochs[config.winners :] = epoch
+        self.numbers[config.winners :] = np.arange(len(clones))
         is_reborn = self.rng.random(len(clones)) < config.rebirth
         self._reinitialise(config.winners + np.flatnonzero(is_reborn))
         self._mutate(config.winners + np.flatnonzero(~is_reborn))
-        self._evaluate_from(config.winners)
+        self._play_from(config.winners)
 
     def ranking(self) -> Rows:
         """All networks from the best to the worst, the youngest first among equals."""
@@ -579,32 +734,54 @@ class Evolution(Learner):
         """The network that plays: the first of the ranking."""
         return int(self.ranking()[0])
 
+    def met(self) -> list[Floats]:
+        """The probabilities (S, cells) of each opponent's moves, best responses included."""
+        tables, share = [table for table, _ in self.opponents], self.config.response_share
+        if not len(self.responses):
+            return tables
+        used = (self.responses[..., None] == np.arange(self.config.rules.cells)).mean(axis=0)
+        return [(1 - share) * table + share * used for table in tables]
+
+    def _respond(self) -> None:
+        """Add a best response to the best network to the opponents, and compute the fitness."""
+        config, graph = self.config, self.graph
+        best = graph.successors(self.moves[[self.best()]])[:, 0]
+        response = graph.best_response(best, self.end_values, config.slip, self.rng)
+        self.responses = np.concatenate([self.responses, response[None]])[-config.responses :]
+        successors = graph.successors(self.moves)
+        self._judge_from(0, successors, graph.league(successors)[0])
+
     def _reinitialise(self, networks: Rows) -> None:
         """Re-initialise a hidden unit of each of these networks.
 
         The unit is the one with the smallest outgoing weights among SAMPLED_UNITS. Its output is 1
         in a position of the network's worst game, and lower by 1 / radius for each input that
-        differs.
+        differs. It raises the score of one other legal move there to the highest one, or above.
         """
         if not len(networks):
             return
         config, rng, graph = self.config, self.rng, self.graph
         weights = [weight for _, weight in self.opponents]
-        opponent, _ = self.opponents[rng.choice(len(weights), p=weights)]
+        opponent = self.met()[rng.choice(len(weights), p=weights)]
         successors = graph.successors(self.moves[networks])
         places = graph.positions_of_worst_games(
-            successors, opponent, config.illegal_penalty, config.slip, rng
+            successors, opponent, self.end_values, config.slip, rng
         )
         has_moved = places >= 0
         for number, place in zip(networks[has_moved], places[has_moved], strict=True):
-            hidden, output, _ = self.layout.layers(self.networks[number])
+            network = self.networks[number : number + 1]
+            (hidden,), (output,), _ = self.layout.layers(network)
             units = rng.integers(config.hidden, size=SAMPLED_UNITS)
             unit = units[np.abs(output[units]).max(axis=1).argmin()]
             inputs, slope = graph.inputs[place, :-1], 1 / rng.integers(1, MAX_RADIUS + 1)
             hidden[:-1, unit] = slope * (2 * inputs - 1)
             hidden[-1, unit] = 1 - slope * inputs.sum()
             output[unit] = 0
-            output[unit, rng.integers(config.rules.cells)] = MAX_OUTPUT * (2 * rng.random() - 1)
+            ((scores,),) = self.layout.scores(network, graph.inputs[[place]])
+            legal = np.flatnonzero(~graph.taken[place])
+            others = legal[legal != self.moves[number, place]]
+            cell = rng.choice(others if len(others) else legal)
+            output[unit, cell] = scores.max() - scores[cell] + MAX_MARGIN * rng.random()
 
     def _mutate(self, chosen: Rows) -> None:
         """Mutate the magnitudes and shares of these networks, then their weights."""
@@ -622,23 +799,28 @@ class Evolution(Learner):
         self.magnitudes[chosen], self.shares[chosen] = magnitudes, shares
         self.networks[chosen] = networks
 
-    def _evaluate_from(self, first: int) -> None:
-        """Evaluate the networks from `first` on, play the league and compute the fitness."""
-        config, graph = self.config, self.graph
+    def _play_from(self, first: int) -> None:
+        """Compute the moves of the networks from `first` on, play the league, judge them all."""
+        graph = self.graph
         self.moves[first:] = self.layout.moves(self.networks[first:], graph)
         successors = graph.successors(self.moves)
+        ends, length = graph.league(successors)
+        self._judge_from(first, successors, ends)
+        lengths = np.bincount(length.ravel(), minlength=self.config.rules.cells + 1)[1:]
+        disqualified = int(np.isin(ends, (X_ILLEGAL, O_ILLEGAL)).sum())
+        self.history.append([*lengths.tolist(), disqualified])
+
+    def _judge_from(self, first: int, successors: Rows, ends: Rows) -> None:
+        """Compute the exact fitness of the networks from `first` on, and the fitness of all."""
+        config, graph = self.config, self.graph
         new = np.ascontiguousarray(successors[:, first:])
         exact = [
-            weight * graph.results(new, opponent, config.illegal_penalty, config.slip)
-            for opponent, weight in self.opponents
+            weight * graph.results(new, opponent, self.end_values, config.slip)
+            for opponent, (_, weight) in zip(self.met(), self.opponents, strict=True)
         ]
         self.exact[first:] = np.sum(exact, axis=0)
-        ends, length = graph.league(successors)
         parts = [
-            weight * (self.exact if name == "exact" else points(ends, *POINTS[name]))
+            weight * (self.exact if name == "exact" else points(ends, *config.points_of(name)))
             for name, weight in config.fitness_weights.items()
         ]
         self.fitness = np.sum(parts, axis=0)
-        lengths = np.bincount(length.ravel(), minlength=config.rules.cells + 1)[1:]
-        disqualified = int(np.isin(ends, (X_ILLEGAL, O_ILLEGAL)).sum())
-        self.history.append([*lengths.tolist(), disqualified])

@@ -20,7 +20,7 @@ REFUSED = [
     ("neuroevolution", {"opponents": "self"}, "unknown opponent 'self'"),
     ("neuroevolution", {"winners": 100}, "winners must be a whole number from 1 to 99"),
     ("neuroevolution", {"hidden": 0}, "rebirth needs hidden units"),
-    ("neuroevolution", {"fitness": "football"}, "an exact fitness: set it to 0"),
+    ("neuroevolution", {"points": "3,1,0"}, "points must be one of football, punished, or four"),
     ("tabular_q", {"rewards": "not-loosing"}, "did you mean 'not-losing'"),
     ("tabular_q", {"rewards": "1,0"}, "three numbers"),
     ("tabular_q", {"rewards": "1,nan,0"}, "finite"),

@@ -79,3 +79,12 @@ def test_bars_stand_on_each_other_with_their_total_on_top(tmp_path, drawn):
     assert [text.get_text() for text in axes.texts] == ["950", "50", "0"]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["wins", "draws", "losses"]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["as X", "as O"]
+
+
+def test_several_charts_under_one_name_are_panels_side_by_side(tmp_path, drawn):
+    panels = [Chart(title, "steps", "%", [1, 2], [(title, "C0-", [3, 4])]) for title in "ab"]
+    chart(tuple(panels), tmp_path / "chart.png")
+    (figure,) = drawn
+    assert [axes.get_title() for axes in figure.axes] == ["a", "b"]
+    assert [lines(axes) for axes in figure.axes] == [{name: [[1, 2], [3, 4]]} for name in "ab"]
+    assert struct.unpack(">II", (tmp_path / "chart.png").read_bytes()[16:24]) == (1540, 462)

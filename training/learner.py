@@ -91,10 +91,11 @@ class Learner(ABC):
         """Tables to write into the run's folder at each evaluation, by file name (`league.csv`)."""
         return {}
 
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> Mapping[str, Chart | Bars]:
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> Mapping[str, Chart | Bars | Panels]:
         """Charts for the run's folder, by file name (`league.png`).
 
-        They are drawn at each tenth of a training and at its end. rows: those of metrics.csv.
+        Several charts under one name are panels side by side. They are drawn at each tenth of a
+        training and at its end. rows: those of metrics.csv.
         """
         return {}
 
@@ -161,6 +162,9 @@ class Bars:
     y_label: str
     names: Sequence[str]
     parts: Sequence[tuple[str, str, Sequence[float]]]
+
+
+Panels = tuple[Chart | Bars, ...]
 
 
 def crossed(before: int, after: int, every: int) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tictactoe_env.files import write_file
 from tictactoe_env.match import best_achievable
 from tictactoe_env.rules import Rules
-from training.learner import Bars, Chart
+from training.learner import Bars, Chart, Panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,17 +83,19 @@ def heat_map(results: Mapping[str, Mapping[str, Mapping[str, float]]], path: Pat
     _write(figure, path)
 
 
-def chart(content: Chart | Bars, path: Path) -> None:
-    """Draw the curves or the bars of a chart."""
+def chart(content: Chart | Bars | Panels, path: Path) -> None:
+    """Draw the curves or the bars of a chart, or several charts side by side."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
-    axes = figure.add_subplot()
-    if isinstance(content, Bars):
-        _draw_bars(axes, content)
-    else:
-        _draw_curves(axes, content)
-    axes.grid(alpha=0.3)
+    panels = content if isinstance(content, tuple) else (content,)
+    figure = Figure(figsize=(7 * len(panels), 4.2), layout="constrained")
+    for number, panel in enumerate(panels, 1):
+        axes = figure.add_subplot(1, len(panels), number)
+        if isinstance(panel, Bars):
+            _draw_bars(axes, panel)
+        else:
+            _draw_curves(axes, panel)
+        axes.grid(alpha=0.3)
     _write(figure, path)
 
 
