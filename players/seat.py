@@ -185,7 +185,7 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
     file = path / FILE if path.is_dir() else path
     source = hashlib.sha256(file.read_bytes()).hexdigest()
     if learns(path, content.get("agent")):
-        pupil = Pupil(path)
+        pupil = Pupil(path, model_of(path, content.get("agent"), table))
         return Seat(Player("run", name, source), rules, pupil.policy(), pupil=pupil)
     values = file.with_name(VALUES)
     if file.name == FILE and values.exists():

@@ -152,7 +152,7 @@ def test_a_run_that_says_more_than_its_moves_is_asked_for_it(tmp_path, agent):
     assert not seat.is_new(board)
     (folder / "values.npz").unlink()  # as in a run of an earlier version
     seat = gallery.seat(f"runs/{agent}", Rules())
-    assert seat.thoughts(board).kind == {"tabular_q": "own", "trie": "expected"}[agent]
+    assert seat.thoughts(board).kind == "own"
     assert not seat.is_new(board)
     write(certify(MinimaxPolicy(Rules()), agent), folder / "certificate.json")
     with refuses("does not make the moves of the certificate beside it"):

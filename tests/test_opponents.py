@@ -125,7 +125,7 @@ def test_latest_is_the_newest_run_of_an_agent_on_this_board_if_there_is_one(runs
         ("latest:trie", "models/old.json plays on 3x3, 3 in a row, not on 2x3, 2 in a row"),
         ("latest:dqn", "no run of 'dqn' in models/ or runs/ (runs there: sarsa, trie): train one"),
         ("sarsa", "'sarsa' is no player of this package: the newest run of this agent is latest:s"),
-        ("self", "'self' stands for snapshots of a learner: it can be an opponent of an env"),
+        ("self", "'self' stands for snapshots of a learner, which only an environment (add_"),
     ):
         with refuses(reason):
             make_opponent(name, RECTANGLE)

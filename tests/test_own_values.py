@@ -183,7 +183,7 @@ import numpy as np
 from players.seat import run_seat
 from tictactoe_env.rules import Rules
 found = run_seat(Path(sys.argv[1]), "dqn", Rules()).thoughts(np.zeros(9, dtype=np.int8))
-heavy = {"torch", "stable_baselines3", "safetensors", "pydantic", "training"} & set(sys.modules)
+heavy = {"torch", "stable_baselines3", "safetensors", "pydantic"} & set(sys.modules)
 print(found.kind, found.values[4], heavy)
 """
 

@@ -17,7 +17,7 @@ REFUSED = [
     ("dqn", {"opponents": "minmax"}, "did you mean 'minimax'"),
     ("mcts", {"value": "rolouts"}, "did you mean 'rollouts'"),
     ("neuroevolution", {"fitness": "footbal"}, "did you mean 'football'"),
-    ("neuroevolution", {"opponents": "self"}, "unknown opponent 'self'"),
+    ("neuroevolution", {"opponents": "self"}, "'self' stands for snapshots of a learner"),
     ("neuroevolution", {"winners": 100}, "winners must be a whole number from 1 to 99"),
     ("neuroevolution", {"hidden": 0}, "rebirth needs hidden units"),
     ("neuroevolution", {"points": "3,1,0"}, "points must be one of football, punished, or four"),

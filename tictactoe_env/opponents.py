@@ -93,8 +93,8 @@ def saved_path(
         return _latest(spec.removeprefix(LATEST), rules)
     if isinstance(spec, str) and split_options(spec)[0] == SELF and SELF not in also:
         raise ValueError(
-            f"{spec!r} stands for snapshots of a learner: it can be an opponent of an environment, "
-            "which has add_snapshot, and of train.py --opponents, alone or in a pool"
+            f"{spec!r} stands for snapshots of a learner, which only an environment (add_snapshot) "
+            "and a training by self-play have: name another player here"
         )
     is_path = not isinstance(spec, str) or os.sep in text or "/" in text
     if is_path or (text and os.path.exists(text)):
