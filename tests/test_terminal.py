@@ -312,7 +312,7 @@ def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(
     assert seat_of("runs/trie-0/certificate.json", Rules()).player == seat.player
     assert board_of(["human", "latest:trie"]) == Rules()
     write(certify(MinimaxPolicy(Rules()), "trie"), folder / "certificate.json")
-    with refuses("values.npz holds the values of other moves than those of the certificate"):
+    with refuses("model.safetensors does not make the moves of the certificate beside it"):
         seat_of(str(folder), Rules())
 
 
