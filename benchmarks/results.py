@@ -306,14 +306,17 @@ def rates_by_side(content: Mapping[str, Any], opponent: str) -> list[str]:
 def beaten(content: Mapping[str, Any]) -> str:
     """What the best response wins against it, with a shortest game; "no" if it is unbeatable.
 
-    Of a run that was trained as one side, only that side is said.
+    Of a run that was trained as one side, only that side is said. Of a player that looks moves up
+    by sequence, it is the best response to the sequences.
     """
+    exact = content.get("training", {}).get("by_sequence", content)
     sides, lines = sides_of(content), []
     for side in sides:
         found = figures(content, side)
         if not found["unbeatable"]:
             game = " ".join(found["losing_line"])
-            lines.append(f"as {side}, {100 * found['worst_case_loss']:.2f} %: {game}")
+            loss = figures(exact, side)["worst_case_loss"]
+            lines.append(f"as {side}, {100 * loss:.2f} %: {game}")
     only = f", as {sides[0]}" if len(sides) == 1 else ""
     return "; ".join(lines) if lines else f"**no**{only}"
 
