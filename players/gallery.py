@@ -74,7 +74,8 @@ class Entry:
     a certificate, as "trained" has). about: a sentence, or why the
     certificate is broken. rules: the only board that the player plays on; None: any board of at
     most `max_cells`. path, sha256: of the certificate's file. agent: the trained agent, or the name
-    without options. unbeatable: what the certificate states; None for a player without one.
+    without options. unbeatable: what the certificate states, of a run that was trained as one side
+    for that side; None for a player without one.
     learned: the games that a run has learned from since its training; None if it does not learn.
     taken: the last game of `learned.db` that its certificate covers.
     """
@@ -297,7 +298,7 @@ def _trained_entry(name: str) -> Entry:
         BOARD,
         sha256=facts["sha256_of_moves"],
         agent=facts["agent"],
-        unbeatable=facts["unbeatable"],
+        unbeatable=_all_are("unbeatable", facts),
     )
 
 
@@ -326,7 +327,7 @@ def _run_entry(id: str, path: Path) -> Entry:
         path,
         hashlib.sha256(path.read_bytes()).hexdigest(),
         agent,
-        content.get("unbeatable") is True,
+        _all_are("unbeatable", content),
         taken=taken_of(training),
     )
 
@@ -341,15 +342,17 @@ def _with_learned(entry: Entry) -> Entry:
 def _strength(content: Mapping[str, Any]) -> str:
     """What the certificate states; of a run that was trained as one side, for that side."""
     sides = sides_of(content)
-    stated = [content] if len(sides) == 2 else [content.get(f"as_{sides[0].lower()}")]
-
-    def all_are(what: str) -> bool:
-        return all(isinstance(one, Mapping) and one.get(what) is True for one in stated)
-
     only = "" if len(sides) == 2 else f" as {sides[0]}, the side that it was trained for"
-    if all_are("unbeatable"):
-        return ("optimal" if all_are("optimal") else "cannot be beaten") + only
+    if _all_are("unbeatable", content):
+        return ("optimal" if _all_are("optimal", content) else "cannot be beaten") + only
     return f"can be beaten{only}"
+
+
+def _all_are(what: str, content: Mapping[str, Any]) -> bool:
+    """Whether a certificate states this of all sides for which the run was trained."""
+    sides = sides_of(content)
+    stated = [content] if len(sides) == 2 else [content.get(f"as_{sides[0].lower()}")]
+    return all(isinstance(one, Mapping) and one.get(what) is True for one in stated)
 
 
 def _broken_entry(id: str, path: Path, error: Exception) -> Entry:

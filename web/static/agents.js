@@ -86,7 +86,9 @@ export async function agentPage(id) {
       ),
       results(certificate),
       ...(
-        await Promise.all(["X", "O"].map((side) => losing(agent, certificate, side, replays)))
+        await Promise.all(
+          trainedSides(certificate).map((side) => losing(agent, certificate, side, replays)),
+        )
       ).filter(Boolean),
       facts(certificate),
     );
@@ -153,6 +155,8 @@ const OPPONENTS = [
 ];
 
 function results(certificate) {
+  const untrained = (side) =>
+    trainedSides(certificate).includes(side) ? "" : " (not trained for)";
   const rows = ["X", "O"].flatMap((side) =>
     OPPONENTS.filter(([name]) => part(certificate, side)[name]).map(([name, opponent]) => {
       const rates = part(certificate, side)[name];
@@ -160,7 +164,7 @@ function results(certificate) {
       return h(
         "tr",
         { class: name.startsWith("limit") ? "limit" : null },
-        h("th", { scope: "row" }, markIcon(side), ` ${opponent}`),
+        h("th", { scope: "row" }, markIcon(side), ` ${opponent}${untrained(side)}`),
         rate("win"),
         rate("draw"),
         rate("loss"),
