@@ -41,7 +41,7 @@ def test_a_registered_name_is_an_opponent_with_options_wherever_names_are():
     env.reset()
     assert env.board.tolist() == [0] * 8 + [1]
     assert "corner" in known_names()
-    assert "corner              Marks one cell, taken or not." in listed()
+    assert any(line.split()[:3] == ["corner", "Marks", "one"] for line in listed().splitlines())
     register_opponent("corner", lambda rules: CellPlayer(5))
     assert make_opponent("corner", Rules()).probs(EMPTY).argmax() == 5
 
@@ -122,5 +122,5 @@ def test_an_installed_package_brings_its_opponents_by_entry_points(tmp_path):
     assert lines[3].startswith(
         "unknown opponent 'cautios'; did you mean 'cautious'? (known: broken"
     )
-    assert "Added by other packages:" in lines
+    assert "Added by other packages" in lines
     assert any(line.split() == ["cautious", "from", "cautious_players"] for line in lines)

@@ -10,7 +10,7 @@ from text_cases import refuses
 
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, evaluate, make_opponent
 from tictactoe_env.certificate import CertificateError, certify, sides_of, table_of, verify
-from tictactoe_env.opponents import strength
+from tictactoe_env.opponents import main, strength
 from tictactoe_env.trained import (
     FOLDER,
     certificate_of,
@@ -72,13 +72,26 @@ def test_a_changed_table_is_not_what_its_certificate_states():
 
 def test_the_list_shows_every_name_with_its_strength_and_needs_numpy_only():
     script = (
-        "import runpy, sys; runpy.run_module('tictactoe_env.opponents', run_name='__main__');"
+        "import runpy, sys; sys.argv = ['opponents']\n"
+        "try: runpy.run_module('tictactoe_env.opponents', run_name='__main__')\n"
+        "except SystemExit as end: assert not end.code\n"
         "assert not {'torch', 'stable_baselines3', 'safetensors'} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    rows = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
-    assert set(trained_names()) <= set(rows)
+    lines = done.stdout.splitlines()
+    rows = {line.split()[0]: line for line in lines[::-1] if line}  # the results come first
+    assert {*trained_names(), "minimax", "search-depth=2", "mcts-playouts=50"} <= set(rows)
     assert rows["trie"].endswith("cannot be beaten")
     assert "cannot be beaten as X" in rows["dqn-duel-first"]
-    assert "registered" not in done.stdout
+    assert rows["minimax"].split()[1:] == ["96.78", "77.75", "cannot", "be", "beaten"]
+    assert "can be beaten as X (" in rows["random"]
+
+
+def test_players_that_are_named_are_evaluated_exactly(capsys):
+    assert main(["minimax-first", "random"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "minimax-first   99.48   80.63  cannot be beaten"
+    assert second.startswith("random          58.49   28.81  can be beaten as X (a1 b1")
+    assert main(["rnadom"]) == 2
+    assert "unknown player 'rnadom'; did you mean 'random'" in capsys.readouterr().err

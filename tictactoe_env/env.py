@@ -79,6 +79,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
       - the path of a saved run, or `latest:dqn` for the newest run of an agent;
       - an object with `probs(boards)`, or with Stable-Baselines3's `predict`. It is frozen: what
         it learns later does not change the opponent. A model plays its best moves;
+        `tictactoe_env.snapshot(model, rules)` plays by its probabilities;
       - a list of `[opponent, weight]` pairs, from which one is drawn for each game.
     - `side` (`"random"`): the learner's side, `"X"`, `"O"`, `"random"` or `"alternate"` (X in the
       first game, then O, X, ...).

@@ -19,11 +19,12 @@ strengths and whether they can be beaten.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.certificate import FILE, load_policy, sides_of
+from tictactoe_env.certificate import FILE, exact_results, load_policy, sides_of
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.names import (
     LATEST,
@@ -151,13 +152,16 @@ def known_names(folders: Folders = FOLDERS) -> list[str]:
 # --- the list -------------------------------------------------------------------------------------
 
 BUILT_IN = {
-    "random": "plays any legal move, each equally likely",
-    "minimax": "perfect play, ties drawn at random (boards of up to 16 cells)",
+    "random": "any legal move, each equally likely",
+    "minimax": "perfect play, ties drawn at random",
     "minimax-first": "perfect play, the first of equal moves",
     "minimax-slip=0.1": "perfect play, but a random move with probability 0.1",
-    "search": "alpha-beta search; search-depth=4, search-seconds=0.5 on any board",
-    "mcts-playouts=1000": "Monte-Carlo tree search; mcts-milliseconds=100",
+    "search": "alpha-beta search to the end of the game",
+    "search-depth=1": "alpha-beta search that looks one move ahead",
+    "search-depth=2": "also search-seconds=0.5, search-ties=first; on any board",
+    "mcts-playouts=50": "Monte-Carlo tree search; also mcts-milliseconds=100; on any board",
 }
+"""The players without training that are listed, with a sentence each."""
 
 
 def strength(facts: Mapping[str, Any]) -> str:
@@ -179,32 +183,60 @@ def strength(facts: Mapping[str, Any]) -> str:
 
 def listed() -> str:
     """All names with their strengths, as text: what `python -m tictactoe_env.opponents` prints."""
-    names = trained_names()
-    width = max(map(len, [*names, *BUILT_IN, *registered_names()]))
-    lines = ["Players without training, on any board:", ""]
-    lines += [f"  {name:<{width}}  {about}" for name, about in BUILT_IN.items()]
-    lines += ["", "Trained agents, on 3x3; games won against random play in %, exact:", ""]
-    lines += [f"  {'':<{width}}  {'as X':>6}  {'as O':>6}"]
-    for name in names:
-        facts = facts_of(name)
-        wins = (
-            f"{100 * facts[f'as_{side.lower()}']['vs_random']['win']:.2f}"
-            if side in sides_of(facts)
-            else "-"
-            for side in "XO"
-        )
-        row = "  ".join(f"{win:>6}" for win in wins)
-        lines.append(f"  {name:<{width}}  {row}  {strength(facts)}")
-    if registered_names():
-        lines += ["", "Added by other packages:", ""]
-        lines += [f"  {name:<{width}}  {description(name)}" for name in registered_names()]
-    lines += [
+    added, trained = registered_names(), trained_names()
+    width = max(map(len, [*trained, *BUILT_IN, *added]))
+    results = {name: exact_results(make_opponent(name, BOARD), BOARD) for name in BUILT_IN}
+    lines = [
+        "Exact on 3x3: games won against random play in %, and whether any opponent can beat it.",
         "",
-        "Also: the path of a saved run; latest:AGENT, the newest run of an agent in models/ or",
-        "runs/; and, in an environment, self, the learner's own snapshots.",
+        f"{'Trained agents':<{width}}  {'as X':>6}  {'as O':>6}",
+        *(_row(name, facts_of(name), width) for name in trained),
+        "",
+        "Without training",
+        *(_row(name, facts, width) for name, facts in results.items()),
+        "",
+        *(f"{name:<{width}}  {about}" for name, about in BUILT_IN.items()),
     ]
-    return "\n".join(lines)
+    if added:
+        lines += ["", "Added by other packages"]
+        lines += [f"{name:<{width}}  {description(name)}" for name in added]
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "Also: the path of a saved run; latest:AGENT, the newest run of an agent in models/ or",
+            "runs/; and, in an environment, self, the learner's own snapshots. Names that follow",
+            "this command are evaluated: python -m tictactoe_env.opponents search-depth=3",
+        ]
+    )
+
+
+def _row(name: str, facts: Mapping[str, Any], width: int) -> str:
+    wins = (
+        f"{100 * facts[f'as_{side.lower()}']['vs_random']['win']:.2f}"
+        if side in sides_of(facts)
+        else "-"
+        for side in "XO"
+    )
+    return f"{name:<{width}}  {'  '.join(f'{win:>6}' for win in wins)}  {strength(facts)}"
+
+
+def main(names: Sequence[str]) -> int:
+    """Print the list, or the exact results of the players that are named; the exit code."""
+    if not names or set(names) & {"-h", "--help"}:
+        print(listed())
+        return 0
+    try:
+        results = {
+            name: exact_results(make_opponent(name, BOARD, "player"), BOARD) for name in names
+        }
+    except ValueError as error:
+        print(f"python -m tictactoe_env.opponents: {error}", file=sys.stderr)
+        return 2
+    for name, facts in results.items():
+        print(_row(name, facts, max(map(len, names))))
+    return 0
 
 
 if __name__ == "__main__":
-    print(listed())
+    sys.exit(main(sys.argv[1:]))
