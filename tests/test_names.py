@@ -102,7 +102,9 @@ MODULE = """NUMBER = 7
 class Cell:
     def __init__(self, cell): self.cell = cell
     def probs(self, boards): return 1 / 0
-def make(rules, cell=1): return Cell(cell)
+def make(rules, cell=1):
+    '''Marks b1.'''
+    return Cell(cell)
 """
 
 
@@ -123,4 +125,7 @@ def test_an_installed_package_brings_its_opponents_by_entry_points(tmp_path):
         "unknown opponent 'cautios'; did you mean 'cautious'? (known: broken"
     )
     assert "Added by other packages" in lines
-    assert any(line.split() == ["cautious", "from", "cautious_players"] for line in lines)
+    rows = map(str.split, filter(None, lines[lines.index("Added by other packages") :]))
+    added = {name: " ".join(words) for name, *words in rows}
+    assert added["cautious"] == "Marks b1."
+    assert added["broken"].startswith("the opponent 'broken' cannot be imported from cautious_pl")

@@ -13,7 +13,15 @@ import play
 import train
 from players.gallery import Gallery
 from players.seat import policy_of, seat_of
-from tictactoe_env import Rules, TicTacToeEnv, TicTacToeVectorEnv, certificate, make_opponent
+from tictactoe_env import (
+    Rules,
+    TicTacToeEnv,
+    TicTacToeVectorEnv,
+    certificate,
+    make_opponent,
+    tabulate,
+)
+from tictactoe_env import evaluate as evaluate_policy
 from tictactoe_env.mcts import TreeSearchPolicy
 from tictactoe_env.names import NAMES
 from tictactoe_env.opponents import known_names, saved_path
@@ -184,7 +192,8 @@ def test_what_one_door_accepts_all_accept(runs, door, spec):
 def test_every_door_lists_the_same_names_in_its_error(runs, door, capsys):
     newest = ["latest:sarsa", "latest:trie", "the path of a saved run"]
     trained = [name for name in trained_names() if name != "mcts"]
-    assert known_names() == [*NAMES, "minimax-slip=0.1", *trained, *newest]
+    examples = ["minimax-slip=0.1", "search-depth=4", "mcts-playouts=50"]
+    assert known_names() == [*NAMES, *examples, *trained, *newest]
     with refuses("'minmax'; did you mean 'minimax'") as error:
         (DOORS | COMMANDS)[door]("minmax", capsys)
     listed = str(error.value).partition("(known: ")[2].rstrip("\n)").split(", ")
@@ -198,8 +207,15 @@ def test_objects_and_pools_of_them_are_opponents_if_they_can_play():
     assert make_opponent(policy, Rules()) is policy
     model = types.SimpleNamespace(predict=predict)
     assert isinstance(make_opponent(model, Rules()), PredictPolicy)
-    with refuses("a player must have the method probs"):
-        make_opponent(None, Rules())
+    for spec, hint in (
+        (None, "a player must have the method probs"),
+        ([["random", 1]], "a pool is a list of [opponent, weight], as the opponent of an environ"),
+        (types.SimpleNamespace(predict=lambda o, deterministic: (3, None)), ""),
+    ):
+        with refuses(hint or "predict must take a batch of observations and return one action"):
+            tabulate(make_opponent(spec, Rules()), Rules())
+    with refuses("; make_opponent('trie', rules) makes a player from a name"):
+        evaluate_policy("trie")
     pool = make_pool(policy, Rules())
     assert pool == Pool((policy,), (1.0,))
     assert make_pool(pool, Rules()) is pool
@@ -234,6 +250,7 @@ NO_WEIGHTS = "weights must be finite, not negative and not all zero, got"
 def test_a_list_that_is_no_pool_is_refused():
     for spec, message in (
         *((spec, NO_PAIRS) for spec in NO_LISTS),
+        ({"random": 1, "trie": 1}, NO_PAIRS),
         ([["random", "much"], ["random", 1]], f"{NO_WEIGHTS} ['much', 1]"),
         ([["random", 1], ["minmax", 1]], "unknown opponent 'minmax'; did you mean 'minimax'"),
     ):

@@ -101,4 +101,4 @@ def exploitability(policy: Policy, rules: Rules | None = None) -> float:
     as X and as O. It is 0 for perfect play, even where one side must lose, and at most 1.
     """
     responses = match.best_responses(policy, rules)
-    return -sum(response.value for response in responses.values()) / 2
+    return max(0.0, -sum(response.value for response in responses.values()) / 2)

@@ -9,7 +9,7 @@ A package adds a name for everybody who installs it with an entry point in its p
     cautious = "my_package.players:make_cautious"
 
 Entry points are looked up when a name is asked for that this package does not have. A package is
-imported only when one of its own names is used.
+imported only when one of its own names is used, or described in a list.
 """
 
 from __future__ import annotations
@@ -97,10 +97,16 @@ def registered_names() -> list[str]:
 
 
 def description(name: str) -> str:
-    """What an added opponent is: the first line of its factory's docstring."""
-    if name in _registered:
-        return (inspect.getdoc(_registered[name]) or "registered by this program").splitlines()[0]
-    return f"from {_entry_points()[name].value.partition(':')[0]}"
+    """What an added opponent is: the first line of its factory's docstring.
+
+    Of an entry point that cannot be imported, the reason.
+    """
+    try:
+        factory = _registered.get(name) or _loaded(name)
+    except ValueError as error:
+        return str(error)
+    where = "this program" if name in _registered else _entry_points()[name].value
+    return (inspect.getdoc(factory) or f"added by {where}").splitlines()[0]
 
 
 def split_options(text: str) -> tuple[str, list[str]]:

@@ -141,7 +141,7 @@ def known_names(folders: Folders = FOLDERS) -> list[str]:
     newest = [f"{LATEST}{agent}" for agent in agents_with_runs(folders)]
     return [
         *NAMES,
-        "minimax-slip=0.1",
+        *("minimax-slip=0.1", "search-depth=4", "mcts-playouts=50"),
         *trained,
         *registered_names(),
         *newest,
@@ -204,6 +204,8 @@ def listed() -> str:
         [
             *lines,
             "",
+            "A player that was trained as one side makes untrained moves on the other side.",
+            "On other boards than 3x3 mcts is a search of 1,000 playouts a move.",
             "Also: the path of a saved run; latest:AGENT, the newest run of an agent in models/ or",
             "runs/; and, in an environment, self, the learner's own snapshots. Names that follow",
             "this command are evaluated: python -m tictactoe_env.opponents search-depth=3",

@@ -141,6 +141,10 @@ class PredictPolicy:
         Of a Stable-Baselines3 algorithm only its policy is copied, without environment and buffers.
         """
         network = _network(self.model)
+        # An actor-critic policy keeps the tensors of its last action distribution, which cannot be
+        # copied after a training step. A prediction replaces them by tensors without a gradient.
+        empty = np.zeros((1, self.rules.cells), dtype=np.int8)
+        network.predict(observe(empty, self.rules, self.observation))
         return PredictPolicy(copy.deepcopy(network), self.rules, self.deterministic)
 
     def probs(self, boards: Boards) -> Probs:
@@ -151,9 +155,13 @@ class PredictPolicy:
         if not self.deterministic and callable(getattr(network, "get_distribution", None)):
             return self._distribution(network, observations, boards == 0)
         masks = {"action_masks": boards == 0} if _takes_masks(self.model.predict) else {}
-        actions = np.asarray(
-            self.model.predict(observations, deterministic=True, **masks)[0]
-        ).reshape(len(boards))
+        actions = np.asarray(self.model.predict(observations, deterministic=True, **masks)[0])
+        if actions.size != len(boards):
+            raise ValueError(
+                "predict must take a batch of observations and return one action for each: "
+                f"got the shape {actions.shape} for {len(boards)} observations"
+            )
+        actions = actions.reshape(len(boards))
         wrong = actions[~np.isin(actions, np.arange(self.rules.cells))]
         if len(wrong):
             raise ValueError(
@@ -250,9 +258,14 @@ def as_policy(player: Any, rules: Rules, deterministic: bool = True) -> Policy:
             return player
         if callable(getattr(player, "predict", None)):
             return PredictPolicy(player, rules, deterministic)
+    hint = ""
+    if isinstance(player, str):
+        hint = f"; make_opponent({player!r}, rules) makes a player from a name"
+    elif isinstance(player, (list, tuple, dict)):
+        hint = "; a pool is a list of [opponent, weight], as the opponent of an environment"
     raise ValueError(
         "a player must have the method probs(boards) or Stable-Baselines3's predict(observation), "
-        f"got {player!r} of type {type(player).__name__}"
+        f"got {player!r} of type {type(player).__name__}{hint}"
     )
 
 

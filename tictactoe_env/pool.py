@@ -8,7 +8,7 @@ make_pool("self-keep=4-replace=oldest", rules)         # snapshots of the learne
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -112,7 +112,7 @@ def make_pool(spec: Any, rules: Rules, snapshots: Sequence[Policy] = ()) -> Pool
     """
     if isinstance(spec, Pool):
         return spec
-    is_list = isinstance(spec, Sequence) and not isinstance(spec, str)
+    is_list = isinstance(spec, (Sequence, Mapping)) and not isinstance(spec, str)
     pairs = list(spec) if is_list else [(spec, 1.0)]
     if not pairs or not all(
         isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
@@ -163,7 +163,7 @@ def _self_options(keep: int = 8, replace: str = "mixed") -> None:
 
 
 def _frozen(opponent: Any, rules: Rules) -> Policy:
-    policy = make_opponent(opponent, rules)
+    policy = make_opponent(opponent, rules, also=[SELF])
     is_named = isinstance(opponent, (str, os.PathLike))  # so nobody else can change it
     return policy if is_named and rules.cells > MAX_TABLE_CELLS else snapshot(policy, rules)
 

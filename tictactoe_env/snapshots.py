@@ -51,7 +51,7 @@ def snapshot(player: Any, rules: Rules, deterministic: bool = False) -> Policy:
     except Exception as error:
         raise ValueError(
             f"this player cannot be copied ({error!r}), and on {rules} a snapshot is a copy: give "
-            "one that copy.deepcopy accepts, such as the policy network alone"
+            "one that copy.deepcopy accepts"
         ) from error
 
 
