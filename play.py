@@ -54,8 +54,8 @@ def _game_options() -> list[Option]:
         "expected (its exact result against random moves); during a game `values` shows or hides it"
     )
     learn = (
-        "whether a trie that plays learns from the games (default: from those of a person, not "
-        "from those of two agents)"
+        "whether a trie that plays learns from the games (default: it does; a table of the package "
+        "does not)"
     )
     return [
         *(Option(side.lower(), f"who plays {side} {who}", metavar="PLAYER") for side in SIDES),

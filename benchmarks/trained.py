@@ -14,12 +14,15 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
+import agents
 from benchmarks.results import ENTRIES, ROOT, RUNS, Entry
 from tictactoe_env.certificate import FILE, read, sides_of, table_of, verify
 from tictactoe_env.files import write_file
-from tictactoe_env.own_values import FILE as VALUES
-from tictactoe_env.own_values import read_values
 from tictactoe_env.trained import FOLDER, pack, pack_values
+from training.checkpoint import load_model
+from training.values import own_values_of
 
 MOST_BYTES = 300_000  # of all tables together
 
@@ -46,14 +49,18 @@ def files_of(folder: Path) -> dict[str, bytes]:
     """The files of a trained agent, by suffix: its table, and its own values if it has any.
 
     Raises CertificateError if the results of the certificate do not follow from its moves, and
-    ValuesFileError if the values belong to other moves.
+    ValueError if the model in the folder makes other moves.
     """
     content = read(folder)
     verify(content)
+    page = agents.page(content["agent"])
+    config, model = load_model(page, folder)
+    if not np.array_equal(page.player(config, model).table, table_of(content).table):
+        raise ValueError(f"the model of {folder} does not make the moves of its certificate")
     files = {".json": json.dumps(pack(content), separators=(",", ":")).encode()}
-    if (folder / VALUES).exists():
-        valued = read_values(folder / VALUES, table_of(content), content["sha256_of_moves"])
-        files[".npz"] = pack_values(valued.own)
+    own = own_values_of(page, config, model)
+    if own is not None:
+        files[".npz"] = pack_values(own)
     return files
 
 

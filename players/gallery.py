@@ -118,6 +118,10 @@ class Entry:
         return "any board" if is_any else f"boards of up to {self.max_cells} cells"
 
 
+class UnknownPlayerError(ValueError):
+    """There is no player of this id."""
+
+
 class Gallery:
     """The players of BUILT_IN and the saved runs in `folders`.
 
@@ -174,7 +178,8 @@ class Gallery:
             id = LEARNER_FOLDER.as_posix()
         found = self._entries.get(id) or _named_entry(id) or self._newest(id, rules)
         if found is None:
-            raise unknown_name("agent", id, {*known_names(self.folders), *self._entries})
+            error = unknown_name("agent", id, {*known_names(self.folders), *self._entries})
+            raise UnknownPlayerError(str(error))
         return found
 
     def _new_learner(self, folder: Path) -> Entry:
@@ -273,15 +278,15 @@ def _named_entry(id: str) -> Entry | None:
     named = named_player(id)
     if named is None:
         return None
-    if "value" in named.options:
+    if named.name == "mcts" and "value" in named.options:
         raise ValueError(
             f"value of {named.name} names a file, which is not read here: leave value out"
         )
-    for key, largest in LARGEST.items():
+    for key, largest in LARGEST.items() if named.name in ("search", "mcts") else ():
         if named.options.get(key, 0) > largest:
             raise ValueError(f"{key} of {named.name} must be at most {largest} here, got {id!r}")
     is_limited = bool(named.options.get("depth") or named.options.get("seconds"))
-    anywhere = named.name in ("random", "mcts") or is_limited
+    anywhere = named.name in ("random", "mcts", *registered_names()) or is_limited
     options = ", ".join(f"{key}={value}" for key, value in named.options.items())
     about = f"{named.name} with {options}" if options else named.name
     return Entry(id, "agent", about, MAX_BITS if anywhere else MAX_SOLVED, agent=named.name)

@@ -244,7 +244,7 @@ def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path
         return None
     if is_learner(spec):
         return LEARNER_FOLDER if LEARNER_FOLDER.exists() else None
-    return saved_path(spec, rules, what, also=[PERSON] if what == "player" else [])
+    return saved_path(spec, rules, what, also=[PERSON, LEARNER] if what == "player" else [])
 
 
 def board_of(specs: Iterable[str]) -> Rules | None:

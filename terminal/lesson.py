@@ -14,23 +14,27 @@ class Lesson:
     """The players that learn from the games of two seats.
 
     They are those at the table that can. The learner in runs/learner, once it has its first game,
-    learns from every game of a person on its board. learn: True for all games, False for none, None
-    for those of a person.
+    learns from every game of a person on its board. learn: whether they learn; None: they do.
     """
 
     def __init__(
         self, seats: Mapping[str, Seat], rules: Rules, with_person: bool, learn: bool | None
     ):
         self.at_table = [seat.pupil for seat in seats.values() if seat.pupil is not None]
-        self.is_on = with_person if learn is None else learn
+        self.is_on, self.is_wished = learn is not False, learn is True
         self.pupils: list[Pupil] = self.at_table if self.is_on else []
         folders = {pupil.folder.resolve() for pupil in self.at_table}
-        is_asked = self.is_on and with_person and rules == LEARNER_RULES
-        if is_asked and LEARNER_FOLDER.exists() and LEARNER_FOLDER.resolve() not in folders:
+        may_join = self.is_on and with_person and rules == LEARNER_RULES
+        if may_join and LEARNER_FOLDER.exists() and LEARNER_FOLDER.resolve() not in folders:
             self.pupils = [*self.at_table, Pupil(LEARNER_FOLDER)]
 
     def before(self) -> Iterator[str]:
         """For each player at the table that can learn: what it has learned, and whether it will."""
+        if self.is_wished and not self.pupils:
+            yield (
+                "Nobody here learns: a trie that was trained on this computer does (latest:trie), "
+                "and learner does; a table of the package does not."
+            )
         for pupil in {pupil.folder: pupil for pupil in self.at_table}.values():
             rest = "" if self.is_on else " It does not learn from these games."
             yield f"{pupil.name} has {pupil.text}.{rest}"

@@ -159,25 +159,27 @@ def test_a_line_that_was_lost_on_the_page_is_not_lost_again(client, side):
     assert chance(in_terminal, line, side) == 0, "the terminal knows it too"
 
 
-def test_the_switch_decides_and_games_of_agents_are_left_out_unless_asked_for(client, capsys):
+def test_the_switch_decides_and_games_of_agents_count_too(client, capsys):
     before = files()
     watch = ["--x", "random", "--o", YOUNG, "--store", "games.db"]
-    for options in (["--no-learn"], []):
-        assert play.main([*watch, *options, "--games", "3"]) == 0
+    assert play.main([*watch, "--no-learn", "--games", "3"]) == 0
     assert "It does not learn from these games." in capsys.readouterr().out
     game = {"board": BOARD, "moves": parse_game(X_WINS, RULES), "o": YOUNG}
-    for content in ({"x": "human", "learn": False}, {"x": "minimax"}):
-        assert client.post("/api/games", json={**game, **content}).json()["learned"] == {}
+    for x in ("human", "minimax"):
+        off = {**game, "x": x, "learn": False}
+        assert client.post("/api/games", json=off).json()["learned"] == {}
     resigned = {**game, "x": "human", "moves": [0], "ended": "resigned", "result": "X"}
     told = client.post("/api/games", json=resigned).json()["learned"]
     assert told == {YOUNG: "learns nothing from this game: resigned"}
     assert not Path(YOUNG).joinpath(learned.FILE).exists()
     assert files() == before
-    assert play.main([*watch, "--learn", "--games", "3"]) == 0
+    assert play.main([*watch, "--games", "3"]) == 0
     assert "3 games since its training" in capsys.readouterr().out
-    assert client.post("/api/games", json={**game, "x": "minimax", "learn": True}).json()[
-        "learned"
-    ] == {YOUNG: "has learned from 4 games since its training"}
+    told = client.post("/api/games", json={**game, "x": "minimax"}).json()["learned"]
+    assert told == {YOUNG: "has learned from 4 games since its training"}
+    tables = ["--x", "minimax", "--o", "trie", "--learn", "--store", "games.db"]
+    assert play.main(tables) == 0
+    assert "Nobody here learns: a trie that was trained on this computer" in capsys.readouterr().out
 
 
 def watching(*options):

@@ -25,13 +25,14 @@ from typing import Any, NamedTuple
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.mcts import TreeSearchPolicy
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy
+from tictactoe_env.rules import Rules
 from tictactoe_env.search import SearchPolicy
 from tictactoe_env.trained import trained_names
 
 GROUP = "tictactoe_env.opponents"
 NAMES = ("random", "minimax", "minimax-first", "search", "mcts")
 SELF, LATEST = "self", "latest:"
-RESERVED = (SELF, "human", "latest")
+RESERVED = (SELF, "human", "latest", "learner", "rival")
 Factory = Callable[..., Any]
 
 _OWN: dict[str, Factory] = {
@@ -53,6 +54,20 @@ class Named(NamedTuple):
     name: str
     make: Factory
     options: dict[str, Any]
+
+    def player(self, rules: Rules) -> Any:
+        """The player for a board. Raises ValueError if it cannot be made."""
+        if self.name in _OWN:
+            return self.make(rules, **self.options)
+        try:
+            return self.make(rules, **self.options)
+        except ValueError:
+            raise
+        except Exception as error:
+            raise ValueError(
+                f"the opponent {self.name!r} could not be made for {rules}: its factory raised "
+                f"{error!r}"
+            ) from error
 
 
 def register_opponent(name: str, factory: Factory) -> None:
@@ -126,7 +141,10 @@ def named_player(spec: str | os.PathLike[str]) -> Named | None:
     make = _OWN.get(name) or _registered.get(name) or _loaded(name)
     if make is None:
         return None
-    return Named(name, make, dict(read_option(name, option, make) for option in options))
+    found = [read_option(name, option, make) for option in options]
+    if len(dict(found)) < len(found):
+        raise ValueError(f"an option is repeated in {spec!r}: give each once")
+    return Named(name, make, dict(found))
 
 
 def read_option(name: str, text: str, make: Factory) -> tuple[str, Any]:
@@ -137,6 +155,8 @@ def read_option(name: str, text: str, make: Factory) -> tuple[str, Any]:
         if type(parameter.default) in _KINDS
     }
     key, _, value = text.partition("=")
+    if not known:
+        raise ValueError(f"{name} has no options, got {text!r}")
     if key not in known:
         raise unknown_name(f"option of {name}", key, known)
     kind = type(known[key])

@@ -56,7 +56,7 @@ def make_opponent(
         return trained_policy(str(spec))
     named = named_player(spec)
     if named is not None:
-        return as_policy(named.make(rules, **named.options), rules)
+        return as_policy(named.player(rules), rules)
     path = saved_path(spec, rules, what, also)
     if path is None:
         raise ValueError(

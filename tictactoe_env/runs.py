@@ -19,11 +19,15 @@ Folders = Sequence[str | os.PathLike[str]]
 
 
 class SavedRun(NamedTuple):
-    """A run: the file of its certificate, and the agent and the board that the file names."""
+    """A run: the file of its certificate, and the agent and the board that the file names.
+
+    trained: whether it has made a step; a trie that learns from people begins without any.
+    """
 
     file: Path
     agent: str
     rules: Rules
+    trained: bool = True
 
     @property
     def path(self) -> Path:
@@ -64,7 +68,9 @@ def saved_run(file: Path, content: Mapping[str, Any]) -> SavedRun:
         raise CertificateError(f"{file} names no agent and no board")
     rules = Rules(**board)
     check_digest(content)
-    return SavedRun(file, agent, rules)
+    training = content.get("training")
+    steps = training.get("steps") if isinstance(training, Mapping) else None
+    return SavedRun(file, agent, rules, steps != 0)
 
 
 @lru_cache(maxsize=2 * MAX_FOUND)
@@ -92,15 +98,15 @@ def saved_runs(folders: Folders = FOLDERS) -> Iterator[tuple[int, SavedRun]]:
 def newest_run(
     agent: str, rules: Rules | None = None, folders: Folders = FOLDERS
 ) -> SavedRun | None:
-    """The newest run of an agent, or None. Runs on the board `rules` are preferred."""
-    runs = [(time, run) for time, run in saved_runs(folders) if run.agent == agent]
+    """The newest run of an agent that has trained, or None. Runs on `rules` are preferred."""
+    runs = [(time, run) for time, run in saved_runs(folders) if run.agent == agent and run.trained]
     found = max(runs, key=lambda pair: (pair[1].rules == rules, pair[0]), default=None)
     return None if found is None else found[1]
 
 
 def agents_with_runs(folders: Folders = FOLDERS) -> list[str]:
     """The names of the agents that have a run in these folders, sorted."""
-    names = {run.agent for _, run in saved_runs(folders)}
+    names = {run.agent for _, run in saved_runs(folders) if run.trained}
     return sorted(name for name in names if is_agent_name(name))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tictactoe_env.errors import one_of, whole_number
 from tictactoe_env.policy import (
+    GreedyPolicy,
     Policy,
     PredictPolicy,
     RandomPolicy,
@@ -34,12 +35,14 @@ def snapshot(player: Any, rules: Rules, deterministic: bool = False) -> Policy:
     ones a deep copy; of a Stable-Baselines3 model only the policy is copied.
 
     player: an object with `probs(boards)`, or with Stable-Baselines3's `predict`. deterministic:
-    whether a model plays the action that `predict` gives, its most probable one. Otherwise it plays
-    by the probabilities of its actions, if it has them, as PPO, A2C and MaskablePPO have; a DQN
-    plays its best action either way. An object with `probs` plays by its probabilities.
+    whether the copy always plays the most probable move, of equal ones the lowest cell. Otherwise
+    it plays by the probabilities; of a Stable-Baselines3 model by those of its actions, if it has
+    them, as PPO, A2C and MaskablePPO have. A DQN plays its best action either way.
     Raises ValueError for an object that is not a player or cannot be copied.
     """
     policy = as_policy(player, rules, deterministic)
+    if deterministic and not isinstance(policy, PredictPolicy):
+        policy = GreedyPolicy(policy)
     if isinstance(policy, (RandomPolicy, TabularPolicy)):
         return policy
     if rules.cells <= MAX_TABLE_CELLS:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import Path, Query
 
-from players.gallery import Entry, Gallery
+from players.gallery import Entry, Gallery, UnknownPlayerError
 from players.pupil import teach
 from players.seat import TABLE_CELLS, Seat
 from tictactoe_env.analysis import truth, turning_point, verdicts
@@ -63,12 +63,14 @@ class Api:
         return {**summary, "certificate": proven, "reason": reason}
 
     def entry(self, id: str) -> Entry:
-        """The agent of this id; refused with 404 if there is none."""
+        """The agent of this id; refused with 404 if there is none, 400 for a wrong option of it."""
         try:
             return self.gallery.entry(id)
-        except ValueError:
+        except UnknownPlayerError:
             text = f"unknown agent {id[:120]!r}: GET /api/agents lists them"
             raise Refusal(404, text) from None
+        except ValueError as error:
+            raise Refusal(400, str(error)) from None
 
     async def seat(self, id: str, rules: Rules) -> Seat:
         """The seat of an agent on a board, made in a thread if it is new."""
@@ -153,7 +155,7 @@ class Api:
     async def learn(self, game: Game, asked: requests.GameAsked) -> Json:
         """Let the players that can learn from a kept game do so; what became of it, by player."""
         has_person = requests.HUMAN in (asked.x, asked.o)
-        if not (has_person if asked.learn is None else asked.learn):
+        if not asked.learn:
             return {}
         ids = [id for id in (asked.x, asked.o) if id != requests.HUMAN]
         learner = self.gallery.learner_id(game.rules) if has_person else None

@@ -231,8 +231,8 @@ class GameAsked(FinishedAsked):
     """Who played O."""
     side: Side | None = None
     """The side of the person, if there is one."""
-    learn: bool | None = None
-    """Whether players that can learn from this game do so; by default if a person plays."""
+    learn: bool = True
+    """Whether players that can learn from this game do so."""
     seed: Annotated[int, Field(ge=0, le=LARGEST)] | None = None
 
 

@@ -474,14 +474,14 @@ class Play {
     this.showLearning();
   }
 
-  /** The switch for learning. Games that are only watched have a setting of their own, off at first. */
+  /** The switch for learning. Games that are only watched have a setting of their own. */
   showLearning() {
     const names = this.learners().map((agent) => agent.id);
     const verb = names.length > 1 ? "learn" : "learns";
     this.learnBox.hidden = names.length === 0;
     this.learnBox.replaceChildren(...(names.length ? [this.learnSwitch] : []));
     this.learnText.textContent = `${names.join(" and ")} ${verb} from this game`;
-    this.learning.checked = memory.get(this.learnKey(), !this.isWatched());
+    this.learning.checked = memory.get(this.learnKey(), true);
   }
 
   /** The agents that learn from this game: those that play, and from a person's game the learner. */
