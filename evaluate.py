@@ -17,7 +17,7 @@ import numpy as np
 from agents import TRAINABLE, load
 from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
 from terminal import battle, position, report
-from tictactoe_env.certificate import MAX_CELLS, certify, load_policy, read, verify
+from tictactoe_env.certificate import MAX_CELLS, certify, load_policy, read, sides_of, verify
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.opponents import is_trained
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
@@ -217,14 +217,17 @@ def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
         report.certificate(contents[name], console, counted.get(name))
         empty = np.zeros(rules.cells, dtype=np.int8)
         thoughts = seat_of(spec, rules, "agent").thoughts(empty)
-        position.print_first_moves(thoughts, rules, console)
+        if sides_of(contents[name]) != ("O",):
+            position.print_first_moves(thoughts, rules, console)
     if len(names) > 1:
         opponent, other = names[-1], players[names[-1]]
     else:
         opponent, other = "random", tabulate(RandomPolicy(), rules)
-    battle.example_game(
-        players[names[0]], other, (names[0], opponent), rules, console, given.game_seed
-    )
+    pair = [(players[names[0]], names[0]), (other, opponent)]
+    if sides_of(contents[names[0]]) == ("O",):
+        pair.reverse()  # the side that it was trained for
+    (first, name_x), (second, name_o) = pair
+    battle.example_game(first, second, (name_x, name_o), rules, console, given.game_seed)
     results = report.cross_table(players)
     if len(names) > 1:
         report.print_cross_table(results, console)

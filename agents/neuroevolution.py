@@ -44,7 +44,8 @@ changed at random and kept if its fitness is high.
 
 The blog has no exact fitness, best responses, self-adaptation, rebirth, drift or distinct winners,
 and no layer that connects inputs and outputs directly. `--preset dimitars-20`, `-100`, `-punished`
-and `-linear` are its four experiments.
+and `-linear` are its four experiments, of 800 generations each. In two of them the blog went on, to
+1,400 and 1,800 generations, where fewer games were valid again; `--steps 1800` does so too.
 
 Files of a run: league.csv counts the games of each generation's league by length (marks on the
 board at the end) and by disqualification. league-e500.png shows both in two panels up to generation

@@ -28,6 +28,9 @@ step size and no network.
 - In training, moves that were never tried come first, and a move is random with probability
   `epsilon`. In the pool of opponents, `self` is the tree as it is during the game, not a snapshot.
 
+The article about tophep/TicTacToe describes an earlier algorithm too: a list of all games, in which
+the moves of lost games are avoided. The trie replaced it there, and it is not here.
+
 A step is a game. Boards have at most 12 cells; 3x4 takes a second to prepare.
 """
 

@@ -28,7 +28,9 @@ evaluates each distinct position once. Dropout drops units, not whole examples. 
 out together with their symmetric images, and each is held out at some level (`validation`).
 Exploration, temperature and look-ahead can be combined. Examples are the unfinished boards of both
 sides. The original's `Coptic_N`, a convolution as large as the board without a non-linearity, is a
-linear model and was left out; with a non-linearity it would be SaintAndre_N.
+linear model and was left out; with a non-linearity it would be SaintAndre_N. The original writes a
+line for each single result. A line here is a position with the mean, deviation and number of its
+results, which is all that the loss depends on; files of single results can be read.
 
 Files of a run: the examples of each level (`level-01/dataset.csv`: planes of own and other marks,
 mean result, deviation, number of games) and its losses (`level-01/losses.csv`, of all levels

@@ -11,7 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from terminal import battle, report
+import numpy as np
+
+from players.seat import run_seat
+from terminal import battle, position, report
+from tictactoe_env.analysis import OWN
 from training.selfplay import RIVAL
 
 if TYPE_CHECKING:
@@ -113,12 +117,21 @@ def train(
         except KeyboardInterrupt:
             return ended_at_once(run)
     report.certificate(run.finish(), console)
+    print_values(run, console)
     battle.example_of(run.best_player, run.side, run.name, console)
     export(page, folder, export_sb3, console)
     report.say(
         f"saved: {folder}   look: {shlex.join(['python', 'evaluate.py', str(folder)])}", console
     )
     return verdict(run, until, lambda text: report.say(text, console))
+
+
+def print_values(run: Any, console: Console) -> None:
+    """Print the best model's own values of the first moves, if it has any."""
+    rules = run.config.rules
+    seat = run_seat(run.folder, run.name, rules)
+    if OWN in seat.kinds and run.side != "O":
+        position.print_first_moves(seat.thoughts(np.zeros(rules.cells, np.int8)), rules, console)
 
 
 def learned_text(counts: Mapping[str, int]) -> str:

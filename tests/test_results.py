@@ -14,6 +14,7 @@ from tictactoe_env.certificate import certify, read, table_of, write
 from tictactoe_env.match import exact_result
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
+from tictactoe_env.trained import FOLDER, facts_of
 
 BEST = MinimaxPolicy(Rules())
 
@@ -32,6 +33,19 @@ def test_every_agent_and_every_preset_is_an_entry():
     beside = [name for origin in ORIGINS for name in origin.entries]
     assert set(beside) <= {entry.name for entry in ENTRIES} | set(READY)
     assert len(beside) == len(set(beside))
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_the_trained_agent_of_the_package_has_the_configuration_of_today(entry):
+    facts = facts_of(entry.name)
+    default, wanted = (asdict(one) for one in (entry.page.Config(), entry.config(facts["seed"])))
+    assert {**as_json(default), **facts["config"]} == as_json(wanted)
+    has_values = (FOLDER / f"{entry.name}.npz").exists()
+    assert has_values == (entry.agent != "neuroevolution"), "own values"
+
+
+def as_json(config):
+    return json.loads(json.dumps(config))
 
 
 def test_rates_and_distances_are_those_of_the_certificate():

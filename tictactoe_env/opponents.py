@@ -18,6 +18,7 @@ strengths and whether they can be beaten.
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -223,9 +224,15 @@ def _row(name: str, facts: Mapping[str, Any], width: int) -> str:
     return f"{name:<{width}}  {'  '.join(f'{win:>6}' for win in wins)}  {strength(facts)}"
 
 
-def main(names: Sequence[str]) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Print the list, or the exact results of the players that are named; the exit code."""
-    if not names or set(names) & {"-h", "--help"}:
+    parser = argparse.ArgumentParser(
+        prog="python -m tictactoe_env.opponents",
+        description="Lists the opponents with their exact strength on 3x3.",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="evaluate only these players")
+    names = parser.parse_args(arguments).names
+    if not names:
         print(listed())
         return 0
     try:
@@ -233,7 +240,7 @@ def main(names: Sequence[str]) -> int:
             name: exact_results(make_opponent(name, BOARD, "player"), BOARD) for name in names
         }
     except ValueError as error:
-        print(f"python -m tictactoe_env.opponents: {error}", file=sys.stderr)
+        print(f"{parser.prog}: {error}", file=sys.stderr)
         return 2
     for name, facts in results.items():
         print(_row(name, facts, max(map(len, names))))
@@ -241,4 +248,4 @@ def main(names: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
