@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,10 @@ TRAIN_PACKAGES = ("matplotlib", "pydantic", "sb3_contrib", "stable_baselines3", 
 DELAY = 0.5  # seconds for which each board is shown when two agents play
 
 
+class BackToMenu(Exception):
+    """What is being asked for shall not be done after all."""
+
+
 class Menu:
     """Asks what to do until "quit" is chosen. seed: of the first game; each further game adds 1.
 
@@ -79,7 +84,8 @@ class Menu:
             choice = self.talk.ask(f"Choose 1 to {len(CHOICES)}:", number(1, len(CHOICES)))
             if choice == len(CHOICES):
                 return
-            actions[choice - 1]()
+            with suppress(BackToMenu):
+                actions[choice - 1]()
 
     def _two_players(self) -> None:
         self._play(PERSON, PERSON)
@@ -254,9 +260,13 @@ class Menu:
         return entries[self._pick(question, [f"{entry.id}: {entry.sentence}" for entry in entries])]
 
     def _pick(self, question: str, texts: Sequence[str]) -> int:
-        """The index of the text that is chosen by its number."""
+        """The index of the text that is chosen by its number. Raises BackToMenu for 0."""
         self._number(texts)
-        return self.talk.ask(f"{question} 1 to {len(texts)}:", number(1, len(texts))) - 1
+        asked = f"{question} 1 to {len(texts)}, or 0 to go back:"
+        chosen = self.talk.ask(asked, number(0, len(texts)))
+        if chosen == 0:
+            raise BackToMenu
+        return chosen - 1
 
     def _number(self, texts: Iterable[str]) -> None:
         for place, text in enumerate(texts, 1):

@@ -452,6 +452,13 @@ def test_a_training_that_cannot_be_or_is_left_comes_back_to_the_menu(store, tmp_
     assert 'torch is not installed: pip install -e ".[train]"' in menu("7 1 9", store)
 
 
+def test_every_question_of_the_menu_has_a_way_back(store):
+    text = menu("3 0 5 0 7 0 8 0 9", store)
+    assert text.count(", or 0 to go back: ") == 4
+    assert text.count("1  two players") == 5
+    assert store.count() == 0
+
+
 def test_the_game_tree_of_a_trie_and_of_any_player_is_printed(store, tmp_path, monkeypatch, trie):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(trie, "runs/trie-0")
