@@ -93,6 +93,8 @@ REFUSED = """
     minimax-slip=much  | slip of minimax must be a number, such as minimax-slip=0.1, got
     minimax-slip=1.5   | slip must be a probability from 0 to 1, got 1.5
     search-depht=3     | unknown option of search 'depht'; did you mean 'depth'
+    search-depth=2-depth=3 | an option is repeated in 'search-depth=2-depth=3': give each once
+    random-depth=2     | random has no options, got 'depth=2'
     search-depth=x     | depth of search must be a whole number, such as search-depth=4, got
     minimax-ties=frist | unknown way to break ties 'frist'; did you mean 'first'? (known: first, r
     runs/none          | there is no saved run or certificate at 'runs/none', and no player has thi

@@ -18,7 +18,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
@@ -175,7 +175,7 @@ def _entry_points() -> dict[str, EntryPoint]:
     return {found.name: found for found in entry_points(group=GROUP) if found.name not in own}
 
 
-@cache
+@lru_cache(maxsize=256)  # texts from a page may be anything
 def _loaded(name: str) -> Factory | None:
     """The factory of an entry point; None if there is none of this name."""
     found = _entry_points().get(name)
