@@ -9,7 +9,6 @@ import pytest
 from sample_players import CellPlayer
 from text_cases import cases, refuses
 
-from players.gallery import Gallery
 from tictactoe_env import Rules, make_opponent, register_opponent, unregister_opponent
 from tictactoe_env.opponents import known_names, listed
 from tictactoe_env.pool import make_pool
@@ -75,13 +74,8 @@ def test_a_name_that_is_taken_or_cannot_be_typed_is_refused():
     with refuses("unknown registered opponent 'edge'"):
         unregister_opponent("edge")
     register_opponent("edge", lambda rules: 1 / 0)
-    with refuses(
-        "the opponent 'edge' could not be made for 3x3, 3 in a row: its factory raised Z"
-    ):
+    with refuses("the opponent 'edge' could not be made for 3x3, 3 in a row: its factory raised Z"):
         make_opponent("edge", Rules())
-    register_opponent("edge", lambda rules, depth="deep": 7)
-    with refuses("a player must have the method probs"):
-        Gallery([]).seat("edge-depth=x", Rules())
     register_opponent("edge", lambda rules: 7)
     with refuses("a player must have the method probs(boards) or Stable-Baselines3's predict"):
         make_opponent("edge", Rules())
