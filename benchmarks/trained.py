@@ -1,13 +1,12 @@
 """The trained agents of the package, from the runs of `make results`: `make trained`.
 
 For every entry of benchmarks/results.py one run in runs/results becomes a table in
-`tictactoe_env/tables`: the best of its seeds, or seed 0 of an entry that is weak on purpose. Only
-certificates that `verify` accepts are taken.
+`tictactoe_env/tables`: of an agent the best of its seeds, of a preset seed 0. Only certificates that
+`verify` accepts are taken, if the model beside them makes their moves.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -20,7 +19,7 @@ import agents
 from benchmarks.results import ENTRIES, ROOT, RUNS, Entry
 from tictactoe_env.certificate import FILE, read, sides_of, table_of, verify
 from tictactoe_env.files import write_file
-from tictactoe_env.trained import FOLDER, pack, pack_values
+from tictactoe_env.trained import FOLDER, TABLE, VALUES, pack_values, table_bytes
 from training.checkpoint import load_model
 from training.values import own_values_of
 
@@ -28,10 +27,10 @@ MOST_BYTES = 300_000  # of all tables together
 
 
 def best_run(entry: Entry) -> Path | None:
-    """The folder of the best run of an entry; None if it has none."""
+    """The folder of the run that is taken for an entry; None if there is none."""
     folders = sorted(path.parent for path in (ROOT / RUNS).glob(f"{entry.name}-[0-9]*/{FILE}"))
     runs = [(folder, read(folder)) for folder in folders]
-    if entry.weak:
+    if entry.preset:  # so that there are weaker ones too
         runs = [(folder, content) for folder, content in runs if content["seed"] == 0]
     best = max(runs, key=lambda run: _strength(run[1]), default=None)
     return None if best is None else best[0]
@@ -57,10 +56,10 @@ def files_of(folder: Path) -> dict[str, bytes]:
     config, model = load_model(page, folder)
     if not np.array_equal(page.player(config, model).table, table_of(content).table):
         raise ValueError(f"the model of {folder} does not make the moves of its certificate")
-    files = {".json": json.dumps(pack(content), separators=(",", ":")).encode()}
+    files = {TABLE: table_bytes(content)}
     own = own_values_of(page, config, model)
     if own is not None:
-        files[".npz"] = pack_values(own)
+        files[VALUES] = pack_values(own)
     return files
 
 
@@ -81,7 +80,7 @@ def main() -> int:
         raise ValueError(f"the tables must take at most {MOST_BYTES:,} bytes, got {size:,}")
     FOLDER.mkdir(exist_ok=True)
     for old in set(FOLDER.iterdir()) - {FOLDER / name for name in written}:
-        if old.stem in {entry.name for entry in ENTRIES}:
+        if old.name.partition(".")[0] in {entry.name for entry in ENTRIES}:
             old.unlink()
     for name, data in written.items():
         write_file(FOLDER / name, partial(_write, data))

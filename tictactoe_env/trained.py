@@ -4,7 +4,7 @@
     certificate_of("trie")              # its certificate, which `certificate.verify` checks again
     valued_policy("trie")               # the policy with the player's own values of the moves
 
-A table is a file `tables/NAME.json`: the certificate of a training run in which the moves are
+A table is a file `tables/NAME.json.gz`: the certificate of a training run in which the moves are
 packed into a text, one letter for each unfinished position, in the order of `Positions.unfinished`:
 "a" for cell 0, "b" for cell 1, and "?" where the player has several moves. These stand in `mixed`:
 equally likely ones as a number with bit i set for cell i, others as {move: probability}.
@@ -15,6 +15,7 @@ the same up to symmetry, only those of the 627 canonical positions are there.
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 from collections.abc import Mapping
@@ -33,6 +34,7 @@ from tictactoe_env.rules import Rules
 
 FOLDER = Path(__file__).parent / "tables"
 BOARD = Rules(3, 3, 3)
+TABLE, VALUES = ".json.gz", ".npz"
 SEVERAL = "?"
 FIRST = ord("a")  # the letter of cell 0
 STEPS = 1024  # of the scale, to which own values are rounded
@@ -42,7 +44,7 @@ NO_VALUE = np.iinfo(np.int16).min
 @cache
 def trained_names() -> tuple[str, ...]:
     """The names of the trained agents in this package, sorted."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+    return tuple(sorted(path.name.removesuffix(TABLE) for path in FOLDER.glob(f"*{TABLE}")))
 
 
 @cache
@@ -62,7 +64,7 @@ def trained_policy(name: str) -> TabularPolicy:
 @cache
 def valued_policy(name: str) -> TabularPolicy:
     """The policy with the player's own values; without them if it has none."""
-    policy, path = trained_policy(name), FOLDER / f"{name}.npz"
+    policy, path = trained_policy(name), FOLDER / f"{name}{VALUES}"
     if not path.exists():
         return policy
     return ValuedPolicy(BOARD, policy.table, unpack_values(path.read_bytes()))
@@ -81,6 +83,12 @@ def facts_of(name: str) -> Mapping[str, Any]:
 def certificate_of(name: str) -> dict[str, Any]:
     """The certificate of a trained agent, as `certificate.read` gives that of a run."""
     return unpack(_file(name))
+
+
+def table_bytes(content: Mapping[str, Any]) -> bytes:
+    """The file of a certificate's table. Raises ValueError as `pack` does."""
+    text = json.dumps(pack(content), separators=(",", ":"))
+    return gzip.compress(text.encode(), mtime=0)
 
 
 def pack(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,7 +182,7 @@ def _shares(packed: int | Mapping[str, float]) -> Mapping[str, float]:
 
 
 def _file(name: str) -> dict[str, Any]:
-    return dict(json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
+    return dict(json.loads(gzip.decompress((FOLDER / f"{name}{TABLE}").read_bytes())))
 
 
 @cache
