@@ -72,13 +72,13 @@ def test_a_snapshot_of_a_model_has_its_probabilities_or_its_best_moves(kind, rul
 def test_a_model_that_has_learned_is_an_opponent_on_a_large_board_too(kind):
     board = {"rows": 4, "cols": 4, "k": 4}
     env = gym.make(ID, opponent="self", side="O", **board)
-    settings = {"learning_starts": 8} if kind is DQN else {"n_steps": 16}
-    model = kind("MlpPolicy", env, seed=0, **settings).learn(32)
+    settings = {"learning_starts": 8} if kind is DQN else {"n_steps": 64}
+    model = kind("MlpPolicy", env, seed=0, **settings).learn(64)
     before = snapshot(model, LARGE, deterministic=True).probs(boards_of(LARGE))
     for add in (env.add_snapshot, env.set_opponent, env.unwrapped.set_opponent):
         add(model)
     frozen = snapshot(model, LARGE, deterministic=True)
-    model.learn(32)
+    model.learn(64)
     change(model)
     assert np.array_equal(frozen.probs(boards_of(LARGE)), before)
 
