@@ -127,11 +127,15 @@ def train(
 
 
 def print_values(run: Any, console: Console) -> None:
-    """Print the best model's own values of the first moves, if it has any."""
+    """Print the best model's own values of the first moves, if it chooses a move by them."""
     rules = run.config.rules
     seat = run_seat(run.folder, run.name, rules)
-    if OWN in seat.kinds and run.side != "O":
-        position.print_first_moves(seat.thoughts(np.zeros(rules.cells, np.int8)), rules, console)
+    if OWN not in seat.kinds or run.side == "O":
+        return
+    thoughts = seat.thoughts(np.zeros(rules.cells, np.int8))
+    known = [-np.inf if value is None else value for value in thoughts.values or ()]
+    if known and known[int(np.argmax(np.array(thoughts.probs, dtype=float)))] == max(known):
+        position.print_first_moves(thoughts, rules, console)
 
 
 def learned_text(counts: Mapping[str, int]) -> str:
