@@ -525,7 +525,7 @@ def test_everybody_can_read_a_page_and_find_their_way_on_it(open_page, path, sch
     assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
-def test_a_player_learns_from_a_game_of_a_person_and_says_so(chromium, tmp_path):
+def test_a_player_learns_from_games_and_says_so(chromium, tmp_path):
     """runs/learner moves at random in its first game, and is given a line that it loses."""
     (tmp_path / "runs").mkdir()
     with serving(tmp_path) as (_, address):
@@ -545,5 +545,8 @@ def test_a_player_learns_from_a_game_of_a_person_and_says_so(chromium, tmp_path)
         page.get_by_label("O is played by").select_option("minimax")
         expect(switch).to_be_checked()  # it learns from every game of a person now
         page.get_by_label("X is played by").select_option("runs/learner")
-        expect(switch).not_to_be_checked()  # a game that is only watched
+        expect(switch).to_be_checked()  # a game that is only watched has a setting of its own
+        page.locator("label").filter(has=switch).click()
+        page.get_by_label("X is played by").select_option("human")
+        expect(switch).to_be_checked()
         page.close()
