@@ -17,6 +17,7 @@ import agents
 from agents import TRAINABLE, WITH_RIVALS
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.evaluation import UNTIL
+from tictactoe_env.names import split_options
 from tictactoe_env.pool import parse_pool
 from training.command_line import CommandLine, Option, one_of
 from training.options import BoardConfig, options_of, read_config
@@ -265,7 +266,7 @@ def refuse_half_of_rivals(entry: Entry, saved: Mapping[str, Any], given: SimpleN
 
 def meets_rival(entry: Entry) -> bool:
     """Whether snapshots of a rival are among the opponents."""
-    return RIVAL in (name for name, _ in parse_pool(entry.config.opponents))
+    return any(split_options(name)[0] == RIVAL for name, _ in parse_pool(entry.config.opponents))
 
 
 def rival_entries(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> tuple[Entry, Entry]:

@@ -39,6 +39,7 @@ from tictactoe_env.certificate import (
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.games import MAX_NAME, Player
 from tictactoe_env.names import LATEST, description, named_player, registered_names
+from tictactoe_env.opponents import BUILT_IN as LISTED
 from tictactoe_env.opponents import is_trained, known_names, make_opponent, strength
 from tictactoe_env.policy import RandomPolicy, tabulate
 from tictactoe_env.positions import MAX_CELLS as MAX_SOLVED
@@ -47,21 +48,11 @@ from tictactoe_env.runs import FOLDERS, SavedRun, certificates, newest_run, save
 from tictactoe_env.trained import BOARD, certificate_of, facts_of, trained_names
 
 BUILT_IN = {
-    "random": ("plays any legal move, each equally likely", MAX_BITS),
-    "minimax": ("perfect play, ties drawn at random", MAX_SOLVED),
-    "minimax-first": ("perfect play, the first of equal moves", MAX_SOLVED),
-    "minimax-slip=0.1": ("perfect play, but a random move with probability 0.1", MAX_SOLVED),
-    "search": ("alpha-beta search to the end of every game", MAX_SOLVED),
-    "search-depth=1": ("alpha-beta search that wins and blocks, but falls for a fork", MAX_BITS),
-    "search-depth=2": ("alpha-beta search that looks two moves ahead", MAX_BITS),
-    "search-depth=4": ("alpha-beta search that looks four moves ahead", MAX_BITS),
-    "mcts-playouts=50": (
-        "Monte-Carlo tree search, 50 playouts a move: plays well, with mistakes",
-        MAX_BITS,
-    ),
-    "mcts-playouts=1000": ("Monte-Carlo tree search, 1,000 playouts a move", MAX_BITS),
+    **LISTED,
+    "search-depth=4": "alpha-beta search that looks four moves ahead",
+    "mcts-playouts=1000": "Monte-Carlo tree search, 1,000 playouts a move",
 }
-"""The listed players that need no training: a sentence, and the cells of the largest board."""
+"""The listed players that need no training, with a sentence each."""
 LARGEST = {"depth": 6, "seconds": 5, "playouts": 5_000, "milliseconds": 5_000}
 """The largest values in a name that is not listed, because a server computes the moves."""
 
@@ -70,12 +61,12 @@ LARGEST = {"depth": 6, "seconds": 5, "playouts": 5_000, "milliseconds": 5_000}
 class Entry:
     """A player that can be chosen, or a broken certificate.
 
-    kind: "agent" (needs no training), "trained" (comes with the package) or "run" (a saved run; has
-    a certificate, as "trained" has). about: a sentence, or why the
-    certificate is broken. rules: the only board that the player plays on; None: any board of at
-    most `max_cells`. path, sha256: of the certificate's file. agent: the trained agent, or the name
-    without options. unbeatable: what the certificate states, of a run that was trained as one side
-    for that side; None for a player without one.
+    kind: "agent" (needs no training), "trained" (comes with the package) or "run" (a saved run);
+    the last two have a certificate. about: a sentence, or why the certificate is broken. rules: the
+    only board that the player plays on; None: any board of at most `max_cells`. path: of the
+    certificate's file. sha256: of that file, or of the moves of a "trained" player. agent: the
+    trained agent, or the name without options. unbeatable: what the certificate states, of a run
+    that was trained as one side for that side; None for a player without one.
     learned: the games that a run has learned from since its training; None if it does not learn.
     taken: the last game of `learned.db` that its certificate covers.
     """
@@ -149,10 +140,7 @@ class Gallery:
 
     def entries(self) -> list[Entry]:
         """All entries: built in, registered, trained, then runs by id, broken ones included."""
-        built_in = [
-            Entry(id, "agent", about, max_cells, agent=id)
-            for id, (about, max_cells) in BUILT_IN.items()
-        ]
+        built_in = [replace(_built_in(id), about=about) for id, about in BUILT_IN.items()]
         built_in += [
             Entry(name, "agent", description(name), agent=name) for name in registered_names()
         ]
@@ -271,6 +259,12 @@ class Gallery:
             self._known[entry.path] = (self._known[entry.path][0], broken)
             self._entries[entry.id] = broken
         return CertificateError(f"{entry.id} is broken: {error}")
+
+
+def _built_in(id: str) -> Entry:
+    entry = _named_entry(id)
+    assert entry is not None, "it is a name of the package"
+    return replace(entry, agent=id)
 
 
 def _named_entry(id: str) -> Entry | None:

@@ -242,3 +242,15 @@ def test_the_run_of_the_first_learner_is_the_one_that_continues(tmp_path, capsys
         assert said in error_of(capsys, *arguments)
     other.rename(tmp_path / "elsewhere")
     assert "run-rival" in error_of(capsys, "--resume", folder, "--steps", "9000")
+
+
+@pytest.mark.parametrize(
+    ("opponents", "meets"), [("rival-keep=2:0.5,random:0.5", True), ("random,self-keep=2", False)]
+)
+def test_a_rival_may_have_options_in_the_pool(opponents, meets):
+    config = small_config("tabular_q", opponents=opponents)
+    assert train.meets_rival(train.Entry(None, config, None)) == meets
+    pool = SelfPlay(opponents, RULES)
+    for seed in range(3):
+        pool.add_rival(fixed_table(RULES, seed))
+    assert len(pool.rivals) == (2 if meets else 3)

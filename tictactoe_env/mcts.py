@@ -215,20 +215,9 @@ class DescentGraph(Graph):
 
     A move that leads to a position without visits comes first. The others are compared by
     `mean + exploration * sqrt(ln(visits of all positions before it) / visits)`. Of equal moves the
-    first cell is taken, on the board as the playout reached it. Raises ValueError if `value` is
-    given: no new position is evaluated.
+    first cell is taken, on the board as the playout reached it. No new position is evaluated, so
+    `value` is not used; `new_graph` refuses it.
     """
-
-    def __init__(
-        self,
-        rules: Rules,
-        rng: random.Random,
-        exploration: float,
-        draws: float,
-        value: Value | None = None,
-    ):
-        check_playout("descent", value)
-        super().__init__(rules, rng, exploration, draws)
 
     def playout(self, root: Node) -> None:
         """Walk from `root` to the end of the game, and update all nodes passed."""

@@ -153,14 +153,14 @@ def known_names(folders: Folders = FOLDERS) -> list[str]:
 # --- the list -------------------------------------------------------------------------------------
 
 BUILT_IN = {
-    "random": "any legal move, each equally likely",
+    "random": "plays any legal move, each equally likely",
     "minimax": "perfect play, ties drawn at random",
     "minimax-first": "perfect play, the first of equal moves",
     "minimax-slip=0.1": "perfect play, but a random move with probability 0.1",
-    "search": "alpha-beta search to the end of the game",
-    "search-depth=1": "alpha-beta search that looks one move ahead",
-    "search-depth=2": "also search-seconds=0.5, search-ties=first; on any board",
-    "mcts-playouts=50": "Monte-Carlo tree search; also mcts-milliseconds=100; on any board",
+    "search": "alpha-beta search to the end of every game",
+    "search-depth=1": "alpha-beta search that wins and blocks, but falls for a fork",
+    "search-depth=2": "alpha-beta search that looks two moves ahead",
+    "mcts-playouts=50": "Monte-Carlo tree search, 50 playouts a move: plays well, with mistakes",
 }
 """The players without training that are listed, with a sentence each."""
 
@@ -205,6 +205,8 @@ def listed() -> str:
         [
             *lines,
             "",
+            "Options of a search: search-depth=4, search-seconds=0.5, search-ties=first,",
+            "mcts-playouts=1000, mcts-milliseconds=100.",
             "A player that was trained as one side makes untrained moves on the other side.",
             "On other boards than 3x3 mcts is a search of 1,000 playouts a move.",
             "Also: the path of a saved run; latest:AGENT, the newest run of an agent in models/ or",

@@ -71,13 +71,9 @@ def valued_policy(name: str) -> TabularPolicy:
 
 
 @cache
-def _facts(name: str) -> dict[str, Any]:
-    return {key: value for key, value in _file(name).items() if key not in ("moves", "mixed")}
-
-
 def facts_of(name: str) -> Mapping[str, Any]:
     """What the certificate of a trained agent states, without the moves."""
-    return _facts(name)
+    return {key: value for key, value in _file(name).items() if key not in ("moves", "mixed")}
 
 
 def certificate_of(name: str) -> dict[str, Any]:
