@@ -1,5 +1,7 @@
-"""training/sb3.py: many games as one `VecEnv`, with Stable-Baselines3 as it is."""
+"""tictactoe_env/sb3: many games as one `VecEnv`, with Stable-Baselines3 as it is."""
 
+import subprocess
+import sys
 from dataclasses import asdict
 
 import numpy as np
@@ -15,8 +17,8 @@ from text_cases import refuses
 from tictactoe_env.observation import observe
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from tictactoe_env.sb3 import TicTacToeVecEnv
 from tictactoe_env.vector_env import TicTacToeVectorEnv
-from training.sb3 import TicTacToeVecEnv
 
 
 def started(num_envs=8, seed=0, **arguments):
@@ -115,6 +117,13 @@ def test_there_is_one_picture_a_game_with_the_render_mode_rgb_array_only():
     for mode in ("ansi", None):
         with pytest.warns(UserWarning, match="rgb_array"):
             assert started(3, render_mode=mode)[0].get_images() == [None] * 3
+
+
+def test_without_stable_baselines3_the_error_says_what_to_install():
+    program = "import sys; sys.modules['sb3_contrib'] = None; import tictactoe_env.sb3"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1].startswith("ImportError: tictactoe_env.sb3 needs stable-b")
+    assert 'pip install "tictactoe-env[sb3]"' in done.stderr
 
 
 ALGORITHMS = [(MaskablePPO, {"n_steps": 8, "batch_size": 64}), (DQN, {"learning_starts": 16})]
