@@ -213,6 +213,34 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
             self._which = int(moved[self._which])
             self._reply = self._replies[self._which]
 
+    @property
+    def self_play(self) -> dict[str, Any] | None:
+        """How many snapshots the opponent "self" keeps and has; None without such an opponent.
+
+        The keys are its options `keep` and `replace`, and `snapshots`, the number it has.
+        """
+        return self._pool.self_play
+
+    def keep_snapshots(self, keep: int | None = None, replace: str | None = None) -> None:
+        """Set options of the opponent "self"; None leaves one as it is.
+
+        If there are more than `keep` snapshots, the oldest are left out, and the current game goes
+        on against an opponent that is drawn again.
+        Raises ValueError, changing nothing, for wrong options, and if the opponents do not contain
+        "self".
+        """
+        self._check_open()
+        pool = self._pool.keeping(keep, replace)
+        if len(pool.policies) == len(self._pool.policies):
+            self._pool = pool
+        else:
+            self.set_opponent(pool)
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The sides that the learner plays by the argument `side`: ("X",), ("O",) or both."""
+        return (self.config.side,) if self.config.side in SIDES else SIDES
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.int8], dict[str, Any]]:
