@@ -19,6 +19,7 @@ except ModuleNotFoundError as error:
         f'pip install "tictactoe-env[sb3]" ({error})'
     ) from error
 
+from tictactoe_env.sb3.callbacks import ExactEvaluation, SelfPlay
 from tictactoe_env.sb3.vec_env import TicTacToeVecEnv
 
-__all__ = ["TicTacToeVecEnv"]
+__all__ = ["ExactEvaluation", "SelfPlay", "TicTacToeVecEnv"]
