@@ -16,11 +16,12 @@ LAYERS = (
     "starts solver store orientations render < policy < match own_values snapshots < "
     "row_engine bit_engine < evaluation engine search < certificate analysis < "
     "mcts runs trained < names < opponents < pool < config < env < vector_env < __init__ < "
-    "sb3.vec_env < sb3.__init__"
+    "sb3.vec_env < sb3.models < sb3.callbacks < sb3.__init__"
 )
 LAYER_OF = {name: at for at, names in enumerate(LAYERS.split("<")) for name in names.split()}
 ALLOWED = {"numpy", "gymnasium", PACKAGE} | sys.stdlib_module_names
-EXTRAS = {"sb3": {"torch", "stable_baselines3", "sb3_contrib"}}  # further ones, by subpackage
+# Further ones, by subpackage. Stable-Baselines3 requires torch and cloudpickle.
+EXTRAS = {"sb3": {"stable_baselines3", "sb3_contrib", "torch", "cloudpickle"}}
 
 # What each folder may import. "agents" means agents/__init__.py alone, not the pages.
 HOUSE = {

@@ -14,7 +14,14 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from tictactoe_env.policy import Policy, PredictPolicy, Probs, as_policy
+from tictactoe_env.policy import (
+    Policy,
+    PredictPolicy,
+    Probs,
+    RandomPolicy,
+    TabularPolicy,
+    as_policy,
+)
 from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.sb3.vec_env import TicTacToeVecEnv
 from tictactoe_env.snapshots import snapshot
@@ -126,28 +133,30 @@ def frozen(policy: Policy, rules: Rules, deterministic: bool) -> Policy:
     CPU, whose weights travel as bytes: tensors that torch shares between processes would be lost.
     """
     copy = snapshot(policy, rules, deterministic)
-    return FrozenModel(copy) if isinstance(copy, PredictPolicy) else copy
+    if isinstance(copy, (TabularPolicy, RandomPolicy)):
+        return copy
+    if isinstance(copy, PredictPolicy) and isinstance(copy.model, torch.nn.Module):
+        copy.model.to("cpu")
+    return FrozenPolicy(copy, rules)
 
 
-class FrozenModel:
-    """A frozen copy of a model as a policy. Copies of it are itself, since it never changes."""
+class FrozenPolicy:
+    """A policy that does not change any more, so that a copy of it is the policy itself."""
 
-    def __init__(self, policy: PredictPolicy):
-        if isinstance(policy.model, torch.nn.Module):
-            policy.model.to("cpu")
-        self.policy, self.rules = policy, policy.rules
+    def __init__(self, policy: Policy, rules: Rules):
+        self.policy, self.rules = policy, rules
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells)."""
         with torch.no_grad():
             return self.policy.probs(boards)
 
-    def __deepcopy__(self, memo: Any) -> FrozenModel:
+    def __deepcopy__(self, memo: Any) -> FrozenPolicy:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpacked, (cloudpickle.dumps(self.policy),)
+        return _unpacked, (cloudpickle.dumps((self.policy, self.rules)),)
 
 
-def _unpacked(packed: bytes) -> FrozenModel:
-    return FrozenModel(pickle.loads(packed))
+def _unpacked(packed: bytes) -> FrozenPolicy:
+    return FrozenPolicy(*pickle.loads(packed))
