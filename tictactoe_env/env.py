@@ -402,7 +402,11 @@ class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
         raise ResetNeeded("the game is over: call reset() to start the next one")
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Whether each cell is free: (cells,) bool. sb3-contrib calls this method."""
+        """Whether each cell is free: (cells,) bool. sb3-contrib calls this method.
+
+        Behind a wrapper it is `env.get_wrapper_attr("action_masks")()`. Gymnasium's
+        `action_space.sample` takes the int8 mask of `info["action_mask"]` instead.
+        """
         return self._game.view(self._started())[1].astype(bool)
 
     @property
