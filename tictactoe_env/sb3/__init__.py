@@ -19,6 +19,16 @@ except ModuleNotFoundError as error:
         f'pip install "tictactoe-env[sb3]" ({error})'
     ) from error
 
+from tictactoe_env.sb3.maskable_buffers import MaskableDictReplayBuffer, MaskableReplayBuffer
+from tictactoe_env.sb3.maskable_dqn import ActionMaskInfo, MaskableDQN
+from tictactoe_env.sb3.maskable_policies import MaskableDQNPolicy
 from tictactoe_env.sb3.vec_env import TicTacToeVecEnv
 
-__all__ = ["TicTacToeVecEnv"]
+__all__ = [
+    "ActionMaskInfo",
+    "MaskableDQN",
+    "MaskableDQNPolicy",
+    "MaskableDictReplayBuffer",
+    "MaskableReplayBuffer",
+    "TicTacToeVecEnv",
+]
