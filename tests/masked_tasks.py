@@ -65,6 +65,8 @@ def lottery_values(ends=0.3, with_masks=True):
     for _ in range(500):
         best = [values[:, mask].max(axis=1) for mask in masks]
         of_state = shares @ best / shares.sum() if with_masks else values.max(axis=1)
-        places = [[following(state, action) for action in range(ACTIONS)] for state in range(STATES)]
+        places = [
+            [following(state, action) for action in range(ACTIONS)] for state in range(STATES)
+        ]
         values = REWARDS + DISCOUNT * (1 - ends) * of_state[np.array(places)]
     return values
