@@ -19,7 +19,11 @@ except ModuleNotFoundError as error:
         f'pip install "tictactoe-env[sb3]" ({error})'
     ) from error
 
-from tictactoe_env.sb3.maskable_buffers import MaskableDictReplayBuffer, MaskableReplayBuffer
+from tictactoe_env.sb3.maskable_buffers import (
+    MaskableDictReplayBuffer,
+    MaskableReplayBuffer,
+    MaskableReplayBufferSamples,
+)
 from tictactoe_env.sb3.maskable_dqn import ActionMaskInfo, MaskableDQN
 from tictactoe_env.sb3.maskable_policies import MaskableDQNPolicy
 from tictactoe_env.sb3.vec_env import TicTacToeVecEnv
@@ -30,5 +34,6 @@ __all__ = [
     "MaskableDQNPolicy",
     "MaskableDictReplayBuffer",
     "MaskableReplayBuffer",
+    "MaskableReplayBufferSamples",
     "TicTacToeVecEnv",
 ]

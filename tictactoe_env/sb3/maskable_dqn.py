@@ -287,13 +287,13 @@ class MaskableDQN(DQN):
         if not deterministic:
             shape = np.size(actions), int(self.action_space.n)
             masks = np.ones(shape) if action_masks is None else action_masks
-            explored = self.random_actions(checked_masks(masks, *shape)).reshape(actions.shape)
-            explores = self.rng.random(actions.shape) < self._exploration_rates(observation)
-            actions = np.where(explores, explored, actions)
+            explored = self.random_actions(checked_masks(masks, *shape))
+            explores = self.rng.random(len(explored)) < self._exploration_rates(observation)
+            actions = np.where(explores, explored, actions.ravel()).reshape(actions.shape)
         return actions, state
 
     def _exploration_rates(self, observation: Any) -> Any:
-        """The probability of a random action, for all observations or for each."""
+        """The probability of a random action: one number, or one for each observation, (B,)."""
         return self.exploration_rate
 
     def _store_transition(
