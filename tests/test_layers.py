@@ -16,7 +16,8 @@ LAYERS = (
     "starts solver store orientations render < policy < match own_values snapshots table_json < "
     "row_engine bit_engine < evaluation engine search < certificate analysis < "
     "mcts runs trained < names < opponents < pool < config spec_json < env < vector_env < "
-    "__init__ < sb3.vec_env < sb3.models < sb3.callbacks < sb3.__init__"
+    "__init__ < sb3.vec_env sb3.maskable_buffers sb3.maskable_policies < sb3.maskable_dqn "
+    "sb3.models < sb3.callbacks < sb3.__init__"
 )
 LAYER_OF = {name: at for at, names in enumerate(LAYERS.split("<")) for name in names.split()}
 ALLOWED = {"numpy", "gymnasium", PACKAGE} | sys.stdlib_module_names
@@ -41,7 +42,8 @@ PRIVATE_NAMES_OF_SB3 = (
     "_get_constructor_parameters _update_features_extractor _predict _last_obs "
     "_last_episode_starts _n_calls _n_updates _current_progress_remaining "
     "_update_current_progress_remaining _update_learning_rate _get_samples _seeds _options "
-    "_reset_seeds _reset_options _get_indices _total_timesteps"
+    "_reset_seeds _reset_options _get_indices _total_timesteps _vec_normalize_env _normalize_obs "
+    "_normalize_reward"
 )
 OTHER_PRIVATE_NAMES = {"_asdict", "_replace", "_fields", "_np_random"}  # tuples; gymnasium.Env
 

@@ -31,7 +31,7 @@ from tictactoe_env import Rules, TabularPolicy, TicTacToeEnv, evaluate, exploita
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import FunctionPolicy, GreedyPolicy, MaskedPolicy, PredictPolicy, one_hot
 from tictactoe_env.positions import positions_of
-from tictactoe_env.sb3 import ExactEvaluation, SelfPlay, TicTacToeVecEnv
+from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, SelfPlay, TicTacToeVecEnv
 from tictactoe_env.sb3.models import undisturbed
 
 ID = "tictactoe_env/TicTacToe-v0"
@@ -44,6 +44,7 @@ SETTINGS = {
     "TRPO": (TRPO, {"n_steps": 8, "batch_size": 16}),
     "MaskablePPO": (MaskablePPO, {"n_steps": 8, "batch_size": 16, "n_epochs": 2}),
     "DQN": (DQN, {"learning_starts": 8, "buffer_size": 200}),
+    "MaskableDQN": (MaskableDQN, {"learning_starts": 8, "buffer_size": 200}),
     "QRDQN": (QRDQN, {"learning_starts": 8, "buffer_size": 200}),
 }
 
@@ -73,7 +74,7 @@ def by_hand(model, observation="planes", normalizer=None, deterministic=True, ru
     if normalizer is not None:
         mean, variance = normalizer.obs_rms.mean, normalizer.obs_rms.var
         seen = np.clip((seen - mean) / np.sqrt(variance + 1e-8), -10, 10).astype(np.float32)
-    masks = {"action_masks": boards == 0} if isinstance(model, MaskablePPO) else {}
+    masks = {"action_masks": boards == 0} if is_masked(model) else {}
     if deterministic:
         cells = model.predict(seen, deterministic=True, **masks)[0]
         return TabularPolicy(rules, one_hot(cells, rules.cells))
@@ -81,6 +82,10 @@ def by_hand(model, observation="planes", normalizer=None, deterministic=True, ru
     with torch.no_grad():
         probs = model.policy.get_distribution(tensor, **masks).distribution.probs
     return TabularPolicy(rules, probs.numpy())
+
+
+def is_masked(model):
+    return isinstance(model, (MaskablePPO, MaskableDQN))
 
 
 class Rows(KVWriter):
@@ -107,6 +112,8 @@ TRAINED = """
     QRDQN       | flattened | grid   | VecNormalize
     MaskablePPO | native    | planes | VecMonitor
     MaskablePPO | flattened | planes | VecNormalize
+    MaskableDQN | dummy     | flat   | -
+    MaskableDQN | native    | grid   | VecNormalize
 """
 
 
@@ -135,7 +142,7 @@ def test_the_logged_results_are_those_of_evaluate_by_hand(kind, form, observatio
         assert written[f"exact/{side}_unbeatable"] == (not response.can_lose)
     assert written["exact/unbeatable"] == expected.unbeatable
     assert written["exact/exploitability"] == exact.last.exploitability
-    assert (written["exact/x_illegal"] > 0) == (kind != "MaskablePPO")
+    assert (written["exact/x_illegal"] > 0) != is_masked(model)
 
 
 @pytest.mark.parametrize("kind", ["PPO", "MaskablePPO", "DQN"])
@@ -163,7 +170,7 @@ def test_a_model_without_masks_can_be_judged_as_if_it_had_them():
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
-@pytest.mark.parametrize("kind", ["PPO", "DQN", "MaskablePPO"])
+@pytest.mark.parametrize("kind", ["PPO", "DQN", "MaskablePPO", "MaskableDQN"])
 def test_learning_is_bit_for_bit_the_same_with_and_without_evaluation(
     kind, deterministic, tmp_path
 ):
@@ -372,7 +379,7 @@ def test_snapshots_go_to_the_games_that_have_self_and_the_first_one_only_once(ca
     assert (play.added, capsys.readouterr().out) == (1, "0 steps: snapshot 1 added\n")
 
 
-@pytest.mark.parametrize("kind", ["PPO", "DQN", "MaskablePPO"])
+@pytest.mark.parametrize("kind", ["PPO", "DQN", "MaskablePPO", "MaskableDQN"])
 def test_a_snapshot_on_a_large_board_is_a_copy_of_the_network(kind, added):
     env = VecNormalize(games(board={"rows": 4, "cols": 4, "k": 4}, side="O"))
     model, play = model_of(kind, env), SelfPlay(every=1000, deterministic=True)

@@ -1,14 +1,19 @@
-"""The environment and its helpers for Stable-Baselines3: `pip install "tictactoe-env[sb3]"`.
+"""For Stable-Baselines3: `pip install "tictactoe-env[sb3]"`.
 
-    from sb3_contrib import MaskablePPO
     from tictactoe_env import evaluate
-    from tictactoe_env.sb3 import TicTacToeVecEnv
+    from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
 
-    env = TicTacToeVecEnv(64, opponent="minimax-slip=0.5")
-    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=512).learn(100_000)
-    print(evaluate(model))
+    env = TicTacToeVecEnv(64, opponent="minimax-slip=0.5", side="random")
+    model = MaskableDQN("MlpPolicy", env, gamma=1.0, train_freq=1, batch_size=512)
+    model.learn(100_000)
+    model.save("model")
+    found = evaluate(model)  # exact: all games are computed
+    print(found.x, found.o, found.unbeatable)
 
-Importing this module imports Stable-Baselines3 and torch. `tictactoe_env` itself does not.
+`TicTacToeVecEnv` plays many games at once, for any algorithm. `MaskableDQN` is a DQN that leaves
+illegal actions out, for any environment with `action_masks()`; `ActionMaskInfo` is a wrapper for
+environments that are truncated. Importing this module imports Stable-Baselines3 and torch;
+`tictactoe_env` alone does not.
 """
 
 try:
@@ -20,6 +25,23 @@ except ModuleNotFoundError as error:
     ) from error
 
 from tictactoe_env.sb3.callbacks import ExactEvaluation, SelfPlay
+from tictactoe_env.sb3.maskable_buffers import (
+    MaskableDictReplayBuffer,
+    MaskableReplayBuffer,
+    MaskableReplayBufferSamples,
+)
+from tictactoe_env.sb3.maskable_dqn import ActionMaskInfo, MaskableDQN
+from tictactoe_env.sb3.maskable_policies import MaskableDQNPolicy
 from tictactoe_env.sb3.vec_env import TicTacToeVecEnv
 
-__all__ = ["ExactEvaluation", "SelfPlay", "TicTacToeVecEnv"]
+__all__ = [
+    "ActionMaskInfo",
+    "ExactEvaluation",
+    "MaskableDQN",
+    "MaskableDQNPolicy",
+    "MaskableDictReplayBuffer",
+    "MaskableReplayBuffer",
+    "MaskableReplayBufferSamples",
+    "SelfPlay",
+    "TicTacToeVecEnv",
+]

@@ -118,11 +118,11 @@ class ExactEvaluation(EveryNSteps):
     training. Its training is bit for bit the same as without the callback.
 
     It works for algorithms with discrete actions and a policy without memory, such as PPO, A2C,
-    DQN, TRPO, QR-DQN and MaskablePPO, on boards of up to 16 cells. The board is found through
-    Monitor, DummyVecEnv, SubprocVecEnv, VecMonitor, VecNormalize and observation wrappers that
-    only reshape, such as FlattenObservation. Observations are normalized with the statistics that
-    VecNormalize has at the time. A model that does not know the masks may make illegal moves: each
-    counts as a loss, and their share is logged.
+    TRPO, MaskablePPO, DQN, QR-DQN and MaskableDQN, on boards of up to 16 cells. The board is found
+    through Monitor, DummyVecEnv, SubprocVecEnv, VecMonitor, VecNormalize and observation wrappers
+    that only reshape, such as FlattenObservation. Observations are normalized with the statistics
+    that VecNormalize has at the time. A model that does not know the masks may make illegal moves:
+    each counts as a loss, and their share is logged.
 
     ## Arguments
     - `every` (10,000): environment steps, of all environments together, between two evaluations.
@@ -138,7 +138,8 @@ class ExactEvaluation(EveryNSteps):
       and `best_model.json` holds its results. With VecNormalize there is also
       `best_model_vecnormalize.pkl`, for `VecNormalize.load`. Each file is written atomically, the
       results last. The best model is the one with the most unbeatable sides; of equal ones, the one
-      with the largest value (win - loss) against random play; of equal ones, the earliest.
+      with the largest value (win - loss) against random play; of equal ones, the earliest. A new
+      callback knows no earlier best model and replaces the files at its first evaluation.
     - `rules` (`None`): the board, for environments that are not of this package.
     - `policy` (`None`): a function that makes the policy that is judged from the model, where it
       should not be that of `predict`. `lambda model: MaskedPolicy(PredictPolicy(model, Rules(),
