@@ -3,17 +3,16 @@
 Deep Q-learning (Mnih et al. 2015, https://www.nature.com/articles/nature14236): the value of a move
 is the expected reward at the end of the game, and the player makes the move of the highest value.
 The values have to be accurate: against the default opponent the best opening on the empty board is
-worth 0.960 and the next best 0.952. This is the DQN of Stable-Baselines3 with these differences:
+worth 0.960 and the next best 0.952. This is the `MaskableDQN` of tictactoe_env/sb3, which leaves
+occupied cells out of exploration, of the greedy move and of the target. It uses double Q-learning
+(van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the network chooses the next move, and
+the target network gives its value. The differences to it are:
 
-- Occupied cells are masked in exploration, in the greedy move and in the target. The mask is read
-  from the observation.
-- Double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the network chooses
-  the next move, and the target network gives its value.
+- The mask is read from the board, so that a saved model plays by itself.
 - The network sees each board in canonical form. Moves that are images of each other under a
   symmetry of the board share a value.
-- Many games are played in parallel. Each of them explores independently, and each step is followed
-  by one update on a large batch. The loss is the squared error, because the value is a mean and not
-  a median. There is no discount.
+- Many games are played in parallel, and each step is followed by one update on a large batch. The
+  loss is the squared error, because the value is a mean and not a median. There is no discount.
 - The target network is a running average of the network. It is less noisy, so it is the one that
   plays.
 
@@ -63,15 +62,15 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from stable_baselines3 import DQN
 from stable_baselines3.common.utils import LinearSchedule, polyak_update
-from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
+from stable_baselines3.dqn.policies import QNetwork
 from torch.nn import functional
 
 from tictactoe_env.observation import observe
 from tictactoe_env.own_values import OwnValues
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from tictactoe_env.sb3 import MaskableDQN, MaskableDQNPolicy
 from training.board_network import ENCODINGS, Opening
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, State
@@ -228,10 +227,11 @@ OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 class BoardQNetwork(QNetwork):
     """Values of the moves (B, cells) of observations (B, 2, rows, cols).
 
-    Illegal moves have the value LOWEST. With symmetry, moves that are images of each other share a
-    value: the empty board has three values, not nine. The network is evaluated once for each
-    distinct canonical board of a batch. There are only 627 of them on 3x3, so a batch of thousands
-    costs little more than one of hundreds.
+    Illegal moves have the value LOWEST: the values of a saved model are read from the board alone,
+    and the option `opening` forbids more moves than the rules do. With symmetry, moves that are
+    images of each other share a value: the empty board has three values, not nine. The network is
+    evaluated once for each distinct canonical board of a batch. There are only 627 of them on 3x3,
+    so a batch of thousands costs little more than one of hundreds.
     """
 
     def __init__(
@@ -256,7 +256,7 @@ class BoardQNetwork(QNetwork):
         return values.masked_fill(self.opening.forbidden(planes), LOWEST)
 
 
-class BoardDQNPolicy(DQNPolicy):
+class BoardDQNPolicy(MaskableDQNPolicy):
     """The network and the target network.
 
     board: further arguments of `BoardQNetwork`. averaged: whether the target network is a running
@@ -284,8 +284,9 @@ class BoardDQNPolicy(DQNPolicy):
         options = self._update_features_extractor(self.net_args, features_extractor=None)
         return BoardQNetwork(**options, **self.board).to(self.device)
 
-    def _predict(self, obs: Any, deterministic: bool = True) -> torch.Tensor:
-        return self.player(obs).argmax(dim=1)
+    def action_values(self, observations: Any) -> torch.Tensor:
+        """Values of the moves (B, cells) by the network that plays."""
+        return self.player(observations)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         own = {"board": self.board, "averaged": self.averaged}
@@ -335,8 +336,8 @@ def own_values(config: Config, model: Arrays) -> OwnValues:
 # --- the update ----------------------------------------------------------------------------------
 
 
-class BoardDQN(DQN):
-    """Stable-Baselines3's DQN with masks, double Q-learning and schedules over `anneal_steps`.
+class BoardDQN(MaskableDQN):
+    """`MaskableDQN` with masks from the boards and schedules over `anneal_steps`.
 
     target_every: steps between two copies of the network to the target network; 0 for a running
     average.
@@ -360,15 +361,13 @@ class BoardDQN(DQN):
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
         self._current_progress_remaining = max(0.0, 1.0 - num_timesteps / self.anneal_steps)
 
-    def _sample_action(
-        self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        assert isinstance(self._last_obs, np.ndarray)
-        if self.num_timesteps < learning_starts:
-            actions = self.random_moves(self._last_obs)
-        else:
-            actions, _ = self.predict(self._last_obs, deterministic=False)
-        return actions, actions
+    def legal(self, observations: Any) -> NDArray[np.bool_]:
+        """Which moves may be made: (B, cells), also for one observation."""
+        planes: Any = self.policy.obs_to_tensor(observations)[0]
+        return ~self.policy.player.opening.forbidden(planes).cpu().numpy()
+
+    def _current_masks(self) -> NDArray[np.bool_]:
+        return self.legal(self._last_obs)
 
     def predict(
         self,
@@ -376,23 +375,19 @@ class BoardDQN(DQN):
         state: Any = None,
         episode_start: Any = None,
         deterministic: bool = False,
+        action_masks: Any = None,
     ) -> tuple[NDArray[Any], tuple[NDArray[Any], ...] | None]:
-        """The moves of the highest value if `deterministic`, else epsilon-greedy moves."""
-        actions, state = self.policy.predict(observation, state, episode_start, deterministic=True)
-        if not deterministic:
-            explored = self.random_moves(np.asarray(observation)).reshape(np.shape(actions))
-            explores = self.rng.random(np.shape(actions)) < self.exploration_rate
-            planes: Any = self.policy.obs_to_tensor(observation)[0]
-            drawn = self.policy.player.opening.drawn(planes).cpu().numpy()
-            explores |= drawn.reshape(np.shape(actions))
-            actions = np.where(explores, explored, actions)
-        return actions, state
+        """The moves of the highest value if `deterministic`, else epsilon-greedy moves.
 
-    def random_moves(self, observations: NDArray[Any]) -> NDArray[np.int64]:
-        """Legal moves (B,), each equally likely."""
-        planes: Any = self.policy.obs_to_tensor(observations)[0]
-        forbidden = self.policy.player.opening.forbidden(planes).cpu().numpy()
-        return np.where(forbidden, -1.0, self.rng.random(forbidden.shape)).argmax(axis=1)
+        Without `action_masks` the legal moves are read from the boards.
+        """
+        masks = self.legal(observation) if action_masks is None else action_masks
+        return super().predict(observation, state, episode_start, deterministic, masks)
+
+    def _exploration_rates(self, observation: Any) -> Any:
+        planes: Any = self.policy.obs_to_tensor(observation)[0]
+        drawn = self.policy.player.opening.drawn(planes).cpu().numpy()
+        return np.where(drawn, 1.0, self.exploration_rate)
 
     def _store_transition(
         self,
@@ -406,6 +401,7 @@ class BoardDQN(DQN):
         # All games at once. The next board of a finished game is never used, so any board will do.
         replay_buffer.add(self._last_obs, new_obs, buffer_action, reward, dones, infos)
         self._last_obs = new_obs
+        self._last_action_masks = self._current_masks()
 
     def _on_step(self) -> None:
         self.update_exploration()
@@ -424,24 +420,14 @@ class BoardDQN(DQN):
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Make updates of q_tm1[a_tm1] towards r_t + discount * q_target_t[argmax q_t]."""
-        self.policy.set_training_mode(True)
-        self._update_learning_rate(self.policy.optimizer)
         for _ in range(gradient_steps):
-            moves = self.replay_buffer.sample(batch_size)  # type: ignore[union-attr]
-            with torch.no_grad():
-                best = self.q_net(moves.next_observations).argmax(dim=1, keepdim=True)
-                value_t = self.q_net_target(moves.next_observations).gather(1, best)
-                target = moves.rewards + (1 - moves.dones) * self.gamma * value_t
-            q_tm1 = self.q_net(moves.observations).gather(1, moves.actions)
-            loss = functional.mse_loss(q_tm1, target)
-            self.policy.optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(self.q_net.parameters(), self.max_grad_norm)
-            self.policy.optimizer.step()
+            super().train(1, batch_size)
             if not self.target_every:
                 polyak_update(self.q_net.parameters(), self.q_net_target.parameters(), self.tau)
-        self.logger.record("train/loss", loss.item())
         self.logger.record("rollout/exploration_rate", self.exploration_rate)
+
+    def _loss(self, values: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return functional.mse_loss(values, target)
 
 
 def build(config: Config) -> BoardDQN:
@@ -466,6 +452,7 @@ def build(config: Config) -> BoardDQN:
             exploration_fraction=config.epsilon_fraction,
             exploration_initial_eps=config.epsilon,
             exploration_final_eps=config.epsilon_end,
+            double_q=True,
             policy_kwargs=policy_options(config),
             device=config.device,
             anneal_steps=config.anneal_steps,

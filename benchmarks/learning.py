@@ -15,8 +15,8 @@ from typing import Any
 
 import agents
 from tictactoe_env.evaluation import evaluate
+from tictactoe_env.sb3 import TicTacToeVecEnv
 from training.learner import Learner, drive
-from training.sb3 import TicTacToeVecEnv
 
 NO_STEPS = 1 << 40  # steps, more than fit into the seconds
 GOALS = ("unbeatable", "optimal")

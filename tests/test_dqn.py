@@ -116,7 +116,7 @@ def test_a_duel_learns_one_side_sees_losses_and_keeps_to_its_opening(name, marks
     if name == "duel-centre":
         values = dqn.values_of(algorithm.policy.player, RULES).values[0]
         assert np.flatnonzero(np.isfinite(values)).tolist() == [4]
-        assert (algorithm.random_moves(np.zeros((50, 2, 3, 3), dtype=np.int8)) == 4).all()
+        assert (algorithm.predict(np.zeros((50, 2, 3, 3), dtype=np.int8))[0] == 4).all()
         assert set(cells[empty].tolist()) == {4}
         assert set(cells[~empty].tolist()) == set(range(9)) - {4}
 

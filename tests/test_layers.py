@@ -15,10 +15,14 @@ LAYERS = (
     "errors files < rules < standing < notation observation < positions games < "
     "starts solver store orientations render < policy < match own_values snapshots table_json < "
     "row_engine bit_engine < evaluation engine search < certificate analysis < "
-    "mcts runs trained < names < opponents < pool < config spec_json < env < vector_env < __init__"
+    "mcts runs trained < names < opponents < pool < config spec_json < env < vector_env < "
+    "__init__ < sb3.vec_env sb3.maskable_buffers sb3.maskable_policies < sb3.maskable_dqn "
+    "sb3.models < sb3.callbacks < sb3.__init__"
 )
 LAYER_OF = {name: at for at, names in enumerate(LAYERS.split("<")) for name in names.split()}
 ALLOWED = {"numpy", "gymnasium", PACKAGE} | sys.stdlib_module_names
+# Further ones, by subpackage. Stable-Baselines3 requires torch and cloudpickle.
+EXTRAS = {"sb3": {"stable_baselines3", "sb3_contrib", "torch", "cloudpickle"}}
 
 # What each folder may import. "agents" means agents/__init__.py alone, not the pages.
 HOUSE = {
@@ -38,7 +42,8 @@ PRIVATE_NAMES_OF_SB3 = (
     "_get_constructor_parameters _update_features_extractor _predict _last_obs "
     "_last_episode_starts _n_calls _n_updates _current_progress_remaining "
     "_update_current_progress_remaining _update_learning_rate _get_samples _seeds _options "
-    "_reset_seeds _reset_options _get_indices _total_timesteps"
+    "_reset_seeds _reset_options _get_indices _total_timesteps _vec_normalize_env _normalize_obs "
+    "_normalize_reward"
 )
 OTHER_PRIVATE_NAMES = {"_asdict", "_replace", "_fields", "_np_random"}  # tuples; gymnasium.Env
 
@@ -56,11 +61,17 @@ def imports_of(package: str, source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(filter(None, (package, node.module))) if node.level else node.module
             named = {f"{base}.{alias.name}" for alias in node.names if base in HOUSE}
-            modules = {name for name in named if (ROOT / f"{name.replace('.', '/')}.py").exists()}
+            modules = {name for name in named if is_module(name)}
             found |= modules or {base}  # "from folder import name": a module, or a name inside
         elif isinstance(node, ast.Call) and imported_by(node):
             found.add(imported_by(node))
     return found
+
+
+def is_module(name: str) -> bool:
+    """Whether a full name is that of a file or of a folder with modules."""
+    path = ROOT / name.replace(".", "/")
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
 
 
 def imported_by(call: ast.Call) -> str:
@@ -76,13 +87,20 @@ def imported_by(call: ast.Call) -> str:
 def upward_imports(name: str, source: str) -> set[str]:
     """The modules of the package that one of them imports though they are not below it."""
     own = {module for module in imports_of(PACKAGE, source) if module.split(".")[0] == PACKAGE}
-    inner = {module.split(".")[1] if "." in module else "__init__" for module in own}
+    inner = {module.partition(".")[2] for module in own}
+    inner = {f"{module}.__init__".lstrip(".") if is_folder(module) else module for module in inner}
     return {module for module in inner if LAYER_OF.get(module, 99) >= LAYER_OF[name]}
+
+
+def is_folder(module: str) -> bool:
+    """Whether a module is the package ("") or a subpackage of it."""
+    return (ROOT / PACKAGE / module.replace(".", "/") / "__init__.py").exists()
 
 
 def foreign_imports(name: str, source: str) -> set[str]:
     """The packages that a file of our package must not import, but does."""
-    return {module.split(".")[0] for module in imports_of(name, source)} - ALLOWED - {"*"}
+    allowed = ALLOWED | EXTRAS.get(name.partition(".")[0], set()) | {"*"}
+    return {module.split(".")[0] for module in imports_of(PACKAGE, source)} - allowed
 
 
 def wrong_imports(file: str, source: str) -> set[str]:
@@ -122,10 +140,11 @@ def test_a_file_imports_only_what_the_map_allows_and_no_privates(file):
 
 
 def test_imports_of_the_package_point_down_and_need_nothing_but_numpy_and_gymnasium():
-    sources = {path.stem: path.read_text() for path in PATHS if ROOT / PACKAGE in path.parents}
+    own = [path.relative_to(ROOT / PACKAGE) for path in PATHS if ROOT / PACKAGE in path.parents]
+    sources = {".".join(path.with_suffix("").parts): FILES[f"{PACKAGE}/{path}"] for path in own}
     assert set(sources) == set(LAYER_OF)
     for name, source in sources.items():
-        assert upward_imports(name, source) == foreign_imports(PACKAGE, source) == set(), name
+        assert upward_imports(name, source) == foreign_imports(name, source) == set(), name
 
 
 def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
@@ -161,7 +180,12 @@ def test_imports_are_found_however_they_are_written_and_a_break_of_each_rule_is_
         (upward_imports, "rules", "from tictactoe_env.positions import Positions", {"positions"}),
         (upward_imports, "observation", "from tictactoe_env.notation import x", {"notation"}),
         (upward_imports, "env", "from tictactoe_env.config import Config", set()),
-        (foreign_imports, PACKAGE, "def draw():\n    import pygame\n    import json", {"pygame"}),
+        (upward_imports, "env", "from tictactoe_env import sb3", {"sb3.__init__"}),
+        (upward_imports, "__init__", "import tictactoe_env.sb3.vec_env", {"sb3.vec_env"}),
+        (upward_imports, "sb3.__init__", "import tictactoe_env.sb3.vec_env", set()),
+        (foreign_imports, "env", "def draw():\n    import pygame\n    import json", {"pygame"}),
+        (foreign_imports, "env", "import torch, sb3_contrib", {"torch", "sb3_contrib"}),
+        (foreign_imports, "sb3.vec_env", "import torch, sb3_contrib, pygame", {"pygame"}),
         (wrong_imports, "agents/dqn.py", "import agents.trie, training.run", {"agents.trie"}),
         (wrong_imports, "training/run.py", "import agents", {"agents"}),
         (wrong_imports, "players/seat.py", "from agents import trie", {"agents.trie"}),

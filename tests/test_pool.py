@@ -158,3 +158,31 @@ def test_a_snapshot_is_a_table_on_small_boards_and_a_copy_on_large_ones():
     ends = made(1, "self", side="X", rows=1, cols=4, k=1)
     with refuses("the opponent may end the game before the learner's first move"):
         ends.reset(options={"side": "O"})
+
+
+@pytest.mark.parametrize("num_envs", [1, 4])
+def test_the_options_of_self_can_be_read_and_set(num_envs):
+    env = made(num_envs, [["random", 0], ["self-keep=3-replace=oldest", 1]], side="O")
+    assert env.self_play == {"keep": 3, "replace": "oldest", "snapshots": 0}
+    for cell in (0, 1, 2):
+        env.add_snapshot(Learner(cell))
+    env.keep_snapshots(4, "random")
+    assert env.self_play == {"keep": 4, "replace": "random", "snapshots": 3}
+    assert set(marks_of(env, 60)) == {0, 1, 2}
+    env.keep_snapshots(2)
+    assert env.self_play == {"keep": 2, "replace": "random", "snapshots": 2}
+    assert set(marks_of(env, 40)) == {1, 2}, "the oldest was left out"
+    for keep, replace, words in ((0, None, "keep, the number"), (None, "", "way to replace")):
+        with refuses(words):
+            env.keep_snapshots(keep, replace)
+    assert env.self_play == {"keep": 2, "replace": "random", "snapshots": 2}
+    env.set_opponent("random")
+    assert env.self_play is None
+    with refuses('the opponents do not contain "self"'):
+        env.keep_snapshots(2)
+
+
+@pytest.mark.parametrize("num_envs", [1, 2])
+def test_the_sides_of_the_learner_are_those_of_the_argument(num_envs):
+    sides = {side: made(num_envs, "random", side=side).sides for side in ("X", "O", "alternate")}
+    assert sides == {"X": ("X",), "O": ("O",), "alternate": ("X", "O")}

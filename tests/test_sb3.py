@@ -1,7 +1,10 @@
-"""training/sb3.py: many games as one `VecEnv`, with Stable-Baselines3 as it is."""
+"""tictactoe_env/sb3: many games as one `VecEnv`, with Stable-Baselines3 as it is."""
 
+import subprocess
+import sys
 from dataclasses import asdict
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from learners import RULES
@@ -9,14 +12,18 @@ from sample_players import CellPlayer, FixedPlayer
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import DQN
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecMonitor
 from text_cases import refuses
 
 from tictactoe_env.observation import OBSERVATIONS, observe
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
+from tictactoe_env.sb3.vec_env import INFO_KEYS
 from tictactoe_env.vector_env import TicTacToeVectorEnv
-from training.sb3 import INFO_KEYS, TicTacToeVecEnv
+
+ID = "tictactoe_env/TicTacToe-v0"
 
 
 def started(num_envs=8, seed=0, **arguments):
@@ -39,6 +46,7 @@ def test_games_are_those_of_the_vector_environment_step_by_step(observation):
     assert np.array_equal(observations, games.reset(seed=3)[0])
     assert all(env.observation_space.contains(observation) for observation in observations)
     assert [info["action_mask"].shape for info in env.reset_infos] == [(9,)] * 16
+    assert {tuple(info) for info in env.reset_infos} == {INFO_KEYS}
     rng, finished, names = np.random.default_rng(0), 0, INFO_KEYS
     for step in range(60):
         actions = legal_actions(env, rng) if step % 3 else rng.integers(9, size=16)
@@ -51,7 +59,8 @@ def test_games_are_those_of_the_vector_environment_step_by_step(observation):
         assert np.array_equal(dones, ended)
         for game in range(16):
             if not dones[game]:
-                assert infos[game] == {}
+                going = {name: info[name][game] for name in names}
+                assert repr(sorted(infos[game].items())) == repr(sorted(going.items()))
                 continue
             finished += 1
             assert np.array_equal(infos[game].pop("terminal_observation"), info["final_obs"][game])
@@ -88,6 +97,38 @@ def test_masks_are_one_array_for_all_games_and_found_by_maskable_ppo():
     assert np.array_equal(get_action_masks(VecMonitor(env)), masks)
 
 
+def test_infos_have_the_types_of_the_single_environment():
+    (single,), env = make_vec_env(ID, 1).reset(), TicTacToeVecEnv(1)
+    info = gym.make(ID).reset()[1]
+    assert env.reset().dtype == single.dtype
+    for own in (env.reset_infos[0], env.step([4])[3][0]):
+        assert [*own] == [*info]
+        for key, value in info.items():
+            assert (np.shape(own[key]), own[key].dtype) == (np.shape(value), np.int8)
+
+
+def test_snapshots_are_added_by_the_method_and_through_wrappers():
+    for through_wrapper in (False, True):
+        env, _ = started(4, opponent="self", side="X")
+        if through_wrapper:
+            VecMonitor(env).env_method("add_snapshot", CellPlayer(8), deterministic=True)
+        else:
+            env.add_snapshot(CellPlayer(8))
+        env.reset()
+        env.step(np.zeros(4, dtype=int))
+        assert (env.games.boards[:, 8] == -1).all()
+    with refuses('"self"'):
+        TicTacToeVecEnv(2, opponent="random").add_snapshot(CellPlayer(8))
+
+
+def test_a_limit_of_moves_truncates_the_games_and_says_so():
+    env, _ = started(4, opponent=FixedPlayer(1), max_episode_steps=1, side="X")
+    _, rewards, dones, infos = env.step(np.full(4, 4))
+    assert (dones.all(), rewards.any()) == (True, False)
+    assert all(info["TimeLimit.truncated"] and not info["action_mask"][4] for info in infos)
+    MaskableDQN("MlpPolicy", env, learning_starts=8, buffer_size=64, train_freq=1).learn(64)
+
+
 def test_options_count_for_one_reset_and_must_be_alike():
     env, board = TicTacToeVecEnv(2, opponent=CellPlayer(8)), {"board": "X.O/.../...", "side": "X"}
     for options, own in ((board, 1), ([board] * 2, 1), ([{}, {}], 0)):
@@ -102,6 +143,7 @@ def test_options_count_for_one_reset_and_must_be_alike():
 def test_arguments_that_do_not_fit_are_refused_with_a_reason():
     for words, arguments in (
         ("leave autoreset_mode out", {"autoreset_mode": "NEXT_STEP"}),
+        ("opponent=None", {"opponent": None}),
         ("cannot be combined with opening or start", {"exploring_starts": 0.5, "opening": "b2"}),
         ("cannot be combined with opening or start", {"exploring_starts": 0.5, "start": "random"}),
         *(("a probability", {"exploring_starts": share}) for share in (-0.1, 1.1, np.nan, "half")),
@@ -118,7 +160,19 @@ def test_there_is_one_picture_a_game_with_the_render_mode_rgb_array_only():
             assert started(3, render_mode=mode)[0].get_images() == [None] * 3
 
 
-ALGORITHMS = [(MaskablePPO, {"n_steps": 8, "batch_size": 64}), (DQN, {"learning_starts": 16})]
+def test_without_stable_baselines3_the_error_says_what_to_install():
+    program = "import sys; sys.modules['sb3_contrib'] = None; import tictactoe_env.sb3"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1].startswith("ImportError: tictactoe_env.sb3 needs stable-b")
+    assert 'pip install "tictactoe-env[sb3]"' in done.stderr
+
+
+OFF_POLICY = {"learning_starts": 16, "buffer_size": 1_000}
+ALGORITHMS = [
+    (MaskablePPO, {"n_steps": 8, "batch_size": 64}),
+    (DQN, OFF_POLICY),
+    (MaskableDQN, OFF_POLICY),
+]
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -118,8 +118,9 @@ class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
     itself. `add_snapshot(player)` adds one; random play takes their place until then. Every
     snapshot is equally likely. Options are part of the name: `"self-keep=8-replace=mixed"` keeps 8
     snapshots, and a further one replaces the `oldest`, a `random` one, or (`mixed`) one of these
-    two with equal probability. `set_opponent` keeps the snapshots if the new opponents contain
-    `"self"` too.
+    two with equal probability. `keep_snapshots(keep, replace)` changes these options, and
+    `self_play` holds them and the number of snapshots. `set_opponent` keeps the snapshots if the
+    new opponents contain `"self"` too.
 
     ## Both sides
     With `opponent=None` each step is one move, by X and O in turn, as search and self-play in the
@@ -273,6 +274,34 @@ class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
             self._which = int(moved[self._which])
             self._reply = self._replies[self._which]
 
+    @property
+    def self_play(self) -> dict[str, Any] | None:
+        """How many snapshots the opponent "self" keeps and has; None without such an opponent.
+
+        The keys are its options `keep` and `replace`, and `snapshots`, the number it has.
+        """
+        return self._pool.self_play
+
+    def keep_snapshots(self, keep: int | None = None, replace: str | None = None) -> None:
+        """Set options of the opponent "self"; None leaves one as it is.
+
+        If there are more than `keep` snapshots, the oldest are left out, and the current game goes
+        on against an opponent that is drawn again.
+        Raises ValueError, changing nothing, for wrong options, and if the opponents do not contain
+        "self".
+        """
+        self._check_open()
+        pool = self._pool.keeping(keep, replace)
+        if len(pool.policies) == len(self._pool.policies):
+            self._pool = pool
+        else:
+            self.set_opponent(pool)
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The sides that the learner plays by the argument `side`: ("X",), ("O",) or both."""
+        return (self.config.side,) if self.config.side in SIDES else SIDES
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], dict[str, Any]]:
@@ -402,7 +431,11 @@ class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
         raise ResetNeeded("the game is over: call reset() to start the next one")
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Whether each cell is free: (cells,) bool. sb3-contrib calls this method."""
+        """Whether each cell is free: (cells,) bool. sb3-contrib calls this method.
+
+        Behind a wrapper it is `env.get_wrapper_attr("action_masks")()`. Gymnasium's
+        `action_space.sample` takes the int8 mask of `info["action_mask"]` instead.
+        """
         return self._game.view(self._started())[1].astype(bool)
 
     @property

@@ -118,12 +118,18 @@ class PredictPolicy:
     deterministic: whether the action of `predict(deterministic=True)` has probability 1. Otherwise
     the probabilities are those of the model's action distribution, which the policies of PPO, A2C
     and MaskablePPO have; a model without one, such as a DQN, plays its predicted action either way.
+    normalizer: an object whose `normalize_obs` the observations go through before the model; by
+    default the `VecNormalize` of the model's environment, if it has one.
     Raises ValueError for a model of another board, and for one whose `predict` returns a state, as
     that of RecurrentPPO does: its moves depend on the moves before, so they are no policy.
     """
 
-    def __init__(self, model: Any, rules: Rules, deterministic: bool = True):
+    def __init__(
+        self, model: Any, rules: Rules, deterministic: bool = True, normalizer: Any = None
+    ):
         self.model, self.rules, self.deterministic = model, rules, deterministic
+        find = getattr(model, "get_vec_normalize_env", None)
+        self.normalizer = find() if normalizer is None and callable(find) else normalizer
         space = getattr(model, "observation_space", None)
         shapes = {name: observation_space(rules, name).shape for name in OBSERVATIONS}
         self._shape = getattr(space, "shape", shapes["planes"])
@@ -147,14 +153,17 @@ class PredictPolicy:
         # An actor-critic policy keeps the tensors of its last action distribution, which cannot be
         # copied after a training step. A prediction replaces them by tensors without a gradient.
         self._predict(np.zeros((1, self.rules.cells), dtype=np.int8))
-        return PredictPolicy(copy.deepcopy(network), self.rules, self.deterministic)
+        normalizer = self.normalizer and FrozenNormalizer(
+            self.normalizer, np.zeros((1, *self._shape), self._dtype)
+        )
+        return PredictPolicy(copy.deepcopy(network), self.rules, self.deterministic, normalizer)
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells). ValueError if the model predicts no cell."""
         boards = np.asarray(boards, dtype=np.int8)
         network = _network(self.model)
         if not self.deterministic and callable(getattr(network, "get_distribution", None)):
-            return self._distribution(network, self._observe(boards), boards == 0)
+            return self._distribution(network, self.observations(boards), boards == 0)
         actions = self._predict(boards)
         if actions.size != len(boards):
             raise ValueError(
@@ -163,14 +172,16 @@ class PredictPolicy:
             )
         return one_hot(checked_cells(actions.ravel(), self.rules), self.rules.cells)
 
-    def _observe(self, boards: Boards) -> NDArray[Any]:
+    def observations(self, boards: Boards) -> NDArray[Any]:
+        """The observations that the model gets of these boards (B, cells), normalized: (B, ...)."""
         seen = observe(boards, self.rules, self.observation)
-        return seen.reshape(len(boards), *self._shape).astype(self._dtype)
+        seen = seen.reshape(len(boards), *self._shape).astype(self._dtype)
+        return seen if self.normalizer is None else self.normalizer.normalize_obs(seen)
 
     def _predict(self, boards: Boards) -> NDArray[Any]:
         """The predicted actions. Raises ValueError if there is a state beside them."""
         masks = {"action_masks": boards == 0} if _takes_masks(self.model.predict) else {}
-        actions, state = self.model.predict(self._observe(boards), deterministic=True, **masks)
+        actions, state = self.model.predict(self.observations(boards), deterministic=True, **masks)
         if state is not None:
             raise ValueError(
                 f"{type(self.model).__name__}.predict returns a state: its moves depend on the "
@@ -186,6 +197,24 @@ class PredictPolicy:
         tensor, _ = network.obs_to_tensor(observations)
         found = network.get_distribution(tensor, **masks).distribution.probs
         return checked_probs(found.detach().cpu().numpy(), free.shape)
+
+
+class FrozenNormalizer:
+    """What a normalizer now makes of -1, 0 and 1 in each entry of an observation.
+
+    The normalizer treats each entry on its own, as `VecNormalize` does. zeros: observations (1,
+    ...) of zeros.
+    """
+
+    def __init__(self, normalizer: Any, zeros: NDArray[Any]):
+        self._below, self._zero, self._above = (
+            normalizer.normalize_obs(zeros + zeros.dtype.type(value)) for value in (-1, 0, 1)
+        )
+
+    def normalize_obs(self, observations: NDArray[Any]) -> NDArray[Any]:
+        """The normalized observations (B, ...)."""
+        above = np.where(observations > 0, self._above, self._zero)
+        return np.where(observations < 0, self._below, above)
 
 
 def _network(model: Any) -> Any:

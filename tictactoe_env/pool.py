@@ -77,6 +77,29 @@ class Pool:
         """The policies without the snapshots, in the order in which they were given."""
         return tuple(policy for policy, _ in self._fixed())
 
+    @property
+    def self_play(self) -> dict[str, Any] | None:
+        """The options of the member "self" and its number of snapshots; None without it.
+
+        The keys are `keep`, `replace` and `snapshots`.
+        """
+        if self.own is None:
+            return None
+        own = self.own
+        return {"keep": own.keep, "replace": own.replace, "snapshots": len(own.snapshots)}
+
+    def keeping(self, keep: int | None = None, replace_by: str | None = None) -> Pool:
+        """The pool with other options of "self"; of too many snapshots the oldest are left out.
+
+        None leaves an option as it is. Raises ValueError for a pool without "self".
+        """
+        own = self._own()
+        keep = own.keep if keep is None else keep
+        check_keeping(keep, own.replace if replace_by is None else replace_by)
+        kept = own.snapshots[-keep:]
+        changed = replace(own, keep=keep, replace=replace_by or own.replace, snapshots=kept)
+        return _pool(self._fixed(), changed)
+
     def with_snapshot(
         self, player: Policy, rng: np.random.Generator
     ) -> tuple[Pool, NDArray[np.intp]]:
@@ -85,13 +108,7 @@ class Pool:
         A policy that makes room has the index of the new snapshot. Raises ValueError for a pool
         without "self".
         """
-        own = self.own
-        if own is None:
-            raise ValueError(
-                'the opponents do not contain "self", so a snapshot would never play: make the '
-                'environment with opponent="self" or with a pool such as '
-                '[["random", 0.5], ["self", 0.5]]'
-            )
+        own = self._own()
         kept, fixed = list(own.snapshots), len(self.policies) - len(own.pairs)
         place = place_of_next(len(kept), own.keep, own.replace, rng) if kept else 0
         if kept and place is not None:
@@ -103,6 +120,15 @@ class Pool:
             moved[fixed + place + 1 :] -= 1
             moved[fixed + place] = len(pool.policies) - 1
         return pool, moved
+
+    def _own(self) -> SelfPlay:
+        if self.own is None:
+            raise ValueError(
+                'the opponents do not contain "self", so a snapshot would never play: make the '
+                'environment with opponent="self" or with a pool such as '
+                '[["random", 0.5], ["self", 0.5]]'
+            )
+        return self.own
 
     def _fixed(self) -> list[tuple[Policy, float]]:
         pairs = list(zip(self.policies, self.weights, strict=True))

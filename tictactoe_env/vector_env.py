@@ -20,7 +20,7 @@ from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool, make_pool
-from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OUTCOME_NUMBERS, WIN, Boards
+from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OUTCOME_NUMBERS, SIDES, WIN, Boards
 from tictactoe_env.snapshots import snapshot
 from tictactoe_env.spec_json import json_spec
 
@@ -179,6 +179,34 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]
         extra = np.arange(len(self._extra)) + after  # opponents of reset options come last
         self._which = np.concatenate([moved[:before], extra])[self._which]
         self._replies = self._games.prepare([*self._pool.policies, *self._extra])
+
+    @property
+    def self_play(self) -> dict[str, Any] | None:
+        """How many snapshots the opponent "self" keeps and has; None without such an opponent.
+
+        The keys are its options `keep` and `replace`, and `snapshots`, the number it has.
+        """
+        return self._pool.self_play
+
+    def keep_snapshots(self, keep: int | None = None, replace: str | None = None) -> None:
+        """Set options of the opponent "self"; None leaves one as it is.
+
+        If there are more than `keep` snapshots, the oldest are left out, and the current games
+        go on against opponents that are drawn again.
+        Raises ValueError, changing nothing, for wrong options, and if the opponents do not contain
+        "self".
+        """
+        self._check_open()
+        pool = self._pool.keeping(keep, replace)
+        if len(pool.policies) == len(self._pool.policies):
+            self._pool = pool
+        else:
+            self.set_opponent(pool)
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The sides that the learner plays by the argument `side`: ("X",), ("O",) or both."""
+        return (self.config.side,) if self.config.side in SIDES else SIDES
 
     # --- reset ------------------------------------------------------------------------------------
 

@@ -19,8 +19,8 @@ from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules
+from tictactoe_env.sb3 import TicTacToeVecEnv
 from training.learner import Arrays, Chart, Learner, State, crossed
-from training.sb3 import TicTacToeVecEnv
 from training.selfplay import SelfPlay
 from training.tally import Tally, windows_chart
 from training.task import TaskConfig

@@ -1,10 +1,4 @@
-"""The vector environment as a `VecEnv` of Stable-Baselines3.
-
-from training.sb3 import TicTacToeVecEnv
-from sb3_contrib import MaskablePPO
-
-model = MaskablePPO("MlpPolicy", TicTacToeVecEnv(256, opponent="minimax")).learn(100_000)
-"""
+"""The vector environment as a `VecEnv` of Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -17,50 +11,24 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from tictactoe_env.errors import probability
-from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Boards, Rules, to_move
+from tictactoe_env.rules import Rules
+from tictactoe_env.starts import ExploringStarts
 from tictactoe_env.vector_env import TicTacToeVectorEnv
 
 INFO_KEYS = ("action_mask", "side", "outcome", "illegal_move")
-
-
-class ExploringStarts:
-    """Start positions for `TicTacToeVectorEnv(start=...)`: a share of the games start at random.
-
-    share: the share of the games that start from a random board, with the learner to move; the
-    other games start from the empty board. The number of marks is drawn first, uniformly, and then
-    a board with that many marks, uniformly. (With start="random" all boards are equally likely:
-    most of them have five to seven marks, and openings are rare.)
-    """
-
-    def __init__(self, share: float, rules: Rules, early_draw: bool = False):
-        self.share = probability(share, "the share of exploring starts")
-        self.rules = rules
-        positions = positions_of(rules)
-        rows = positions.unfinished
-        self._rows = rows[~positions.is_dead[rows]] if early_draw else rows
-        first = np.unique(positions.ply[self._rows], return_index=True)[1]
-        self._first = np.append(first, len(self._rows))  # the first row with 0 marks, 1, ...
-
-    def __call__(
-        self, seats: NDArray[np.int8], rng: np.random.Generator
-    ) -> tuple[Boards, NDArray[np.int8]]:
-        """Boards (B, cells) and the learner's marks (B,): those of `seats` on empty boards."""
-        drawn = rng.random(len(seats)) < self.share
-        ply = np.where(drawn, rng.integers(len(self._first) - 1, size=len(seats)), 0)
-        rows = self._rows[rng.integers(self._first[ply], self._first[ply + 1])]
-        boards = positions_of(self.rules).boards[rows]
-        return boards, np.where(drawn, to_move(boards), seats).astype(np.int8)
 
 
 class TicTacToeVecEnv(VecEnv):
     """`num_envs` games as one `VecEnv` of Stable-Baselines3.
 
     arguments: those of `TicTacToeVectorEnv`. exploring_starts: the share of the games that start
-    from a random board (see `ExploringStarts`). MaskablePPO gets its masks from
-    `env_method("action_masks")`, which returns one array for all games. A finished game is reset in
-    the same step; its last observation is `infos[i]["terminal_observation"]`.
+    from a random board (see `ExploringStarts`). MaskablePPO and MaskableDQN get their masks from
+    `env_method("action_masks")`, which returns one array for all games.
+
+    Infos are those of `TicTacToeEnv`, at every step: `action_mask` int8 (cells,), `side`, `outcome`
+    and `illegal_move` np.int8. A finished game is reset in the same step: its info is that of its
+    last step, and `infos[i]["terminal_observation"]` its last observation. The infos of a reset are
+    `reset_infos`.
     """
 
     def __init__(self, num_envs: int, exploring_starts: float = 0.0, **arguments: Any):
@@ -88,6 +56,10 @@ class TicTacToeVecEnv(VecEnv):
         """Play against `opponent` from now on: see `TicTacToeVectorEnv.set_opponent`."""
         self.games.set_opponent(opponent)
 
+    def add_snapshot(self, player: Any, deterministic: bool = False) -> None:
+        """Add a frozen copy to the opponent "self": see `TicTacToeVectorEnv.add_snapshot`."""
+        self.games.add_snapshot(player, deterministic)
+
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
         """Set the options of the next reset. Raises ValueError unless all games get the same."""
         if isinstance(options, (list, tuple)) and (
@@ -99,12 +71,12 @@ class TicTacToeVecEnv(VecEnv):
             )
         super().set_options(options)
 
-    def reset(self) -> NDArray[np.int8]:
+    def reset(self) -> NDArray[Any]:
         """The observations of new games."""
         seed = next((seed for seed in self._seeds if seed is not None), None)
         options = next((options for options in self._options if options), None)
         observations, infos = self.games.reset(seed=seed, options=options)
-        self.reset_infos = [{"action_mask": mask} for mask in infos["action_mask"]]
+        self.reset_infos = _by_game(infos)
         self._reset_seeds()
         self._reset_options()
         return observations
@@ -115,11 +87,11 @@ class TicTacToeVecEnv(VecEnv):
 
     def step_wait(
         self,
-    ) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+    ) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """One step of every game: observations, rewards float32, dones, infos."""
         observations, rewards, ended, truncated, info = self.games.step(self._actions)
         dones = ended | truncated
-        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        infos = _by_game(info)
         if "final_obs" in info:
             final, last = info["final_obs"], info["final_info"]
             for game in np.flatnonzero(dones).tolist():
@@ -134,7 +106,7 @@ class TicTacToeVecEnv(VecEnv):
         """What is needed to continue the games: see `TicTacToeVectorEnv.state_dict`."""
         return self.games.state_dict()
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> NDArray[np.int8]:
+    def load_state_dict(self, state: Mapping[str, Any]) -> NDArray[Any]:
         """Continue the games of `state_dict` against the present opponents; their observations."""
         return self.games.load_state_dict(state)[0]
 
@@ -159,15 +131,15 @@ class TicTacToeVecEnv(VecEnv):
         setattr(self.games, attr_name, value)
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
-        """Call a method of all games once, and return its result once for each game.
+        """Call a method of all games once, and return a list with its result for each game.
 
         `action_masks` returns one array for all games (num_envs, cells).
         """
         if method_name == "action_masks":
             masks = self.action_masks()
             return masks if indices is None else masks[list(self._get_indices(indices))]
-        result = getattr(self.games, method_name)(*args, **kwargs)
-        return [result for _ in self._get_indices(indices)]
+        results = self.games.call(method_name, *args, **kwargs)
+        return [results[game] for game in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """False for each game: games are not wrapped one by one."""
@@ -182,3 +154,12 @@ class TicTacToeVecEnv(VecEnv):
             )
             return [None] * self.num_envs
         return list(self.games.render() or [])
+
+
+def _by_game(infos: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The infos of the games, as dictionaries."""
+    rows = zip(*(infos[key] for key in INFO_KEYS), strict=True)
+    return [
+        {"action_mask": mask, "side": side, "outcome": outcome, "illegal_move": illegal}
+        for mask, side, outcome, illegal in rows
+    ]

@@ -1,0 +1,307 @@
+"""MaskableDQN: here, and on a task of the tests' own whose masks are not seen in observations."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from learners import RULES
+from masked_tasks import ACTIONS, DISCOUNT, STATES, Lottery, lottery_values
+from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+from sb3_contrib.common.maskable.utils import get_action_masks
+from sb3_contrib.common.wrappers import ActionMasker
+from stable_baselines3 import DQN, HerReplayBuffer
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import SubprocVecEnv, VecMonitor, VecNormalize
+from text_cases import refuses
+
+import tictactoe_env
+from tictactoe_env.evaluation import evaluate
+from tictactoe_env.rules import Rules
+from tictactoe_env.sb3 import ActionMaskInfo, MaskableDQN, TicTacToeVecEnv
+from tictactoe_env.snapshots import snapshot
+
+ID = tictactoe_env.ENV_IDS[0]
+SMALL = {"buffer_size": 4_096, "batch_size": 64, "learning_starts": 64, "train_freq": 1}
+NO_TIMEOUTS = {"replay_buffer_kwargs": {"handle_timeout_termination": False}}
+
+
+def lottery(count=4, limit=None, wrapper=None, **arguments):
+    """Lotteries as a VecEnv; limit: steps after which one is truncated."""
+
+    def made():
+        env = Lottery(**arguments)
+        env = gym.wrappers.TimeLimit(env, limit) if limit else env
+        return wrapper(env) if wrapper else env
+
+    return make_vec_env(made, count, seed=0)
+
+
+def model_of(env, **options):
+    is_dict = isinstance(env.observation_space, gym.spaces.Dict)
+    policy = "MultiInputPolicy" if is_dict else "MlpPolicy"
+    return MaskableDQN(policy, env, seed=0, **{**SMALL, **options})
+
+
+def values_in_all_states(model, as_dict=False):
+    states = np.arange(STATES)
+    zeros = np.zeros((STATES, 2), np.float32)
+    observations = {"place": states, "zeros": zeros} if as_dict else states
+    with torch.no_grad():
+        return model.q_net(model.policy.obs_to_tensor(observations)[0]).numpy()
+
+
+TASKS = [(False, False, None), (True, True, None), (False, True, 3)]
+
+
+@pytest.mark.parametrize(("as_dict", "double_q", "limit"), TASKS)
+def test_learned_values_are_those_of_the_task_with_masks(as_dict, double_q, limit):
+    """A target over all actions would learn values that are too high by 0.7."""
+    ends = 0.0 if limit else 0.3
+    expected, unmasked = (lottery_values(ends, with_masks)[:, :3] for with_masks in (True, False))
+    assert (unmasked - expected).min() > 0.6
+    model = model_of(
+        lottery(64, limit, ActionMaskInfo, ends=ends, as_dict=as_dict),
+        **{"learning_rate": lambda left: 0.05 * left, "gamma": DISCOUNT, "tau": 0.05},
+        **{"batch_size": 512, "buffer_size": 20_000, "target_update_interval": 64},
+        **{"exploration_final_eps": 1.0, "policy_kwargs": {"net_arch": []}, "double_q": double_q},
+    )
+    with torch.no_grad():  # the action that is never legal would be the best
+        model.q_net.q_net[-1].bias[3] = model.q_net_target.q_net[-1].bias[3] = 9.0
+    model.learn(64 * (800 if limit else 400))
+    np.testing.assert_allclose(values_in_all_states(model, as_dict)[:, :3], expected, atol=0.06)
+
+
+@pytest.mark.parametrize("wrapped", ["single", "several", "subprocesses", "normed"])
+def test_no_illegal_action_is_tried_in_any_vec_env(wrapped):
+    """Warm-up, exploration and greedy actions: each illegal one would raise."""
+    if wrapped == "subprocesses":
+        env = make_vec_env(Lottery, 2, vec_env_cls=SubprocVecEnv)
+    else:
+        env = lottery(1 if wrapped == "single" else 3, as_dict=wrapped == "normed")
+    if wrapped == "normed":
+        env = VecNormalize(env, norm_obs_keys=["zeros"])
+    model = model_of(env, exploration_final_eps=0.2).learn(300)
+    assert model.num_timesteps >= 300
+    assert model._n_updates > 50
+    env.close()
+
+
+BOARDS = {
+    "make_vec_env": lambda **options: make_vec_env(ID, 4, env_kwargs=options),
+    "TicTacToeVecEnv": lambda **options: TicTacToeVecEnv(16, **options),
+    "VecMonitor": lambda **options: VecMonitor(TicTacToeVecEnv(16, **options)),
+    "VecNormalize": lambda **options: VecNormalize(make_vec_env(ID, 2, env_kwargs=options)),
+}
+
+
+@pytest.mark.parametrize("made", BOARDS)
+def test_games_are_played_to_the_end_without_an_illegal_move(made):
+    env = BOARDS[made](opponent="random", illegal="raise", side="random")
+    model = model_of(env, learning_rate=0.01).learn(1_000)
+    assert model.exploration_rate == pytest.approx(0.05)
+    assert not np.isin(model.replay_buffer.rewards, (-1, 0, 1), invert=True).any()
+
+
+def test_the_buffer_has_the_masks_of_the_next_observations_also_of_truncated_episodes():
+    env = lottery(2, limit=3, wrapper=ActionMaskInfo, ends=0.2)
+    model = model_of(env).learn(120)
+    buffer = model.replay_buffer
+    ends, timeouts = buffer.dones.astype(bool), buffer.timeouts.astype(bool)
+    assert timeouts.any()
+    assert (ends & ~timeouts).any()
+    for index in range(2):
+        drawn = env.envs[index].unwrapped.drawn
+        at = 0
+        for step in range(60):
+            at += 1
+            if not ends[step, index] or timeouts[step, index]:
+                assert (buffer.next_action_masks[step, index] == drawn[at]).all()
+            at += ends[step, index]  # the mask of the new episode's first observation
+        assert at == len(drawn) - 1
+
+
+def test_a_truncated_episode_without_a_mask_is_refused_unless_it_counts_as_terminated():
+    with refuses('truncated without info["action_mask"]'):
+        model_of(lottery(2, limit=3)).learn(50)
+    model = model_of(lottery(2, limit=3), **NO_TIMEOUTS).learn(50)
+    assert not model.replay_buffer.timeouts.any()
+
+
+def test_environments_without_masks_are_refused_unless_all_actions_are_legal():
+    model = model_of(make_vec_env("CartPole-v1", 1))
+    with refuses("needs a method action_masks()"):
+        model.learn(100)
+    assert model.learn(100, use_masking=False).replay_buffer.next_action_masks[:100].all()
+    masker = ActionMasker(gym.make("CartPole-v1"), lambda env: np.array([True, False]))
+    only = model_of(masker, **NO_TIMEOUTS).learn(100)
+    assert not only.replay_buffer.actions.any()
+
+
+@pytest.mark.parametrize("masks", [[True] * 3, [[True] * ACTIONS] * 2, [1, 0, 0, 0, 0], []])
+def test_masks_of_another_shape_are_refused(masks):
+    with refuses("must have the shape (1, 4)"):
+        model_of(lottery()).predict(np.array(2), action_masks=masks)
+
+
+def test_a_mask_without_a_legal_action_is_refused():
+    masks = [[1, 1, 0, 0], [0, 0, 0, 0]]
+    with refuses("row 1 allows none"):
+        model_of(lottery()).predict(np.array([2, 3]), action_masks=masks)
+
+
+def test_a_prediction_is_the_best_legal_action_for_one_observation_or_a_batch():
+    model = model_of(lottery(), exploration_initial_eps=0.0)
+    order = values_in_all_states(model).argsort(axis=1)[:, ::-1]
+    for state in range(STATES):
+        mask = np.ones(ACTIONS, dtype=np.int8)
+        for best in order[state]:
+            action, memory = model.predict(np.array(state), action_masks=mask, deterministic=True)
+            assert (action.shape, int(action), memory) == ((), best, None)
+            if mask.sum() > 1:
+                mask[best] = 0
+    greedy, _ = model.predict(np.arange(STATES), deterministic=True)
+    assert greedy.tolist() == order[:, 0].tolist()
+
+
+def test_each_observation_of_a_batch_tosses_its_own_coin_among_its_legal_actions():
+    model = model_of(lottery())
+    masks = np.zeros((8_000, ACTIONS), dtype=bool)
+    masks[:, [1, 3]] = True
+    for rate in (0.0, 0.5, 1.0):
+        model.exploration_rate = rate
+        greedy, _ = model.predict(np.zeros(8_000, int), action_masks=masks, deterministic=True)
+        actions, _ = model.predict(np.zeros(8_000, int), action_masks=masks)
+        assert set(actions.tolist()) <= {1, 3}
+        assert (actions != greedy).mean() == pytest.approx(rate / 2, abs=0.03)
+    free, _ = model.predict(np.zeros(8_000, int))
+    assert np.bincount(free) / 8_000 == pytest.approx([0.25] * 4, abs=0.03)
+
+
+def test_a_saved_model_predicts_the_same_and_learns_on(tmp_path):
+    env = lottery()
+    model = model_of(env, double_q=True).learn(400)
+    model.save(tmp_path / "model")
+    model.save_replay_buffer(tmp_path / "buffer")
+    again = MaskableDQN.load(tmp_path / "model", env=lottery())
+    again.load_replay_buffer(tmp_path / "buffer")
+    assert again.double_q
+    assert (values_in_all_states(again) == values_in_all_states(model)).all()
+    kept, expected = (one.replay_buffer.next_action_masks for one in (again, model))
+    assert (kept == expected).all()
+    masks = np.random.default_rng(0).random((STATES, ACTIONS)) < 0.5
+    masks[:, 0] = True
+    chosen, same = (
+        one.predict(np.arange(STATES), action_masks=masks, deterministic=True)[0]
+        for one in (model, again)
+    )
+    assert chosen.tolist() == same.tolist()
+    assert again.learn(400, reset_num_timesteps=False).num_timesteps == 800
+    alone = MaskableDQN.load(tmp_path / "model")
+    assert (values_in_all_states(alone) == values_in_all_states(model)).all()
+
+
+def test_the_same_seed_gives_the_same_model():
+    first, second, other = (
+        MaskableDQN("MlpPolicy", lottery(), seed=seed, **SMALL).learn(400) for seed in (1, 1, 2)
+    )
+    assert (values_in_all_states(first) == values_in_all_states(second)).all()
+    assert (values_in_all_states(first) != values_in_all_states(other)).any()
+
+
+def test_a_buffer_can_store_each_observation_once():
+    env, checked = lottery(2), 0
+    options = {**NO_TIMEOUTS, "optimize_memory_usage": True, "buffer_size": 200}
+    model = model_of(env, **options).learn(600)
+    buffer = model.replay_buffer
+    samples = buffer.sample(500)
+    assert samples.next_action_masks.shape == (500, ACTIONS)
+    rows = {
+        (int(buffer.observations[row, env, 0]), *buffer.next_action_masks[row, env].tolist())
+        for row in range(100)
+        for env in range(2)
+    }
+    for observation, mask in zip(samples.observations, samples.next_action_masks, strict=True):
+        assert (int(observation), *mask.tolist()) in rows
+        checked += 1
+    assert checked == 500
+
+
+def test_buffers_and_policies_that_know_no_masks_are_refused():
+    for buffer in (ReplayBuffer, HerReplayBuffer):
+        with refuses("a subclass of MaskableReplayBuffer"):
+            model_of(lottery(), replay_buffer_class=buffer)
+    with refuses("a subclass of MaskableDQNPolicy"):
+        MaskableDQN(DQN.policy_aliases["MlpPolicy"], lottery(), **SMALL)
+
+
+def test_the_helpers_of_sb3_contrib_take_the_model(tmp_path):
+    arguments = {"opponent": "random", "illegal": "raise"}
+    env, judge = (make_vec_env(ID, 2, env_kwargs=arguments) for _ in range(2))
+    callback = MaskableEvalCallback(
+        judge, eval_freq=100, n_eval_episodes=10, best_model_save_path=str(tmp_path), verbose=0
+    )
+    model = model_of(env).learn(400, callback=callback)
+    assert np.isfinite(callback.best_mean_reward)
+    assert evaluate_policy(model, env, n_eval_episodes=10)[1] >= 0
+    best = MaskableDQN.load(tmp_path / "best_model")
+    actions, _ = best.predict(judge.reset(), action_masks=get_action_masks(judge))
+    assert actions.shape == (2,)
+
+
+def test_a_model_is_judged_exactly_and_plays_as_an_opponent_and_as_a_snapshot():
+    model = model_of(TicTacToeVecEnv(16, illegal="raise")).learn(500)
+    results = evaluate(model)
+    for side in (results.x, results.o):
+        assert side.illegal == 0
+        assert side.win + side.draw + side.loss == pytest.approx(1)
+    TicTacToeVecEnv(4, opponent=model, side="random", illegal="raise").reset()
+    large = Rules(4, 4, 4)
+    board = np.resize(np.array([1, -1], np.int8), (1, 16)) * (np.arange(16) != 6)
+    big = model_of(TicTacToeVecEnv(2, rows=4, cols=4, k=4), policy_kwargs={"net_arch": [8]})
+    assert snapshot(big, large).probs(board.astype(np.int8))[0, 6] == 1
+    assert RULES.cells == 9
+
+
+def test_images_have_a_policy_too():
+    class Picture(Lottery):
+        def observed(self):
+            super().observed()
+            return np.full((36, 36, 1), 60 * self.state, np.uint8)
+
+        def __init__(self):
+            super().__init__()
+            self.observation_space = gym.spaces.Box(0, 255, (36, 36, 1), np.uint8)
+
+    model = MaskableDQN("CnnPolicy", Picture(), **{**SMALL, "buffer_size": 100}).learn(80)
+    picture = np.zeros((36, 36, 1), np.uint8)
+    for action in range(ACTIONS):
+        mask = np.arange(ACTIONS) == action
+        assert model.predict(picture, action_masks=mask, deterministic=True)[0] == action
+
+
+@pytest.mark.slow
+def test_it_learns_not_to_lose_as_x():
+    """Judged exactly: no opponent can beat it. An untrained network can be beaten on both sides."""
+    torch.set_num_threads(1)
+    env = TicTacToeVecEnv(
+        64, opponent="minimax-slip=0.5", side="random", illegal="raise", exploring_starts=0.2
+    )
+    model = MaskableDQN(
+        "MlpPolicy",
+        env,
+        learning_rate=lambda left: 1e-3 * left,
+        gamma=1.0,
+        batch_size=512,
+        train_freq=1,
+        tau=0.02,
+        target_update_interval=64,
+        buffer_size=200_000,
+        exploration_final_eps=0.2,
+        policy_kwargs={"net_arch": [128, 128]},
+        double_q=True,
+        seed=0,
+    )
+    model.learn(200_000)
+    assert evaluate(model).unbeatable_x

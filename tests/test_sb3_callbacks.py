@@ -1,0 +1,524 @@
+"""tictactoe_env/sb3/callbacks.py: exact evaluation during training, and self-play."""
+
+import inspect
+import json
+import random
+import re
+import textwrap
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from gymnasium.wrappers import FlattenObservation, RescaleObservation
+from sample_players import best_player
+from sb3_contrib import QRDQN, TRPO, MaskablePPO, RecurrentPPO
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.callbacks import (
+    CheckpointCallback,
+    EvalCallback,
+    EveryNTimesteps,
+    StopTrainingOnMaxEpisodes,
+)
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.logger import KVWriter, Logger
+from stable_baselines3.common.utils import set_random_seed
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecMonitor, VecNormalize
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from text_cases import cases, refuses
+
+from tictactoe_env import Rules, TabularPolicy, TicTacToeEnv, evaluate, exploitability, snapshot
+from tictactoe_env.observation import observe
+from tictactoe_env.policy import FunctionPolicy, GreedyPolicy, MaskedPolicy, PredictPolicy, one_hot
+from tictactoe_env.positions import positions_of
+from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, SelfPlay, TicTacToeVecEnv
+from tictactoe_env.sb3.models import undisturbed
+
+ID = "tictactoe_env/TicTacToe-v0"
+SMALL = {"rows": 2, "cols": 3, "k": 3}  # a draw with perfect play
+X_WINS = {"rows": 2, "cols": 3, "k": 2}
+RULES = Rules(**SMALL)
+SETTINGS = {
+    "PPO": (PPO, {"n_steps": 8, "batch_size": 16, "n_epochs": 2}),
+    "A2C": (A2C, {"n_steps": 4}),
+    "TRPO": (TRPO, {"n_steps": 8, "batch_size": 16}),
+    "MaskablePPO": (MaskablePPO, {"n_steps": 8, "batch_size": 16, "n_epochs": 2}),
+    "DQN": (DQN, {"learning_starts": 8, "buffer_size": 200}),
+    "MaskableDQN": (MaskableDQN, {"learning_starts": 8, "buffer_size": 200}),
+    "QRDQN": (QRDQN, {"learning_starts": 8, "buffer_size": 200}),
+}
+
+
+def games(form="dummy", observation="planes", board=SMALL, **arguments):
+    """Two games in one of the ways in which people make them."""
+    arguments = {**board, "observation": observation, "opponent": "self", **arguments}
+    if form == "native":
+        return TicTacToeVecEnv(2, **arguments)
+    wrapper = FlattenObservation if form == "flattened" else None
+    return make_vec_env(ID, n_envs=2, seed=0, env_kwargs=arguments, wrapper_class=wrapper)
+
+
+def model_of(kind, env=None, **settings):
+    algorithm, usual = SETTINGS[kind]
+    small = {"policy_kwargs": {"net_arch": [16]}, "seed": 0, "device": "cpu"}
+    env = games() if env is None else env
+    env.seed(0)
+    return algorithm("MlpPolicy", env, **{**small, **usual, **settings})
+
+
+def by_hand(model, observation="planes", normalizer=None, deterministic=True, rules=RULES):
+    """A model as a table, by Stable-Baselines3's own functions."""
+    positions = positions_of(rules)
+    boards = positions.boards[positions.unfinished]
+    seen = observe(boards, rules, observation).reshape(-1, *model.observation_space.shape)
+    if normalizer is not None:
+        mean, variance = normalizer.obs_rms.mean, normalizer.obs_rms.var
+        seen = np.clip((seen - mean) / np.sqrt(variance + 1e-8), -10, 10).astype(np.float32)
+    masks = {"action_masks": boards == 0} if is_masked(model) else {}
+    if deterministic:
+        cells = model.predict(seen, deterministic=True, **masks)[0]
+        return TabularPolicy(rules, one_hot(cells, rules.cells))
+    tensor = model.policy.obs_to_tensor(seen)[0]
+    with torch.no_grad():
+        probs = model.policy.get_distribution(tensor, **masks).distribution.probs
+    return TabularPolicy(rules, probs.numpy())
+
+
+def is_masked(model):
+    return isinstance(model, (MaskablePPO, MaskableDQN))
+
+
+class Rows(KVWriter):
+    """Keeps what a logger writes."""
+
+    def __init__(self):
+        self.rows = []
+
+    def write(self, key_values, key_excluded, step=0):
+        self.rows.append((step, dict(key_values)))
+
+    def close(self):
+        pass
+
+
+TRAINED = """
+    PPO         | dummy     | planes | -
+    A2C         | flattened | planes | -
+    A2C         | native    | flat   | VecNormalize VecMonitor
+    TRPO        | dummy     | planes | VecNormalize
+    DQN         | dummy     | grid   | -
+    DQN         | native    | grid   | VecMonitor VecNormalize
+    QRDQN       | dummy     | flat   | -
+    QRDQN       | flattened | grid   | VecNormalize
+    MaskablePPO | native    | planes | VecMonitor
+    MaskablePPO | flattened | planes | VecNormalize
+    MaskableDQN | dummy     | flat   | -
+    MaskableDQN | native    | grid   | VecNormalize
+"""
+
+
+@pytest.mark.parametrize(("kind", "form", "observation", "wrappers"), cases(TRAINED))
+def test_the_logged_results_are_those_of_evaluate_by_hand(kind, form, observation, wrappers):
+    env, log = games(form, observation), Rows()
+    for name in wrappers.replace("-", "").split():
+        env = {"VecMonitor": VecMonitor, "VecNormalize": VecNormalize}[name](env)
+    model = model_of(kind, env)
+    model.set_logger(Logger(None, [log]))
+    exact = ExactEvaluation(every=16)
+    model.learn(64, callback=exact)
+    table = by_hand(model, observation, model.get_vec_normalize_env())
+    expected = evaluate(table)
+    assert exact.last.evaluation == expected
+    assert exact.last.exploitability == pytest.approx(exploitability(table), abs=1e-15)
+    steps, written = log.rows[-1]
+    assert (steps, exact.last.steps) == (64, 64)
+    for side, result in (("x", expected.x), ("o", expected.o)):
+        names = ("win", "draw", "loss", "illegal")
+        assert [written[f"exact/{side}_{name}"] for name in names] == [
+            getattr(result, name) for name in names
+        ]
+        response = expected.best_responses[side.upper()]
+        assert written[f"exact/{side}_loss_vs_best_response"] == response.loss
+        assert written[f"exact/{side}_unbeatable"] == (not response.can_lose)
+    assert written["exact/unbeatable"] == expected.unbeatable
+    assert written["exact/exploitability"] == exact.last.exploitability
+    assert (written["exact/x_illegal"] > 0) != is_masked(model)
+
+
+@pytest.mark.parametrize("kind", ["PPO", "MaskablePPO", "DQN"])
+def test_the_probabilities_are_judged_by_option_and_a_dqn_by_its_best_moves(kind):
+    env = VecNormalize(games())
+    model, exact = model_of(kind, env), ExactEvaluation(deterministic=False)
+    model.learn(32, callback=exact)
+    best, probable = (
+        by_hand(model, "planes", env, kind == "DQN" or best) for best in (True, False)
+    )
+    found = exact.last.evaluation
+    assert found == evaluate(probable)
+    assert (found == evaluate(best)) == (kind == "DQN")
+
+
+def test_a_model_without_masks_can_be_judged_as_if_it_had_them():
+    def masked(model):
+        return GreedyPolicy(MaskedPolicy(PredictPolicy(model, RULES, deterministic=False)))
+
+    model = model_of("PPO")
+    plain, with_masks = ExactEvaluation(), ExactEvaluation(policy=masked)
+    model.learn(32, callback=[plain, with_masks])
+    assert plain.last.evaluation.x.illegal > 0
+    assert with_masks.last.evaluation.x.illegal == with_masks.last.evaluation.o.illegal == 0
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("kind", ["PPO", "DQN", "MaskablePPO", "MaskableDQN"])
+def test_learning_is_bit_for_bit_the_same_with_and_without_evaluation(
+    kind, deterministic, tmp_path
+):
+    def trained(callback):
+        env = VecNormalize(games())
+        model = model_of(kind, env).learn(48, callback=callback)
+        states = torch.get_rng_state().tolist(), np.random.random()  # noqa: NPY002
+        weights = [tensor.tolist() for tensor in model.policy.state_dict().values()]
+        return weights, states, env.obs_rms.mean.tolist(), env.reset().tolist()
+
+    exact = ExactEvaluation(4, best_model_save_path=tmp_path, deterministic=deterministic)
+    assert trained(exact) == trained(None)
+    assert len(exact.evaluations) == 13
+
+
+def test_the_mode_of_each_layer_and_all_generators_are_restored():
+    def drawn():
+        return torch.rand(1).item(), np.random.random(), random.random()  # noqa: NPY002
+
+    model = model_of("PPO")
+    model.policy.train(True)
+    model.policy.mlp_extractor.train(False)
+    modes = [layer.training for layer in model.policy.modules()]
+    set_random_seed(7)
+    expected = drawn()
+    set_random_seed(7)
+    with refuses("inside"), undisturbed(model):
+        model.policy.set_training_mode(True)
+        drawn()
+        raise ValueError("inside")
+    assert [layer.training for layer in model.policy.modules()] == modes
+    assert set(modes) == {True, False}
+    assert drawn() == expected
+    assert torch.is_grad_enabled()
+
+
+def test_tensorboard_has_the_scalars_at_their_steps(tmp_path):
+    model, exact = model_of("DQN", tensorboard_log=tmp_path), ExactEvaluation(every=16)
+    model.learn(40, callback=exact, tb_log_name="run")
+    events = EventAccumulator(str(tmp_path / "run_1"))
+    events.Reload()
+    expected = [(16, exact.evaluations[0]), (32, exact.evaluations[1]), (40, exact.evaluations[2])]
+    for name, value in (
+        ("exact/x_win", lambda found: found.evaluation.x.win),
+        ("exact/o_loss_vs_best_response", lambda one: one.evaluation.best_responses["O"].loss),
+        ("exact/exploitability", lambda found: found.exploitability),
+        ("exact/unbeatable", lambda found: found.evaluation.unbeatable),
+    ):
+        written = [(scalar.step, scalar.value) for scalar in events.Scalars(name)]
+        assert written == [(steps, np.float32(value(one))) for steps, one in expected]
+
+
+def test_the_best_model_is_the_best_one_seen_and_reloads_with_the_same_results(tmp_path):
+    env = VecNormalize(games("native", opponent="random"))
+    model = model_of("MaskablePPO", env, learning_rate=0.03)
+    exact = ExactEvaluation(every=16, best_model_save_path=tmp_path / "new" / "best")
+    model.learn(640, callback=exact)
+    ranks = [judged.evaluation.rank() for judged in exact.evaluations]
+    assert exact.best is exact.evaluations[ranks.index(max(ranks))]
+    assert len(set(ranks)) > 3
+    assert exact.best is not exact.last
+    folder = tmp_path / "new" / "best"
+    names = ["best_model.json", "best_model.zip", "best_model_vecnormalize.pkl"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    normalizer = VecNormalize.load(folder / names[2], games("native"))
+    loaded = MaskablePPO.load(folder / names[1])
+    assert loaded.num_timesteps == exact.best.steps
+    assert evaluate(by_hand(loaded, "planes", normalizer)) == exact.best.evaluation
+    loaded.set_env(normalizer)
+    assert evaluate(PredictPolicy(loaded, RULES)) == exact.best.evaluation
+    judged = json.loads((folder / names[0]).read_text())
+    results = judged.pop("results")
+    assert judged == {
+        "steps": exact.best.steps,
+        "board": SMALL,
+        "sides": "both",
+        "deterministic": True,
+    }
+    assert results["x_win"] == exact.best.evaluation.x.win
+    assert results["exploitability"] == exact.best.exploitability
+
+
+def test_training_stops_when_the_model_is_unbeatable(capsys):
+    env = TicTacToeVecEnv(16, opponent="minimax-slip=0.5", **SMALL)
+    model = model_of("MaskablePPO", env, n_steps=16, batch_size=128, learning_rate=0.01)
+    exact = ExactEvaluation(every=256, stop_at="unbeatable", verbose=1)
+    model.learn(30_000, callback=exact)
+    assert [judged.evaluation.unbeatable for judged in exact.evaluations][:-1].count(True) == 0
+    assert exact.last is exact.best
+    assert exact.last.evaluation.unbeatable
+    assert exact.last.steps == model.num_timesteps < 30_000
+    assert evaluate(by_hand(model)).unbeatable
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == len(exact.evaluations)
+    assert printed[-1].endswith("exploitability 0.0000   best so far   unbeatable: stopped")
+
+
+def test_training_stops_at_the_best_achievable_and_at_the_goal_of_the_judged_side():
+    def best(model):
+        return best_player(RULES)
+
+    def steps(**arguments):
+        model, exact = model_of("DQN"), ExactEvaluation(10, **arguments)
+        model.learn(24, callback=exact)
+        return [judged.steps for judged in exact.evaluations]
+
+    assert steps(stop_at="optimal", policy=best) == [10]
+    assert steps(policy=best) == [10, 20, 24]
+    assert steps(stop_at="optimal") == [10, 20, 24]
+    env, exact = games(board=X_WINS, side="X"), ExactEvaluation(10, "unbeatable")
+    with refuses("stop_at='unbeatable' cannot be reached on 2x3, 2 in a row, where O loses"):
+        model_of("DQN", env).learn(10, callback=ExactEvaluation(stop_at="unbeatable", sides="O"))
+    log, model = Rows(), model_of("DQN", env)
+    model.set_logger(Logger(None, [log]))
+    model.learn(20, callback=exact)
+    logged = {name for name in log.rows[-1][1] if name.startswith("exact/")}
+    assert "exact/x_win" in logged
+    assert not any(name.startswith("exact/o_") for name in logged)
+
+
+def test_the_schedule_counts_the_steps_of_all_games_and_continues_in_the_next_training():
+    env = make_vec_env(ID, n_envs=3, env_kwargs={**SMALL, "opponent": "self"})
+    model = model_of("PPO", env, n_steps=4, batch_size=12)
+    exact, play = ExactEvaluation(every=10), SelfPlay(every=20, at_start=False)
+    model.learn(24, callback=[exact, play])
+    model.learn(24, callback=[exact, play], reset_num_timesteps=False)
+    assert [judged.steps for judged in exact.evaluations] == [12, 21, 24, 30, 42, 48]
+    assert play.added == 2
+    fresh = ExactEvaluation(every=30)
+    model.learn(12, callback=fresh, reset_num_timesteps=False)
+    assert [judged.steps for judged in fresh.evaluations] == [60, 60]
+
+
+def test_both_callbacks_work_beside_and_inside_others(tmp_path):
+    inner, outer = ExactEvaluation(every=1), ExactEvaluation(every=16)
+    test_env = VecNormalize(games(opponent="random"), training=False)
+    others = [
+        EvalCallback(test_env, callback_after_eval=inner, eval_freq=8, verbose=0),
+        EveryNTimesteps(32, ExactEvaluation(every=1)),
+        CheckpointCallback(8, str(tmp_path)),
+        StopTrainingOnMaxEpisodes(12),
+    ]
+    play = SelfPlay(every=16, keep=2)
+    model = model_of("PPO", VecNormalize(games())).learn(400, callback=[play, outer, *others])
+    assert 24 <= model.num_timesteps < 400, "stopped by another callback"
+    assert outer.last.steps == model.num_timesteps
+    assert inner.evaluations[0] == outer.evaluations[0]
+    assert play.added == 1 + model.num_timesteps // 16
+    assert (tmp_path / "rl_model_16_steps.zip").exists()
+
+
+# --- self-play ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def added(monkeypatch):
+    """The players that are added to single environments."""
+    players, add = [], TicTacToeEnv.add_snapshot
+    monkeypatch.setattr(
+        TicTacToeEnv,
+        "add_snapshot",
+        lambda env, player, **options: (players.append(player), add(env, player, **options)),
+    )
+    return players
+
+
+@pytest.mark.parametrize(("kind", "deterministic"), [("PPO", False), ("PPO", True), ("DQN", False)])
+def test_a_snapshot_is_the_model_as_it_was_with_its_normalization(kind, deterministic, added):
+    env = VecNormalize(games("flattened", "planes"))
+    model, tables = model_of(kind, env), []
+
+    class Keep(SelfPlay):
+        def act(self):
+            best = deterministic or kind == "DQN"
+            tables.extend([by_hand(self.model, "planes", env, best).table] * 2)
+            return super().act()
+
+    play = Keep(every=16, deterministic=deterministic)
+    model.learn(64, callback=play)
+    assert (play.added, len(added)) == (5, 10)
+    assert all(isinstance(player, TabularPolicy) for player in added)
+    assert np.abs([p.table - t for p, t in zip(added, tables, strict=True)]).max() < 1e-6
+    assert len({player.table.tobytes() for player in added}) > 2
+
+
+@pytest.mark.parametrize("form", ["dummy", "native"])
+def test_keep_and_replace_are_set_in_the_environments_or_left_to_them(form):
+    def options(**arguments):
+        env = games(form, opponent=[["random", 0.5], ["self-keep=3-replace=random", 0.5]])
+        model_of("PPO", env).learn(64, callback=SelfPlay(every=16, **arguments))
+        return env.get_attr("self_play")
+
+    assert options() == [{"keep": 3, "replace": "random", "snapshots": 3}] * 2
+    assert options(keep=2) == [{"keep": 2, "replace": "random", "snapshots": 2}] * 2
+    both = options(keep=9, replace="oldest", at_start=False)
+    assert both == [{"keep": 9, "replace": "oldest", "snapshots": 4}] * 2
+
+
+def test_snapshots_go_to_the_games_that_have_self_and_the_first_one_only_once(capsys):
+    makers = [lambda name=name: gym.make(ID, opponent=name, **SMALL) for name in ("random", "self")]
+    env = DummyVecEnv(makers)
+    model, play = model_of("PPO", env), SelfPlay(every=1000, verbose=1)
+    for _ in range(2):
+        model.learn(16, callback=play)
+    assert [found and found["snapshots"] for found in env.get_attr("self_play")] == [None, 1]
+    assert (play.added, capsys.readouterr().out) == (1, "0 steps: snapshot 1 added\n")
+
+
+@pytest.mark.parametrize("kind", ["PPO", "DQN", "MaskablePPO", "MaskableDQN"])
+def test_a_snapshot_on_a_large_board_is_a_copy_of_the_network(kind, added):
+    env = VecNormalize(games(board={"rows": 4, "cols": 4, "k": 4}, side="O"))
+    model, play = model_of(kind, env), SelfPlay(every=1000, deterministic=True)
+    model.learn(16, callback=play)
+    play.act()
+    expected = by_opening(model)
+    with torch.no_grad():
+        for weights in model.policy.parameters():
+            weights.copy_(torch.randn(weights.shape))
+    env.obs_rms.mean += 1
+    board = np.zeros((1, 16), dtype=np.int8)
+    assert added[-1].probs(board)[0].argmax() == expected
+    assert added[-1] is added[-2], "the games share the copy"
+    again = snapshot(added[-1].policy, Rules(4, 4, 4))
+    assert again.probs(board)[0].argmax() == expected
+
+
+def by_opening(model):
+    """The cell that a model plays first on a board of 16 or 13 cells."""
+    seen = np.zeros((1, *model.observation_space.shape), dtype=np.int8)
+    normalizer = model.get_vec_normalize_env()
+    seen = seen if normalizer is None else normalizer.normalize_obs(seen)
+    return int(model.predict(seen, deterministic=True)[0][0])
+
+
+def test_processes_get_snapshots_of_networks_on_large_boards_and_are_evaluated():
+    board = {"rows": 1, "cols": 13, "k": 2}
+    arguments = {**board, "opponent": "self-keep=1", "side": "O"}
+    env = make_vec_env(f"tictactoe_env:{ID}", 2, env_kwargs=arguments, vec_env_cls=SubprocVecEnv)
+    env = VecNormalize(env)
+    try:
+        model = model_of("PPO", env)
+        play, exact = SelfPlay(every=16, keep=2, deterministic=True), ExactEvaluation(every=16)
+        model.learn(32, callback=[play, exact])
+        play.act()
+        play.act()
+        assert env.get_attr("self_play") == [{"keep": 2, "replace": "mixed", "snapshots": 2}] * 2
+        table = by_hand(model, "planes", env, rules=Rules(**board))
+        assert exact.last.evaluation == evaluate(table)
+        opening = by_opening(model)
+        env.reset()
+        boards = np.stack(env.get_attr("board"))
+        assert boards.argmax(axis=1).tolist() == [opening, opening]
+    finally:
+        env.close()
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+ARGUMENTS = [
+    (ExactEvaluation, {"every": 0}, "every, the environment steps between two times, must be"),
+    (ExactEvaluation, {"every": 1e4}, "must be a whole number of at least 1, got 10000.0"),
+    (ExactEvaluation, {"stop_at": "unbeaten"}, "unknown goal 'unbeaten'; did you mean 'unbeat"),
+    (ExactEvaluation, {"stop_at": "steps"}, "unknown goal 'steps' (known: optimal, unbeatable)"),
+    (ExactEvaluation, {"sides": "x"}, "unknown choice of sides 'x'; did you mean 'X'?"),
+    (ExactEvaluation, {"deterministic": None}, "deterministic must be True or False, got None"),
+    (ExactEvaluation, {"rules": (3, 3, 3)}, "rules must be Rules(rows, cols, k), got (3, 3, 3)"),
+    (ExactEvaluation, {"policy": "minimax"}, "policy must be a function that makes a policy"),
+    (ExactEvaluation, {"best_model_save_path": ""}, "best_model_save_path must be a folder"),
+    (SelfPlay, {"every": True}, "got the bool True"),
+    (SelfPlay, {"keep": 0}, "keep, the number of snapshots, must be a whole number of at least 1"),
+    (SelfPlay, {"replace": "newest"}, "unknown way to replace a snapshot 'newest'"),
+    (SelfPlay, {"at_start": 1}, "at_start must be True or False, got 1"),
+]
+
+
+@pytest.mark.parametrize(("callback", "arguments", "message"), ARGUMENTS)
+def test_wrong_arguments_are_refused(callback, arguments, message):
+    with refuses(message):
+        callback(**arguments)
+
+
+def foreign():
+    return make_vec_env("CartPole-v1", 1)
+
+
+def two_boards():
+    return DummyVecEnv([lambda k=k: gym.make(ID, rows=2, cols=3, k=k) for k in (2, 3)])
+
+
+def rescaled(**board):
+    env = gym.make(ID, opponent="self", **board)
+    return DummyVecEnv([lambda: RescaleObservation(env, np.int8(0), np.int8(2))])
+
+
+STARTS = [
+    (foreign, ExactEvaluation(), "is none of tictactoe_env, since it has no board `rules`: give"),
+    (foreign, SelfPlay(), "is none of tictactoe_env"),
+    (two_boards, ExactEvaluation(), "got 2x3, 2 in a row and 2x3, 3 in a row: train on one"),
+    (games, ExactEvaluation(rules=Rules()), "plays on 2x3, 3 in a row, not on 3x3, 3 in a row"),
+    (lambda: games(opponent="random"), SelfPlay(), 'do not contain "self", so a snapshot would'),
+    (rescaled, ExactEvaluation(), "a wrapper of the training environment changes the observations"),
+    (rescaled, SelfPlay(), "leave the wrapper out, or give policy="),
+    (
+        lambda: games(board={"rows": 5, "cols": 5, "k": 4}),
+        ExactEvaluation(),
+        "exact evaluation needs a board of at most 16 cells, got 5x5, 4 in a row",
+    ),
+    (
+        lambda: games(board=X_WINS),
+        ExactEvaluation(stop_at="optimal"),
+        "stop_at='optimal' cannot be reached on 2x3, 2 in a row, where O loses to perfect play",
+    ),
+]
+
+
+@pytest.mark.parametrize(("env", "callback", "message"), STARTS)
+def test_trainings_that_cannot_be_judged_are_refused_at_the_start(env, callback, message):
+    model = model_of("DQN", env())
+    with refuses(message):
+        model.learn(100, callback=callback)
+    assert model.num_timesteps <= 2
+
+
+def test_a_function_makes_the_policy_where_a_wrapper_changes_the_observations():
+    def twice(model):
+        return FunctionPolicy(lambda seen, masks: model.predict(2 * seen)[0], RULES)
+
+    model = model_of("DQN", rescaled(**SMALL), exploration_final_eps=0, exploration_fraction=1e-9)
+    exact, play = ExactEvaluation(policy=twice), SelfPlay(policy=twice)
+    model.learn(16, callback=[exact, play])
+    positions = positions_of(RULES)
+    seen = 2 * observe(positions.boards[positions.unfinished], RULES)
+    table = TabularPolicy(RULES, one_hot(model.predict(seen, deterministic=True)[0], 6))
+    assert exact.last.evaluation == evaluate(table)
+
+
+@pytest.mark.parametrize("callback", [ExactEvaluation, SelfPlay])
+def test_a_recurrent_model_is_refused_since_its_moves_depend_on_the_moves_before(callback):
+    model = RecurrentPPO("MlpLstmPolicy", games(), n_steps=8, batch_size=8)
+    with refuses("returns a state: its moves depend on the moves before"):
+        model.learn(100, callback=callback())
+    assert model.num_timesteps == 0
+
+
+@pytest.mark.parametrize("callback", [ExactEvaluation, SelfPlay])
+def test_the_example_in_the_documentation_runs(callback, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    example = re.search(r"\n\n((    .*\n|\n)+?)\S", inspect.getdoc(callback)).group(1)
+    names = {}
+    exec(textwrap.dedent(example).replace("20_000", "4_096"), names)
+    assert names["model"].num_timesteps == 4096

@@ -1,0 +1,47 @@
+"""For Stable-Baselines3: `pip install "tictactoe-env[sb3]"`.
+
+    from tictactoe_env import evaluate
+    from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
+
+    env = TicTacToeVecEnv(64, opponent="minimax-slip=0.5", side="random")
+    model = MaskableDQN("MlpPolicy", env, gamma=1.0, train_freq=1, batch_size=512)
+    model.learn(100_000)
+    model.save("model")
+    found = evaluate(model)  # exact: all games are computed
+    print(found.x, found.o, found.unbeatable)
+
+`TicTacToeVecEnv` plays many games at once, for any algorithm. `MaskableDQN` is a DQN that leaves
+illegal actions out, for any environment with `action_masks()`; `ActionMaskInfo` is a wrapper for
+environments that are truncated. Importing this module imports Stable-Baselines3 and torch;
+`tictactoe_env` alone does not.
+"""
+
+try:
+    import sb3_contrib  # noqa: F401  (imports stable_baselines3 and torch)
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "tictactoe_env.sb3 needs stable-baselines3 and sb3-contrib: "
+        f'pip install "tictactoe-env[sb3]" ({error})'
+    ) from error
+
+from tictactoe_env.sb3.callbacks import ExactEvaluation, SelfPlay
+from tictactoe_env.sb3.maskable_buffers import (
+    MaskableDictReplayBuffer,
+    MaskableReplayBuffer,
+    MaskableReplayBufferSamples,
+)
+from tictactoe_env.sb3.maskable_dqn import ActionMaskInfo, MaskableDQN
+from tictactoe_env.sb3.maskable_policies import MaskableDQNPolicy
+from tictactoe_env.sb3.vec_env import TicTacToeVecEnv
+
+__all__ = [
+    "ActionMaskInfo",
+    "ExactEvaluation",
+    "MaskableDQN",
+    "MaskableDQNPolicy",
+    "MaskableDictReplayBuffer",
+    "MaskableReplayBuffer",
+    "MaskableReplayBufferSamples",
+    "SelfPlay",
+    "TicTacToeVecEnv",
+]

@@ -1,0 +1,389 @@
+"""Callbacks for `model.learn`: exact evaluation during training, and self-play."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from abc import abstractmethod
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from stable_baselines3.common.callbacks import BaseCallback
+
+from tictactoe_env.errors import one_of, whole_number
+from tictactoe_env.evaluation import UNTIL, Evaluation, evaluate
+from tictactoe_env.files import write_file
+from tictactoe_env.match import best_achievable
+from tictactoe_env.policy import Policy
+from tictactoe_env.positions import MAX_CELLS, can_enumerate
+from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.sb3.models import (
+    MakePolicy,
+    attributes,
+    check_observations,
+    frozen,
+    policy_of,
+    rules_of,
+    side_of,
+    undisturbed,
+)
+from tictactoe_env.snapshots import REPLACE, check_keeping
+from tictactoe_env.solver import solve
+
+GOALS = tuple(goal for goal in UNTIL if goal != "steps")
+SIDE_CHOICES = (*SIDES, "both")
+
+
+class Judgement(NamedTuple):
+    """An exact evaluation of a model in training.
+
+    steps: the environment steps made before it. evaluation: the exact results on both sides.
+    exploitability: what a best response gains, the mean over the judged sides; 0 for perfect play.
+    """
+
+    steps: int
+    evaluation: Evaluation
+    exploitability: float
+
+
+class EveryNSteps(BaseCallback):
+    """Does something with the policy of the model every `every` environment steps.
+
+    Steps are counted over all environments, and the multiples of `every` count, so that
+    `learn(reset_num_timesteps=False)` continues the schedule.
+    """
+
+    def __init__(
+        self, every: int, deterministic: bool, rules: Rules | None, policy: Any, verbose: int
+    ):
+        super().__init__(verbose)
+        self.every = whole_number(every, "every, the environment steps between two times,", 1)
+        if not isinstance(deterministic, bool):
+            raise ValueError(f"deterministic must be True or False, got {deterministic!r}")
+        if rules is not None and not isinstance(rules, Rules):
+            raise ValueError(f"rules must be Rules(rows, cols, k), got {rules!r}")
+        if policy is not None and not callable(policy):
+            raise ValueError(
+                f"policy must be a function that makes a policy from the model, got {policy!r}"
+            )
+        self.deterministic, self.rules = deterministic, rules
+        self.policy: MakePolicy | None = policy
+        self._due, self._is_checked, self._board = 0, False, Rules()
+
+    @abstractmethod
+    def act(self) -> bool:
+        """What is done every `every` steps; whether training goes on."""
+
+    def player(self) -> Policy:
+        """How the model plays now."""
+        return policy_of(self.model, self._board, self.deterministic, self.policy)
+
+    def _init_callback(self) -> None:
+        self._board = rules_of(self.training_env, self.rules)
+        with undisturbed(self.model):  # refuses models of another board, and recurrent ones
+            self.player().probs(np.zeros((1, self._board.cells), dtype=np.int8))
+        self._due = (self.model.num_timesteps // self.every + 1) * self.every
+        self._is_checked = False
+
+    def _on_step(self) -> bool:
+        if not self._is_checked:
+            with undisturbed(self.model):
+                check_observations(self.player(), self.training_env, self.locals.get("new_obs"))
+            self._is_checked = True
+        if self.num_timesteps < self._due:
+            return True
+        self._due = (self.num_timesteps // self.every + 1) * self.every
+        return self.act()
+
+
+class ExactEvaluation(EveryNSteps):
+    """Computes the exact results of the model every `every` environment steps, logs them, keeps
+    the best model, and stops training at a goal.
+
+        from sb3_contrib import MaskablePPO
+        from tictactoe_env.sb3 import ExactEvaluation, TicTacToeVecEnv
+
+        env = TicTacToeVecEnv(64, opponent="minimax-slip=0.5")
+        model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=512)
+        exact = ExactEvaluation(every=4096, stop_at="unbeatable", best_model_save_path="best")
+        model.learn(20_000, callback=exact)
+        print(exact.last.steps, exact.last.evaluation, exact.last.exploitability)
+
+    It plays no games: the model is asked once for its moves in all positions, and the results are
+    computed (`tictactoe_env.evaluate`). They are those of games from the empty board, against
+    uniformly random play and against best responses. The model is also evaluated once at the end of
+    training. Its training is bit for bit the same as without the callback.
+
+    It works for algorithms with discrete actions and a policy without memory, such as PPO, A2C,
+    TRPO, MaskablePPO, DQN, QR-DQN and MaskableDQN, on boards of up to 16 cells. The board is found
+    through Monitor, DummyVecEnv, SubprocVecEnv, VecMonitor, VecNormalize and observation wrappers
+    that only reshape, such as FlattenObservation. Observations are normalized with the statistics
+    that VecNormalize has at the time. A model that does not know the masks may make illegal moves:
+    each counts as a loss, and their share is logged.
+
+    ## Arguments
+    - `every` (10,000): environment steps, of all environments together, between two evaluations.
+    - `stop_at` (`None`): training stops when the judged sides are `"unbeatable"`, which means that
+      they never lose whatever the opponent does, or `"optimal"`, which means that no unbeatable
+      policy wins more often against random play. `None` never stops it.
+    - `sides` (`None`): the sides that are judged, `"X"`, `"O"` or `"both"`. By default those that
+      the learner plays in the training environment.
+    - `deterministic` (`True`): judge the best moves, as `predict(deterministic=True)` plays them,
+      or the probabilities of PPO, A2C, TRPO and MaskablePPO. Models without them, such as DQN, are
+      judged by their best moves either way, not by those of their exploration.
+    - `best_model_save_path` (`None`): a folder for the best model. `best_model.zip` is the model,
+      and `best_model.json` holds its results. With VecNormalize there is also
+      `best_model_vecnormalize.pkl`, for `VecNormalize.load`. Each file is written atomically, the
+      results last. The best model is the one with the most unbeatable sides; of equal ones, the one
+      with the largest value (win - loss) against random play; of equal ones, the earliest. A new
+      callback knows no earlier best model and replaces the files at its first evaluation.
+    - `rules` (`None`): the board, for environments that are not of this package.
+    - `policy` (`None`): a function that makes the policy that is judged from the model, where it
+      should not be that of `predict`. `lambda model: MaskedPolicy(PredictPolicy(model, Rules(),
+      deterministic=False))` judges the probabilities of a PPO as if it had masks.
+    - `verbose` (0): 1 prints each evaluation.
+
+    ## Attributes
+    - `evaluations`: a list of all evaluations as `Judgement(steps, evaluation, exploitability)`.
+    - `last`, `best`: the last one and that of the best model; None before the first.
+
+    ## Log
+    Scalars of each judged side (`x_` and `o_`) against random play: `exact/x_win`, `x_draw`,
+    `x_loss`, and `x_illegal`, the part of the losses that illegal moves make.
+    `x_loss_vs_best_response` is the probability of losing to a best response. `x_unbeatable` and
+    `x_optimal` are 1 or 0. Of all judged sides together: `exact/unbeatable`, `exact/optimal` and
+    `exact/exploitability`.
+
+    ## Errors
+    ValueError for wrong arguments, and at the start of training: if no board is found, if it has
+    more than 16 cells, if the model is recurrent, if a goal cannot be reached since a side loses to
+    perfect play, and if a wrapper changes observations in a way that is not known here.
+    """
+
+    def __init__(
+        self,
+        every: int = 10_000,
+        stop_at: str | None = None,
+        sides: str | None = None,
+        deterministic: bool = True,
+        best_model_save_path: str | os.PathLike[str] | None = None,
+        rules: Rules | None = None,
+        policy: MakePolicy | None = None,
+        verbose: int = 0,
+    ):
+        super().__init__(every, deterministic, rules, policy, verbose)
+        self.stop_at = stop_at if stop_at is None else one_of("goal", stop_at, GOALS)
+        self.sides = sides if sides is None else one_of("choice of sides", sides, SIDE_CHOICES)
+        if best_model_save_path is not None and not str(best_model_save_path):
+            raise ValueError("best_model_save_path must be a folder or None, got an empty text")
+        self.best_model_save_path = best_model_save_path
+        self.evaluations: list[Judgement] = []
+        self.best: Judgement | None = None
+        self._side, self._is_reached = "both", False
+
+    @property
+    def last(self) -> Judgement | None:
+        """The last evaluation; None before the first."""
+        return self.evaluations[-1] if self.evaluations else None
+
+    def _init_callback(self) -> None:
+        board = rules_of(self.training_env, self.rules)
+        if not can_enumerate(board):
+            raise ValueError(
+                f"exact evaluation needs a board of at most {MAX_CELLS} cells, got {board}: "
+                "judge the model by sampled games, as EvalCallback does"
+            )
+        super()._init_callback()
+        self._side, self._is_reached = self.sides or side_of(self.training_env), False
+        if self.stop_at is None:
+            return
+        best = best_achievable(board)
+        losing = [side for side in self._judged() if best[side] is None]
+        if losing:
+            raise ValueError(
+                f"stop_at={self.stop_at!r} cannot be reached on {board}, where {losing[0]} loses "
+                "to perfect play: leave stop_at out, or judge the other side only, by sides="
+            )
+
+    def act(self) -> bool:
+        """Evaluate the model; False if the goal is reached."""
+        self._evaluate()
+        return not self._is_reached
+
+    def _on_training_end(self) -> None:
+        if not self._is_reached:
+            self._evaluate()
+
+    def _judged(self) -> tuple[str, ...]:
+        return SIDES if self._side == "both" else (self._side,)
+
+    def _evaluate(self) -> None:
+        with undisturbed(self.model):
+            found = evaluate(self.player(), self._board)
+        steps = self.model.num_timesteps
+        judgement = Judgement(steps, found, mean_gain(found, self._board, self._judged()))
+        self.evaluations.append(judgement)
+        scalars = self._scalars(judgement)
+        for name, value in scalars.items():
+            self.logger.record(f"exact/{name}", value)
+        self.logger.record("time/total_timesteps", steps, exclude="tensorboard")
+        self.logger.dump(steps)
+        is_best = self.best is None or (
+            found.rank(self._side) > self.best.evaluation.rank(self._side)
+        )
+        if is_best:
+            self.best = judgement
+            if self.best_model_save_path is not None:
+                self._save(Path(self.best_model_save_path), scalars)
+        if self.stop_at is not None:
+            self._is_reached = found.reached(self.stop_at, self._side)
+        if self.verbose:
+            print(self._line(judgement, is_best))
+
+    def _scalars(self, judgement: Judgement) -> dict[str, float]:
+        found, scalars = judgement.evaluation, dict[str, float]()
+        proven = {
+            "X": (found.x, found.unbeatable_x, found.optimal_x),
+            "O": (found.o, found.unbeatable_o, found.optimal_o),
+        }
+        for side in self._judged():
+            result, is_unbeatable, is_optimal = proven[side]
+            values = {
+                "win": result.win,
+                "draw": result.draw,
+                "loss": result.loss,
+                "illegal": result.illegal,
+                "loss_vs_best_response": found.best_responses[side].loss,
+                "unbeatable": float(is_unbeatable),
+                "optimal": float(is_optimal),
+            }
+            scalars.update({f"{side.lower()}_{name}": value for name, value in values.items()})
+        for goal in GOALS:
+            scalars[goal] = float(found.reached(goal, self._side))
+        return scalars | {"exploitability": judgement.exploitability}
+
+    def _save(self, folder: Path, scalars: dict[str, float]) -> None:
+        normalizer = self.model.get_vec_normalize_env()
+        if normalizer is not None:
+            path = folder / "best_model_vecnormalize.pkl"
+            write_file(path, lambda file: pickle.dump(normalizer, file))
+        write_file(folder / "best_model.zip", lambda file: self.model.save(cast(Any, file)))
+        judged = {
+            "steps": self.model.num_timesteps,
+            "board": asdict(self._board),
+            "sides": self._side,
+            "deterministic": self.deterministic,
+            "results": scalars,
+        }
+        text = json.dumps(judged, indent=2) + "\n"
+        write_file(folder / "best_model.json", lambda file: file.write(text.encode()))
+
+    def _line(self, judgement: Judgement, is_best: bool) -> str:
+        found = judgement.evaluation
+        parts = [f"{judgement.steps:,} steps, exact results:"]
+        for side in self._judged():
+            result = found.x if side == "X" else found.o
+            rates = (result.win, result.draw, result.loss)
+            text = "/".join(f"{100 * rate:.2f}" for rate in rates)
+            safe = " unbeatable" if found.reached("unbeatable", side) else ""
+            parts.append(f"{side} {text}{safe}")
+        parts.append(f"exploitability {judgement.exploitability:.4f}")
+        parts += ["best so far"] * is_best + [f"{self.stop_at}: stopped"] * self._is_reached
+        return "   ".join(parts)
+
+
+def mean_gain(found: Evaluation, rules: Rules, sides: tuple[str, ...]) -> float:
+    """What best responses gain over perfect play against a policy, the mean over its sides.
+
+    Of both sides it is the exploitability of `tictactoe_env.exploitability`.
+    """
+    value_x = float(solve(rules).value_x[0])
+    fair = {"X": value_x, "O": -value_x}
+    gains = [fair[side] - found.best_responses[side].value for side in sides]
+    return max(0.0, sum(gains) / len(gains))
+
+
+class SelfPlay(EveryNSteps):
+    """Adds a snapshot of the model to the opponent "self" every `every` environment steps.
+
+        from sb3_contrib import MaskablePPO
+        from tictactoe_env.sb3 import SelfPlay, TicTacToeVecEnv
+
+        env = TicTacToeVecEnv(64, opponent=[["random", 0.2], ["self", 0.8]])
+        model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=512)
+        model.learn(20_000, callback=SelfPlay(every=4096, keep=4))
+
+    A snapshot plays on as the model played at the time, with the statistics that VecNormalize had.
+    It goes to all games whose opponents contain `"self"`, in TicTacToeVecEnv, DummyVecEnv and
+    SubprocVecEnv. On boards of up to 12 cells it is a table of all positions. On larger boards it
+    is a copy of the network, which each process of a SubprocVecEnv gets as bytes and runs itself on
+    the CPU; a TicTacToeVecEnv, which asks it for all games at once, is faster there.
+
+    ## Arguments
+    - `every` (10,000): environment steps, of all environments together, between two snapshots.
+    - `keep`, `replace` (`None`): how many snapshots are kept, and which one makes room (`"mixed"`,
+      `"oldest"` or `"random"`). They are set in the environments when training starts. By default
+      those of the opponent's name hold, such as `"self-keep=8-replace=mixed"`.
+    - `at_start` (`True`): also add a snapshot when training starts, if there is none yet. Without
+      it random play takes their place until the first one.
+    - `deterministic` (`False`): whether a snapshot plays the best moves. Otherwise it plays by the
+      probabilities of PPO, A2C, TRPO and MaskablePPO. A DQN plays its best moves either way.
+    - `rules`, `policy`: as in `ExactEvaluation`. On boards of more than 12 cells the policy must
+      hold a copy of the network.
+    - `verbose` (0): 1 prints each snapshot.
+
+    ## Attributes
+    - `added`: the number of snapshots that this callback has added.
+
+    ## Errors
+    ValueError for wrong arguments, and at the start of training: if no opponent contains "self", if
+    the model is recurrent, and if a wrapper changes observations in a way that is not known here.
+    """
+
+    def __init__(
+        self,
+        every: int = 10_000,
+        keep: int | None = None,
+        replace: str | None = None,
+        at_start: bool = True,
+        deterministic: bool = False,
+        rules: Rules | None = None,
+        policy: MakePolicy | None = None,
+        verbose: int = 0,
+    ):
+        super().__init__(every, deterministic, rules, policy, verbose)
+        check_keeping(1 if keep is None else keep, REPLACE[0] if replace is None else replace)
+        if not isinstance(at_start, bool):
+            raise ValueError(f"at_start must be True or False, got {at_start!r}")
+        self.keep, self.replace, self.at_start = keep, replace, at_start
+        self.added = 0
+        self._games: list[int] = []
+
+    def _init_callback(self) -> None:
+        super()._init_callback()
+        env = self.training_env
+        found = attributes(env, "self_play") or []
+        self._games = [game for game, options in enumerate(found) if options is not None]
+        if not self._games:
+            raise ValueError(
+                'the opponents of the training environment do not contain "self", so a snapshot '
+                'would never play: make it with opponent="self" or with a pool such as '
+                '[["random", 0.5], ["self", 0.5]]'
+            )
+        if self.keep is not None or self.replace is not None:
+            env.env_method("keep_snapshots", self.keep, self.replace, indices=self._games)
+        if self.at_start and not any(found[game]["snapshots"] for game in self._games):
+            self.act()
+
+    def act(self) -> bool:
+        """Add a snapshot."""
+        with undisturbed(self.model):
+            copy = frozen(self.player(), self._board, self.deterministic)
+        self.training_env.env_method("add_snapshot", copy, indices=self._games)
+        self.added += 1
+        if self.verbose:
+            print(f"{self.model.num_timesteps:,} steps: snapshot {self.added} added")
+        return True

@@ -1,0 +1,361 @@
+"""DQN with invalid action masking, for any environment with an `action_masks()` method."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar
+
+import gymnasium as gym
+import numpy as np
+import torch
+from gymnasium import spaces
+from numpy.typing import ArrayLike, NDArray
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3 import DQN
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.type_aliases import GymEnv, MaybeCallback, Schedule
+from torch.nn import functional
+
+from tictactoe_env.sb3.maskable_buffers import MaskableDictReplayBuffer, MaskableReplayBuffer
+from tictactoe_env.sb3.maskable_policies import (
+    MaskableCnnPolicy,
+    MaskableDQNPolicy,
+    MaskableMultiInputPolicy,
+    checked_masks,
+    masked,
+)
+
+SelfMaskableDQN = TypeVar("SelfMaskableDQN", bound="MaskableDQN")
+
+
+class ActionMaskInfo(gym.Wrapper[Any, Any, Any, Any]):
+    """Puts `env.action_masks()` into `info["action_mask"]`, at reset and at every step, as int8.
+
+    `MaskableDQN` needs it for environments that are truncated: a vector environment resets them at
+    once, and the legal actions at the last observation are then found in the info only.
+    """
+
+    def reset(self, **arguments: Any) -> tuple[Any, dict[str, Any]]:
+        """Reset the environment."""
+        observation, info = self.env.reset(**arguments)
+        return observation, {**info, "action_mask": self._mask()}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Step the environment."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, reward, terminated, truncated, {**info, "action_mask": self._mask()}
+
+    def _mask(self) -> NDArray[np.int8]:
+        return np.array(get_action_masks(self.env), dtype=np.int8)
+
+
+class MaskableDQN(DQN):
+    """Deep Q-Network (DQN) with invalid action masking.
+
+    The environment says which actions are legal by a method `action_masks()`, which returns
+    (actions,) bool, as MaskablePPO of sb3-contrib expects. Illegal actions are left out
+
+    - of exploration, also before `learning_starts`: a random action is a random legal action;
+    - of the greedy choice;
+    - of the target: the value of the next observation is the highest value of an action that is
+      legal there. The replay buffer stores the masks of the next observations, so the masks need
+      not follow from the observations.
+
+    Everything else is as in `DQN`, except that each environment draws by itself whether it
+    explores. (There it is drawn once for all environments.) `MaskableEvalCallback`,
+    `evaluate_policy`, `get_action_masks` and `ActionMasker` of sb3-contrib work with this model.
+
+    DQN: Mnih et al. 2015, https://www.nature.com/articles/nature14236.
+    Double Q-learning: van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461.
+    Invalid action masking: Huang and Ontañón 2020, https://arxiv.org/abs/2006.14171, for policy
+    gradients.
+
+    Truncated episodes: the value of the last observation is estimated with the mask in
+    `info["action_mask"]` of the last step. If it is not there, `learn` raises ValueError. Wrap the
+    environment with `ActionMaskInfo`, which puts it there, or treat truncation as termination with
+    `replay_buffer_kwargs={"handle_timeout_termination": False}`. The mask of a terminated episode
+    is not needed.
+
+    Not supported: n-step returns and `HerReplayBuffer`.
+
+    :param policy: "MlpPolicy", "CnnPolicy", "MultiInputPolicy" (for dictionary observations), or a
+        subclass of `MaskableDQNPolicy`
+    :param env: The environment to learn from (if registered in Gymnasium, its id)
+    :param learning_rate: The learning rate, or a function of the remaining progress (from 1 to 0)
+    :param buffer_size: Size of the replay buffer in transitions
+    :param learning_starts: Steps of random legal actions before learning starts
+    :param batch_size: Transitions in the batch of an update
+    :param tau: Weight of the network in an update of the target network; 1 copies it
+    :param gamma: Discount factor
+    :param train_freq: Steps between two rounds of updates, or a tuple such as `(5, "step")` or
+        `(2, "episode")`
+    :param gradient_steps: Updates in a round; -1 for as many as steps were made since the last
+    :param replay_buffer_class: A subclass of `MaskableReplayBuffer`; by default it fits the
+        observations
+    :param replay_buffer_kwargs: Further arguments of the replay buffer
+    :param optimize_memory_usage: Store each observation once. It needs
+        `replay_buffer_kwargs={"handle_timeout_termination": False}`, and no dictionary
+        observations.
+    :param target_update_interval: Steps between two updates of the target network
+    :param exploration_fraction: Fraction of the training in which epsilon falls linearly
+    :param exploration_initial_eps: Probability of a random legal action at the start
+    :param exploration_final_eps: Probability of a random legal action at the end
+    :param max_grad_norm: Maximum norm of the gradient
+    :param double_q: Double Q-learning: the network chooses the next action among the legal ones,
+        and the target network gives its value. By default the target network does both, as in
+        `DQN`.
+    :param stats_window_size: Episodes over which the logged results are averaged
+    :param tensorboard_log: Folder of the TensorBoard log; None for no log
+    :param policy_kwargs: Further arguments of the policy
+    :param verbose: 0 for no output, 1 for info messages, 2 for debug messages
+    :param seed: Seed of the random generators
+    :param device: Device on which the network is trained ("cpu", "cuda", "auto", ...)
+    :param _init_setup_model: Whether to build the network at once
+    """
+
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {
+        "MlpPolicy": MaskableDQNPolicy,
+        "CnnPolicy": MaskableCnnPolicy,
+        "MultiInputPolicy": MaskableMultiInputPolicy,
+    }
+    policy: MaskableDQNPolicy
+    action_space: spaces.Discrete
+
+    def __init__(
+        self,
+        policy: str | type[MaskableDQNPolicy],
+        env: GymEnv | str,
+        learning_rate: float | Schedule = 1e-4,
+        buffer_size: int = 1_000_000,
+        learning_starts: int = 100,
+        batch_size: int = 32,
+        tau: float = 1.0,
+        gamma: float = 0.99,
+        train_freq: int | tuple[int, str] = 4,
+        gradient_steps: int = 1,
+        replay_buffer_class: type[ReplayBuffer] | None = None,
+        replay_buffer_kwargs: dict[str, Any] | None = None,
+        optimize_memory_usage: bool = False,
+        target_update_interval: int = 10_000,
+        exploration_fraction: float = 0.1,
+        exploration_initial_eps: float = 1.0,
+        exploration_final_eps: float = 0.05,
+        max_grad_norm: float = 10,
+        double_q: bool = False,
+        stats_window_size: int = 100,
+        tensorboard_log: str | None = None,
+        policy_kwargs: dict[str, Any] | None = None,
+        verbose: int = 0,
+        seed: int | None = None,
+        device: torch.device | str = "auto",
+        _init_setup_model: bool = True,
+    ):
+        self.double_q = double_q
+        self.use_masking = True
+        self.rng = np.random.default_rng(seed)  # draws the random actions
+        self._last_action_masks: NDArray[np.bool_] | None = None
+        super().__init__(
+            policy,
+            env,
+            learning_rate=learning_rate,
+            buffer_size=buffer_size,
+            learning_starts=learning_starts,
+            batch_size=batch_size,
+            tau=tau,
+            gamma=gamma,
+            train_freq=train_freq,
+            gradient_steps=gradient_steps,
+            replay_buffer_class=replay_buffer_class,
+            replay_buffer_kwargs=replay_buffer_kwargs,
+            optimize_memory_usage=optimize_memory_usage,
+            target_update_interval=target_update_interval,
+            exploration_fraction=exploration_fraction,
+            exploration_initial_eps=exploration_initial_eps,
+            exploration_final_eps=exploration_final_eps,
+            max_grad_norm=max_grad_norm,
+            stats_window_size=stats_window_size,
+            tensorboard_log=tensorboard_log,
+            policy_kwargs=policy_kwargs,
+            verbose=verbose,
+            seed=seed,
+            device=device,
+            _init_setup_model=_init_setup_model,
+        )
+
+    def _setup_model(self) -> None:
+        if self.replay_buffer_class is None:
+            is_dict = isinstance(self.observation_space, spaces.Dict)
+            self.replay_buffer_class = MaskableDictReplayBuffer if is_dict else MaskableReplayBuffer
+        if not hasattr(self.replay_buffer_class, "add_masks"):
+            raise ValueError(
+                "replay_buffer_class must be a subclass of MaskableReplayBuffer, "
+                f"got {self.replay_buffer_class.__name__}: it does not store action masks"
+            )
+        super()._setup_model()
+        if not isinstance(self.policy, MaskableDQNPolicy):
+            raise ValueError(
+                "policy must be a name or a subclass of MaskableDQNPolicy, "
+                f"got {type(self.policy).__name__}"
+            )
+
+    def set_random_seed(self, seed: int | None = None) -> None:
+        """Seed all random generators, also that of the random actions; nothing for None."""
+        super().set_random_seed(seed)
+        if seed is not None:
+            self.rng = np.random.default_rng(seed)
+
+    def learn(
+        self: SelfMaskableDQN,
+        total_timesteps: int,
+        callback: MaybeCallback = None,
+        log_interval: int = 4,
+        tb_log_name: str = "MaskableDQN",
+        reset_num_timesteps: bool = True,
+        progress_bar: bool = False,
+        use_masking: bool = True,
+    ) -> SelfMaskableDQN:
+        """Train for `total_timesteps` steps, and return the model.
+
+        The other arguments are those of `DQN.learn`. use_masking: whether illegal actions are left
+        out, as in `MaskablePPO.learn`.
+        Raises ValueError if the environment has no `action_masks()`, or if an episode is truncated
+        without a mask in `info["action_mask"]`.
+        """
+        self.use_masking = use_masking
+        return super().learn(
+            total_timesteps,
+            callback=callback,
+            log_interval=log_interval,
+            tb_log_name=tb_log_name,
+            reset_num_timesteps=reset_num_timesteps,
+            progress_bar=progress_bar,
+        )
+
+    def _setup_learn(self, *arguments: Any, **keywords: Any) -> Any:
+        if self.use_masking and self.env is not None and not is_masking_supported(self.env):
+            raise ValueError(
+                "the environment does not say which actions are legal: it needs a method "
+                "action_masks() that returns a bool for each action, or the wrapper ActionMasker "
+                "of sb3-contrib; learn(use_masking=False) allows all actions"
+            )
+        ready = super()._setup_learn(*arguments, **keywords)
+        self._last_action_masks = self._current_masks()
+        return ready
+
+    def _current_masks(self) -> NDArray[np.bool_]:
+        """The action masks of the environments as they are now: (environments, actions)."""
+        shape = self.n_envs, int(self.action_space.n)
+        if not self.use_masking:
+            return np.ones(shape, dtype=np.bool_)
+        assert self.env is not None  # _setup_learn
+        return checked_masks(get_action_masks(self.env), *shape)
+
+    def _sample_action(
+        self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        masks = self._last_action_masks
+        assert masks is not None  # _setup_learn
+        assert self._last_obs is not None
+        if self.num_timesteps < learning_starts:
+            actions = self.random_actions(masks)
+        else:
+            actions, _ = self.predict(self._last_obs, deterministic=False, action_masks=masks)
+        return actions, actions
+
+    def random_actions(self, action_masks: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """A legal action for each row of masks (B, actions), each equally likely: (B,)."""
+        return np.where(action_masks, self.rng.random(action_masks.shape), -1.0).argmax(axis=1)
+
+    def predict(
+        self,
+        observation: Any,
+        state: tuple[NDArray[Any], ...] | None = None,
+        episode_start: NDArray[Any] | None = None,
+        deterministic: bool = False,
+        action_masks: ArrayLike | None = None,
+    ) -> tuple[NDArray[Any], tuple[NDArray[Any], ...] | None]:
+        """The legal action of the highest value if `deterministic`, else an epsilon-greedy one.
+
+        observation: one observation, or a batch of B. action_masks: (actions,) or (B, actions),
+        True or 1 for legal actions; without it all actions are legal. state and episode_start are
+        not used: the model has no memory. Returns the actions, () or (B,), and `state`.
+        Raises ValueError for masks of another shape, or for a mask without a legal action.
+        """
+        actions, state = self.policy.predict(
+            observation, state, episode_start, deterministic=True, action_masks=action_masks
+        )
+        if not deterministic:
+            shape = np.size(actions), int(self.action_space.n)
+            masks = np.ones(shape) if action_masks is None else action_masks
+            explored = self.random_actions(checked_masks(masks, *shape))
+            explores = self.rng.random(len(explored)) < self._exploration_rates(observation)
+            actions = np.where(explores, explored, actions.ravel()).reshape(actions.shape)
+        return actions, state
+
+    def _exploration_rates(self, observation: Any) -> Any:
+        """The probability of a random action: one number, or one for each observation, (B,)."""
+        return self.exploration_rate
+
+    def _store_transition(
+        self,
+        replay_buffer: Any,
+        buffer_action: Any,
+        new_obs: Any,
+        reward: Any,
+        dones: Any,
+        infos: Any,
+    ) -> None:
+        masks = self._current_masks()  # of the new episode where one has ended
+        next_masks = masks.copy()
+        if self.use_masking and replay_buffer.handle_timeout_termination:
+            for index in np.flatnonzero(dones):
+                if infos[index].get("TimeLimit.truncated", False):
+                    next_masks[index] = self._last_mask(infos[index])
+        replay_buffer.add_masks(next_masks)
+        super()._store_transition(replay_buffer, buffer_action, new_obs, reward, dones, infos)
+        self._last_action_masks = masks
+
+    def _last_mask(self, info: dict[str, Any]) -> NDArray[np.bool_]:
+        """The mask at the last observation of a truncated episode."""
+        if "action_mask" not in info:
+            raise ValueError(
+                'an episode was truncated without info["action_mask"], the legal actions at its '
+                "last observation: wrap the environment with tictactoe_env.sb3.ActionMaskInfo, or "
+                "treat truncation as termination with "
+                'replay_buffer_kwargs={"handle_timeout_termination": False}'
+            )
+        return checked_masks(info["action_mask"], 1, int(self.action_space.n))[0]
+
+    def train(self, gradient_steps: int, batch_size: int = 100) -> None:
+        """Make updates on batches of the replay buffer."""
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        losses = []
+        for _ in range(gradient_steps):
+            replay_data: Any = self.replay_buffer.sample(  # type: ignore[union-attr]
+                batch_size, env=self._vec_normalize_env
+            )
+            target = self._target(replay_data)
+            values = self.q_net(replay_data.observations).gather(1, replay_data.actions.long())
+            loss = self._loss(values, target)
+            losses.append(loss.item())
+            self.policy.optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(self.q_net.parameters(), self.max_grad_norm)
+            self.policy.optimizer.step()
+        self._n_updates += gradient_steps
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        self.logger.record("train/loss", float(np.mean(losses)))
+
+    def _target(self, replay_data: Any) -> torch.Tensor:
+        """Reward plus the discounted value of the best legal next action: (B, 1)."""
+        with torch.no_grad():
+            next_values = self.q_net_target(replay_data.next_observations)
+            choice = self.q_net(replay_data.next_observations) if self.double_q else next_values
+            best = masked(choice, replay_data.next_action_masks).argmax(dim=1, keepdim=True)
+            next_value = next_values.gather(1, best)
+            return replay_data.rewards + (1 - replay_data.dones) * self.gamma * next_value
+
+    def _loss(self, values: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """The Huber loss, as in `DQN`."""
+        return functional.smooth_l1_loss(values, target)

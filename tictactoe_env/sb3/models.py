@@ -1,0 +1,162 @@
+"""What the callbacks ask of a model and its environment, and how they leave no trace in it."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import cloudpickle  # type: ignore[import-untyped]  # Stable-Baselines3 requires it
+import numpy as np
+import torch
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.vec_env import VecEnv
+
+from tictactoe_env.policy import (
+    Policy,
+    PredictPolicy,
+    Probs,
+    RandomPolicy,
+    TabularPolicy,
+    as_policy,
+)
+from tictactoe_env.rules import SIDES, Boards, Rules
+from tictactoe_env.sb3.vec_env import TicTacToeVecEnv
+from tictactoe_env.snapshots import snapshot
+
+MakePolicy = Callable[[Any], Policy]
+
+
+def attributes(env: VecEnv, name: str) -> list[Any] | None:
+    """An attribute of each game behind all wrappers; None if a game has no such attribute."""
+    return env.get_attr(name) if env.has_attr(name) else None
+
+
+def rules_of(env: VecEnv, rules: Rules | None = None) -> Rules:
+    """The board that an environment plays, or `rules` where it is not one of this package.
+
+    Raises ValueError if there is no board, if there are several, or if `rules` is another one.
+    """
+    found = attributes(env, "rules") or []
+    boards = {board for board in found if isinstance(board, Rules)}
+    if not boards and rules is None:
+        raise ValueError(
+            "the training environment is none of tictactoe_env, since it has no board `rules`: "
+            "give the callback rules=Rules(rows, cols, k)"
+        )
+    if len(boards) > 1:
+        texts = " and ".join(sorted(map(str, boards)))
+        raise ValueError(
+            f"the training environments must all play on one board, got {texts}: "
+            "train on one board at a time"
+        )
+    board = boards.pop() if boards else rules
+    assert board is not None
+    if rules not in (None, board):
+        raise ValueError(f"the training environment plays on {board}, not on {rules}: leave it out")
+    return board
+
+
+def side_of(env: VecEnv) -> str:
+    """The side that the learner plays in all games: "X", "O", or "both"."""
+    sides = {side for found in attributes(env, "sides") or [SIDES] for side in found}
+    return sides.pop() if len(sides) == 1 else "both"
+
+
+def policy_of(
+    model: BaseAlgorithm, rules: Rules, deterministic: bool, make: MakePolicy | None = None
+) -> Policy:
+    """How a model plays, or what `make(model)` returns.
+
+    Raises ValueError for a model whose moves are not a function of the board.
+    """
+    if make is not None:
+        return as_policy(make(model), rules, deterministic)
+    return PredictPolicy(model, rules, deterministic)
+
+
+def check_observations(policy: Policy, env: VecEnv, seen: Any) -> None:
+    """Raises ValueError unless the policy's observations are those that the environment gives.
+
+    seen: the observations that the model gets now. Nothing is compared where it cannot be: for a
+    policy that is not a `PredictPolicy`, and in environments without boards.
+    """
+    boards = boards_of(env)
+    if seen is None or boards is None or not isinstance(policy, PredictPolicy):
+        return
+    expected = policy.observations(boards)
+    if np.shape(seen) == expected.shape and np.allclose(seen, expected, atol=1e-5):
+        return
+    raise ValueError(
+        "a wrapper of the training environment changes the observations, so that those of other "
+        f"positions are not known: on the board {boards[0].tolist()} the model gets "
+        f"{np.asarray(seen)[:1].tolist()}, expected {expected[:1].tolist()}; leave the wrapper "
+        "out, or give policy=, a function that makes a policy from the model"
+    )
+
+
+def boards_of(env: VecEnv) -> Boards | None:
+    """The boards (num_envs, cells) of the running games; None if they cannot be asked."""
+    base = env.unwrapped
+    if isinstance(base, TicTacToeVecEnv):
+        return base.games.boards
+    boards = attributes(env, "board")
+    return None if boards is None else np.stack(boards)
+
+
+@contextmanager
+def undisturbed(model: BaseAlgorithm) -> Iterator[None]:
+    """A context in which a model can be asked for moves without any effect on its training.
+
+    The states of the random generators of torch, NumPy and Python and the training mode of each
+    layer are the same afterwards. No gradients are computed.
+    """
+    modes = [(layer, layer.training) for layer in model.policy.modules()]
+    numpy_state, python_state = np.random.get_state(), random.getstate()  # noqa: NPY002
+    devices = [model.device] if model.device.type == "cuda" else []
+    try:
+        with torch.random.fork_rng(devices), torch.no_grad():
+            yield
+    finally:
+        np.random.set_state(numpy_state)  # noqa: NPY002
+        random.setstate(python_state)
+        for layer, mode in modes:
+            layer.training = mode
+
+
+def frozen(policy: Policy, rules: Rules, deterministic: bool) -> Policy:
+    """A snapshot of a policy that can be sent to other processes.
+
+    On boards of up to 12 cells it is a table. On larger ones it is a copy of the network on the
+    CPU, whose weights travel as bytes: tensors that torch shares between processes would be lost.
+    """
+    copy = snapshot(policy, rules, deterministic)
+    if isinstance(copy, (TabularPolicy, RandomPolicy)):
+        return copy
+    if isinstance(copy, PredictPolicy) and isinstance(copy.model, torch.nn.Module):
+        copy.model.to("cpu")
+    return FrozenPolicy(copy, rules)
+
+
+class FrozenPolicy:
+    """A policy that does not change any more, so that a copy of it is the policy itself."""
+
+    def __init__(self, policy: Policy, rules: Rules):
+        self.policy, self.rules = policy, rules
+
+    def probs(self, boards: Boards) -> Probs:
+        """Probabilities (B, cells)."""
+        with torch.no_grad():
+            return self.policy.probs(boards)
+
+    def __deepcopy__(self, memo: Any) -> FrozenPolicy:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpacked, (cloudpickle.dumps((self.policy, self.rules)),)
+
+
+def _unpacked(packed: bytes) -> FrozenPolicy:
+    return FrozenPolicy(*pickle.loads(packed))
