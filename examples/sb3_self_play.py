@@ -1,0 +1,45 @@
+"""MaskableDQN of this package in self-play, evaluated exactly while it learns with SB3's callbacks.
+
+pip install "tictactoe-env[sb3]" "torch>=2.8,<2.14"
+
+A third of the games are against snapshots of the model, the others against random play and against
+a perfect player that makes a random move half of the time. Training stops when the model never
+loses, on either side, whatever the opponent does, or after the number of steps that is given.
+"""
+
+import sys
+
+import torch
+
+from tictactoe_env import evaluate
+from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, SelfPlay, TicTacToeVecEnv
+
+STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
+
+torch.set_num_threads(1)  # faster than several for networks of this size
+pool = [["self", 1], ["random", 1], ["minimax-slip=0.5", 1]]
+env = TicTacToeVecEnv(64, opponent=pool, exploring_starts=0.5, observation="flat")
+model = MaskableDQN(
+    "MlpPolicy",
+    env,
+    gamma=1.0,  # a game is short, and only its end counts
+    learning_rate=1e-3,
+    buffer_size=100_000,
+    learning_starts=2_000,
+    batch_size=512,
+    train_freq=1,
+    gradient_steps=4,
+    target_update_interval=2_000,
+    exploration_fraction=0.5,
+    exploration_final_eps=0.1,
+    policy_kwargs={"net_arch": [256, 256]},
+    seed=1,
+)
+exact = ExactEvaluation(every=5_000, stop_at="unbeatable", best_model_save_path="best", verbose=1)
+model.learn(STEPS, callback=[exact, SelfPlay(every=5_000, keep=8)])
+
+best = evaluate(MaskableDQN.load("best/best_model"))
+print(f"the best model, of {exact.best.steps:,} steps, against random play:")
+print(f"X wins {best.x.win:.4f} and loses {best.x.loss:.4f}")
+print(f"O wins {best.o.win:.4f} and loses {best.o.loss:.4f}")
+print(f"never loses: X {best.unbeatable_x}, O {best.unbeatable_o}")

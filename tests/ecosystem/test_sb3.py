@@ -1,0 +1,191 @@
+"""Stable-Baselines3: its checker, algorithms, vector environments, wrappers and callbacks."""
+
+import re
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.callbacks import (
+    CheckpointCallback,
+    EvalCallback,
+    StopTrainingOnRewardThreshold,
+)
+from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import (
+    DummyVecEnv,
+    SubprocVecEnv,
+    VecFrameStack,
+    VecMonitor,
+    VecNormalize,
+)
+
+import tictactoe_env
+from tictactoe_env import Rules, evaluate, snapshot
+from tictactoe_env.sb3 import TicTacToeVecEnv
+
+ENV = "tictactoe_env:TicTacToe-v0"
+FLAT = {"observation": "flat"}
+SMALL = {
+    PPO: {"n_steps": 64, "batch_size": 64},
+    A2C: {},
+    DQN: {"learning_starts": 100, "buffer_size": 1_000},
+}
+
+
+def small_model(algorithm, env, **options):
+    return algorithm("MlpPolicy", env, **SMALL[algorithm], seed=0, **options)
+
+
+def moves_of(policy):
+    """The table of moves, for comparisons."""
+    return tictactoe_env.tabulate(policy, Rules()).table
+
+
+class TestTheExample:
+    def test_trains_in_self_play_and_loads_the_best_model(self, run_example, tmp_path):
+        printed = run_example("sb3_self_play.py", 10_000)
+        win, loss = re.search(r"X wins (0\.\d+) and loses (0\.\d+)", printed).groups()
+        assert float(win) > 0.85  # an untrained network wins 70 to 80 %
+        assert float(loss) < 0.1
+        assert (tmp_path / "best" / "best_model.zip").exists()
+        assert len(re.findall(r"steps, exact results", printed)) >= 2
+
+
+class TestTheChecker:
+    @pytest.mark.filterwarnings("error")
+    @pytest.mark.parametrize("env_id", ["TicTacToe-v0", *tictactoe_env.ENV_IDS])
+    def test_has_nothing_to_say_about_flat_observations(self, env_id):
+        check_env(gym.make(env_id, **FLAT))
+
+    @pytest.mark.filterwarnings("error")
+    @pytest.mark.parametrize("board", [{}, {"rows": 3, "cols": 5, "k": 4}])
+    @pytest.mark.parametrize("side", ["X", "O", "random", "alternate"])
+    def test_has_nothing_to_say_about_sides_and_boards(self, board, side):
+        check_env(gym.make(ENV, side=side, **board, **FLAT))
+
+    @pytest.mark.parametrize("observation", ["planes", "grid"])
+    def test_only_advises_flat_observations_where_they_are_not(self, observation):
+        with pytest.warns(UserWarning, match="image|shape|flatten"):
+            check_env(gym.make(ENV, observation=observation))
+
+
+@pytest.mark.parametrize("algorithm", SMALL)
+class TestAnAlgorithm:
+    @pytest.mark.parametrize("observation", ["flat", "planes", "grid"])
+    def test_trains_by_the_id_and_is_evaluated_and_an_opponent(self, algorithm, observation):
+        env = gym.make(ENV, observation=observation)
+        model = small_model(algorithm, env).learn(300)
+        result = evaluate(model)
+        assert 0 < result.x.illegal < 1  # it does not know the masks
+        opponent = gym.make(ENV, opponent=model, side="O", **FLAT)
+        first_moves = {tuple(opponent.reset(seed=seed)[0]) for seed in range(5)}
+        assert len(first_moves) == 1  # the model plays its best move
+
+    def test_trains_on_many_games_and_keeps_its_moves_when_saved(self, algorithm, tmp_path):
+        model = small_model(algorithm, TicTacToeVecEnv(8, **FLAT)).learn(1_000)
+        model.save(tmp_path / "model")
+        assert (moves_of(algorithm.load(tmp_path / "model")) == moves_of(model)).all()
+
+    def test_gives_the_same_model_for_the_same_seed(self, algorithm):
+        models = [
+            small_model(algorithm, make_vec_env(ENV, n_envs=2, seed=1, env_kwargs=FLAT)).learn(400)
+            for _ in range(2)
+        ]
+        assert (moves_of(models[0]) == moves_of(models[1])).all()
+
+
+class TestVectorEnvironments:
+    @pytest.mark.parametrize("vec_env", [DummyVecEnv, SubprocVecEnv])
+    def test_play_the_same_games_in_one_process_and_in_several(self, vec_env):
+        envs = make_vec_env(ENV, n_envs=3, seed=5, vec_env_cls=vec_env, env_kwargs=FLAT)
+        plain = [gym.make(ENV, **FLAT) for _ in range(3)]
+        seen, rng = envs.reset(), np.random.default_rng(0)
+        for number, env in enumerate(plain):
+            assert (env.reset(seed=5 + number)[0] == seen[number]).all()
+        for _ in range(20):
+            actions = rng.integers(9, size=3)
+            seen, rewards, dones, infos = envs.step(actions)
+            for number, env in enumerate(plain):
+                obs, reward, over, _, info = env.step(actions[number])
+                last = infos[number]["terminal_observation"] if over else seen[number]
+                assert (last == obs).all()
+                assert (rewards[number], dones[number]) == (reward, over)
+                assert infos[number]["outcome"] == info["outcome"]
+                if over:
+                    assert (env.reset()[0] == seen[number]).all()
+        envs.close()
+
+    def test_take_snapshots_in_other_processes_as_tables(self):
+        kwargs = {"opponent": "self", "side": "O", **FLAT}
+        envs = make_vec_env(ENV, n_envs=2, vec_env_cls=SubprocVecEnv, env_kwargs=kwargs)
+        model = small_model(PPO, envs).learn(128)
+        envs.env_method("add_snapshot", snapshot(model, Rules(), deterministic=True))
+        first = model.predict(np.zeros((1, 18), dtype=np.float32), deterministic=True)[0][0]
+        for _ in range(3):
+            assert (envs.reset()[:, 9 + first] == 1).all()
+        envs.close()
+
+    def test_normalize_stack_and_monitor(self, tmp_path):
+        envs = TicTacToeVecEnv(4, **FLAT)
+        stacked = VecFrameStack(VecMonitor(VecNormalize(envs), str(tmp_path / "log")), 2)
+        assert stacked.observation_space.shape == (36,)
+        small_model(PPO, stacked).learn(512)
+        assert len((tmp_path / "log.monitor.csv").read_text().splitlines()) > 20
+
+    def test_a_model_that_sees_several_boards_is_refused_as_an_opponent(self):
+        stacked = VecFrameStack(make_vec_env(ENV, n_envs=2, env_kwargs=FLAT), 2)
+        model = small_model(A2C, stacked)
+        with pytest.raises(ValueError, match=r"observations have the shape \(36,\)"):
+            evaluate(model)
+        with pytest.raises(ValueError, match=r"observations have the shape \(36,\)"):
+            gym.make(ENV, opponent=model)
+
+
+class TestCallbacks:
+    def test_evaluation_saves_the_best_model_and_agrees_with_the_exact_results(self, tmp_path):
+        test_env = make_vec_env(ENV, n_envs=4, seed=1, env_kwargs={"side": "X", **FLAT})
+        callback = EvalCallback(
+            test_env, n_eval_episodes=300, eval_freq=500, best_model_save_path=str(tmp_path)
+        )
+        model = small_model(PPO, make_vec_env(ENV, n_envs=2, seed=0, env_kwargs=FLAT))
+        model.learn(1_000, callback=callback)
+        exact = evaluate(PPO.load(tmp_path / "best_model")).x.value
+        assert abs(callback.best_mean_reward - exact) < 5 / np.sqrt(300)
+
+    def test_training_stops_at_a_reward(self):
+        stop = StopTrainingOnRewardThreshold(reward_threshold=-1.0)
+        env = gym.make(ENV, **FLAT)
+        model = small_model(A2C, env)
+        model.learn(
+            5_000, callback=EvalCallback(Monitor(env), callback_on_new_best=stop, eval_freq=50)
+        )
+        assert model.num_timesteps < 5_000
+
+    def test_checkpoints_can_be_loaded(self, tmp_path):
+        model = small_model(DQN, gym.make(ENV, **FLAT))
+        model.learn(400, callback=CheckpointCallback(200, str(tmp_path), save_replay_buffer=True))
+        loaded = DQN.load(tmp_path / "rl_model_400_steps")
+        loaded.load_replay_buffer(tmp_path / "rl_model_replay_buffer_400_steps")
+        assert loaded.replay_buffer.size() == 399  # saved before the last step is
+
+
+class TestTheMonitor:
+    def test_writes_outcomes_and_sides(self, tmp_path):
+        keywords = ("outcome", "side", "illegal_move")
+        env = Monitor(
+            gym.make(ENV, side="X", **FLAT), str(tmp_path / "games"), info_keywords=keywords
+        )
+        model = small_model(A2C, env).learn(200)
+        header, *rows = (tmp_path / "games.monitor.csv").read_text().splitlines()[1:]
+        assert header == "r,l,t,outcome,side,illegal_move"
+        for row in rows:
+            reward, _, _, outcome, side, _ = row.split(",")
+            assert float(reward) == int(outcome)
+            assert side == "1"
+        rewards, lengths = evaluate_policy(model, env, 5, return_episode_rewards=True)
+        assert set(rewards) <= {-1.0, 0.0, 1.0}
+        assert max(lengths) <= 5

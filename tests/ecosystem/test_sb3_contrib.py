@@ -1,0 +1,132 @@
+"""sb3-contrib: MaskablePPO with its wrapper, callback and evaluation, and the other algorithms."""
+
+import re
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO, RecurrentPPO
+from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from sb3_contrib.common.wrappers import ActionMasker
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
+
+from tictactoe_env import Rules, best_responses, evaluate, snapshot, tabulate
+from tictactoe_env.sb3 import TicTacToeVecEnv
+
+ENV = "tictactoe_env:TicTacToe-v0"
+STRICT = {"observation": "flat", "illegal": "raise"}  # an illegal move is an error
+SMALL = {"n_steps": 64, "batch_size": 64, "seed": 0}
+
+
+class TestTheExample:
+    def test_trains_and_draws_the_game_that_it_can_lose(self, run_example, tmp_path):
+        printed = run_example("sb3_contrib_maskable_ppo.py", 10_000)
+        won = float(re.search(r"X against random play: (0\.\d+) won", printed)[1])
+        assert won > 0.75
+        lines = dict(re.findall(r"(X|O) can lose: (.+)", printed))
+        assert lines  # nobody becomes unbeatable in 10,000 steps
+        for side in lines:
+            picture = (tmp_path / f"losing_{side}.svg").read_text()
+            assert picture.startswith("<svg")
+            assert 'class="line"' in picture  # the opponent's three in a row
+        assert evaluate(MaskablePPO.load(tmp_path / "maskable_ppo")).x.illegal == 0
+
+
+class TestMaskablePPO:
+    @pytest.mark.parametrize("vec_env", [DummyVecEnv, SubprocVecEnv])
+    def test_never_makes_an_illegal_move_in_single_environments(self, vec_env):
+        envs = make_vec_env(ENV, n_envs=2, seed=0, vec_env_cls=vec_env, env_kwargs=STRICT)
+        assert is_masking_supported(envs)
+        envs.reset()
+        assert (get_action_masks(envs).sum(axis=1) >= 8).all()  # the opponent may have moved
+        MaskablePPO("MlpPolicy", envs, **SMALL).learn(512)
+        envs.close()
+
+    def test_never_makes_an_illegal_move_on_many_games(self):
+        model = MaskablePPO("MlpPolicy", TicTacToeVecEnv(16, **STRICT), **SMALL).learn(2_048)
+        result = evaluate(model)
+        assert result.x.illegal == result.o.illegal == 0
+        assert {side: one.can_lose for side, one in best_responses(model).items()} == {
+            "X": not result.unbeatable_x,
+            "O": not result.unbeatable_o,
+        }
+
+    def test_takes_masks_by_the_wrapper(self):
+        env = ActionMasker(gym.make(ENV, **STRICT), lambda env: env.unwrapped.action_masks())
+        MaskablePPO("MlpPolicy", env, **SMALL).learn(256)
+
+    def test_is_an_opponent_behind_flattened_observations(self):
+        flattened = gym.wrappers.FlattenObservation(gym.make(ENV))
+        model = MaskablePPO("MlpPolicy", flattened, **SMALL).learn(128)
+        table = tabulate(model, Rules()).table
+        obs = np.zeros((1, 18), dtype=np.int8)
+        first = model.predict(obs, action_masks=np.ones((1, 9), dtype=bool), deterministic=True)[0]
+        assert table[0].argmax() == first[0]
+        env = gym.make(ENV, opponent=model, side="O")
+        assert env.reset(seed=0)[0][1].ravel()[first[0]] == 1
+
+    def test_evaluation_agrees_with_the_exact_results(self):
+        model = MaskablePPO("MlpPolicy", TicTacToeVecEnv(16, **STRICT), **SMALL).learn(1_024)
+        env = make_vec_env(ENV, n_envs=4, seed=1, env_kwargs={"side": "O", **STRICT})
+        mean, _ = evaluate_policy(model, env, n_eval_episodes=400)
+        assert abs(mean - evaluate(model).o.value) < 5 / np.sqrt(400)
+
+    @pytest.mark.parametrize("many", [False, True])
+    def test_the_evaluation_callback_passes_the_masks(self, many, tmp_path):
+        envs = TicTacToeVecEnv(4, **STRICT) if many else make_vec_env(ENV, env_kwargs=STRICT)
+        callback = MaskableEvalCallback(envs, eval_freq=64, best_model_save_path=str(tmp_path))
+        model = MaskablePPO("MlpPolicy", TicTacToeVecEnv(4, **STRICT), **SMALL)
+        model.learn(512, callback=callback)
+        assert (tmp_path / "best_model.zip").exists()
+        assert -1 <= callback.last_mean_reward <= callback.best_mean_reward <= 1
+
+    def test_plays_itself_as_it_was(self):
+        pool = [["self", 0.5], ["random", 0.5]]
+        envs = make_vec_env(ENV, n_envs=2, env_kwargs={"opponent": pool, **STRICT})
+        model = MaskablePPO("MlpPolicy", envs, **SMALL)
+        for _ in range(2):
+            model.learn(256, reset_num_timesteps=False)
+            envs.env_method("add_snapshot", snapshot(model, Rules()))
+        assert evaluate(model).o.illegal == 0
+
+
+OTHERS = {
+    QRDQN: {"learning_starts": 100, "buffer_size": 1_000},
+    TRPO: {"n_steps": 64, "batch_size": 64},
+    ARS: {"n_delta": 2},
+}
+
+
+@pytest.mark.parametrize("algorithm", OTHERS)
+class TestTheOtherAlgorithms:
+    def test_train_and_are_evaluated_and_opponents(self, algorithm):
+        env = gym.make(ENV, observation="flat")
+        model = algorithm("MlpPolicy", env, seed=0, **OTHERS[algorithm]).learn(300)
+        result = evaluate(model)
+        assert result.x.win + result.x.draw + result.x.loss == pytest.approx(1)
+        gym.make(ENV, opponent=model).reset(seed=0)
+
+
+class TestRecurrentPPO:
+    def model(self):
+        env = gym.make(ENV, observation="flat")
+        return RecurrentPPO("MlpLstmPolicy", env, **SMALL, policy_kwargs={"lstm_hidden_size": 16})
+
+    def test_trains(self):
+        assert self.model().learn(128).num_timesteps == 128
+
+    def test_is_refused_as_a_policy_since_its_moves_depend_on_earlier_boards(self):
+        model = self.model()
+        for use in (
+            lambda: evaluate(model),
+            lambda: best_responses(model),
+            lambda: tabulate(model, Rules()),
+            lambda: snapshot(model, Rules()),
+            lambda: gym.make(ENV, opponent=model),
+            lambda: TicTacToeVecEnv(2, opponent=[["random", 1], [model, 1]]),
+        ):
+            with pytest.raises(ValueError, match=r"RecurrentPPO\.predict returns a state"):
+                use()
