@@ -89,7 +89,7 @@ class MaskInObservation(gym.Wrapper, RecordConstructorArgs):
                 raise ValueError(f"{self.env} gives no masks: {_WHERE_MASKS_ARE}")
             mask = self.env.get_wrapper_attr("action_masks")()
         self._mask = _converted(mask, self._mask_space)
-        return dict(zip(self._keys, (observation, self._mask.copy()), strict=True))
+        return _joined(self._keys, observation, self._mask.copy())
 
     def action_masks(self) -> NDArray[np.bool_]:
         """The mask of the last observation: (n,) bool. sb3-contrib calls this method."""
@@ -159,7 +159,7 @@ class VectorMaskInObservation(VectorWrapper):
 
     def _with_masks(self, observations: Any) -> dict[str, Any]:
         assert self._masks is not None
-        return dict(zip(self._keys, (observations, self._masks.copy()), strict=True))
+        return _joined(self._keys, observations, self._masks.copy())
 
     def _read_masks(self, infos: dict[str, Any], started: NDArray[np.bool_]) -> NDArray[Any]:
         """The masks of all games; a game outside `started` keeps the mask that it had."""
@@ -197,8 +197,7 @@ class VectorMaskInObservation(VectorWrapper):
         masks = _converted(final_masks, self._masks_space)
         finals = np.full(self.num_envs, None, dtype=object)
         for game in np.flatnonzero(ended):
-            rows = (infos["final_obs"][game], masks[game])
-            finals[game] = dict(zip(self._keys, rows, strict=True))
+            finals[game] = _joined(self._keys, infos["final_obs"][game], masks[game])
         return finals
 
 
@@ -213,6 +212,11 @@ def _checked_keys(observation: Any, mask: Any) -> tuple[str, str]:
     if observation == mask:
         raise ValueError(f"observation and mask must have different keys, got {mask!r} for both")
     return observation, mask
+
+
+def _joined(keys: tuple[str, str], observation: Any, mask: Any) -> dict[str, Any]:
+    """A dictionary of the two, in the alphabetical order of Gymnasium's `Dict` spaces."""
+    return dict(sorted(zip(keys, (observation, mask), strict=True)))
 
 
 def _dtype_name(dtype: DTypeLike) -> str:
