@@ -28,7 +28,7 @@ from PIL import Image
 import tictactoe_env
 from tictactoe_env.wrappers import MaskInObservation, VectorMaskInObservation
 
-ID, ALIAS = tictactoe_env.ENV_IDS[:2]
+ID, ALIAS = "tictactoe_env/TicTacToe-v0", "TicTacToe-v0"
 OBSERVATIONS = {"planes": (2, 3, 3), "grid": (3, 3), "flat": (18,)}
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 INFO = {"action_mask", "side", "outcome", "illegal_move"}
@@ -369,6 +369,16 @@ def test_another_vector_wrapper_works_in_all_modes(name, kind, mode, tmp_path, m
     env.close()
 
 
+@pytest.mark.parametrize("kind", ["native", "sync"])
+def test_observations_with_masks_become_tensors(kind):
+    mode = AutoresetMode.NEXT_STEP
+    env = vector.NumpyToTorch(VectorMaskInObservation(vector_env(kind, mode), dtype="bool"))
+    observations, _, trail = play_vector(env, mode, is_torch=True)
+    assert shapes(observations) == {"observation": (3, 2, 3, 3), "action_mask": (3, 9)}
+    assert observations["action_mask"].dtype == torch.bool
+    assert torch.equal(observations["action_mask"], trail[-1]["action_mask"].bool())
+
+
 # --- pictures and videos ------------------------------------------------------------------------
 
 
@@ -391,10 +401,10 @@ def check_video(path, frames):
 
 
 def test_record_video_writes_every_board_of_a_game(tmp_path):
-    env = wrappers.RecordVideo(gym.make(ID, **PIXELS), str(tmp_path))
+    env = wrappers.RecordVideo(gym.make(ID, **PIXELS), str(tmp_path / "game"))
     steps = play_game(env)
     env.close()
-    check_video(tmp_path / "rl-video-episode-0.mp4", steps + 1)
+    check_video(tmp_path / "game" / "rl-video-episode-0.mp4", steps + 1)
 
 
 def test_save_video_writes_the_pictures_of_a_rendered_list(tmp_path):
