@@ -151,6 +151,11 @@ class VectorMaskInObservation(VectorWrapper):
             infos = {**infos, "final_obs": self._final_observations(infos)}
         return self._with_masks(observations), rewards, terminations, truncations, infos
 
+    @property
+    def autoreset_mode(self) -> AutoresetMode | None:
+        """The `AutoresetMode` of `env`, None if it does not say. TorchRL reads this attribute."""
+        return self.env.metadata.get("autoreset_mode")
+
     def action_masks(self) -> NDArray[np.bool_]:
         """The masks of the last observations: (num_envs, n) bool."""
         if self._masks is None:
@@ -177,7 +182,7 @@ class VectorMaskInObservation(VectorWrapper):
         base = self.env.unwrapped
         if not hasattr(base, "call"):
             raise ValueError(f"{self.env} gives no masks: {_WHERE_MASKS_ARE}")
-        if self.env.metadata.get("autoreset_mode") is AutoresetMode.SAME_STEP:
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
             raise ValueError(
                 'infos has no "action_mask", and action_masks() cannot tell the masks of finished '
                 "games in SAME_STEP: take another autoreset mode, or wrap the single environments: "
