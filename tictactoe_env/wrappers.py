@@ -108,7 +108,8 @@ class VectorMaskInObservation(VectorWrapper):
     With `AutoresetMode.SAME_STEP`, `infos["final_obs"]` is an object array `(num_envs,)`: the last
     observation of each finished game with its mask, as a dictionary, and None for the other games.
     Gymnasium's own vector environments report dictionary observations in this form. The masks of
-    finished games come from `infos["final_info"]`.
+    finished games come from `infos["final_info"]`. TorchRL 0.14 cannot read dictionary observations
+    in this form: use `AutoresetMode.DISABLED` there.
 
     ## Errors
     `ValueError` as in `MaskInObservation`, and with SAME_STEP for environments that give masks by

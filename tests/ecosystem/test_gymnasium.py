@@ -26,10 +26,12 @@ from moviepy import VideoFileClip
 from PIL import Image
 
 import tictactoe_env
+from tictactoe_env import Rules
 from tictactoe_env.wrappers import MaskInObservation, VectorMaskInObservation
 
 ID, ALIAS = "tictactoe_env/TicTacToe-v0", "TicTacToe-v0"
 OBSERVATIONS = {"planes": (2, 3, 3), "grid": (3, 3), "flat": (18,)}
+IDS = (*tictactoe_env.ENV_IDS, *tictactoe_env.OPPONENT_IDS)
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 INFO = {"action_mask", "side", "outcome", "illegal_move"}
 FLAT, PIXELS = {"observation": "flat"}, {"render_mode": "rgb_array"}
@@ -451,7 +453,7 @@ def test_a_person_can_play_in_gymnasiums_window(monkeypatch):
 # --- specs, checkers, tools ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)
+@pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("observation", OBSERVATIONS)
 @pytest.mark.parametrize("mode", [None, "ansi", "rgb_array"])
 @pytest.mark.filterwarnings("error")
@@ -491,6 +493,14 @@ print(repr([env.reset(seed=3), env.step(5)[:4], env.reset()]))
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == repr([env.reset(seed=3), env.step(5)[:4], env.reset()])
     assert gym.make(EnvSpec.from_json(text)).spec == env.spec
+
+
+@pytest.mark.parametrize("name", ["random", "minimax-slip=0.3"])
+def test_a_spec_with_a_policy_as_an_object_gives_the_same_games_again(name):
+    policy = tictactoe_env.tabulate(tictactoe_env.make_opponent(name, Rules()))
+    env = gym.make(ID, opponent=policy)
+    again = gym.make(EnvSpec.from_json(env.spec.to_json()))
+    check_environments_match(env, again, num_steps=40, seed=2)
 
 
 def test_both_ids_are_the_same_environment():
@@ -564,7 +574,7 @@ def test_the_registry_lists_all_ids_under_the_name_of_the_package():
     assert headings.count("tictactoe_env") == 1
     assert "env" not in headings
     block = printed.split("===== tictactoe_env =====")[1].split("=====")[0]
-    assert all(env_id in block for env_id in tictactoe_env.ENV_IDS)
+    assert all(env_id in block for env_id in IDS)
 
 
 def test_the_example_learns_evaluates_exactly_and_saves_a_game(run_example, tmp_path):
