@@ -176,7 +176,9 @@ class VectorMaskInObservation(VectorWrapper):
             games = np.flatnonzero(started & ~given).tolist()
             raise ValueError(f"the games {games} give no masks: {_WHERE_MASKS_ARE}")
         masks = _converted(infos["action_mask"], self._masks_space)
-        return masks if self._masks is None else np.where(given[:, None], masks, self._masks)
+        if self._masks is not None and not given.all():  # a reset of some games
+            masks[~given] = self._masks[~given]
+        return masks
 
     def _asked_masks(self) -> Any:
         """The masks of the current games from `action_masks()` of the single environments."""
@@ -202,7 +204,7 @@ class VectorMaskInObservation(VectorWrapper):
             raise ValueError(f'infos["final_info"] has no masks: {_WHERE_MASKS_ARE}')
         masks = _converted(final_masks, self._masks_space)
         finals = np.full(self.num_envs, None, dtype=object)
-        for game in np.flatnonzero(ended):
+        for game in np.flatnonzero(ended).tolist():
             finals[game] = _joined(self._keys, infos["final_obs"][game], masks[game])
         return finals
 
@@ -222,7 +224,10 @@ def _checked_keys(observation: Any, mask: Any) -> tuple[str, str]:
 
 def _joined(keys: tuple[str, str], observation: Any, mask: Any) -> dict[str, Any]:
     """A dictionary of the two, in the alphabetical order of Gymnasium's `Dict` spaces."""
-    return dict(sorted(zip(keys, (observation, mask), strict=True)))
+    observation_key, mask_key = keys
+    if observation_key < mask_key:
+        return {observation_key: observation, mask_key: mask}
+    return {mask_key: mask, observation_key: observation}
 
 
 def _dtype_name(dtype: DTypeLike) -> str:
