@@ -1,7 +1,6 @@
 """Gymnasium itself: its wrappers, checkers, videos, specs and vector environments."""
 
 import copy
-import inspect
 import json
 import pickle
 import subprocess
@@ -161,8 +160,6 @@ def test_every_wrapper_of_gymnasium_is_tried_or_cannot_apply():
 def test_a_wrapper_of_gymnasium_plays_whole_games(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    if not hasattr(wrappers, name):
-        pytest.skip("not in this version of Gymnasium")
     wrap, arguments, shape = SINGLE[name]
     env = wrap(gym.make(ID, **arguments))
     is_torch = name in ("ArrayConversion", "NumpyToTorch")
@@ -348,7 +345,7 @@ def test_another_vector_wrapper_works_in_all_modes(name, kind, mode, tmp_path, m
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     is_torch = name in ("NumpyToTorch", "ArrayConversion")
     if is_torch and kind == "sync" and mode is AutoresetMode.SAME_STEP:
-        pytest.skip("Gymnasium's object arrays in final_obs are not tensors")
+        pytest.skip("final_obs of Gymnasium's own vector environments holds objects, not numbers")
     arguments = PIXELS if name in ("HumanRendering", "RecordVideo") else {}
     env = OTHERS[name](vector_env(kind, mode, **arguments))
     flip = name in ("TransformAction", "VectorizeTransformAction")
@@ -461,9 +458,7 @@ def test_the_checker_passes_without_a_warning(env_id, observation, mode):
     env = gym.make(env_id, observation=observation, render_mode=mode)
     assert env.observation_space.shape == OBSERVATIONS[observation]
     check_env(env.unwrapped, skip_render_check=mode is None)
-    if inspect.signature(gym.make).parameters.get("disable_env_checker"):
-        made = gym.make(env_id, observation=observation, disable_env_checker=False)
-        play_game(made)
+    play_game(gym.make(env_id, observation=observation, disable_env_checker=False))
 
 
 @pytest.mark.parametrize(
@@ -565,10 +560,8 @@ def test_gymnasiums_benchmarks_run():
     assert performance.benchmark_init(partial(gym.make, ID), target_duration=0.05, seed=0) > 0
     env.reset()  # it does not reset by itself
     assert performance.benchmark_render(env, target_duration=0.05) > 0
-    if hasattr(performance, "benchmark_vector_step"):
-        for mode in MODES:
-            speed = performance.benchmark_vector_step(vector_env("native", mode), 0.05, seed=0)
-            assert speed > 0
+    for mode in MODES:
+        assert performance.benchmark_vector_step(vector_env("native", mode), 0.05, seed=0) > 0
 
 
 def test_the_registry_lists_all_ids_under_the_name_of_the_package():
