@@ -131,8 +131,12 @@ def test_other_environments_give_their_mask_by_info_or_by_a_method(env_class):
     assert (seen["obs"], seen["mask"].tolist()) == (1, [False, False])
 
 
-def test_the_mask_that_was_handed_out_may_be_changed():
-    env = MaskInObservation(gym.make(ID))
+@pytest.mark.parametrize("is_vector", [False, True])
+def test_the_mask_that_was_handed_out_may_be_changed(is_vector):
+    if is_vector:
+        env = VectorMaskInObservation(gym.make_vec(ID, 2))
+    else:
+        env = MaskInObservation(gym.make(ID))
     seen, _ = env.reset(seed=0)
     before = env.action_masks().tolist()
     seen["action_mask"][:] = 0
