@@ -15,7 +15,7 @@ LAYERS = (
     "errors files < rules < standing < notation observation < positions games < "
     "starts solver store orientations render < policy < match own_values snapshots table_json < "
     "row_engine bit_engine < evaluation engine search < certificate analysis < "
-    "mcts runs trained < names < opponents < pool < config spec_json < env < vector_env < "
+    "mcts runs trained < names < opponents < pool < config spec_json < env < vector_env wrappers < "
     "__init__ < sb3.vec_env sb3.maskable_buffers sb3.maskable_policies < sb3.maskable_dqn "
     "sb3.models < sb3.callbacks < sb3.__init__"
 )
