@@ -44,12 +44,7 @@ PRIVATE_NAMES_OF_SB3 = (
 )
 # Private names of PettingZoo that every AEC environment calls.
 PRIVATE_NAMES_OF_PETTINGZOO = {"_was_dead_step", "_accumulate_rewards"}
-OTHER_PRIVATE_NAMES = PRIVATE_NAMES_OF_PETTINGZOO | {
-    "_asdict",
-    "_replace",
-    "_fields",
-    "_np_random",
-}  # tuples; gymnasium.Env
+OTHER_PRIVATE_NAMES = {"_asdict", "_replace", "_fields", "_np_random"}  # tuples; gymnasium.Env
 
 PATHS = [path for folder in HOUSE for path in sorted((ROOT / folder).rglob("*.py"))]
 PATHS += [ROOT / f"{name}.py" for name in sorted(SCRIPTS)]
@@ -123,7 +118,8 @@ def foreign_privates(file: str, source: str) -> set[str]:
             is_set = isinstance(node.ctx, ast.Store)
             (own if is_self and is_set else used).add(node.attr)
     private = {name for name in used - own if name.startswith("_") and not name.endswith("__")}
-    return private - set(PRIVATE_NAMES_OF_SB3.split()) - OTHER_PRIVATE_NAMES
+    known = set(PRIVATE_NAMES_OF_SB3.split()) | PRIVATE_NAMES_OF_PETTINGZOO | OTHER_PRIVATE_NAMES
+    return private - known
 
 
 @pytest.mark.parametrize("file", FILES)
