@@ -15,12 +15,12 @@ import numpy as np
 
 from tictactoe_env import FunctionPolicy, Rules, evaluate, exploitability
 from tictactoe_env import pettingzoo as tictactoe
+from tictactoe_env.notation import game_text
 
 GAMES = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
 RATE, EXPLORE = 0.5, 0.7
 rng = np.random.default_rng(0)
-# The values of the moves on a board, by the bytes of its grid. New moves seem to win: all are tried.
-values = defaultdict(lambda: np.ones(9))
+values = defaultdict(lambda: np.ones(9))  # of moves, by the bytes of the board; new ones seem best
 
 env = tictactoe.env(observation="grid", illegal="raise")
 for game in range(GAMES):
@@ -56,5 +56,5 @@ found = evaluate(policy)
 for side, result in (("X", found.x), ("O", found.o)):
     print(f"as {side} against random play: {result.win:.4f} won, {result.loss:.4f} lost, exactly")
     if line := found.best_responses[side].losing_line:
-        print(f"as {side} it loses the game {' '.join(line)}")
+        print(f"as {side} it loses the game {game_text(line, Rules())}")
 print(f"after {GAMES} games: unbeatable {found.unbeatable}, exploitability", exploitability(policy))

@@ -34,7 +34,7 @@ except ImportError as error:
         'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
     ) from error
 
-from tictactoe_env.config import RENDER_MODES, Config, Start
+from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config, Start
 from tictactoe_env.errors import checked_seed, one_of, unknown_name, whole_number
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import observation_space, observe
@@ -45,6 +45,7 @@ from tictactoe_env.rules import (
     LOSS,
     ONGOING,
     OPPONENT_ILLEGAL,
+    OUTCOME_NUMBERS,
     WIN,
     Boards,
     to_move,
@@ -58,8 +59,6 @@ MARKS = {"player_1": 1, "player_2": -1}
 OTHER = {"player_1": "player_2", "player_2": "player_1"}
 # The result of a move for the side that waits, by the result for the side that has moved.
 SEEN_BY_OTHER = {ONGOING: ONGOING, WIN: LOSS, DRAW: DRAW, ILLEGAL: OPPONENT_ILLEGAL}
-OUTCOME = {ONGOING: 0, WIN: 1, DRAW: 0, LOSS: -1, ILLEGAL: -1, OPPONENT_ILLEGAL: 1}
-RESET_OPTIONS = ("board",)
 
 
 class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
@@ -237,12 +236,12 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     def _options(self, options: Any) -> dict[str, Any]:
         """The checked options; a warning for each unknown name."""
         if not isinstance(options, Mapping):
-            return self.config.options(options, RESET_OPTIONS)  # None, or a ValueError
+            return self.config.options(options, BOARD_OPTIONS)  # None, or a ValueError
         for name in options:
-            if name not in RESET_OPTIONS:
-                gym.logger.warn(f"{unknown_name('reset option', name, RESET_OPTIONS)}; ignored")
-        known = {name: options[name] for name in RESET_OPTIONS if name in options}
-        return self.config.options(known, RESET_OPTIONS)
+            if name not in BOARD_OPTIONS:
+                gym.logger.warn(f"{unknown_name('reset option', name, BOARD_OPTIONS)}; ignored")
+        known = {name: options[name] for name in BOARD_OPTIONS if name in options}
+        return self.config.options(known, BOARD_OPTIONS)
 
     def _first_board(self, rng: np.random.Generator) -> Boards:
         if self.config.start == "empty":
@@ -299,7 +298,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self.infos = {
             name: {
                 "side": np.int8(MARKS[name]),
-                "outcome": np.int8(OUTCOME[results[name]]),
+                "outcome": OUTCOME_NUMBERS[results[name]],
                 "illegal_move": np.int8(result == ILLEGAL),
             }
             for name in AGENTS
