@@ -418,7 +418,7 @@ def test_supersuit_transforms_the_board_once_it_is_taken_out_of_the_dictionary()
 
 
 def test_supersuit_changes_rewards_and_keeps_the_mask():
-    env = supersuit.reward_lambda_v0(tictactoe.env(), lambda reward: (reward + 1) / 2)
+    env = supersuit.reward_lambda_v0(tictactoe.env(), lambda reward: 2 * reward)
     with pytest.warns(UserWarning, match="unknown reset option 'options'"):
         checks.api_test(env, num_cycles=50)
     checks.seed_test(lambda: supersuit.reward_lambda_v0(tictactoe.env(), abs))
