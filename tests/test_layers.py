@@ -16,7 +16,7 @@ LAYERS = (
     "starts solver store orientations render < policy < match own_values snapshots < "
     "row_engine bit_engine < evaluation engine search < certificate analysis < "
     "mcts runs trained < names < opponents < pool < config < env < vector_env < __init__ < "
-    "pettingzoo"
+    "__main__ pettingzoo"
 )
 LAYER_OF = {name: at for at, names in enumerate(LAYERS.split("<")) for name in names.split()}
 ALLOWED = {"numpy", "gymnasium", PACKAGE} | sys.stdlib_module_names
