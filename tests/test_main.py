@@ -67,7 +67,8 @@ def test_a_game_is_played_by_names_and_numbers_and_the_result_is_explained(play)
         (
             ["c3", "c2"],
             ["--side", "o"],
-            "first-free wins.\nO threw it away with move 4, c2: it gives away the win and loses in 2.",
+            "first-free wins.\n"
+            "O threw it away with move 4, c2: it gives away the win and loses in 2.",
         ),
         (
             ["b2", "c1", "a2", "b3", "c3"],
