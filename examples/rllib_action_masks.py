@@ -1,7 +1,7 @@
 """PPO of RLlib that chooses among legal moves only, and the exact results of its policy.
 
     pip install tictactoe-env "ray[rllib]" "torch<2.14"
-    python rllib_action_masks.py 60000
+    python rllib_action_masks.py 40000
 
 RLlib reads the mask from the observation, under the names that MaskInObservation is given here.
 """
@@ -19,7 +19,7 @@ from ray.tune.registry import register_env
 from tictactoe_env import FunctionPolicy, Rules, evaluate
 from tictactoe_env.wrappers import MaskInObservation
 
-STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 60_000
+STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 40_000
 
 
 def make_env(arguments):

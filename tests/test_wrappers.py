@@ -78,7 +78,7 @@ def vector(kind, mode, count=3, wrap=lambda env: env, env_class=None):
 
 
 @pytest.mark.parametrize("names", [{}, TIANSHOU, RLLIB, {"dtype": np.float32}])
-@pytest.mark.parametrize("kind", ["planes", "grid"])
+@pytest.mark.parametrize("kind", ["planes", "grid", "flat"])
 def test_the_observation_has_the_mask_under_the_chosen_name_and_dtype(names, kind):
     env = MaskInObservation(gym.make(ID, observation=kind), **names)
     observation_key, mask_key = (

@@ -108,7 +108,8 @@ class VectorMaskInObservation(VectorWrapper):
     With `AutoresetMode.SAME_STEP`, `infos["final_obs"]` is an object array `(num_envs,)`: the last
     observation of each finished game with its mask, as a dictionary, and None for the other games.
     Gymnasium's own vector environments report dictionary observations in this form. The masks of
-    finished games come from `infos["final_info"]`.
+    finished games come from `infos["final_info"]`. TorchRL 0.14 cannot read dictionary observations
+    in this form: use `AutoresetMode.DISABLED` there.
 
     ## Errors
     `ValueError` as in `MaskInObservation`, and with SAME_STEP for environments that give masks by
@@ -151,6 +152,11 @@ class VectorMaskInObservation(VectorWrapper):
             infos = {**infos, "final_obs": self._final_observations(infos)}
         return self._with_masks(observations), rewards, terminations, truncations, infos
 
+    @property
+    def autoreset_mode(self) -> AutoresetMode | None:
+        """The `AutoresetMode` of `env`, None if it does not say. TorchRL reads this attribute."""
+        return self.env.metadata.get("autoreset_mode")
+
     def action_masks(self) -> NDArray[np.bool_]:
         """The masks of the last observations: (num_envs, n) bool."""
         if self._masks is None:
@@ -170,14 +176,16 @@ class VectorMaskInObservation(VectorWrapper):
             games = np.flatnonzero(started & ~given).tolist()
             raise ValueError(f"the games {games} give no masks: {_WHERE_MASKS_ARE}")
         masks = _converted(infos["action_mask"], self._masks_space)
-        return masks if self._masks is None else np.where(given[:, None], masks, self._masks)
+        if self._masks is not None and not given.all():  # a reset of some games
+            masks[~given] = self._masks[~given]
+        return masks
 
     def _asked_masks(self) -> Any:
         """The masks of the current games from `action_masks()` of the single environments."""
         base = self.env.unwrapped
         if not hasattr(base, "call"):
             raise ValueError(f"{self.env} gives no masks: {_WHERE_MASKS_ARE}")
-        if self.env.metadata.get("autoreset_mode") is AutoresetMode.SAME_STEP:
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
             raise ValueError(
                 'infos has no "action_mask", and action_masks() cannot tell the masks of finished '
                 "games in SAME_STEP: take another autoreset mode, or wrap the single environments: "
@@ -196,7 +204,7 @@ class VectorMaskInObservation(VectorWrapper):
             raise ValueError(f'infos["final_info"] has no masks: {_WHERE_MASKS_ARE}')
         masks = _converted(final_masks, self._masks_space)
         finals = np.full(self.num_envs, None, dtype=object)
-        for game in np.flatnonzero(ended):
+        for game in np.flatnonzero(ended).tolist():
             finals[game] = _joined(self._keys, infos["final_obs"][game], masks[game])
         return finals
 
@@ -216,7 +224,10 @@ def _checked_keys(observation: Any, mask: Any) -> tuple[str, str]:
 
 def _joined(keys: tuple[str, str], observation: Any, mask: Any) -> dict[str, Any]:
     """A dictionary of the two, in the alphabetical order of Gymnasium's `Dict` spaces."""
-    return dict(sorted(zip(keys, (observation, mask), strict=True)))
+    observation_key, mask_key = keys
+    if observation_key < mask_key:
+        return {observation_key: observation, mask_key: mask}
+    return {mask_key: mask, observation_key: observation}
 
 
 def _dtype_name(dtype: DTypeLike) -> str:

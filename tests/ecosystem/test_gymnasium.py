@@ -26,10 +26,12 @@ from moviepy import VideoFileClip
 from PIL import Image
 
 import tictactoe_env
+from tictactoe_env import FunctionPolicy, RandomPolicy, Rules
 from tictactoe_env.wrappers import MaskInObservation, VectorMaskInObservation
 
-ID, ALIAS = tictactoe_env.ENV_IDS[:2]
+ID, ALIAS = "tictactoe_env/TicTacToe-v0", "TicTacToe-v0"
 OBSERVATIONS = {"planes": (2, 3, 3), "grid": (3, 3), "flat": (18,)}
+IDS = (*tictactoe_env.ENV_IDS, *tictactoe_env.OPPONENT_IDS)
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 INFO = {"action_mask", "side", "outcome", "illegal_move"}
 FLAT, PIXELS = {"observation": "flat"}, {"render_mode": "rgb_array"}
@@ -369,6 +371,16 @@ def test_another_vector_wrapper_works_in_all_modes(name, kind, mode, tmp_path, m
     env.close()
 
 
+@pytest.mark.parametrize("kind", ["native", "sync"])
+def test_observations_with_masks_become_tensors(kind):
+    mode = AutoresetMode.NEXT_STEP
+    env = vector.NumpyToTorch(VectorMaskInObservation(vector_env(kind, mode), dtype="bool"))
+    observations, _, trail = play_vector(env, mode, is_torch=True)
+    assert shapes(observations) == {"observation": (3, 2, 3, 3), "action_mask": (3, 9)}
+    assert observations["action_mask"].dtype == torch.bool
+    assert torch.equal(observations["action_mask"], trail[-1]["action_mask"].bool())
+
+
 # --- pictures and videos ------------------------------------------------------------------------
 
 
@@ -391,10 +403,10 @@ def check_video(path, frames):
 
 
 def test_record_video_writes_every_board_of_a_game(tmp_path):
-    env = wrappers.RecordVideo(gym.make(ID, **PIXELS), str(tmp_path))
+    env = wrappers.RecordVideo(gym.make(ID, **PIXELS), str(tmp_path / "game"))
     steps = play_game(env)
     env.close()
-    check_video(tmp_path / "rl-video-episode-0.mp4", steps + 1)
+    check_video(tmp_path / "game" / "rl-video-episode-0.mp4", steps + 1)
 
 
 def test_save_video_writes_the_pictures_of_a_rendered_list(tmp_path):
@@ -441,7 +453,7 @@ def test_a_person_can_play_in_gymnasiums_window(monkeypatch):
 # --- specs, checkers, tools ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)
+@pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("observation", OBSERVATIONS)
 @pytest.mark.parametrize("mode", [None, "ansi", "rgb_array"])
 @pytest.mark.filterwarnings("error")
@@ -481,6 +493,17 @@ print(repr([env.reset(seed=3), env.step(5)[:4], env.reset()]))
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == repr([env.reset(seed=3), env.step(5)[:4], env.reset()])
     assert gym.make(EnvSpec.from_json(text)).spec == env.spec
+
+
+def uniform(observations, masks):
+    return masks / masks.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("policy", [RandomPolicy(), FunctionPolicy(uniform, Rules())])
+def test_a_spec_with_a_policy_as_an_object_gives_the_same_games_again(policy):
+    env = gym.make(ID, opponent=policy)
+    again = gym.make(EnvSpec.from_json(env.spec.to_json()))
+    check_environments_match(env, again, num_steps=40, seed=2)
 
 
 def test_both_ids_are_the_same_environment():
@@ -554,7 +577,7 @@ def test_the_registry_lists_all_ids_under_the_name_of_the_package():
     assert headings.count("tictactoe_env") == 1
     assert "env" not in headings
     block = printed.split("===== tictactoe_env =====")[1].split("=====")[0]
-    assert all(env_id in block for env_id in tictactoe_env.ENV_IDS)
+    assert all(env_id in block for env_id in IDS)
 
 
 def test_the_example_learns_evaluates_exactly_and_saves_a_game(run_example, tmp_path):

@@ -26,9 +26,14 @@ def local_ray():
     ray.shutdown()
 
 
-def masked(arguments):
-    env = gym.make(ID, **{"observation": "flat", "illegal": "raise", **arguments})
-    return MaskInObservation(env, observation="observations", dtype="float32")
+@pytest.fixture(scope="module", autouse=True)
+def masked():
+    def make_env(arguments):  # inside a function, so that Ray sends it to the workers
+        # illegal="raise": an illegal move would be an error
+        env = gym.make(ID, observation="flat", illegal="raise", **arguments)
+        return MaskInObservation(env, observation="observations", dtype="float32")
+
+    register_env("masked", make_env)
 
 
 def configured(env, arguments, runners=0, module=None):
@@ -78,9 +83,8 @@ def test_ppo_trains_untouched_on_flat_observations(runners):
 
 @pytest.mark.parametrize("runners", [0, 1])
 def test_ppo_with_masks_makes_legal_moves_only(runners):
-    register_env("masked", masked)
     config = configured("masked", {}, runners, ActionMaskingTorchRLModule)
-    module, results = trained(config)  # illegal="raise": an illegal move would be an error
+    module, results = trained(config)
     assert results["num_env_steps_sampled_lifetime"] >= 2_000
     found = evaluate(policy_of(module, is_masked=True))
     assert (found.x.illegal, found.o.illegal) == (0, 0)
@@ -89,7 +93,6 @@ def test_ppo_with_masks_makes_legal_moves_only(runners):
 
 def test_ppo_with_masks_learns():
     """Exactly, as X against random play, where random legal moves score 0.297."""
-    register_env("masked", masked)
     config = configured("masked", {"side": "X"}, 0, ActionMaskingTorchRLModule)
     untrained = config.build_algo()
     before = evaluate(policy_of(untrained.get_module(), is_masked=True))
