@@ -17,6 +17,7 @@ from torchrl.envs import (
     GymEnv,
     GymWrapper,
     ParallelEnv,
+    PettingZooWrapper,
     SerialEnv,
     TransformedEnv,
     check_env_specs,
@@ -24,7 +25,7 @@ from torchrl.envs import (
 from torchrl.envs.gym_like import default_info_dict_reader
 from torchrl.modules import MLP, MaskedCategorical, ProbabilisticActor
 
-from tictactoe_env import FunctionPolicy, Rules, evaluate, snapshot
+from tictactoe_env import FunctionPolicy, Rules, evaluate, pettingzoo, snapshot
 from tictactoe_env.wrappers import MaskInObservation, VectorMaskInObservation
 
 ID = "tictactoe_env:TicTacToe-v0"
@@ -40,10 +41,20 @@ def seeded():
     torch.set_num_threads(1)
 
 
-def make_flat(**arguments):
-    """An environment with all numbers of info; at the top level, so that processes can make it."""
-    env = GymEnv(ID, categorical_action_encoding=True, observation="flat", **arguments)
+def make_flat():
+    """An environment with all numbers of info."""
+    env = GymEnv(ID, categorical_action_encoding=True, observation="flat")
     return env.auto_register_info_dict()
+
+
+def maker_for_processes():
+    """`make_flat` as an inner function, which other processes get by value."""
+
+    def make():
+        env = GymEnv(ID, categorical_action_encoding=True, observation="flat")
+        return env.auto_register_info_dict()
+
+    return make
 
 
 def vector(mode, **arguments):
@@ -131,16 +142,24 @@ def test_random_actions_obey_the_mask_of_info():
     assert unmasked["next", "illegal_move"].any()
 
 
-@pytest.mark.parametrize("mode", [None, *MODES])
-def test_random_actions_obey_the_mask_in_the_observation(mode):
-    if mode is None:
-        env = GymWrapper(MaskInObservation(gym.make(ID, illegal="raise")))
-    else:
-        games = gym.make_vec(ID, 4, illegal="raise", autoreset_mode=mode)
-        env = GymWrapper(VectorMaskInObservation(games))
+def test_random_actions_obey_the_mask_in_the_observation():
+    env = GymWrapper(MaskInObservation(gym.make(ID, illegal="raise")))
     env = TransformedEnv(env, ActionMask())
     check_env_specs(env)
     assert env.rollout(100, break_when_any_done=False)["next", "done"].any()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_masks_in_the_observations_of_the_vector_environment_fit_the_boards(mode):
+    games = gym.make_vec(ID, 4, autoreset_mode=mode, observation="flat", illegal="raise")
+    env = GymWrapper(VectorMaskInObservation(games), categorical_action_encoding=True)
+    env = with_bool_mask(env)
+    # An ActionMask is not used here: after the reset of some of the games it holds old masks.
+    steps = env.rollout(100, masked_actor(), break_when_any_done=False)
+    for boards in (steps, steps["next"]):
+        free = boards["observation"].reshape(4, 100, 2, 9).sum(-2) == 0
+        torch.testing.assert_close(boards["action_mask"], free)
+    assert steps["next", "done"].sum() > 50
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -167,7 +186,7 @@ def test_a_serial_environment_resets_its_games_one_by_one():
 
 
 def test_a_parallel_environment_works_in_other_processes():
-    env = ParallelEnv(2, make_flat)
+    env = ParallelEnv(2, maker_for_processes())
     try:
         check_env_specs(env)
         check_numbers(env.rollout(100, break_when_any_done=False))
@@ -186,7 +205,9 @@ def test_a_collector_gathers_masked_moves():
 
 
 def test_collectors_in_other_processes_gather_moves():
-    collector = MultiSyncCollector([make_flat] * 2, frames_per_batch=200, total_frames=200)
+    collector = MultiSyncCollector(
+        [maker_for_processes()] * 2, frames_per_batch=200, total_frames=200
+    )
     try:
         (batch,) = list(collector)
         assert batch.numel() == 200
@@ -217,15 +238,24 @@ def test_an_actor_becomes_an_opponent_and_is_evaluated_exactly():
 
 
 def test_both_seats_through_the_environment_of_pettingzoo():
-    tictactoe = pytest.importorskip("tictactoe_env.pettingzoo")
-    from torchrl.envs import PettingZooWrapper
-
     env = PettingZooWrapper(
-        tictactoe.env(), return_state=False, use_mask=True, categorical_actions=True
+        pettingzoo.env(illegal="raise"),
+        return_state=False,
+        use_mask=True,
+        categorical_actions=True,
     )
     check_env_specs(env)
-    steps = env.rollout(9)
-    assert steps["next", "done"][-1].all()
+    for _ in range(10):
+        steps = env.rollout(9)  # random moves, which obey the mask: an illegal one raises
+        x, o = steps["player_1"], steps["player_2"]
+        turns = x["mask"].flatten().tolist()
+        assert turns == [turn % 2 == 0 for turn in range(len(turns))]
+        assert o["mask"].flatten().tolist() == [not turn for turn in turns]
+        cells = [(x if turn else o)["action"][at].item() for at, turn in enumerate(turns)]
+        assert len(set(cells)) == len(cells)
+        assert steps["next", "done"].flatten().tolist() == [False] * (len(turns) - 1) + [True]
+        won, lost = (steps["next", seat, "reward"][-1].item() for seat in pettingzoo.AGENTS)
+        assert won == -lost
 
 
 def test_the_example_draws_games_that_it_can_lose(run_example, tmp_path):
