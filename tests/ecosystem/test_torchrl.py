@@ -135,11 +135,15 @@ def test_a_reader_of_the_mask_alone_with_its_own_spec():
     assert steps["next", "done"].sum() > 20  # an illegal move would have raised
 
 
-def test_random_actions_obey_the_mask_of_info():
-    steps = TransformedEnv(make_flat(), ActionMask()).rollout(200, break_when_any_done=False)
-    assert not steps["next", "illegal_move"].any()
-    unmasked = make_flat().rollout(200, break_when_any_done=False)
-    assert unmasked["next", "illegal_move"].any()
+@pytest.mark.parametrize("mode", [None, *MODES])
+def test_random_actions_obey_the_mask_of_info(mode):
+    for transforms, is_legal in (([ActionMask()], True), ([], False)):
+        env = vector(mode) if mode else make_flat()
+        for transform in transforms:
+            env = env.append_transform(transform)
+        steps = env.rollout(200, break_when_any_done=False)
+        assert steps["next", "done"].sum() > 20
+        assert steps["next", "illegal_move"].any() != is_legal
 
 
 def test_random_actions_obey_the_mask_in_the_observation():
