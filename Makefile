@@ -9,6 +9,7 @@
 # make bench    speeds, as tables; make bench-learning: learning; make bench-web: the page's server
 # make results  train every agent, evaluate it exactly, write docs/RESULTS.md
 # make trained  write the trained agents of the package from the runs of make results
+# make ecosystem  test the wheel with other libraries; ARGS="sb3 torchrl" names them, --list lists them
 # make wheel    build the package and check what is inside
 
 PYTHON ?= python3
@@ -16,7 +17,7 @@ BIN := .venv/bin
 ARGS ?=
 JOBS ?= auto
 
-.PHONY: play web train quick test check lint types slow browser bench bench-learning bench-web results trained wheel clean
+.PHONY: play web train quick test check lint types slow browser bench bench-learning bench-web results trained wheel ecosystem clean
 .DEFAULT_GOAL := test
 
 .venv/bin/python:
@@ -93,5 +94,8 @@ wheel: .venv/test.installed
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/check-wheel-contents --toplevel tictactoe_env dist/*.whl
 
+ecosystem: | .venv/bin/python
+	$(BIN)/python tests/ecosystem/run.py $(ARGS)
+
 clean:
-	rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .ecosystem dist build .pytest_cache .mypy_cache .ruff_cache

@@ -10,6 +10,7 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
+collect_ignore = ["ecosystem"]  # run by make ecosystem, with the libraries that they test
 NEEDED = {"numpy", "gymnasium", "pytest", "hypothesis", "tictactoe_env", "playthroughs"}
 
 
