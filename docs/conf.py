@@ -1,7 +1,7 @@
 """The documentation site: `make docs` writes it to build/docs.
 
-Its pages are docs/*.md, README.md as the first page, CONTRIBUTING.md, CHANGELOG.md, and a reference of
-the package made from its docstrings.
+Its pages are docs/*.md, README.md as the first page, CONTRIBUTING.md, CHANGELOG.md, and a
+reference of the package made from its docstrings.
 """
 
 import re
@@ -42,7 +42,7 @@ def page_of(path: str) -> str:
 
 
 def site_links(text: str, folder: str) -> str:
-    """`text` of a file in `folder` of the repository with its relative links as the site has them."""
+    """The text of a file in `folder` of the repository, its relative links as on the site."""
 
     def link(found: re.Match[str]) -> str:
         parts: list[str] = []
