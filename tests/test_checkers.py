@@ -8,6 +8,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 from tictactoe_env import ENV_IDS
+from tictactoe_env.observation import OBSERVATIONS
 
 POOL = [["random", 0.5], ["minimax", 0.5]]
 OPPONENTS = ["random", "minimax", "minimax-first", "minimax-slip=0.2", POOL]
@@ -17,7 +18,7 @@ GRID = [
     {"side": side, "observation": kind, "opponent": opponent, "rows": rows, "cols": cols, "k": k}
     for (rows, cols, k), opponents in SIZES.items()
     for side in ("X", "O", "random", "alternate")
-    for kind, opponent in product(("planes", "grid"), opponents)
+    for kind, opponent in product(OBSERVATIONS, opponents)
 ]
 EXTRAS = [{"start": "random"}, {"opening": "b2"}, {"early_draw": True}, {"rewards": {"win": 2}}]
 # The second id is the same environment by another name.
@@ -57,7 +58,8 @@ def test_maskable_ppo_learns_on_a_made_environment_with_nothing_else(arguments):
     assert model.num_timesteps == 256
     assert not before.equal(model.policy.state_dict()["action_net.weight"])
     observation, info = env.reset(seed=0)
-    while "outcome" not in info:
+    terminated = False
+    while not terminated:
         action, _ = model.predict(observation, action_masks=info["action_mask"].astype(bool))
-        observation, *_, info = env.step(action)
-    assert info["outcome"] in ("win", "draw", "loss")
+        observation, reward, terminated, _, info = env.step(action)
+    assert (info["outcome"], info["illegal_move"]) == (reward, 0)

@@ -47,7 +47,7 @@ def boards_of(env):
 
 def sides_of(reset):
     """The learners' sides in what `reset` returned, as text."""
-    return "".join(np.atleast_1d(reset[1]["side"]))
+    return "".join("X" if side > 0 else "O" for side in np.atleast_1d(reset[1]["side"]))
 
 
 def step(env, cells):
@@ -100,7 +100,7 @@ BROKEN = SimpleNamespace(probs=lambda boards: np.full(boards.shape, 0.5))
 BAD_ARGUMENTS = [  # name, error, values
     ("opponent", "unknown opponent 'minmax'; did you mean 'minimax'?", "minmax"),
     ("opponent", "slip of minimax must be a number, such as minimax-slip=0.1", "minimax-slip=1e"),
-    ("opponent", "a player must have the method probs", None, print),
+    ("opponent", "a player must have the method probs", 3, print),
     ("opponent", "must be a list of [opponent, weight]", [], ["random", "minimax"]),
     ("opponent", "weights must be finite", [["random", 0]], [["random", 10**400]]),
     ("opponent", "plays on 2x3, 2 in a row, not on 3x3, 3 in a row", fixed_table(Rules(2, 3, 2))),
@@ -183,8 +183,11 @@ def test_a_wrong_seed_or_reset_option_is_refused_and_changes_nothing(make):
         for options in values:
             with refuses(message):
                 env.reset(seed=1, options=options)
-    for seed in (-1, 1.0, 1.5, True, np.True_, "1", math.nan, math.inf, [1], (1, 2), {}):
+    for seed in (-1, 1.0, 1.5, True, np.True_, "1", math.nan, math.inf, {}):
         with refuses("seed must be a whole number of at least 0 or None"):
+            env.reset(seed=seed)
+    for seed in ([1], (1, 2), [1, None, 2], [1, 2, -1]):
+        with refuses("seed"):
             env.reset(seed=seed)
     assert_same_games(env, twin)
     for seed in (0, 2**70, np.int64(3), np.uint8(3)):

@@ -10,44 +10,50 @@ from gymnasium.error import ResetNeeded
 from sample_players import CellPlayer, FixedPlayer
 from text_cases import refuses
 
-from tictactoe_env import Rules, TicTacToeEnv
-from tictactoe_env.observation import observe
+from tictactoe_env import IllegalMoveError, Rules, TicTacToeEnv, TicTacToeVectorEnv
+from tictactoe_env.observation import OBSERVATIONS, observe
 
 SIZES = [(3, 3, 3), (2, 3, 2), (2, 5, 3), (4, 4, 4), (7, 8, 5), (1, 5, 2)]
 REWARDS = {"win": 10, "draw": 5, "loss": -10, "illegal": -20}
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("kind", ["planes", "grid"])
+@pytest.mark.parametrize("kind", OBSERVATIONS)
 @pytest.mark.parametrize("side", ["X", "O"])
 def test_every_result_has_the_documented_form_and_says_what_the_board_says(size, kind, side):
     rows, cols, _ = size
     env, rng = TicTacToeEnv("random", side, *size, observation=kind), np.random.default_rng(0)
-    shape, low = ((2, rows, cols), 0) if kind == "planes" else ((rows, cols), -1)
-    assert env.observation_space == gym.spaces.Box(low, 1, shape, np.int8)
+    space = {
+        "planes": gym.spaces.Box(0, 1, (2, rows, cols), np.int8),
+        "grid": gym.spaces.Box(-1, 1, (rows, cols), np.int8),
+        "flat": gym.spaces.Box(0, 1, (2 * rows * cols,), np.float32),
+    }[kind]
+    assert env.observation_space == space
     assert env.action_space == gym.spaces.Discrete(rows * cols)
     outcomes, seat = set(), 1 if side == "X" else -1
     for seed in range(12):
         seen, info = env.reset(seed=seed)
         assert (env.board != 0).sum() == (side == "O")
-        reward, keys, terminated = 0.0, {"action_mask", "side"}, False
+        reward, terminated = 0.0, False
         while True:
-            assert seen.dtype == info["action_mask"].dtype == np.int8
+            assert list(info) == ["action_mask", "side", "outcome", "illegal_move"]
+            assert {value.dtype for value in info.values()} == {np.dtype(np.int8)}
+            assert seen.dtype == space.dtype
             assert np.array_equal(seen, observe(env.board[None], env.rules, kind, seat)[0])
             assert np.array_equal(info["action_mask"], env.board == 0)
             assert np.array_equal(env.action_masks(), env.board == 0)
-            assert (env.action_masks().dtype, info["side"]) == (np.bool_, side)
-            assert set(info) == keys | ({"outcome", "illegal_move"} if terminated else set())
+            assert (env.action_masks().dtype, info["side"]) == (np.bool_, seat)
+            assert (reward, info["illegal_move"]) == (info["outcome"], 0)
             if terminated:
                 break
             assert reward == 0.0
             cell = int(rng.choice(np.flatnonzero(env.action_masks())))
             seen, reward, terminated, truncated, info = env.step(cell)
             assert (type(reward), type(terminated), truncated) == (float, bool, False)
-        outcomes.add(info["outcome"])
-        assert (type(info["outcome"]), info["illegal_move"]) == (str, False)
-        assert reward == {"win": 1.0, "draw": 0.0, "loss": -1.0}[info["outcome"]]
-    assert outcomes & {"win", "loss"} or size == (4, 4, 4)
+        outcomes.add(int(info["outcome"]))
+        x, o = (int(env.rules.has_line(marks)) for marks in env.rules.to_bits(env.board))
+        assert info["outcome"] == seat * (x - o)
+    assert outcomes & {1, -1} or size == (4, 4, 4)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +82,8 @@ def test_a_game_ends_as_the_board_says(board, side, cell, reply, outcome, illega
     env.reset(seed=0, options={"board": board, "side": side})
     seen, reward, terminated, truncated, info = env.step(cell)
     assert (terminated, truncated) == (outcome is not None, False)
-    assert (info.get("outcome"), info.get("illegal_move", False)) == (outcome, illegal)
+    number = {"win": 1, "loss": -1}.get(outcome, 0)
+    assert (info["outcome"], info["illegal_move"]) == (number, illegal)
     assert reward == {None: 0, "loss": -20 if illegal else -10}.get(outcome, REWARDS.get(outcome))
     if terminated:
         for again in (env, copy.deepcopy(env)):
@@ -84,6 +91,75 @@ def test_a_game_ends_as_the_board_says(board, side, cell, reply, outcome, illega
                 again.step(None)
     seat = 1 if side == "X" else -1
     assert np.array_equal(seen, observe(env.board[None], Rules(), "planes", seat)[0])
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("kind", OBSERVATIONS)
+def test_without_an_opponent_the_caller_moves_for_both_sides(size, kind):
+    rules, rng = Rules(*size), np.random.default_rng(1)
+    env = TicTacToeEnv(None, "random", *size, observation=kind, rewards=REWARDS)
+    for game in range(10):
+        seen, info = env.reset(seed=game)
+        board, mover, terminated = np.zeros(rules.cells, dtype=np.int8), 1, False
+        while True:
+            assert env.observation_space.contains(seen)
+            assert np.array_equal(seen, observe(board[None], rules, kind, mover)[0])
+            assert info["side"] == mover
+            assert (info["action_mask"] == (board == 0)).all()
+            if terminated:
+                break
+            free = np.flatnonzero(board == 0)
+            cell = int(rng.choice(np.arange(rules.cells) if game % 2 else free))
+            illegal = board[cell] != 0
+            board[cell] = board[cell] if illegal else mover
+            seen, reward, terminated, _, info = env.step(cell)
+            bits = rules.to_bits(board)[0 if mover > 0 else 1]
+            won, full = bool(rules.has_line(bits)), (board != 0).all()
+            outcome = -1 if illegal else int(won)
+            assert (info["illegal_move"], info["outcome"]) == (illegal, outcome)
+            assert terminated == (illegal or won or full)
+            expected = {0: REWARDS["draw"], 1: REWARDS["win"], -1: REWARDS["illegal"]}[outcome]
+            assert reward == (expected if terminated else 0)
+            mover = -mover
+        with pytest.raises(ResetNeeded, match="the game is over"):
+            env.step(0)
+
+
+def test_both_sides_start_where_the_arguments_say_and_copies_go_on_alone():
+    assert TicTacToeEnv(None, opening="b2").reset()[1]["side"] == -1
+    env = TicTacToeEnv(None, start="random")
+    sides = [int(env.reset(seed=seed)[1]["side"]) for seed in range(50)]
+    assert all(side == 1 - 2 * env.board.sum() for side in sides[-1:])
+    assert set(sides) == {1, -1}
+    drawn = TicTacToeEnv(None, start=lambda seats, rng: (np.eye(1, 9, dtype=int), seats))
+    assert drawn.reset()[1]["side"] == -1
+    _, info = env.reset(options={"board": "X.O/.X./..."})
+    assert (info["side"], env.board.tolist()) == (-1, [1, 0, -1, 0, 1, 0, 0, 0, 0])
+    twin = copy.deepcopy(env)
+    assert twin.step(8)[2] is False
+    assert (env.board[8], twin.board[8]) == (0, -1)
+    raising = TicTacToeEnv(None, illegal="raise")
+    raising.reset()
+    raising.step(4)
+    with pytest.raises(IllegalMoveError):
+        raising.step(4)
+    assert raising.step(0)[-1]["side"] == 1, "the refused move changed nothing"
+
+
+def test_what_belongs_to_an_opponent_is_refused_where_there_is_none():
+    env = TicTacToeEnv(None)
+    for options in ({"side": "X"}, {"opponent": "random"}):
+        with refuses("unknown reset option"):
+            env.reset(options=options)
+    with refuses("leave it out"):
+        TicTacToeEnv(None, side="X")
+    for made, opponent in ((env, "random"), (TicTacToeEnv(), None)):
+        with refuses("decided when an environment is made"):
+            made.set_opponent(opponent)
+    with refuses('do not contain "self"'):
+        env.add_snapshot(FixedPlayer(0))
+    with refuses("for single games"):
+        TicTacToeVectorEnv(2, opponent=None)
 
 
 BAD_ACTIONS = [
@@ -118,14 +194,14 @@ def test_sides_and_opponents_are_drawn_anew_for_each_game_by_their_weights():
     env = TicTacToeEnv(opponent=[[CellPlayer(0), 3], [CellPlayer(8), 1], [CellPlayer(4), 0]])
     env.reset(seed=0)
     games = [env.reset() for _ in range(10_000)]
-    assert_share(sum(info["side"] == "X" for _, info in games), 10_000, 0.5)
-    replies = [seen[1].argmax() for seen, info in games if info["side"] == "O"]
+    assert_share(sum(info["side"] > 0 for _, info in games), 10_000, 0.5)
+    replies = [seen[1].argmax() for seen, info in games if info["side"] < 0]
     assert set(replies) == {0, 8}
     assert_share(replies.count(0), len(replies), 0.75)
     for seed in range(50):  # the same opponent throughout a game: its second move is illegal
         env.reset(seed=seed, options={"side": "O"})
         *_, info = env.step(5)
-        assert (info["outcome"], info["illegal_move"]) == ("win", True)
+        assert (info["outcome"], info["illegal_move"]) == (1, 1)
 
 
 @pytest.mark.parametrize("cols", [3, 4])

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from text_cases import cases, refuses
 
 from tictactoe_env.notation import parse_board
-from tictactoe_env.observation import last_move, observation_space, observe
+from tictactoe_env.observation import OBSERVATIONS, last_move, observation_space, observe
 from tictactoe_env.rules import Rules
 
 RECTANGLE = Rules(2, 3, 3)
@@ -24,17 +24,18 @@ def test_both_observations_from_given_seats_give_the_board_back(rows, cols, coun
     cells = [random.choice((-1, 0, 1)) for _ in range(count * rules.cells)]
     boards = np.array(cells, dtype=np.int8).reshape(count, rules.cells)
     seats = np.array([1, -1, 1], dtype=np.int8)[:count]
-    planes, grid = (observe(boards, rules, kind, seats) for kind in ("planes", "grid"))
-    for kind, seen in (("planes", planes), ("grid", grid)):
+    planes, grid, flat = (observe(boards, rules, kind, seats) for kind in OBSERVATIONS)
+    for kind, seen in zip(OBSERVATIONS, (planes, grid, flat), strict=True):
         assert seen.shape == (count, *observation_space(rules, kind).shape)
         assert all(observation_space(rules, kind).contains(one) for one in seen)
     assert (planes[:, 0] - planes[:, 1] == grid).all()
+    assert (flat == planes.reshape(count, 2 * rows * cols)).all()
     assert (grid.reshape(count, rows * cols) * seats[:, None] == boards).all()
     assert np.array_equal(observe(boards, rules, "grid", 1), boards.reshape(count, rows, cols))
 
 
 def test_an_unknown_observation_is_refused_with_a_guess():
-    with refuses("unknown observation 'plane'; did you mean 'planes'? (known: grid, planes)"):
+    with refuses("unknown observation 'plane'; did you mean 'planes'? (known: flat, grid, planes)"):
         observe(np.zeros((1, 6), dtype=np.int8), RECTANGLE, "plane")
 
 

@@ -9,9 +9,10 @@ from plain_game import Player
 from sample_players import random_probs
 from text_cases import refuses
 
+from tictactoe_env import TicTacToeEnv, evaluate
 from tictactoe_env import policy as module
 from tictactoe_env.notation import parse_board
-from tictactoe_env.observation import observe
+from tictactoe_env.observation import OBSERVATIONS, observe
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules, to_move
@@ -192,6 +193,79 @@ def test_a_player_is_known_by_its_methods_and_its_board():
     ):
         with refuses(message):
             module.as_policy(wrong, Rules())
+
+
+class Seer:
+    """A model of the flattened observations `shape` that remembers what it saw."""
+
+    def __init__(self, *shape, dtype=np.int8):
+        self.observation_space = SimpleNamespace(shape=shape, dtype=np.dtype(dtype))
+
+    def predict(self, observation, deterministic):
+        self.seen = observation
+        return np.zeros(len(observation), dtype=int), None
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "dtype"), [("flat", 12, np.float32), ("planes", 12, np.int8), ("grid", 6, int)]
+)
+def test_a_model_of_flattened_observations_sees_its_shape_and_dtype(kind, size, dtype):
+    model = Seer(size, dtype=dtype)
+    boards = boards_of("X.O/.X.", "X../...")
+    module.PredictPolicy(model, RECTANGLE).probs(boards)
+    expected = observe(boards, RECTANGLE, kind).reshape(2, size)
+    assert model.seen.dtype == dtype
+    assert np.array_equal(model.seen, expected)
+
+
+def test_a_model_that_carries_a_state_is_refused_however_it_is_used():
+    model = SimpleNamespace(
+        predict=lambda seen, deterministic: (np.zeros(len(seen), int), (seen, seen))
+    )
+    for use in (
+        lambda: module.PredictPolicy(model, RECTANGLE),
+        lambda: module.tabulate(model, RECTANGLE),
+        lambda: TicTacToeEnv(opponent=model),
+        lambda: TicTacToeEnv(opponent=model, rows=4, cols=4),
+        lambda: TicTacToeEnv("self").add_snapshot(model),
+        lambda: evaluate(model),
+    ):
+        with refuses("returns a state: its moves depend on the moves before"):
+            use()
+
+
+@pytest.mark.parametrize("kind", OBSERVATIONS)
+def test_a_function_of_observations_and_masks_is_a_policy(kind):
+    boards, asked = boards_of("X.O/.X.", "X../..."), []
+
+    def first_free(observations, masks):
+        asked.append((observations, masks))
+        return masks.argmax(axis=1)
+
+    cells = module.FunctionPolicy(first_free, RECTANGLE, kind)
+    assert cells.probs(boards).tolist() == np.eye(6)[[1, 1]].tolist()
+    assert np.array_equal(asked[0][0], observe(boards, RECTANGLE, kind))
+    assert np.array_equal(asked[0][1], boards == 0)
+    shares = module.FunctionPolicy(
+        lambda seen, free: (free / free.sum(axis=1)[:, None]).astype(np.float32), RECTANGLE
+    )
+    assert shares.probs(boards) == pytest.approx(RandomPolicy().probs(boards))
+
+
+def test_what_a_function_returns_is_checked():
+    for result, message in (
+        (np.zeros((2, 6)), "must sum to 1"),
+        (np.zeros((2, 5)), "must have the shape (2, 6)"),
+        (np.array([0, 6]), "whole numbers from 0 to 5, got 6"),
+        (np.array([0, 0.5]), "whole numbers from 0 to 5, got 0.5"),
+    ):
+        policy = module.FunctionPolicy(lambda seen, masks, result=result: result, RECTANGLE)
+        with refuses(message):
+            policy.probs(np.zeros((2, 6), dtype=np.int8))
+    with refuses("needs a function(observations, masks)"):
+        module.FunctionPolicy("probs", RECTANGLE)
+    with refuses("unknown observation 'plane'"):
+        module.FunctionPolicy(len, RECTANGLE, "plane")
 
 
 @pytest.mark.parametrize("action", [-1, 6, 2.5])

@@ -11,10 +11,10 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_an_example_runs_and_the_first_has_eight_lines(number, capsys, monkeypatch):
+def test_an_example_runs_and_the_first_has_nine_lines(number, capsys, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     exec(compile(BLOCKS[number], f"README example {number + 1}", "exec"), {})
-    assert number or len([line for line in BLOCKS[0].splitlines() if line]) == 8
+    assert number or len([line for line in BLOCKS[0].splitlines() if line]) == 9
     assert ("print" in BLOCKS[number]) == bool(capsys.readouterr().out.strip())
 
 

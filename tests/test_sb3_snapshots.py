@@ -4,12 +4,12 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from sb3_contrib import MaskablePPO
+from sb3_contrib import MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
 from text_cases import refuses
 
-from tictactoe_env import Rules, TabularPolicy, make_opponent, snapshot
+from tictactoe_env import Rules, TabularPolicy, evaluate, make_opponent, snapshot, tabulate
 from tictactoe_env.observation import observe
 from tictactoe_env.positions import positions_of
 
@@ -104,3 +104,25 @@ def test_a_pool_with_self_and_trained_agents_is_what_a_training_asks_for(tmp_pat
     command = ["maskable_ppo", "--opponents", pool, "--steps", "20000", "--judge-every", "10000"]
     assert train.main([*command, "--out", str(tmp_path / "run")]) == 0
     assert make_opponent(tmp_path / "run", Rules()).table.shape == (4520, 9)
+
+
+@pytest.mark.parametrize("wrapper", [gym.wrappers.FlattenObservation, None])
+def test_a_model_of_flat_observations_is_judged_and_plays(wrapper):
+    env = gym.make(ID, observation="planes" if wrapper else "flat")
+    model = MaskablePPO("MlpPolicy", wrapper(env) if wrapper else env, n_steps=16, seed=0)
+    boards = boards_of(Rules())
+    seen = observe(boards, Rules(), "flat").astype(model.observation_space.dtype)
+    best = model.predict(seen, deterministic=True, action_masks=boards == 0)[0]
+    assert np.array_equal(tabulate(model, Rules()).table.argmax(axis=1), best)
+    gym.make(ID, opponent=model).reset(seed=0)
+
+
+def test_a_recurrent_model_is_refused():
+    model = RecurrentPPO("MlpLstmPolicy", gym.make(ID), n_steps=16, seed=0)
+    for use in (
+        evaluate,
+        lambda model: snapshot(model, Rules()),
+        lambda model: gym.make(ID, opponent=model),
+    ):
+        with refuses("RecurrentPPO.predict returns a state: its moves depend on the moves before"):
+            use(model)

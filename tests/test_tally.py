@@ -5,7 +5,8 @@ from math import isnan
 
 from training.tally import Tally, windows_chart
 
-WIN, DRAW, LOSS, GOES_ON = {"outcome": "win"}, {"outcome": "draw"}, {"outcome": "loss"}, {}
+WIN, DRAW, LOSS = ({"outcome": number, "terminal_observation": ()} for number in (1, 0, -1))
+GOES_ON = {}
 NAMES = ("wins of the last 1000", "draws of the last 1000", "losses of the last 1000")
 
 

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from tictactoe_env.match import best_responses, exact_result, exact_result_as
     from tictactoe_env.names import register_opponent, unregister_opponent
     from tictactoe_env.opponents import make_opponent
-    from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
+    from tictactoe_env.policy import (
+        FunctionPolicy,
+        Policy,
+        RandomPolicy,
+        TabularPolicy,
+        tabulate,
+    )
     from tictactoe_env.rules import IllegalMoveError, Rules
     from tictactoe_env.snapshots import snapshot
     from tictactoe_env.store import GameStore
@@ -53,6 +59,7 @@ _HOMES = {
     "Player": "games",
     "GameStore": "store",
     "Policy": "policy",
+    "FunctionPolicy": "policy",
     "RandomPolicy": "policy",
     "TabularPolicy": "policy",
     "tabulate": "policy",
@@ -71,6 +78,7 @@ _HOMES = {
 __all__ = [
     "ENV_IDS",
     "Evaluation",
+    "FunctionPolicy",
     "Game",
     "GameStore",
     "IllegalMoveError",

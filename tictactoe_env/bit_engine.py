@@ -141,8 +141,8 @@ class BitGames:
         """Whether a game is unfinished and it is the opponent's turn: (B,) bool."""
         return (states["result"] == ONGOING) & (states["mover"] != states["seat"])
 
-    def observe(self, states: States) -> NDArray[np.int8]:
-        """Observations from the learner's seats, int8."""
+    def observe(self, states: States) -> NDArray[Any]:
+        """Observations from the learner's seats."""
         return observe(self.boards(states), self.rules, self.observation, states["seat"])
 
     def legal(self, states: States) -> NDArray[np.int8]:
@@ -199,6 +199,11 @@ class BitGame:
         state, result = self._play(state, self._bits[cell], False)
         return (state, result) if result != ONGOING else self.reply(state, reply, uniforms)
 
+    def move(self, state: State, cell: int) -> tuple[State, int]:
+        """The state and result after a move of the learner, who plays the other side then."""
+        (x, o, seat), result = self._play(state, self._bits[cell], False)
+        return State(x, o, -seat), result
+
     def _play(self, state: State, bit: int, by_opponent: bool) -> tuple[State, int]:
         x, o, seat = state
         if (seat > 0) != by_opponent:
@@ -228,16 +233,20 @@ class BitGame:
         x_moves = bin(state.x | state.o).count("1") % 2 == 0
         return x_moves != (state.seat > 0)
 
-    def view(self, state: State) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """The observation from the learner's seat and the mask (cells,); fresh int8."""
+    def view(self, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
         rules, bits = self.rules, self._bits
         x, o, seat = state
         own, other = (x, o) if seat > 0 else (o, x)
-        if self.observation == "planes":
-            planes = [1 if marks & bit else 0 for marks in (own, other) for bit in bits]
-            observation = _array(planes).reshape(2, rules.rows, rules.cols)
-        else:
+        observation: NDArray[Any]
+        if self.observation == "grid":
             observation = (self.board(state) * np.int8(seat)).reshape(rules.rows, rules.cols)
+        else:
+            planes = _array([1 if marks & bit else 0 for marks in (own, other) for bit in bits])
+            is_flat = self.observation == "flat"
+            observation = (
+                planes.astype(np.float32) if is_flat else planes.reshape(2, rules.rows, rules.cols)
+            )
         taken = x | o
         return observation, _array([0 if taken & bit else 1 for bit in bits])
 

@@ -25,6 +25,7 @@ STARTS = ("empty", "random")
 RENDER_MODES = ("ansi", "rgb_array")
 REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
 RESET_OPTIONS = ("side", "opponent", "board")
+BOARD_OPTIONS = ("board",)  # where the caller moves for both sides
 
 Seats = NDArray[np.int8]
 Start = Callable[[Seats, np.random.Generator], tuple[Boards, Seats]]

@@ -51,6 +51,13 @@ class GameEngine(Protocol):
         """
         ...
 
+    def move(self, state: State, cell: int) -> tuple[State, int]:
+        """The state and result after the learner's move, without a reply, for the other side.
+
+        The learner has the other seat in the new state; the result is that of the side that moved.
+        """
+        ...
+
     def reply(self, state: State, reply: Reply, uniforms: Uniforms) -> tuple[State, int]:
         """The state and result after the opponent's move, drawn with one number in [0, 1)."""
         ...
@@ -59,8 +66,8 @@ class GameEngine(Protocol):
         """Whether it is the opponent's turn, in an unfinished game."""
         ...
 
-    def view(self, state: State) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """The observation from the learner's seat and the mask (cells,), 1 on free; fresh int8."""
+    def view(self, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """The observation from the learner's seat and the mask (cells,) int8, 1 on free; fresh."""
         ...
 
     def board(self, state: State) -> Boards:
@@ -114,8 +121,8 @@ class BatchEngine(Protocol):
         """Whether a game is unfinished and it is the opponent's turn: (B,) bool."""
         ...
 
-    def observe(self, states: States) -> NDArray[np.int8]:
-        """Fresh int8 observations from the learner's seats: see `observation.observe`."""
+    def observe(self, states: States) -> NDArray[Any]:
+        """Fresh observations from the learner's seats: see `observation.observe`."""
         ...
 
     def legal(self, states: States) -> NDArray[np.int8]:

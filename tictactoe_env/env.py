@@ -10,20 +10,23 @@ import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from numpy.typing import NDArray
 
-from tictactoe_env.config import RENDER_MODES, Config, Start, mark_of
+from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, RESET_OPTIONS, Config, Start, mark_of
 from tictactoe_env.engine import GameEngine, State, game_engine
 from tictactoe_env.errors import checked_seed, whole_number
 from tictactoe_env.notation import SIDES, check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool, make_pool
-from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOMES, Boards
+from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_move
 from tictactoe_env.snapshots import snapshot
 
 NO_OPTIONS: Mapping[str, Any] = {}
+OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
+ZERO, ONE = np.int8(0), np.int8(1)
+MARKS = {"X": np.int8(1), "O": np.int8(-1)}
 
 
-class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
+class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
     """Tic-tac-toe, and any m,n,k-game, against an opponent that is part of the environment.
 
     ## Description
@@ -48,6 +51,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     | --- | --- | --- |
     | `"planes"` | `Box(0, 1, (2, rows, cols), int8)` | plane 0: own marks, 1: the opponent's |
     | `"grid"` | `Box(-1, 1, (rows, cols), int8)` | +1 own mark, -1 the opponent's, 0 free |
+    | `"flat"` | `Box(0, 1, (2 * cells,), float32)` | both planes in one row |
 
     ## Rewards
     The last step gives 1 for a win, 0 for a draw, -1 for a loss and -1 for an illegal move of the
@@ -63,11 +67,14 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     `early_draw` also when neither side can complete a line any more. `truncated` is always False.
 
     ## Info
+    The same four keys at every reset and step, all of them numbers:
+
     - `action_mask`: int8 `(cells,)`, 1 on free cells.
-    - `side`: the learner's side, "X" or "O".
-    - `outcome`, on the last step: "win", "draw" or "loss".
-    - `illegal_move`, on the last step: True if an illegal move ended the game. The side that made
-      it has lost, so the outcome says whose move it was.
+    - `side`: the learner's side, np.int8: +1 for X, -1 for O.
+    - `outcome`: np.int8: +1 if the learner has won, -1 if it has lost, 0 for a draw. It is 0 as
+      long as the game goes on, which `terminated` tells apart from a draw.
+    - `illegal_move`: np.int8, 1 on the last step if an illegal move ended the game, else 0. The
+      side that made it has lost, so the outcome says whose move it was.
 
     ## Arguments
     - `opponent` (`"random"`): one of
@@ -80,7 +87,8 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
       - an object with `probs(boards)`, or with Stable-Baselines3's `predict`. It is frozen: what
         it learns later does not change the opponent. A model plays its best moves;
         `tictactoe_env.snapshot(model, rules)` plays by its probabilities;
-      - a list of `[opponent, weight]` pairs, from which one is drawn for each game.
+      - a list of `[opponent, weight]` pairs, from which one is drawn for each game;
+      - `None`: there is no opponent, and the caller moves for both sides. See Both sides below.
     - `side` (`"random"`): the learner's side, `"X"`, `"O"`, `"random"` or `"alternate"` (X in the
       first game, then O, X, ...).
     - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line;
@@ -88,7 +96,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     - `illegal` (`"lose"`): `"lose"` ends the game at an illegal move, with the reward for it;
       `"raise"` raises `IllegalMoveError` and leaves the game as it was.
     - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): give any of these four.
-    - `observation` (`"planes"`): `"planes"` or `"grid"`.
+    - `observation` (`"planes"`): `"planes"`, `"grid"` or `"flat"`.
     - `opening` (`""`): forced first moves of every game, such as `"b2"` or `"b2 a1"`.
     - `start` (`"empty"`): one of
       - `"empty"`: the empty board;
@@ -110,6 +118,15 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
     snapshots, and a further one replaces the `oldest`, a `random` one, or (`mixed`) one of these
     two with equal probability. `set_opponent` keeps the snapshots if the new opponents contain
     `"self"` too.
+
+    ## Both sides
+    With `opponent=None` each step is one move, by X and O in turn, as search and self-play in the
+    style of AlphaZero need it. `info["side"]` is the side to move, and the observation is the board
+    as that side sees it. Reward and `outcome` are those of the side that has just moved: when it
+    wins, the reward is 1, and `info["side"]` is already the other side. After an illegal move,
+    which leaves the board as it was, this is so too. `copy.deepcopy(env)` continues a game on its
+    own. The arguments `side`, `set_opponent` and `add_snapshot`, and the reset options `side` and
+    `opponent`, belong to games against an opponent.
 
     ## Reset
     The options of `reset(seed=, options=)` apply to the game that it starts:
@@ -174,20 +191,36 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         self._running = self._closed = False
         self._games_begun = 0
         self._pool = Pool((), ())
+        self._replies: list[Any] = []
+        self._reply: Any = None
+        self._which: int | None = None  # the opponent of the pool that plays the current game
         self._starts = {side: self._start_from(config.start_board, mark_of(side)) for side in SIDES}
-        self.set_opponent(opponent)
+        self._both_sides = opponent is None
+        if not self._both_sides:
+            self.set_opponent(opponent)
+        elif side != "random":
+            raise ValueError(
+                f"with opponent=None the caller moves for both sides, got side={side!r}: leave it "
+                "out"
+            )
 
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on, also in the current game.
 
-        Raises ValueError, changing nothing, if it cannot be an opponent on this board.
+        Raises ValueError, changing nothing, if it cannot be an opponent on this board, and in an
+        environment that was made with `opponent=None`.
         """
         self._check_open()
+        if self._both_sides or opponent is None:
+            raise ValueError(
+                "whether there is an opponent is decided when an environment is made: "
+                "make a new one with opponent=None, or with an opponent"
+            )
         pool = make_pool(opponent, self.rules, self._pool.snapshots)
         self.config.check_first_move(pool, {})
         self._replies = [self._game.prepare(policy) for policy in pool.policies]
         self._pool = pool
-        self._which: int | None = int(pool.draw(self.np_random, 1)[0])
+        self._which = int(pool.draw(self.np_random, 1)[0])
         self._reply = self._replies[self._which]
 
     def add_snapshot(self, player: Any, deterministic: bool = False) -> None:
@@ -215,7 +248,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.int8], dict[str, Any]]:
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
         """Start a game: observation and info, after the opponent's move if it moves first.
 
         Raises ValueError, changing nothing, for a wrong seed or wrong options.
@@ -224,7 +257,8 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         given: Mapping[str, Any] = NO_OPTIONS
         replies, pool = self._replies, self._pool
         if seed is not None or options is not None:
-            seed, given = checked_seed(seed), self.config.options(options)
+            known = BOARD_OPTIONS if self._both_sides else RESET_OPTIONS
+            seed, given = checked_seed(seed), self.config.options(options, known)
             if "opponent" in given:
                 pool = make_pool(given["opponent"], self.rules, self._pool.snapshots)
             self.config.check_first_move(pool, given)
@@ -235,8 +269,9 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
                 self._games_begun = 0
         if self._uniforms.rng is not self._np_random:  # reseeded, or replaced by the user
             self._uniforms = Uniforms(self.np_random)
-        which = 0 if len(replies) == 1 else int(pool.draw(self.np_random, 1)[0])
-        self._reply, self._which = replies[which], None if "opponent" in given else which
+        if not self._both_sides:
+            which = 0 if len(replies) == 1 else int(pool.draw(self.np_random, 1)[0])
+            self._reply, self._which = replies[which], None if "opponent" in given else which
         self._state, self._running = None, False  # a start that is refused leaves no game
         state, opponent_moves = self._start(given)
         self._before = state
@@ -250,10 +285,20 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
         self._games_begun += 1
         self._state, self._running = state, True
         observation, mask = self._game.view(state)
-        return observation, {"action_mask": mask, "side": self._side}
+        return observation, self._info(mask, ONGOING)
+
+    def _info(self, mask: NDArray[np.int8], result: int) -> dict[str, Any]:
+        return {
+            "action_mask": mask,
+            "side": self._side,
+            "outcome": OUTCOME[result],
+            "illegal_move": ONE if result >= ILLEGAL else ZERO,
+        }
 
     def _start(self, given: Mapping[str, Any]) -> tuple[State, bool]:
         """The state of a new game and whether the opponent moves first; sets the learner's side."""
+        if self._both_sides:
+            return self._start_of_mover(given), False
         side = given.get("side", self.config.side)
         drawn = side == "random"
         if drawn:
@@ -272,36 +317,46 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
             boards, seats = self.config.drawn_boards(np.array([seat], np.int8), self.np_random)
             seat = int(seats[0])
             state = self._start_from(boards[0], seat)
-        self._side = "X" if seat > 0 else "O"
+        self._side = ONE if seat > 0 else -ONE
+        return state
+
+    def _start_of_mover(self, given: Mapping[str, Any]) -> State:
+        """The state of a new game, seen by the side to move; sets that side."""
+        start = self.config.start
+        if start == "random" and "board" not in given:
+            state, seat = self._game.draw_start(0, self.np_random)
+        else:
+            board = given.get("board", self.config.start_board)
+            if callable(start) and "board" not in given:
+                board = self.config.drawn_boards(np.ones(1, np.int8), self.np_random)[0][0]
+            seat = int(to_move(board))
+            state = self._game.start(board, seat)
+        self._side = ONE if seat > 0 else -ONE
         return state
 
     def _start_from(self, board: Boards, seat: int) -> tuple[State, bool]:
         state = self._game.start(board, seat)
         return state, self._game.opponent_moves(state)
 
-    def step(self, action: Any) -> tuple[NDArray[np.int8], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Mark a cell and let the opponent reply: observation, reward, terminated, False, info."""
         if not self._running:
             self._refuse()
         if type(action) is not int or not 0 <= action <= self._last_cell:  # excludes bool
             action = self._cell(action)
         before = self._state
-        after, result = self._game.advance(before, action, self._reply, self._uniforms)
-        if result == ONGOING:
-            self._before, self._state = before, after
-            observation, mask = self._game.view(after)
-            return observation, 0.0, False, False, {"action_mask": mask, "side": self._side}
+        if self._both_sides:
+            after, result = self._game.move(before, action)
+        else:
+            after, result = self._game.advance(before, action, self._reply, self._uniforms)
         if result == ILLEGAL and self.config.illegal == "raise":
             check_move(self.board, action, self.rules)
-        self._before, self._state, self._running = before, after, False
+        if self._both_sides:
+            self._side = -self._side
+        over = result != ONGOING
+        self._before, self._state, self._running = before, after, not over
         observation, mask = self._game.view(after)
-        info = {
-            "action_mask": mask,
-            "side": self._side,
-            "outcome": OUTCOMES[result],
-            "illegal_move": result >= ILLEGAL,
-        }
-        return observation, self._rewards[result], True, False, info
+        return observation, self._rewards[result], over, False, self._info(mask, result)
 
     def _cell(self, action: Any) -> int:
         if isinstance(action, np.integer) and 0 <= action <= self._last_cell:
@@ -349,7 +404,7 @@ class TicTacToeEnv(gym.Env[NDArray[np.int8], np.int64]):
 
         draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
         board, before = self.board, self._game.board(self._before)
-        return draw(board, self.rules, last=last_move(before, board, mark_of(self._side)))
+        return draw(board, self.rules, last=last_move(before, board, int(self._side)))
 
     def close(self) -> None:
         """Close the environment; a later reset or step raises ClosedEnvironmentError."""

@@ -1,4 +1,4 @@
-"""Observations of a board: planes of own and opponent's marks, or a grid of -1, 0 and 1."""
+"""Observations of a board: planes of own and opponent's marks, flat, or a grid of -1, 0, 1."""
 
 from __future__ import annotations
 
@@ -11,31 +11,38 @@ from numpy.typing import NDArray
 from tictactoe_env.errors import one_of
 from tictactoe_env.rules import Boards, Rules, to_move
 
-OBSERVATIONS = ("planes", "grid")
+OBSERVATIONS = ("planes", "grid", "flat")
 
 
-def observe(
-    boards: Boards, rules: Rules, kind: str = "planes", seats: Any = None
-) -> NDArray[np.int8]:
-    """Observations, int8, of boards (B, cells) from `seats` (B,): +1 for X, -1 for O.
+def observe(boards: Boards, rules: Rules, kind: str = "planes", seats: Any = None) -> NDArray[Any]:
+    """Observations of boards (B, cells) from `seats` (B,): +1 for X, -1 for O.
 
     Without `seats` each board is seen by its side to move.
-    "planes": (B, 2, rows, cols), plane 0 is 1 on own marks, plane 1 on the opponent's.
-    "grid": (B, rows, cols), +1 own mark, -1 the opponent's, 0 free.
+    "planes": int8 (B, 2, rows, cols), plane 0 is 1 on own marks, plane 1 on the opponent's.
+    "grid": int8 (B, rows, cols), +1 own mark, -1 the opponent's, 0 free.
+    "flat": float32 (B, 2 * cells), the planes in one row.
     Raises ValueError for another kind.
     """
     one_of("observation", kind, OBSERVATIONS)
     seats = to_move(boards) if seats is None else seats
     grid = boards * np.asarray(seats, dtype=np.int8).reshape(-1, 1)
     grid = grid.reshape(-1, rules.rows, rules.cols)
-    return grid if kind == "grid" else np.stack([grid > 0, grid < 0], axis=1).astype(np.int8)
+    if kind == "grid":
+        return grid
+    planes = np.stack([grid > 0, grid < 0], axis=1)
+    if kind == "planes":
+        return planes.astype(np.int8)
+    return planes.reshape(len(planes), 2 * rules.cells).astype(np.float32)
 
 
 def observation_space(rules: Rules, kind: str = "planes") -> Any:
     """Gymnasium's space of one observation."""
-    if one_of("observation", kind, OBSERVATIONS) == "planes":
+    one_of("observation", kind, OBSERVATIONS)
+    if kind == "planes":
         return spaces.Box(0, 1, (2, rules.rows, rules.cols), np.int8)
-    return spaces.Box(-1, 1, (rules.rows, rules.cols), np.int8)
+    if kind == "grid":
+        return spaces.Box(-1, 1, (rules.rows, rules.cols), np.int8)
+    return spaces.Box(0, 1, (2 * rules.cells,), np.float32)
 
 
 def last_move(before: Boards, after: Boards, seat: int) -> int | None:

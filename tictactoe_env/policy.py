@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.errors import probability, unknown_name
-from tictactoe_env.observation import OBSERVATIONS, observe
+from tictactoe_env.errors import one_of, probability, unknown_name
+from tictactoe_env.observation import OBSERVATIONS, observation_space, observe
 from tictactoe_env.positions import CHUNK, positions_of
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.solver import solve
@@ -122,29 +122,32 @@ class MinimaxPolicy:
 class PredictPolicy:
     """The policy of a model with the `predict(observation)` of Stable-Baselines3.
 
-    The shape of `model.observation_space` decides between the observations "planes" and "grid";
-    without one it is "planes". Masks are passed if `predict` takes `action_masks`.
+    The shape of `model.observation_space` decides between the observations "planes", "grid" and
+    "flat"; without one it is "planes". A model that was trained behind `FlattenObservation` is one
+    of "flat", or of a flat grid (cells,). Masks are passed if `predict` takes `action_masks`.
 
     deterministic: whether the action of `predict(deterministic=True)` has probability 1. Otherwise
     the probabilities are those of the model's action distribution, which the policies of PPO, A2C
     and MaskablePPO have; a model without one, such as a DQN, plays its predicted action either way.
+    Raises ValueError for a model of another board, and for one whose `predict` returns a state, as
+    that of RecurrentPPO does: its moves depend on the moves before, so they are no policy.
     """
 
     def __init__(self, model: Any, rules: Rules, deterministic: bool = True):
         self.model, self.rules, self.deterministic = model, rules, deterministic
-        shape = getattr(
-            getattr(model, "observation_space", None), "shape", (2, rules.rows, rules.cols)
-        )
-        shapes = {
-            name: (2, rules.rows, rules.cols) if name == "planes" else (rules.rows, rules.cols)
-            for name in OBSERVATIONS
-        }
-        if shape not in shapes.values():
+        space = getattr(model, "observation_space", None)
+        shapes = {name: observation_space(rules, name).shape for name in OBSERVATIONS}
+        self._shape = getattr(space, "shape", shapes["planes"])
+        self._dtype = getattr(space, "dtype", np.int8)
+        known = {shape: name for name, shape in shapes.items()} | {(rules.cells,): "grid"}
+        if self._shape not in known:
             raise ValueError(
-                f"the model's observations have the shape {shape}, but a board of "
-                f"{rules.rows}x{rules.cols} gives {shapes}; use a model for this board"
+                f"the model's observations have the shape {self._shape}, but a board of "
+                f"{rules.rows}x{rules.cols} gives {shapes}; use a model for this board, or wrap it "
+                "in a FunctionPolicy"
             )
-        self.observation = next(name for name in OBSERVATIONS if shapes[name] == shape)
+        self.observation = known[self._shape]
+        self._predict(np.zeros((1, rules.cells), dtype=np.int8))  # raises if it returns a state
 
     def copied(self) -> PredictPolicy:
         """A deep copy that shares nothing with the model.
@@ -154,32 +157,38 @@ class PredictPolicy:
         network = _network(self.model)
         # An actor-critic policy keeps the tensors of its last action distribution, which cannot be
         # copied after a training step. A prediction replaces them by tensors without a gradient.
-        empty = np.zeros((1, self.rules.cells), dtype=np.int8)
-        network.predict(observe(empty, self.rules, self.observation))
+        self._predict(np.zeros((1, self.rules.cells), dtype=np.int8))
         return PredictPolicy(copy.deepcopy(network), self.rules, self.deterministic)
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells). ValueError if the model predicts no cell."""
         boards = np.asarray(boards, dtype=np.int8)
-        observations = observe(boards, self.rules, self.observation)
         network = _network(self.model)
         if not self.deterministic and callable(getattr(network, "get_distribution", None)):
-            return self._distribution(network, observations, boards == 0)
-        masks = {"action_masks": boards == 0} if _takes_masks(self.model.predict) else {}
-        actions = np.asarray(self.model.predict(observations, deterministic=True, **masks)[0])
+            return self._distribution(network, self._observe(boards), boards == 0)
+        actions = self._predict(boards)
         if actions.size != len(boards):
             raise ValueError(
                 "predict must take a batch of observations and return one action for each: "
                 f"got the shape {actions.shape} for {len(boards)} observations"
             )
-        actions = actions.reshape(len(boards))
-        wrong = actions[~np.isin(actions, np.arange(self.rules.cells))]
-        if len(wrong):
+        return one_hot(checked_cells(actions.ravel(), self.rules), self.rules.cells)
+
+    def _observe(self, boards: Boards) -> NDArray[Any]:
+        seen = observe(boards, self.rules, self.observation)
+        return seen.reshape(len(boards), *self._shape).astype(self._dtype)
+
+    def _predict(self, boards: Boards) -> NDArray[Any]:
+        """The predicted actions. Raises ValueError if there is a state beside them."""
+        masks = {"action_masks": boards == 0} if _takes_masks(self.model.predict) else {}
+        actions, state = self.model.predict(self._observe(boards), deterministic=True, **masks)
+        if state is not None:
             raise ValueError(
-                "the model must predict cells, whole numbers from 0 to "
-                f"{self.rules.cells - 1}, got {wrong[0]}"
+                f"{type(self.model).__name__}.predict returns a state: its moves depend on the "
+                "moves before, so it is no function of the board, and neither a table nor a proof "
+                "could say how it plays; use a model without memory, such as MaskablePPO"
             )
-        return one_hot(actions.astype(np.intp), self.rules.cells)
+        return np.asarray(actions)
 
     def _distribution(self, network: Any, observations: Any, free: NDArray[np.bool_]) -> Probs:
         """The probabilities that a network of Stable-Baselines3 gives its actions: (B, cells)."""
@@ -198,6 +207,56 @@ def _network(model: Any) -> Any:
 
 def _takes_masks(function: Any) -> bool:
     return "action_masks" in inspect.signature(function).parameters
+
+
+class FunctionPolicy:
+    """The policy of any function of observations, such as a network of any library.
+
+        FunctionPolicy(lambda observations, masks: network(torch.as_tensor(observations)), Rules())
+
+    function: called as `function(observations, masks)` with the observations (B, ...) of the side
+    to move, in the form `observation` ("planes", "grid" or "flat"), and with masks bool (B, cells),
+    True on free cells. It returns probabilities (B, cells), whose rows sum to 1, or cells (B,) of
+    whole numbers; a NumPy array, or a tensor that `numpy.asarray` takes after `detach().cpu()`.
+    It has to be a function: its moves must depend on the observation alone.
+    Raises ValueError for a result of another form.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[NDArray[Any], NDArray[np.bool_]], Any],
+        rules: Rules,
+        observation: str = "planes",
+    ):
+        if not callable(function):
+            raise ValueError(
+                "a FunctionPolicy needs a function(observations, masks) that returns probabilities "
+                f"or cells, got {function!r}"
+            )
+        one_of("observation", observation, OBSERVATIONS)
+        self.function, self.rules, self.observation = function, rules, observation
+
+    def probs(self, boards: Boards) -> Probs:
+        """Probabilities (B, cells) of unfinished boards (B, cells)."""
+        boards = np.asarray(boards, dtype=np.int8)
+        result = self.function(observe(boards, self.rules, self.observation), boards == 0)
+        if hasattr(result, "detach"):  # a tensor of torch
+            result = result.detach().cpu()
+        found = np.asarray(result)
+        if found.shape == (len(boards),):
+            return one_hot(checked_cells(found, self.rules), self.rules.cells)
+        return checked_probs(found, boards.shape)
+
+
+def checked_cells(cells: NDArray[Any], rules: Rules) -> NDArray[np.intp]:
+    """Cells (B,) as whole numbers; ValueError for anything else."""
+    wrong = cells[~np.isin(cells, np.arange(rules.cells))]
+    if len(wrong):
+        raise ValueError(
+            f"the model must predict cells, whole numbers from 0 to {rules.cells - 1}, "
+            f"got {wrong[0]}"
+        )
+    return cells.astype(np.intp)
 
 
 class MaskedPolicy:

@@ -28,6 +28,7 @@ from tictactoe_env.starts import draw_starts
 
 # Cells of a board with tables: 2x5 has 15,983 positions; 3x4 has 111,973, 100 MB of lists.
 MAX_CELLS = 10
+OTHER_SEAT = (1, -1, 3, 1)  # copies to the same game seen from the other side, for copy 0 to 3
 EVEN = 1e-12  # a column of the alias method that is this close to full counts as full
 States = NDArray[np.intp]
 
@@ -130,8 +131,8 @@ class RowGames:
             states % self.tables.playing
         )
 
-    def observe(self, states: States) -> NDArray[np.int8]:
-        """Observations from the learner's seats, int8."""
+    def observe(self, states: States) -> NDArray[Any]:
+        """Observations from the learner's seats."""
         return self.tables.observations.take(states, axis=0)
 
     def legal(self, states: States) -> NDArray[np.int8]:
@@ -259,9 +260,14 @@ class RowGame:
             return state, result
         return self.reply(state, reply, uniforms)
 
+    def move(self, state: int, cell: int) -> tuple[int, int]:
+        """The state and result after a move of the learner, who plays the other side then."""
+        state = self._children[state * self._cells + cell]
+        return state + OTHER_SEAT[state // self._size] * self._size, self._result[state]
+
     def prepare(self, policy: Policy) -> RowReply:
         """The opponent as an alias table."""
-        return RowReply(self.tables, policy)
+        return _row_reply(self.tables, tabulate(policy, self.rules))
 
     def reply(self, state: int, reply: RowReply, uniforms: Uniforms) -> tuple[int, int]:
         """The state and result after the opponent's move, drawn with one number in [0, 1)."""
@@ -282,8 +288,8 @@ class RowGame:
         """Whether it is the opponent's turn, in an unfinished game."""
         return state < self._playing and bool(self.tables.opponent_moves[state])
 
-    def view(self, state: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """The observation from the learner's seat and the mask (cells,); fresh int8."""
+    def view(self, state: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
         return self._observations[state].copy(), self._legal[state].copy()
 
     def board(self, state: int) -> Boards:
@@ -309,8 +315,8 @@ class RowReply:
     It takes half a megabyte on 3x3 if all replies to a position are equally likely.
     """
 
-    def __init__(self, tables: RowTables, policy: Policy):
-        width, target, accept, alias = _alias_table(tables, tabulate(policy, tables.rules))
+    def __init__(self, tables: RowTables, policy: TabularPolicy):
+        width, target, accept, alias = _alias_table(tables, policy)
         self.width = width.astype(np.int8).tobytes()
         self.target = array("i", target.astype(np.intc).tobytes())
         self.uniform = bool((accept >= 1).all())
@@ -319,3 +325,8 @@ class RowReply:
                 array("d", accept.tobytes()),
                 array("i", alias.astype(np.intc).tobytes()),
             )
+
+
+@lru_cache(maxsize=16)  # so that another environment with the same opponent costs nothing
+def _row_reply(tables: RowTables, policy: TabularPolicy) -> RowReply:
+    return RowReply(tables, policy)

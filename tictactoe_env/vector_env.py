@@ -19,22 +19,21 @@ from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool, make_pool
-from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OUTCOMES, WIN, Boards
+from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OUTCOME_NUMBERS, WIN, Boards
 from tictactoe_env.snapshots import snapshot
 
-_OUTCOMES = np.array(OUTCOMES)
-_SIDES = np.array(["O", "", "X"])
 STATE_KEYS = ("boards", "seats", "results", "which", "begun", "generator")
 
 
-class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[Any]]):
+class TicTacToeVectorEnv(VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]):
     """`num_envs` games at a time, with the arguments, rewards and results of `TicTacToeEnv`.
 
-    Observations are int8 `(num_envs, 2, rows, cols)` or `(num_envs, rows, cols)`, rewards float64
+    Observations have the shape of `TicTacToeEnv`'s with `num_envs` in front. Rewards are float64
     `(num_envs,)`, `terminated` and `truncated` bool `(num_envs,)`. All arrays are fresh. One
-    generator serves all games, so `reset(seed=)` takes a single number. With `side="alternate"`
-    the learner is X in the first game of each even row and O in that of each odd row, then the
-    sides alternate row by row.
+    generator serves all games: `reset(seed=)` takes a number, or a list with one for each game,
+    which together seed it. With `side="alternate"` the learner is X in the first game of each even
+    row and O in that of each odd row, then the sides alternate row by row. There has to be an
+    opponent: `opponent=None` is for single games.
 
     ## Autoreset
     `autoreset_mode` is an `AutoresetMode` or its name. When game i ends:
@@ -50,10 +49,21 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     `make_vec(..., autoreset_mode="NEXT_STEP")`.
 
     ## Info
-    Arrays with one row for each game: `action_mask`, int8 `(num_envs, cells)`, and `side`; if a
-    game ended also `outcome` and `illegal_move` (in SAME_STEP inside `final_info`). For each key
-    `k` the key `_k` holds which rows are valid, bool `(num_envs,)`. `final_obs` is one array
-    `(num_envs, ...)` with zeros in the rows of unfinished games.
+    The keys of `TicTacToeEnv` at every reset and step, as int8 arrays with one row for each game:
+    `action_mask` `(num_envs, cells)`, `side`, `outcome` and `illegal_move` `(num_envs,)`. In
+    SAME_STEP they belong to the new games, and those of the finished games are inside `final_info`.
+    For each key `k` the key `_k` holds which rows are valid, bool `(num_envs,)`. `final_obs` is one
+    array `(num_envs, ...)` with zeros in the rows of unfinished games.
+
+    ## Arguments of its own
+    - `autoreset_mode` (`"SAME_STEP"`): see Autoreset.
+    - `max_episode_steps` (`None`): a game in which the learner has made this many moves without an
+      end is truncated, as Gymnasium's `TimeLimit` does for a single environment.
+
+    ## One game of many
+    `call(name, *args)`, `get_attr(name)` and `set_attr(name, values)` are those of Gymnasium's
+    `SyncVectorEnv`. They return a tuple with one entry for each game; what the games share, such as
+    an opponent, is called or set once.
 
     ## Saving running games
     `state_dict()` returns the state of all games; `load_state_dict(state)` continues them bit for
@@ -82,6 +92,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         early_draw: bool = False,
         render_mode: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        max_episode_steps: int | None = None,
     ):
         self.num_envs = whole_number(num_envs, "num_envs", 1)
         self.config = config = Config(
@@ -110,6 +121,10 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         self._which = np.zeros(self.num_envs, dtype=np.intp)
         self._over = np.zeros(self.num_envs, dtype=bool)
         self._begun = np.zeros(self.num_envs, dtype=np.intp)
+        self._limit = max_episode_steps
+        if max_episode_steps is not None:
+            self._limit = whole_number(max_episode_steps, "max_episode_steps", 1)
+        self._steps = np.zeros(self.num_envs, dtype=np.intp)  # of each game, if there is a limit
         self._extra: tuple[Policy, ...] = ()
         self._pool = Pool((), ())
         self.set_opponent(opponent)
@@ -120,6 +135,11 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         Raises ValueError, changing nothing, if it cannot be an opponent on this board.
         """
         self._check_open()
+        if opponent is None:
+            raise ValueError(
+                "opponent=None, which makes the caller move for both sides, is for single games: "
+                "use gym.make, or name an opponent"
+            )
         pool = make_pool(opponent, self.rules, self._pool.snapshots)
         self.config.check_first_move(pool, {})
         self._replies = self._games.prepare(list(pool.policies))
@@ -147,16 +167,17 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     # --- reset ------------------------------------------------------------------------------------
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.int8], dict[str, Any]]:
+        self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
         """Start all games, or those of `options["reset_mask"]`.
 
-        The options `side`, `opponent` and `board` apply to the games that this call starts. A seed
-        reseeds the one generator, which also serves the games outside `reset_mask`.
+        The options `side`, `opponent` and `board` apply to the games that this call starts. A seed,
+        or a list of num_envs seeds, reseeds the one generator, which also serves the games outside
+        `reset_mask`.
         Raises ValueError, changing nothing, for a wrong seed or wrong options.
         """
         self._check_open()
-        seed = checked_seed(seed)
+        seed = self._one_seed(seed)
         given = self.config.options(options, (*RESET_OPTIONS, "reset_mask"))
         mask = self._reset_mask(given.get("reset_mask"))
         option_pool = None
@@ -235,6 +256,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
             )
         current[games], self._which[games], self._over[games] = settled, which, False
         self._begun[games] += 1
+        self._steps[games] = 0
         if self.render_mode is not None:
             self._before[games] = states
         self._states = current
@@ -260,12 +282,12 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     def step(
         self, actions: Any
     ) -> tuple[
-        NDArray[np.int8], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
+        NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
     ]:
         """Mark a cell in each game and let the opponents reply.
 
         actions: whole numbers (num_envs,). Returns observations, rewards, terminated, truncated
-        (always False) and infos.
+        (False without `max_episode_steps`) and infos.
         """
         self._check_open()
         if self._states is None:
@@ -291,27 +313,30 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
             self._before = before.copy()
         self._states = after
         observations = games.observe(after)
-        truncated = np.zeros(self.num_envs, dtype=bool)
+        truncated = self._truncated(ended)
         if mode is AutoresetMode.SAME_STEP:
-            return self._same_step(observations, rewards, ended, truncated, result)
-        self._over = ended.copy()
+            return self._same_step(observations, rewards, ended, truncated)
+        self._over = ended | truncated
         if len(waiting):  # in NEXT_STEP
             self._begin(waiting, {}, self._pool)
             observations[waiting] = games.observe(self._states[waiting])
-        infos = self._info()
-        if ended.any():
-            infos.update(self._outcomes(result, ended))
-        return observations, rewards, ended, truncated, infos
+        return observations, rewards, ended, truncated, self._info()
 
-    def _same_step(
-        self, observations: Any, rewards: Any, ended: Any, truncated: Any, result: Any
-    ) -> Any:
+    def _truncated(self, ended: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether a game that goes on has reached `max_episode_steps`: (num_envs,) bool."""
+        if self._limit is None:
+            return np.zeros(self.num_envs, dtype=bool)
+        self._steps += 1
+        truncated: NDArray[np.bool_] = (self._steps >= self._limit) & ~ended & ~self._over
+        return truncated
+
+    def _same_step(self, observations: Any, rewards: Any, ended: Any, truncated: Any) -> Any:
         """Start the next games where one ended; add its last observation and info."""
-        over = np.flatnonzero(ended)
+        finished = ended | truncated if self._limit is not None else ended
+        over = np.flatnonzero(finished)
         if len(over) == 0:
             return observations, rewards, ended, truncated, self._info()
-        final_info = self._info(ended)
-        final_info.update(self._outcomes(result, ended))
+        final_info = self._info(finished)
         final_obs = np.zeros_like(observations)
         final_obs[over] = observations[over]
         self._begin(over, {}, self._pool)
@@ -319,29 +344,42 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         infos = self._info()
         infos.update(
             final_obs=final_obs,
-            _final_obs=ended.copy(),
+            _final_obs=finished.copy(),
             final_info=final_info,
-            _final_info=ended.copy(),
+            _final_info=finished.copy(),
         )
         return observations, rewards, ended, truncated, infos
 
     def _info(self, rows: NDArray[np.bool_] | None = None) -> dict[str, Any]:
         rows = np.ones(self.num_envs, dtype=bool) if rows is None else rows
-        sides = _SIDES.take(self._games.seats(self._states) + 1)
+        games, states = self._games, self._states
+        results = games.result(states)
         return {
-            "action_mask": self._games.legal(self._states),
+            "action_mask": games.legal(states),
             "_action_mask": rows.copy(),
-            "side": sides,
+            "side": games.seats(states),
             "_side": rows.copy(),
+            "outcome": OUTCOME_NUMBERS.take(results),
+            "_outcome": rows.copy(),
+            "illegal_move": (results >= ILLEGAL).view(np.int8),
+            "_illegal_move": rows.copy(),
         }
 
-    def _outcomes(self, result: NDArray[np.int8], ended: NDArray[np.bool_]) -> dict[str, Any]:
-        return {
-            "outcome": _OUTCOMES.take(result),
-            "_outcome": ended.copy(),
-            "illegal_move": result >= ILLEGAL,
-            "_illegal_move": ended.copy(),
-        }
+    def _one_seed(self, seed: Any) -> int | None:
+        """One seed from a list of one for each game, or the seed itself."""
+        if not isinstance(seed, (list, tuple)):
+            return checked_seed(seed)
+        seeds = [checked_seed(one) for one in seed]
+        numbers = [one for one in seeds if one is not None]
+        if len(seeds) != self.num_envs or 0 < len(numbers) < len(seeds):
+            raise ValueError(
+                f"a list of seeds must have one for each of the {self.num_envs} games, all of them "
+                f"whole numbers or all None, got {seed!r}"
+            )
+        if not numbers:
+            return None
+        words = np.random.SeedSequence(numbers).generate_state(4)
+        return int.from_bytes(words.tobytes(), "little")
 
     def _cells(self, actions: Any) -> NDArray[np.intp]:
         cells = np.asarray(actions)
@@ -376,8 +414,9 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         Fresh arrays with one row for each game: `boards` int8 (num_envs, cells), `seats` int8 (the
         learner's marks, +1 X, -1 O), `results` int8 (0 unfinished, else how the game ended:
         constants of `rules`), `which` int64 (the index of the opponent), `begun` int64 (games begun
-        so far). `generator` is the state of the random generator, as JSON values. Opponents are not
-        part of it. Raises ResetNeeded before the first reset.
+        so far), with `max_episode_steps` also `steps` int64 (of the current games). `generator` is
+        the state of the random generator, as JSON values. Opponents are not part of it.
+        Raises ResetNeeded before the first reset.
         """
         states, games = self._started(), self._games
         return {
@@ -386,6 +425,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
             "results": games.result(states),
             "which": self._which.astype(np.int64),
             "begun": self._begun.astype(np.int64),
+            **({} if self._limit is None else {"steps": self._steps.astype(np.int64)}),
             "generator": dict(self.np_random.bit_generator.state),
         }
 
@@ -397,16 +437,20 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
         Raises ValueError, changing nothing, if the state does not fit.
         """
         self._check_open()
-        if not isinstance(state, Mapping) or set(state) != set(STATE_KEYS):
+        keys = STATE_KEYS if self._limit is None else (*STATE_KEYS, "steps")
+        if not isinstance(state, Mapping) or set(state) != set(keys):
             found = sorted(map(str, state)) if isinstance(state, Mapping) else repr(state)
-            raise ValueError(f"a state must be a mapping with the keys {STATE_KEYS}, got {found}")
+            raise ValueError(f"a state must be a mapping with the keys {keys}, got {found}")
         opponents = len(self._pool.policies) + len(self._extra)
         boards, seats = self.config.check_boards(
             state["boards"], state["seats"], self.num_envs, "the state"
         )
-        results = self._checked_row(state, "results", len(OUTCOMES))
+        results = self._checked_row(state, "results", len(OUTCOME_NUMBERS))
         which = self._checked_row(state, "which", opponents)
         begun = self._checked_row(state, "begun", np.iinfo(np.int64).max)
+        steps = self._steps
+        if self._limit is not None:
+            steps = self._checked_row(state, "steps", self._limit)
         if (self.config.ended(boards) != np.isin(results, (WIN, DRAW, LOSS))).any():
             raise ValueError(
                 "the state's results do not fit its boards: give one that state_dict() made"
@@ -419,7 +463,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
             raise ValueError(f"the state's generator does not fit: {error!r}") from None
         self.np_random.bit_generator.state = bits.state
         self._states, self._before, self._over = states, states.copy(), results != ONGOING
-        self._which, self._begun = which, begun
+        self._which, self._begun, self._steps = which, begun, steps
         return self._games.observe(states), self._info()
 
     def _checked_row(self, state: Mapping[str, Any], name: str, end: int) -> NDArray[np.intp]:
@@ -446,6 +490,39 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.intp], NDArray[A
     def boards(self) -> Boards:
         """The boards (num_envs, cells) int8: +1 X, -1 O, 0 free."""
         return self._games.boards(self._started())
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """What the method or attribute `name` gives for each game: a tuple (num_envs,).
+
+        The masks, boards and pictures of the games are their own: `action_masks`, `board`,
+        `render`. Any other method is called once, and its result repeated. Raises AttributeError if
+        there is no such name.
+        """
+        found = getattr(self, "boards" if name == "board" else name)
+        result = found(*args, **kwargs) if callable(found) else found
+        if name in ("action_masks", "board") or (name == "render" and result is not None):
+            return tuple(result)
+        return (result,) * self.num_envs
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """The attribute `name` for each game: see `call`."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set an attribute that the games share.
+
+        values: the value, or a list or tuple with as many equal ones as there are games. Raises
+        ValueError if they differ, and AttributeError for a name that these games do not have.
+        """
+        if isinstance(values, (list, tuple)):
+            if len(values) != self.num_envs or any(value != values[0] for value in values):
+                raise ValueError(
+                    f"the games share their attributes: give one value for {name}, or "
+                    f"{self.num_envs} equal ones, got {values!r}"
+                )
+            values = values[0]
+        getattr(self, name)
+        setattr(self, name, values)
 
     def _started(self) -> Any:
         self._check_open()

@@ -22,6 +22,8 @@ from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules, to_move
 from tictactoe_env.vector_env import TicTacToeVectorEnv
 
+INFO_KEYS = ("action_mask", "side", "outcome", "illegal_move")
+
 
 class ExploringStarts:
     """Start positions for `TicTacToeVectorEnv(start=...)`: a share of the games start at random.
@@ -115,16 +117,16 @@ class TicTacToeVecEnv(VecEnv):
         self,
     ) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """One step of every game: observations, rewards float32, dones, infos."""
-        observations, rewards, dones, _, info = self.games.step(self._actions)
+        observations, rewards, ended, truncated, info = self.games.step(self._actions)
+        dones = ended | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if "final_obs" in info:
             final, last = info["final_obs"], info["final_info"]
             for game in np.flatnonzero(dones).tolist():
                 infos[game] = {
                     "terminal_observation": final[game],
-                    "TimeLimit.truncated": False,
-                    "outcome": str(last["outcome"][game]),
-                    "illegal_move": bool(last["illegal_move"][game]),
+                    "TimeLimit.truncated": bool(truncated[game]),
+                    **{key: last[key][game] for key in INFO_KEYS},
                 }
         return observations, rewards.astype(np.float32), dones, infos
 

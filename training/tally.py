@@ -33,13 +33,16 @@ class Tally:
     last_lost: int = 0
 
     def add(self, infos: Iterable[Mapping[str, Any]]) -> None:
-        """Count, in this order, the games that have ended: those whose info has an "outcome"."""
+        """Count, in this order, the games that have ended.
+
+        infos: those of a `VecEnv`, which have a "terminal_observation" where a game ended.
+        """
         for info in infos:
-            if "outcome" not in info:
+            if "terminal_observation" not in info:
                 continue
             self.games += 1
-            self.won += info["outcome"] == "win"
-            self.drawn += info["outcome"] == "draw"
+            self.won += int(info["outcome"] > 0)
+            self.drawn += int(info["outcome"] == 0)
             if self.games % WINDOW == 0:
                 self.last, self.last_drawn = self.won, self.drawn
                 self.last_lost = WINDOW - self.won - self.drawn

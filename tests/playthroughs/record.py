@@ -60,6 +60,8 @@ GAMES: dict[str, dict[str, Any]] = {
         8,
         **{"rows": 2, "cols": 5, "k": 3, "early_draw": True, "opponent": "minimax", "side": "X"},
     ),
+    "both-sides": game([4, 0, 8, 2, 1, 7, 6, 5, 3], opponent=None),
+    "both-sides-flat-illegal": game([0, 1, 1], opponent=None, observation="flat", cols=2, k=2),
     "4x5-random": game([*range(6, 20), *range(6)], 9, rows=4, cols=5, k=4, side="O"),
 }
 
@@ -113,7 +115,7 @@ def read(text: str) -> dict[str, Any]:
 def _part(
     title: str, env: TicTacToeEnv, observation: Any, result: Any, info: dict[str, Any]
 ) -> str:
-    planes = observation if observation.ndim == 3 else observation[None]
+    planes = observation.reshape(-1, env.rules.rows, env.rules.cols).astype(np.int8)
     lines = [title, f"  board        {board_text(env.board, env.rules)}"]
     for row in range(planes.shape[1]):
         name = "observation" if row == 0 else ""
@@ -128,7 +130,7 @@ def _part(
     for name, value in info.items():
         lines.append(
             f"  {name:12} "
-            + (" ".join(map(str, value.tolist())) if isinstance(value, np.ndarray) else repr(value))
+            + (" ".join(map(str, value.tolist())) if isinstance(value, np.ndarray) else str(value))
         )
     return "\n".join(lines) + "\n"
 
