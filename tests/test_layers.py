@@ -44,7 +44,7 @@ OTHER_PRIVATE_NAMES = {"_asdict", "_replace", "_fields", "_np_random"}  # tuples
 
 PATHS = [path for folder in HOUSE for path in sorted((ROOT / folder).rglob("*.py"))]
 PATHS += [ROOT / f"{name}.py" for name in sorted(SCRIPTS)]
-FILES = {str(path.relative_to(ROOT)): path.read_text() for path in PATHS}
+FILES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PATHS}
 
 
 def imports_of(package: str, source: str) -> set[str]:
@@ -122,7 +122,11 @@ def test_a_file_imports_only_what_the_map_allows_and_no_privates(file):
 
 
 def test_imports_of_the_package_point_down_and_need_nothing_but_numpy_and_gymnasium():
-    sources = {path.stem: path.read_text() for path in PATHS if ROOT / PACKAGE in path.parents}
+    sources = {
+        path.stem: path.read_text(encoding="utf-8")
+        for path in PATHS
+        if ROOT / PACKAGE in path.parents
+    }
     assert set(sources) == set(LAYER_OF)
     for name, source in sources.items():
         assert upward_imports(name, source) == foreign_imports(PACKAGE, source) == set(), name

@@ -181,7 +181,9 @@ def test_it_holds_the_package_its_types_and_its_licence_and_needs_two_packages(w
     assert tops == {"tictactoe_env", about.split("/")[0]}
     assert "tictactoe_env/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    here = {str(p.relative_to(facts.ROOT)) for p in (facts.ROOT / "tictactoe_env").rglob("*.*")}
+    here = {
+        p.relative_to(facts.ROOT).as_posix() for p in (facts.ROOT / "tictactoe_env").rglob("*.*")
+    }
     assert {name for name in here if "__pycache__" not in name} <= set(names)
     required = [Requirement(text) for text in metadata.get_all("Requires-Dist")]
     assert {one.name for one in required if not one.marker} == {"numpy", "gymnasium"}
