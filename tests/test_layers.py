@@ -13,9 +13,9 @@ PACKAGE = "tictactoe_env"
 # The package from the bottom up; a file imports from lower layers only, never from its own.
 LAYERS = (
     "errors files < rules < standing < notation observation < positions games < "
-    "starts solver store orientations render < policy < match own_values snapshots < "
+    "starts solver store orientations render < policy < match own_values snapshots table_json < "
     "row_engine bit_engine < evaluation engine search < certificate analysis < "
-    "mcts runs trained < names < opponents < pool < config < env < vector_env < __init__"
+    "mcts runs trained < names < opponents < pool < config spec_json < env < vector_env < __init__"
 )
 LAYER_OF = {name: at for at, names in enumerate(LAYERS.split("<")) for name in names.split()}
 ALLOWED = {"numpy", "gymnasium", PACKAGE} | sys.stdlib_module_names

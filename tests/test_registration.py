@@ -3,17 +3,31 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
-from sample_players import CellPlayer
+from sample_players import CellPlayer, FixedPlayer
+from text_cases import refuses
 
 import tictactoe_env
-from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
+from tictactoe_env import (
+    RandomPolicy,
+    Rules,
+    TicTacToeEnv,
+    TicTacToeVectorEnv,
+    best_responses,
+    certificate,
+    make_opponent,
+)
+from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.search import SearchPolicy
 
+MODES = ("vector_entry_point", "sync", "async")
 ids = pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)
 ARGUMENTS = {
     "opponent": [["random", 1], ["minimax-slip=0.1", 2.5]],
@@ -98,3 +112,164 @@ def test_human_rendering_opens_a_window_through_gymnasium(monkeypatch):
     assert env.unwrapped.render_mode == "rgb_array"
     assert env.screen_size == env.unwrapped.render().shape[1::-1]
     env.close()
+
+
+@pytest.mark.parametrize("env_id", tictactoe_env.OPPONENT_IDS)
+def test_an_id_of_an_opponent_states_the_exact_limit(env_id):
+    env = gym.make(env_id)
+    opponent = make_opponent(env.spec.kwargs["opponent"], Rules())
+    worst = best_responses(opponent).values()  # of the opponent on each side
+    assert env.spec.reward_threshold == pytest.approx(-sum(side.value for side in worst) / 2)
+    assert gym.make_vec(env_id, 2).spec.reward_threshold == env.spec.reward_threshold
+    for kept in ({"observation": "flat"}, {"render_mode": "ansi"}):
+        assert gym.make(env_id, **kept).spec.reward_threshold == env.spec.reward_threshold
+    for other in ({"side": "X"}, {"opponent": "trie"}, {"rewards": {"win": 2}}):
+        assert gym.make(env_id, **other).spec.reward_threshold is None
+
+
+def test_the_registry_lists_all_ids_under_one_heading():
+    printed = gym.pprint_registry(disable_print=True)
+    headings = [line for line in printed.splitlines() if "===" in line]
+    own = [env_id for env_id in gym.registry if "TicTacToe" in env_id]
+    listed = printed[printed.index("===== tictactoe_env =====") :].splitlines()[1:]
+    block = listed[: next((at for at, line in enumerate(listed) if "===" in line), None)]
+    assert len(own) == 5
+    assert set(" ".join(block).split()) >= set(own)
+    assert "===== env =====" not in headings
+
+
+class Cornered:
+    """Anybody's policy: the first free cell."""
+
+    def probs(self, boards):
+        return np.eye(boards.shape[1])[(boards == 0).argmax(axis=1)]
+
+
+@pytest.mark.parametrize(
+    "opponent",
+    [
+        RandomPolicy(),
+        MinimaxPolicy(Rules(), ties="first", slip=0.25),
+        Cornered(),
+        make_opponent("trie", Rules()),
+        [[Cornered(), 1.0], ["self", 2.0], [RandomPolicy(), 1.0], ["minimax", 1.0]],
+        Path("runs/none"),
+    ],
+    ids=["random", "minimax", "any", "table", "pool", "path"],
+)
+def test_a_spec_with_an_opponent_that_is_an_object_survives_json(opponent, tmp_path):
+    if isinstance(opponent, Path):
+        opponent = saved_run(tmp_path)
+    env = gym.make("TicTacToe-v0", opponent=opponent)
+    again = gym.make(EnvSpec.from_json(env.spec.to_json()))
+    assert again.spec == env.spec
+    vec = gym.make_vec("TicTacToe-v0", 2, opponent=opponent, autoreset_mode=AutoresetMode.DISABLED)
+    assert gym.make_vec(EnvSpec.from_json(vec.spec.to_json())).spec == vec.spec
+    for seed in range(10):
+        results = env.reset(seed=seed), again.reset(seed=seed)
+        terminated = False
+        while not terminated:
+            assert repr(results[0]) == repr(results[1])
+            cell = int(np.flatnonzero(env.action_masks())[seed % env.action_masks().sum()])
+            results = env.step(cell), again.step(cell)
+            terminated = results[0][2]
+        assert repr(results[0]) == repr(results[1])
+
+
+def saved_run(folder):
+    path = folder / "certificate.json"
+    policy = make_opponent("minimax-first", Rules())
+    certificate.write(certificate.certify(policy, "perfect"), path)
+    return path
+
+
+def test_a_search_on_a_large_board_survives_json_by_its_name():
+    board = {"rows": 4, "cols": 4, "k": 4}
+    env = gym.make("TicTacToe-v0", opponent=SearchPolicy(Rules(4, 4, 4), depth=2), **board)
+    assert env.spec.kwargs["opponent"] == "search-depth=2"
+    assert gym.make(EnvSpec.from_json(env.spec.to_json())).spec == env.spec
+
+
+def test_a_damaged_table_is_refused():
+    table = gym.make("TicTacToe-v0", opponent=Cornered()).spec.kwargs["opponent"]
+    half = table["table"][: len(table["table"]) // 8 * 4]
+    for changed, message in (
+        ({"table": half}, "this table is damaged"),
+        ({"table": "?"}, "this table is damaged"),
+        ({"table": 3}, "a table must be a mapping with the keys board and table"),
+        ({"more": 1}, "a table must be a mapping with the keys board and table"),
+        ({"board": {"rows": 2, "cols": 3, "k": 2}}, "this table plays on"),
+    ):
+        with refuses(message):
+            gym.make("TicTacToe-v0", opponent={**table, **changed})
+
+
+def test_environments_share_the_tables_of_their_named_opponents():
+    for opponent in ("random", "minimax-slip=0.2", "trie"):
+        first, second = (gym.make("TicTacToe-v0", opponent=opponent).unwrapped for _ in range(2))
+        first.reset(), second.reset()
+        assert first.__dict__["_reply"] is second.__dict__["_reply"]
+
+
+def test_one_call_reaches_all_games_as_in_gymnasiums_own_vector_environments():
+    made = {mode: gym.make_vec("TicTacToe-v0", 3, vectorization_mode=mode) for mode in MODES}
+    for env in made.values():
+        env.reset(seed=[1, 2, 3])
+        masks, boards = env.call("action_masks"), env.get_attr("board")
+        assert [mask.shape for mask in masks] == [board.shape for board in boards] == [(9,)] * 3
+        assert all((mask == (board == 0)).all() for mask, board in zip(masks, boards, strict=True))
+        assert env.call("set_opponent", "minimax") == (None,) * 3
+        assert env.get_attr("rules") == (Rules(),) * 3
+        env.set_attr("note", [7, 7, 7]) if env is not made[MODES[0]] else None
+        if env is not made["async"]:  # which prints the traceback of each worker
+            with pytest.raises(AttributeError):
+                env.call("nonsense")
+    native = made[MODES[0]]
+    native.set_attr("render_mode", "ansi")
+    assert native.call("render")[0].count("\n") > 2
+    native.set_attr("render_mode", [None] * 3)
+    with refuses("3 equal ones"):
+        native.set_attr("render_mode", ["ansi", None, None])
+    with pytest.raises(AttributeError):
+        native.set_attr("nonsense", 1)
+
+
+def test_a_list_of_seeds_repeats_the_games_and_must_have_one_for_each():
+    first, second = (gym.make_vec("TicTacToe-v0", 3) for _ in range(2))
+    for seeds, other in (([1, 2, 3], [1, 2, 4]), ((0, 0, 2**70), [0, 0, 0])):
+        one, same, different = first.reset(seed=seeds), second.reset(seed=seeds), other
+        assert repr(one) == repr(same)
+        games = [env.step([4, 4, 4]) for env in (first, second)]
+        assert repr(games[0]) == repr(games[1])
+        second.reset(seed=different)
+        assert first.np_random_seed != second.np_random_seed
+    first.reset(seed=[None] * 3)
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_a_limit_of_steps_truncates_games_in_make_vec(mode):
+    arguments = {"opponent": FixedPlayer(8), "side": "X"}
+    vec = gym.make_vec("TicTacToe-v0", 2, max_episode_steps=2, autoreset_mode=mode, **arguments)
+    vec.reset(seed=0)
+    first = [0, 0]
+    assert not any(vec.step(first)[3])
+    _, rewards, terminated, truncated, infos = vec.step(
+        [int(vec.unwrapped.action_masks()[0].nonzero()[0][0]), 0]
+    )
+    assert (terminated.tolist(), truncated.tolist()) == ([False, True], [True, False])
+    assert rewards.tolist() == [0, -1]
+    final = infos["final_info"] if mode is AutoresetMode.SAME_STEP else infos
+    assert final["outcome"].tolist() == [0, -1]
+    if mode is AutoresetMode.DISABLED:
+        with pytest.raises(ResetNeeded):
+            vec.step([4, 4])
+        vec.reset(options={"reset_mask": np.ones(2, dtype=bool)})
+    elif mode is AutoresetMode.NEXT_STEP:
+        vec.step([4, 4])
+    assert not vec.unwrapped.boards.any(), "new games have begun"
+    assert not any(vec.step(first)[3])
+    again = gym.make_vec("TicTacToe-v0", 2, max_episode_steps=2, autoreset_mode=mode, **arguments)
+    again.unwrapped.load_state_dict(vec.unwrapped.state_dict())
+    assert repr(again.step([8, 7])) == repr(vec.step([8, 7]))
+    with refuses("max_episode_steps must be a whole number"):
+        gym.make_vec("TicTacToe-v0", 2, max_episode_steps=0)

@@ -12,6 +12,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from gymnasium.envs.registration import register as _register
+from gymnasium.envs.registration import registry as _registry
 
 if TYPE_CHECKING:
     from tictactoe_env.env import TicTacToeEnv
@@ -34,14 +35,25 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# The second, so that "tictactoe_env:TicTacToe-v0" works.
+# The second is another name of the first, so that "tictactoe_env:TicTacToe-v0" works.
 ENV_IDS = ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")
 
-for _id in ENV_IDS:
+# One opponent each, and the reward that the best response to it gets on average over both sides:
+# nobody can get more. `reward_threshold` is this limit, and a test computes it.
+OPPONENT_IDS = {
+    "tictactoe_env/TicTacToe-Random-v0": ("random", (191 / 192 + 874 / 945) / 2),
+    "tictactoe_env/TicTacToe-MinimaxSlip-v0": ("minimax-slip=0.5", (407 / 512 + 373 / 630) / 2),
+    "tictactoe_env/TicTacToe-Minimax-v0": ("minimax", 0.0),
+}
+
+for _id in (*ENV_IDS, *OPPONENT_IDS):
+    _opponent, _threshold = OPPONENT_IDS.get(_id, (None, None))
     _register(
         _id,
-        entry_point="tictactoe_env.env:TicTacToeEnv",
-        vector_entry_point="tictactoe_env.vector_env:TicTacToeVectorEnv",
+        entry_point="tictactoe_env:TicTacToeEnv",
+        vector_entry_point="tictactoe_env:TicTacToeVectorEnv",
+        kwargs={} if _opponent is None else {"opponent": _opponent},
+        reward_threshold=_threshold,
         # No wrappers: gym.make returns the environment itself, with action_masks() and
         # set_opponent(). It enforces the order of calls and checks its inputs, and both checkers
         # pass in its tests. (With Gymnasium 1.4.0's passive checker every step after a refused
@@ -49,6 +61,9 @@ for _id in ENV_IDS:
         order_enforce=False,
         disable_env_checker=True,
     )
+
+# So that gym.pprint_registry() lists the other name beside the first.
+_registry[ENV_IDS[1]].namespace = "tictactoe_env"
 
 _HOMES = {
     "TicTacToeEnv": "env",
@@ -77,6 +92,7 @@ _HOMES = {
 
 __all__ = [
     "ENV_IDS",
+    "OPPONENT_IDS",
     "Evaluation",
     "FunctionPolicy",
     "Game",

@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from numpy.typing import NDArray
 
@@ -19,6 +20,7 @@ from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool, make_pool
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_move
 from tictactoe_env.snapshots import snapshot
+from tictactoe_env.spec_json import json_spec
 
 NO_OPTIONS: Mapping[str, Any] = {}
 OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
@@ -145,6 +147,17 @@ class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
     - `gymnasium.error.ResetNeeded` for a step before the first reset or after the end of the game.
     - `gymnasium.error.ClosedEnvironmentError` after `close`.
 
+    ## Ids
+    `tictactoe_env/TicTacToe-v0` has all of these arguments; `TicTacToe-v0` is another name of it.
+    These ids set the opponent, and their `spec.reward_threshold` is the exact limit, the mean
+    reward of the best response over both sides. It is None if further arguments change the limit.
+
+    | id | opponent | reward threshold |
+    | --- | --- | --- |
+    | `tictactoe_env/TicTacToe-Random-v0` | `random` | 0.9598 |
+    | `tictactoe_env/TicTacToe-MinimaxSlip-v0` | `minimax-slip=0.5` | 0.6935 |
+    | `tictactoe_env/TicTacToe-Minimax-v0` | `minimax` | 0 |
+
     ## Version history
     * v0: initial version
     """
@@ -195,6 +208,7 @@ class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
         self._reply: Any = None
         self._which: int | None = None  # the opponent of the pool that plays the current game
         self._starts = {side: self._start_from(config.start_board, mark_of(side)) for side in SIDES}
+        self._spec: EnvSpec | None = None
         self._both_sides = opponent is None
         if not self._both_sides:
             self.set_opponent(opponent)
@@ -203,6 +217,19 @@ class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
                 f"with opponent=None the caller moves for both sides, got side={side!r}: leave it "
                 "out"
             )
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """Gymnasium's specification, from which `gym.make` makes such an environment again.
+
+        An opponent that was given as an object stands in it as a name or as a table: see
+        `spec_json`.
+        """
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = json_spec(spec, self._pool)
 
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on, also in the current game.
@@ -375,7 +402,11 @@ class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
         raise ResetNeeded("the game is over: call reset() to start the next one")
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Whether each cell is free: (cells,) bool. sb3-contrib calls this method."""
+        """Whether each cell is free: (cells,) bool. sb3-contrib calls this method.
+
+        Behind a wrapper it is `env.get_wrapper_attr("action_masks")()`. Gymnasium's
+        `action_space.sample` takes the int8 mask of `info["action_mask"]` instead.
+        """
         return self._game.view(self._started())[1].astype(bool)
 
     @property

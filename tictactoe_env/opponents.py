@@ -39,18 +39,22 @@ from tictactoe_env.names import (
 from tictactoe_env.policy import Policy, as_policy
 from tictactoe_env.rules import Rules
 from tictactoe_env.runs import FOLDERS, Folders, agents_with_runs, newest_run
+from tictactoe_env.table_json import is_table, table_from_json
 from tictactoe_env.trained import BOARD, facts_of, trained_names, trained_policy
 
 
 def make_opponent(
     spec: Any, rules: Rules, what: str = "opponent", also: Iterable[str] = ()
 ) -> Policy:
-    """The policy of a name, a saved run, or an object with `probs` or `predict`.
+    """The policy of a name, a saved run, a table, or an object with `probs` or `predict`.
 
-    A saved run plays by the table of its certificate. what: what an error calls the player. also:
-    further names that the error lists. Raises ValueError for an unknown name or option, a damaged
-    run, a player of another board, and an object that is not a player.
+    A saved run plays by the table of its certificate. A table is the mapping of `table_json`.
+    what: what an error calls the player. also: further names that the error lists.
+    Raises ValueError for an unknown name or option, a damaged run, a player of another board, and
+    an object that is not a player.
     """
+    if is_table(spec):
+        return table_from_json(spec, rules)
     if not isinstance(spec, (str, os.PathLike)):
         return as_policy(spec, rules)
     if is_trained(spec, rules):

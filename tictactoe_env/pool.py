@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,10 @@ from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, RandomPolicy, checked_weights
 from tictactoe_env.rules import Rules
 from tictactoe_env.snapshots import MAX_TABLE_CELLS, check_keeping, place_of_next, snapshot
+from tictactoe_env.table_json import is_table
+
+# The named players that have no state, so that all environments can share one.
+KEPT = ("random", "minimax", "minimax-first", "minimax-random")
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,11 @@ class Pool:
         """The snapshots of the learner, the oldest first."""
         return self.own.snapshots if self.own else ()
 
+    @property
+    def fixed(self) -> tuple[Policy, ...]:
+        """The policies without the snapshots, in the order in which they were given."""
+        return tuple(policy for policy, _ in self._fixed())
+
     def with_snapshot(
         self, player: Policy, rng: np.random.Generator
     ) -> tuple[Pool, NDArray[np.intp]]:
@@ -112,7 +122,9 @@ def make_pool(spec: Any, rules: Rules, snapshots: Sequence[Policy] = ()) -> Pool
     """
     if isinstance(spec, Pool):
         return spec
-    is_list = isinstance(spec, (Sequence, Mapping)) and not isinstance(spec, str)
+    is_list = isinstance(spec, (Sequence, Mapping)) and not (
+        isinstance(spec, str) or is_table(spec)
+    )
     pairs = list(spec) if is_list else [(spec, 1.0)]
     if not pairs or not all(
         isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
@@ -163,9 +175,17 @@ def _self_options(keep: int = 8, replace: str = "mixed") -> None:
 
 
 def _frozen(opponent: Any, rules: Rules) -> Policy:
+    if isinstance(opponent, str) and split_options(opponent)[0] in KEPT:
+        return _built_in(opponent, rules)
     policy = make_opponent(opponent, rules, also=[SELF])
     is_named = isinstance(opponent, (str, os.PathLike))  # so nobody else can change it
     return policy if is_named and rules.cells > MAX_TABLE_CELLS else snapshot(policy, rules)
+
+
+@lru_cache(maxsize=64)  # so that environments share the tables of the opponents with these names
+def _built_in(name: str, rules: Rules) -> Policy:
+    policy = make_opponent(name, rules)
+    return policy if rules.cells > MAX_TABLE_CELLS else snapshot(policy, rules)
 
 
 def parse_pool(text: str) -> list[tuple[str, float]]:

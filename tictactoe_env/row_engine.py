@@ -155,7 +155,7 @@ class RowReplies:
     The alias step is skipped if these are equally likely in every position, for every opponent.
     """
 
-    def __init__(self, tables: RowTables, policies: list[Policy]):
+    def __init__(self, tables: RowTables, policies: list[Any]):
         self._cells, self._states = tables.rules.cells, 6 * tables.size
         self._several = len(policies) > 1
         # There is no reply after an illegal move: such a state leads to itself.
@@ -166,7 +166,7 @@ class RowReplies:
             after_the_end = (always[:, 0], ended, always, ended)
             for part, going, over in zip(
                 parts,
-                _alias_table(tables, tabulate(policy, tables.rules)),
+                _alias_table(tables, policy),
                 after_the_end,
                 strict=True,
             ):
@@ -191,13 +191,13 @@ class RowReplies:
 
 @lru_cache(maxsize=16)  # so that a further snapshot does not cost those that are there already
 def _alias_table(
-    tables: RowTables, policy: TabularPolicy
+    tables: RowTables, policy: Any
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Width (2 P,), and target, acceptance and alias (2 P, cells) of one opponent.
 
     A state without a reply leads to itself.
     """
-    probs, next_states = tables.replies(policy)
+    probs, next_states = tables.replies(tabulate(policy, tables.rules))
     cells = tables.rules.cells
     moving = np.flatnonzero(tables.opponent_moves)
     probs, next_states = probs[moving], next_states[moving]
@@ -265,9 +265,9 @@ class RowGame:
         state = self._children[state * self._cells + cell]
         return state + OTHER_SEAT[state // self._size] * self._size, self._result[state]
 
-    def prepare(self, policy: Policy) -> RowReply:
+    def prepare(self, policy: Any) -> RowReply:
         """The opponent as an alias table."""
-        return _row_reply(self.tables, tabulate(policy, self.rules))
+        return _row_reply(self.tables, policy)
 
     def reply(self, state: int, reply: RowReply, uniforms: Uniforms) -> tuple[int, int]:
         """The state and result after the opponent's move, drawn with one number in [0, 1)."""
@@ -315,7 +315,7 @@ class RowReply:
     It takes half a megabyte on 3x3 if all replies to a position are equally likely.
     """
 
-    def __init__(self, tables: RowTables, policy: TabularPolicy):
+    def __init__(self, tables: RowTables, policy: Any):
         width, target, accept, alias = _alias_table(tables, policy)
         self.width = width.astype(np.int8).tobytes()
         self.target = array("i", target.astype(np.intc).tobytes())
@@ -328,5 +328,5 @@ class RowReply:
 
 
 @lru_cache(maxsize=16)  # so that another environment with the same opponent costs nothing
-def _row_reply(tables: RowTables, policy: TabularPolicy) -> RowReply:
+def _row_reply(tables: RowTables, policy: Any) -> RowReply:
     return RowReply(tables, policy)

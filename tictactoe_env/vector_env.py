@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -21,6 +22,7 @@ from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool, make_pool
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OUTCOME_NUMBERS, WIN, Boards
 from tictactoe_env.snapshots import snapshot
+from tictactoe_env.spec_json import json_spec
 
 STATE_KEYS = ("boards", "seats", "results", "which", "begun", "generator")
 
@@ -125,9 +127,23 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]
         if max_episode_steps is not None:
             self._limit = whole_number(max_episode_steps, "max_episode_steps", 1)
         self._steps = np.zeros(self.num_envs, dtype=np.intp)  # of each game, if there is a limit
+        self._spec: EnvSpec | None = None
         self._extra: tuple[Policy, ...] = ()
         self._pool = Pool((), ())
         self.set_opponent(opponent)
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """Gymnasium's specification, from which `gym.make` makes such an environment again.
+
+        An opponent that was given as an object stands in it as a name or as a table: see
+        `spec_json`.
+        """
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = json_spec(spec, self._pool)
 
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on, also in the current games.
