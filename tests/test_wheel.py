@@ -133,7 +133,7 @@ def alone(tmp_path_factory, wheel):
     folder = tmp_path_factory.mktemp("alone") / "venv"
     venv.create(folder, with_pip=True)
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel]
+    install = [python, "-m", "pip", "install", "--quiet", "--no-compile", wheel]
     subprocess.run(install, check=True, cwd=folder, capture_output=True)
     return python
 
