@@ -203,9 +203,10 @@ def ran(module: str, *arguments: str) -> Problems:
 
 def failed(command: list[str]) -> Problems:
     """A problem, with the last lines of the output, if a command fails."""
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(command, cwd=ROOT, text=True, **output)
     if done.returncode:
-        last = "\n".join((done.stdout + done.stderr).splitlines()[-SHOWN:])
+        last = "\n".join(done.stdout.splitlines()[-SHOWN:])
         yield f"`{' '.join(command)}` failed:\n{last}"
 
 
