@@ -54,7 +54,7 @@ OTHER_PRIVATE_NAMES = {"_asdict", "_replace", "_fields", "_np_random"}  # tuples
 
 PATHS = [path for folder in HOUSE for path in sorted((ROOT / folder).rglob("*.py"))]
 PATHS += [ROOT / f"{name}.py" for name in sorted(SCRIPTS)]
-FILES = {str(path.relative_to(ROOT)): path.read_text() for path in PATHS}
+FILES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PATHS}
 
 
 def imports_of(package: str, source: str) -> set[str]:
