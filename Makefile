@@ -11,37 +11,52 @@
 # make trained  write the trained agents of the package from the runs of make results
 # make ecosystem  test the wheel with other libraries; ARGS="sb3 torchrl" names them, --list lists them
 # make wheel    build the package and check what is inside
+# make lowest   set up .venv-lowest with the oldest versions allowed, run the tests of the package
+# make docs     build the documentation in build/docs; a warning is an error
+# make release-check   say what is missing before the version is tagged
 
 PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 JOBS ?= auto
+LOWEST ?= python3.10
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: play web train quick test check lint types slow browser bench bench-learning bench-web results trained wheel ecosystem clean
+.PHONY: play web train quick test check lint types slow browser bench bench-learning bench-web \
+	results trained wheel ecosystem lowest docs release-check clean
 .DEFAULT_GOAL := test
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/play.installed: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[play]"
+# Dependency groups need pip 25.1; the Python of a new environment may bring an older one.
+.venv/pip.installed: | .venv/bin/python
+	$(PIP) --upgrade "pip>=25.1"
 	@touch $@
 
-.venv/web.installed: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[web]"
+.venv/play.installed: pyproject.toml | .venv/pip.installed
+	$(PIP) -e . --group play
 	@touch $@
 
-.venv/train.installed: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[train]"
+.venv/web.installed: pyproject.toml | .venv/pip.installed
+	$(PIP) -e . --group web
+	@touch $@
+
+.venv/train.installed: pyproject.toml | .venv/pip.installed
+	$(PIP) -e . --group train
 	@touch $@ .venv/play.installed
 
-.venv/quick.installed: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[quick]"
+.venv/quick.installed: pyproject.toml | .venv/pip.installed
+	$(PIP) -e . --group quick
 	@touch $@
 
-.venv/test.installed: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+.venv/test.installed: pyproject.toml | .venv/pip.installed
+	$(PIP) -e . --group test
 	@touch $@ .venv/play.installed .venv/web.installed .venv/train.installed .venv/quick.installed
+
+.venv/docs.installed: pyproject.toml | .venv/pip.installed
+	$(PIP) -e . --group docs
+	@touch $@
 
 play: .venv/play.installed
 	$(BIN)/python play.py $(ARGS)
@@ -63,6 +78,7 @@ check: lint types test
 lint: .venv/test.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/zizmor --offline --quiet .github
 
 types: .venv/test.installed
 	$(BIN)/mypy
@@ -97,5 +113,21 @@ wheel: .venv/test.installed
 ecosystem: | .venv/bin/python
 	$(BIN)/python tests/ecosystem/run.py $(ARGS)
 
+.venv-lowest/installed: pyproject.toml
+	$(LOWEST) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-lowest/bin/python -m pip install --quiet -e . --group quick \
+		"gymnasium==1.1.*" "numpy==1.26.*"
+	@touch $@
+
+lowest: .venv-lowest/installed
+	.venv-lowest/bin/python -m pytest --package --numprocesses $(JOBS) --dist worksteal $(ARGS)
+
+docs: .venv/docs.installed
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs build/docs
+
+release-check: .venv/test.installed
+	$(BIN)/python .ci/release_check.py $(ARGS)
+
 clean:
-	rm -rf .venv .ecosystem dist build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-lowest .ecosystem dist build .pytest_cache .mypy_cache .ruff_cache

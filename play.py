@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LISTED = 20  # games of --list
 MAX_SEED = 2**32
 PACKAGES = ("cyclopts", "rich", "platformdirs", "safetensors", "starlette", "fastapi", "uvicorn")
-"""Packages that the extras [play] and [web] install."""
+"""Packages that the dependency groups "play" and "web" install."""
 
 
 def command_line() -> CommandLine:
@@ -121,9 +121,10 @@ def main(arguments: list[str] | None = None) -> int:
     except ImportError as error:
         if (error.name or "").split(".")[0] not in PACKAGES:
             raise
-        extra = "web" if "--web" in arguments else "play"
+        group = "web" if "--web" in arguments else "play"
         print(
-            f'play.py: {error.name} is not installed: pip install -e ".[{extra}]"',
+            f"play.py: {error.name} is not installed: pip install -e . --group {group} "
+            "(pip 25.1 or newer)",
             file=sys.stderr,
         )
         return 1

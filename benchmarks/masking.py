@@ -52,25 +52,32 @@ def percent(result: Result) -> str:
     return " / ".join(f"{100 * share:.1f}" for share in shares)
 
 
+def table(opponent: str, steps: int, seeds: int) -> None:
+    """Print the exact results of all learners, a row for each seed."""
+    print(f"\n{steps:,} steps against {opponent}\n")
+    print("| learner | seed | as X: win / draw / loss / illegal, % | as O | exploitability |")
+    print("| --- | --- | --- | --- | --- |")
+    for name, algorithm, own in LEARNERS:
+        for seed in range(seeds):
+            player = tabulate(learned(algorithm, own, opponent, steps, seed), Rules())
+            found = evaluate(player)
+            cells = percent(found.x), percent(found.o), f"{exploitability(player):.3f}"
+            print(f"| {name} | {seed} | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", type=int, default=100_000, help="(default: 100000)")
+    parser.add_argument(
+        "--steps", type=int, nargs="+", default=[20_000, 100_000], help="(default: 20000 100000)"
+    )
     parser.add_argument("--seeds", type=int, default=3, help="number of seeds (default: 3)")
     parser.add_argument("--opponent", default="minimax-slip=0.5", help="(default: %(default)s)")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"\n{given.steps:,} steps against {given.opponent}\n")
-    print("| learner | seed | as X: win / draw / loss / illegal, % | as O | exploitability |")
-    print("| --- | --- | --- | --- | --- |")
-    for name, algorithm, own in LEARNERS:
-        for seed in range(given.seeds):
-            model = learned(algorithm, own, given.opponent, given.steps, seed)
-            table = tabulate(model, Rules())
-            found = evaluate(table)
-            cells = percent(found.x), percent(found.o), f"{exploitability(table):.3f}"
-            print(f"| {name} | {seed} | {' | '.join(cells)} |", flush=True)
+    for steps in given.steps:
+        table(given.opponent, steps, given.seeds)
 
 
 if __name__ == "__main__":

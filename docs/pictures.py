@@ -1,6 +1,6 @@
 """Draw the pictures of the README: `python docs/pictures.py`.
 
-It needs the extra `test`, and a Chromium for the picture of the page.
+It needs the dependency group `test`, and a Chromium for the picture of the page.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -41,8 +42,9 @@ TEXT, SMALL = 19, 14  # pixels, the height of letters
 
 
 def main() -> None:
-    """Write board.svg, game.gif and page.png beside this file."""
-    (HERE / "board.svg").write_text(board(), encoding="utf-8")
+    """Write board.svg, board.png, game.gif and page.png beside this file."""
+    (HERE / "board.svg").write_text(svg(**board()), encoding="utf-8")
+    Image.fromarray(rgb_array(**board())).save(HERE / "board.png")  # for the package index
     with TemporaryDirectory() as folder:
         run = Path(folder, "runs", "tabular_q-0")
         config = tabular_q.Config(seed=SEED, steps=STEPS)
@@ -58,14 +60,17 @@ def main() -> None:
         write_page(folder, "/?x=human&o=runs%2Ftabular_q-0", ("a1", "c3"), HERE / "page.png")
 
 
-def board() -> str:
-    """A board with the exact value of each move of O against random play, O playing perfectly."""
+def board() -> dict[str, Any]:
+    """A board with the exact value of each move of O against random play, O playing perfectly.
+
+    The arguments of `svg` and `rgb_array`.
+    """
     rules = Rules()
     board = parse_board("X../.O./..X", rules)
     values = action_values(
         "O", make_opponent("minimax", rules), make_opponent("random", rules), board=board
     )
-    return svg(board, rules, last=8, values=values)
+    return {"board": board, "rules": rules, "last": 8, "values": values}
 
 
 def write_gif(game: Game, player: ValuedTable, path: Path) -> None:

@@ -45,7 +45,7 @@ MAX_GAMES = 10_000
 TRIE = "trie"  # the agent whose model is a game tree
 DEPTH = 2  # moves of a game tree
 TRAIN_PACKAGES = ("matplotlib", "pydantic", "sb3_contrib", "stable_baselines3", "torch")
-"""Packages that the extra [train] installs."""
+"""Packages that the dependency group "train" installs."""
 DELAY = 0.5  # seconds for which each board is shown when two agents play
 
 
@@ -164,7 +164,8 @@ class Menu:
             package = (error.name or "").split(".")[0]
             if package not in (*TRAIN_PACKAGES, "tensorboard"):
                 raise
-            self.talk.say(f'{package} is not installed: pip install -e ".[train]"', "red")
+            command = "pip install -e . --group train (pip 25.1 or newer)"
+            self.talk.say(f"{package} is not installed: {command}", "red")
             return
         except (ValueError, OSError) as error:
             self.talk.say(str(error), "red")

@@ -27,7 +27,7 @@ def pytest_ignore_collect(collection_path, config):
 def imported(path: Path) -> set[str]:
     """The top-level packages that a test file and its helpers in this folder import."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -51,7 +51,7 @@ def test_every_result_has_the_documented_form_and_says_what_the_board_says(size,
             seen, reward, terminated, truncated, info = env.step(cell)
             assert (type(reward), type(terminated), truncated) == (float, bool, False)
         outcomes.add(int(info["outcome"]))
-        x, o = (int(env.rules.has_line(marks)) for marks in env.rules.to_bits(env.board))
+        x, o = (int(env.rules.has_line(int(marks))) for marks in env.rules.to_bits(env.board))
         assert info["outcome"] == seat * (x - o)
     assert outcomes & {1, -1} or size == (4, 4, 4)
 
@@ -114,7 +114,7 @@ def test_without_an_opponent_the_caller_moves_for_both_sides(size, kind):
             board[cell] = board[cell] if illegal else mover
             seen, reward, terminated, _, info = env.step(cell)
             bits = rules.to_bits(board)[0 if mover > 0 else 1]
-            won, full = bool(rules.has_line(bits)), (board != 0).all()
+            won, full = bool(rules.has_line(int(bits))), (board != 0).all()
             outcome = -1 if illegal else int(won)
             assert (info["illegal_move"], info["outcome"]) == (illegal, outcome)
             assert terminated == (illegal or won or full)

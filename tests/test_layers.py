@@ -15,14 +15,17 @@ LAYERS = (
     "errors files < rules < standing < notation observation < positions games < "
     "starts solver store orientations render < policy < match own_values snapshots table_json < "
     "row_engine bit_engine < evaluation engine search < certificate analysis < "
-    "mcts runs trained < names < opponents < pool < config spec_json < env < vector_env < "
-    "__init__ < sb3.vec_env sb3.maskable_buffers sb3.maskable_policies < sb3.maskable_dqn "
-    "sb3.models < sb3.callbacks < sb3.__init__"
+    "mcts runs trained < names < opponents < pool < config spec_json < env < vector_env wrappers < "
+    "__init__ < __main__ pettingzoo sb3.vec_env sb3.maskable_buffers sb3.maskable_policies < "
+    "sb3.maskable_dqn sb3.models < sb3.callbacks < sb3.__init__"
 )
 LAYER_OF = {name: at for at, names in enumerate(LAYERS.split("<")) for name in names.split()}
 ALLOWED = {"numpy", "gymnasium", PACKAGE} | sys.stdlib_module_names
-# Further ones, by subpackage. Stable-Baselines3 requires torch and cloudpickle.
-EXTRAS = {"sb3": {"stable_baselines3", "sb3_contrib", "torch", "cloudpickle"}}
+# Further ones, by module or subpackage. Stable-Baselines3 requires torch and cloudpickle.
+EXTRAS = {
+    "sb3": {"stable_baselines3", "sb3_contrib", "torch", "cloudpickle"},
+    "pettingzoo": {"pettingzoo"},
+}
 
 # What each folder may import. "agents" means agents/__init__.py alone, not the pages.
 HOUSE = {
@@ -45,11 +48,13 @@ PRIVATE_NAMES_OF_SB3 = (
     "_reset_seeds _reset_options _get_indices _total_timesteps _vec_normalize_env _normalize_obs "
     "_normalize_reward"
 )
+# Private names of PettingZoo that every AEC environment calls.
+PRIVATE_NAMES_OF_PETTINGZOO = {"_was_dead_step", "_accumulate_rewards"}
 OTHER_PRIVATE_NAMES = {"_asdict", "_replace", "_fields", "_np_random"}  # tuples; gymnasium.Env
 
 PATHS = [path for folder in HOUSE for path in sorted((ROOT / folder).rglob("*.py"))]
 PATHS += [ROOT / f"{name}.py" for name in sorted(SCRIPTS)]
-FILES = {str(path.relative_to(ROOT)): path.read_text() for path in PATHS}
+FILES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PATHS}
 
 
 def imports_of(package: str, source: str) -> set[str]:
@@ -131,7 +136,8 @@ def foreign_privates(file: str, source: str) -> set[str]:
             is_set = isinstance(node.ctx, ast.Store)
             (own if is_self and is_set else used).add(node.attr)
     private = {name for name in used - own if name.startswith("_") and not name.endswith("__")}
-    return private - set(PRIVATE_NAMES_OF_SB3.split()) - OTHER_PRIVATE_NAMES
+    known = set(PRIVATE_NAMES_OF_SB3.split()) | PRIVATE_NAMES_OF_PETTINGZOO | OTHER_PRIVATE_NAMES
+    return private - known
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -151,7 +157,8 @@ def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
     program = (
         "import sys, tictactoe_env\n"
         "from tictactoe_env import match, positions, row_engine, solver\n"
-        "heavy = {'torch', 'stable_baselines3', 'pygame', 'matplotlib', 'agents', 'sqlite3'}\n"
+        "heavy = {'torch', 'stable_baselines3', 'pettingzoo', 'pygame', 'matplotlib', 'agents',\n"
+        "         'sqlite3'}\n"
         "kept = [positions.positions_of, positions.symmetries_of, solver.solve,\n"
         "        match.best_achievable, row_engine.row_tables]\n"
         "print(sorted(heavy & {name.split('.')[0] for name in sys.modules}),\n"
@@ -186,6 +193,9 @@ def test_imports_are_found_however_they_are_written_and_a_break_of_each_rule_is_
         (foreign_imports, "env", "def draw():\n    import pygame\n    import json", {"pygame"}),
         (foreign_imports, "env", "import torch, sb3_contrib", {"torch", "sb3_contrib"}),
         (foreign_imports, "sb3.vec_env", "import torch, sb3_contrib, pygame", {"pygame"}),
+        (foreign_imports, "env", "import pettingzoo", {"pettingzoo"}),
+        (foreign_imports, "pettingzoo", "import pettingzoo, torch", {"torch"}),
+        (upward_imports, "__init__", "from tictactoe_env import pettingzoo", {"pettingzoo"}),
         (wrong_imports, "agents/dqn.py", "import agents.trie, training.run", {"agents.trie"}),
         (wrong_imports, "training/run.py", "import agents", {"agents"}),
         (wrong_imports, "players/seat.py", "from agents import trie", {"agents.trie"}),

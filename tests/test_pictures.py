@@ -6,7 +6,7 @@ from PIL import Image, ImageSequence
 
 from tictactoe_env.games import Game
 from tictactoe_env.positions import positions_of
-from tictactoe_env.render import COLOURS, LAST
+from tictactoe_env.render import COLOURS, LAST, rgb_array, svg
 from tictactoe_env.rules import Rules
 from training.values import ValuedTable
 
@@ -16,8 +16,11 @@ pictures = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(pictures)
 
 
-def test_the_picture_of_the_readme_is_what_the_command_draws():
-    assert pictures.board() == (DOCS / "board.svg").read_text(encoding="utf-8")
+def test_the_pictures_of_the_readme_and_of_the_index_are_what_the_command_draws():
+    drawn = pictures.board()
+    assert svg(**drawn) == (DOCS / "board.svg").read_text(encoding="utf-8")
+    with Image.open(DOCS / "board.png") as picture:
+        assert (np.asarray(picture) == rgb_array(**drawn)).all()
 
 
 def test_a_game_is_a_moving_picture_of_a_frame_a_board(tmp_path):

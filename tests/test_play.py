@@ -277,4 +277,4 @@ def test_a_package_that_is_missing_is_named_with_the_command_that_brings_it(
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(play, "PACKAGES", (*play.PACKAGES, "training"))
     assert play.main(["--list", "--store", str(path)]) == 1
-    assert 'pip install -e ".[play]"' in capsys.readouterr().err
+    assert "pip install -e . --group play" in capsys.readouterr().err

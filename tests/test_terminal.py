@@ -449,7 +449,7 @@ def test_a_training_that_cannot_be_or_is_left_comes_back_to_the_menu(store, tmp_
         raise ModuleNotFoundError("no torch", name="torch")
 
     monkeypatch.setattr(agents, "page", without_torch)
-    assert 'torch is not installed: pip install -e ".[train]"' in menu("7 1 9", store)
+    assert "torch is not installed: pip install -e . --group train" in menu("7 1 9", store)
 
 
 def test_every_question_of_the_menu_has_a_way_back(store):

@@ -22,7 +22,7 @@ from tictactoe_env import match
 from tictactoe_env.evaluation import evaluate
 from tictactoe_env.files import write_file
 from tictactoe_env.notation import board_text, cell_text, game_text, parse_board, parse_cell
-from tictactoe_env.policy import MinimaxPolicy, Policy, TabularPolicy, tabulate
+from tictactoe_env.policy import MinimaxPolicy, Model, Policy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import SIDES, Rules
 
@@ -46,7 +46,7 @@ def check_board(rules: Rules) -> None:
         )
 
 
-def exact_results(policy: Policy, rules: Rules | None = None) -> dict[str, Any]:
+def exact_results(policy: Policy | Model, rules: Rules | None = None) -> dict[str, Any]:
     """The exact results of a policy, as JSON values.
 
     unbeatable: whether it never loses, on either side, whatever the opponent does.
@@ -89,7 +89,9 @@ def _rates(result: match.Result) -> dict[str, float]:
     return {name: getattr(result, name) for name in ("win", "draw", "loss", "illegal")}
 
 
-def certify(policy: Policy, agent: str, rules: Rules | None = None, **about: Any) -> dict[str, Any]:
+def certify(
+    policy: Policy | Model, agent: str, rules: Rules | None = None, **about: Any
+) -> dict[str, Any]:
     """The certificate of a policy as JSON values.
 
     about: further entries, such as seed, config and training. Raises ValueError for an entry that

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from tictactoe_env import match
 from tictactoe_env.match import BestResponse, Result
-from tictactoe_env.policy import Policy, tabulate
+from tictactoe_env.policy import Model, Policy, tabulate
 from tictactoe_env.rules import SIDES, Rules
 
 UNTIL = ("steps", "unbeatable", "optimal")  # goals of a training
@@ -69,7 +69,7 @@ class Evaluation:
         return float(sum(unbeatable)), float(sum(values))
 
 
-def evaluate(policy: Policy, rules: Rules | None = None) -> Evaluation:
+def evaluate(policy: Policy | Model, rules: Rules | None = None) -> Evaluation:
     """The exact evaluation of a policy. ValueError on boards of more than 16 cells.
 
     The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3.
@@ -94,7 +94,7 @@ def evaluate(policy: Policy, rules: Rules | None = None) -> Evaluation:
     )
 
 
-def exploitability(policy: Policy, rules: Rules | None = None) -> float:
+def exploitability(policy: Policy | Model, rules: Rules | None = None) -> float:
     """The mean gain of a best response over the policy on both sides, as OpenSpiel defines it.
 
     It is NashConv / 2: half the sum of the best responses' results (win - loss) against the policy

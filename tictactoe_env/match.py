@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.policy import (
+    Model,
     Policy,
     RandomPolicy,
     TabularPolicy,
@@ -56,7 +57,9 @@ class Result:
         return self.win - self.loss
 
 
-def exact_result(policy_x: Policy, policy_o: Policy, rules: Rules | None = None) -> Result:
+def exact_result(
+    policy_x: Policy | Model, policy_o: Policy | Model, rules: Rules | None = None
+) -> Result:
     """The exact result for X of two policies, deterministic or stochastic.
 
     The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3.
@@ -79,7 +82,7 @@ def exact_result(policy_x: Policy, policy_o: Policy, rules: Rules | None = None)
 
 
 def exact_result_as(
-    side: str, policy: Policy, opponent: Policy, rules: Rules | None = None
+    side: str, policy: Policy | Model, opponent: Policy | Model, rules: Rules | None = None
 ) -> Result:
     """The exact result for `policy`, playing `side`, against `opponent`."""
     if _mark(side) > 0:
@@ -105,7 +108,7 @@ class BestResponse:
     losing_line: tuple[int, ...] | None
 
 
-def best_responses(policy: Policy, rules: Rules | None = None) -> dict[str, BestResponse]:
+def best_responses(policy: Policy | Model, rules: Rules | None = None) -> dict[str, BestResponse]:
     """The exact best responses to a policy as X and as O: {"X": ..., "O": ...}."""
     rules = board_of(rules, policy)
     table = tabulate(policy, rules).by_row()
@@ -168,7 +171,7 @@ class OptimalShare:
     reachable: float
 
 
-def optimal_share(policy: Policy, rules: Rules | None = None) -> OptimalShare:
+def optimal_share(policy: Policy | Model, rules: Rules | None = None) -> OptimalShare:
     """How much of a policy's probability is on optimal moves."""
     rules = board_of(rules, policy)
     positions = positions_of(rules)
@@ -225,8 +228,8 @@ def _best_achievable(side: str, rules: Rules) -> Result | None:
 
 def action_values(
     side: str,
-    policy: Policy,
-    opponent: Policy,
+    policy: Policy | Model,
+    opponent: Policy | Model,
     rules: Rules | None = None,
     board: Boards | None = None,
 ) -> Values:
@@ -308,7 +311,7 @@ def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tup
     return min(rate, max(0.0, centre - half)), max(rate, min(1.0, centre + half))
 
 
-def result_vs_random(side: str, policy: Policy, rules: Rules | None = None) -> Result:
+def result_vs_random(side: str, policy: Policy | Model, rules: Rules | None = None) -> Result:
     """The exact result of `policy` as `side` against uniformly random play."""
     return exact_result_as(side, policy, _random_table(board_of(rules, policy)))
 

@@ -31,11 +31,22 @@ class Policy(Protocol):
     it as a loss by illegal move.
     """
 
-    def probs(self, boards: Boards) -> Probs:
+    def probs(self, boards: Boards, /) -> NDArray[np.floating[Any]]:
         """Probabilities (B, cells), rows sum to 1, on unfinished boards (B, cells) int8.
 
         Boards are +1 where X is, -1 where O is, 0 where a cell is free.
         """
+        ...
+
+
+class Model(Protocol):
+    """Any object with the `predict` of Stable-Baselines3, such as a model of it; no recurrent ones.
+
+    Every function that takes a `Policy` takes a model too: see `as_policy`.
+    """
+
+    def predict(self, observation: Any, /, *, deterministic: bool) -> tuple[Any, Any]:
+        """A cell for each observation (B, ...), and the state, which must be None."""
         ...
 
 
@@ -357,7 +368,7 @@ def as_policy(player: Any, rules: Rules, deterministic: bool = True) -> Policy:
     )
 
 
-def tabulate(policy: Policy, rules: Rules) -> TabularPolicy:
+def tabulate(policy: Policy | Model, rules: Rules) -> TabularPolicy:
     """A policy as a table of all unfinished positions.
 
     `probs` is called once, on boards with more than a million positions once for each million.
@@ -373,7 +384,7 @@ def tabulate(policy: Policy, rules: Rules) -> TabularPolicy:
     return TabularPolicy(rules, parts[0] if len(parts) == 1 else np.concatenate(parts))
 
 
-def sample(probs: Probs, rng: np.random.Generator) -> NDArray[np.intp]:
+def sample(probs: NDArray[np.floating[Any]], rng: np.random.Generator) -> NDArray[np.intp]:
     """One cell (B,) drawn from each row of probabilities (B, cells)."""
     total = probs.cumsum(axis=1)
     return (total <= rng.random(len(probs))[:, None] * total[:, -1:]).sum(axis=1)

@@ -137,4 +137,4 @@ def _part(
 
 if __name__ == "__main__":
     for name, played in GAMES.items():
-        (FOLDER / f"{name}.txt").write_text(record(played))
+        (FOLDER / f"{name}.txt").write_text(record(played), encoding="utf-8", newline="\n")

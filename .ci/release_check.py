@@ -1,0 +1,219 @@
+"""Say what is missing before the version is tagged: `make release-check`.
+
+Exits with 1 if anything is missing. `--quick` leaves out the checks that build or test. `--tag`
+only compares a tag with the version, the changelog and the citation, as the release workflow does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import glob
+import hashlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from email import message_from_bytes
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+import packaging_facts as facts  # noqa: E402
+
+SHOWN = 15  # last lines of a command that failed
+Problems = Iterator[str]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the checks and print a line for each. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--tag", metavar="NAME", help="compare this tag, such as v0.1.0, and stop")
+    parser.add_argument("--quick", action="store_true", help="leave out what builds or tests")
+    typed = parser.parse_args(arguments)
+    checks = [same_version]
+    if not typed.tag:
+        checks += [nothing_unreleased, dated_today, clean_tree, new_tag, own_remote]
+        checks += (
+            [] if typed.quick else [distributions, wheel_and_sdist_tests, lowest, documentation]
+        )
+    missing = [] if typed.tag in (None, f"v{facts.own_version()}") else [wrong_tag(typed.tag)]
+    for check in checks:
+        found = list(check())
+        print(f"{'missing' if found else 'ok     '}  {described(check)}", flush=True)
+        missing += found
+    for line in missing:
+        print(f"\n- {line}")
+    print(f"\n{len(missing)} missing" if missing else f"\nv{facts.own_version()} can be tagged")
+    return 1 if missing else 0
+
+
+def described(check: Callable[[], Problems]) -> str:
+    """The first sentence of its docstring."""
+    return (check.__doc__ or "").split(".")[0]
+
+
+def wrong_tag(tag: str) -> str:
+    """What is wrong with this tag."""
+    own = facts.own_version()
+    return f"the tag is {tag}, but __version__ is {own}: it must be v{own}"
+
+
+# --- files and git --------------------------------------------------------------------------------
+
+
+def same_version() -> Problems:
+    """The changelog and the citation name the version and the same date."""
+    version, newest, citation = (
+        facts.own_version(),
+        facts.newest_in_changelog(),
+        facts.in_citation(),
+    )
+    if newest.version != version:
+        yield (
+            f"the newest version in CHANGELOG.md is {newest.version or 'none'}, but __version__ is "
+            f'{version}: add the heading "## {version}, YYYY-MM-DD"'
+        )
+    if citation.version != version:
+        yield f"the version in CITATION.cff is {citation.version or 'none'}, not {version}"
+    if citation.date != newest.date:
+        yield f"the date in CITATION.cff is {citation.date}, in CHANGELOG.md {newest.date}"
+
+
+def nothing_unreleased() -> Problems:
+    """Nothing stands under Unreleased in the changelog."""
+    if facts.unreleased_changes():
+        yield 'CHANGELOG.md has changes under "Unreleased": move them under the new version'
+
+
+def dated_today() -> Problems:
+    """The version is dated today."""
+    today, date = datetime.date.today().isoformat(), facts.newest_in_changelog().date
+    if date != today:
+        yield f"the date in CHANGELOG.md is {date or 'missing'}, today is {today}: change it"
+
+
+def clean_tree() -> Problems:
+    """The working tree is clean."""
+    if not git("rev-parse", "--verify", "HEAD"):
+        yield f"{ROOT} is no git repository with a commit: check a clone"
+    if changed := git("status", "--porcelain"):
+        yield f"these files are not committed:\n{changed}"
+
+
+def new_tag() -> Problems:
+    """The tag does not exist yet."""
+    tag = f"v{facts.own_version()}"
+    if git("tag", "--list", tag):
+        yield f"the tag {tag} exists: raise __version__"
+
+
+def own_remote() -> Problems:
+    """The addresses in the metadata are those of the remote origin."""
+    remote = git("remote", "get-url", "origin")
+    found = re.sub(r"^(ssh://)?git@([^:/]+)[:/]", r"https://\2/", remote).removesuffix(".git")
+    if found != facts.REPOSITORY:
+        yield (
+            f"the metadata name {facts.REPOSITORY}, the remote origin is {remote or 'not set'}: "
+            "change [project.urls] and the substitutions in pyproject.toml, CITATION.cff, "
+            "docs/conf.py and tests/packaging_facts.py, or the remote"
+        )
+    if f'Source = "{facts.REPOSITORY}"' not in facts.read("pyproject.toml"):
+        yield f"Source in [project.urls] is not {facts.REPOSITORY}, as in tests/packaging_facts.py"
+
+
+# --- the distributions ----------------------------------------------------------------------------
+
+
+def distributions() -> Problems:
+    """Wheel and source archive are built twice to the same bytes and pass the index's checks."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            first, second = (
+                facts.built(Path(folder, name), isolated=True) for name in ("first", "second")
+            )
+        except RuntimeError as error:
+            yield str(error)
+            return
+        for one, other in zip(first, second, strict=True):
+            if digest(one) != digest(other):
+                yield f"{one.name} has other bytes when it is built again"
+        yield from ran("twine", "check", "--strict", *map(str, first))
+        yield from ran("check_wheel_contents", "--toplevel", "tictactoe_env", str(first[0]))
+        yield from description(first[0])
+
+
+def description(wheel: Path) -> Problems:
+    """The long description of a wheel renders as on the index, with links that work there."""
+    from readme_renderer import markdown
+
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        text = message_from_bytes(archive.read(name)).get_payload()
+    html = markdown.render(text, stream=io.StringIO())
+    if not html:
+        yield "the index cannot render the long description"
+    for link in facts.wrong_links(html or "", facts.own_version()):
+        yield f"the long description has a link or picture that does not work on the index: {link}"
+
+
+def wheel_and_sdist_tests() -> Problems:
+    """The wheel works alone, and the tests of the source archive run from it."""
+    files = [f"tests/test_{name}.py" for name in ("package", "wheel", "sdist")]
+    yield from ran("pytest", "-q", "-m", "slow or not slow", *files)
+
+
+def lowest() -> Problems:
+    """The tests of the package pass with the oldest versions allowed."""
+    found = [os.environ.get("LOWEST", ""), "python3.10"]
+    found += sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.10.*/bin/python")))
+    for python in filter(shutil.which, found):
+        if subprocess.run([python, "--version"], capture_output=True).returncode == 0:
+            yield from failed(["make", "lowest", f"LOWEST={python}"])
+            return
+    yield "Python 3.10 was not found: set LOWEST to its path"
+
+
+def documentation() -> Problems:
+    """The documentation builds without a warning."""
+    yield from failed(["make", "docs"])
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+
+def git(*arguments: str) -> str:
+    """What git prints; empty if it fails."""
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def ran(module: str, *arguments: str) -> Problems:
+    """A problem if a module of this environment fails as a program."""
+    yield from failed([sys.executable, "-m", module, *arguments])
+
+
+def failed(command: list[str]) -> Problems:
+    """A problem, with the last lines of the output, if a command fails."""
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(command, cwd=ROOT, text=True, **output)
+    if done.returncode:
+        last = "\n".join(done.stdout.splitlines()[-SHOWN:])
+        yield f"`{' '.join(command)}` failed:\n{last}"
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,581 @@
+"""Gymnasium itself: its wrappers, checkers, videos, specs and vector environments."""
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+from functools import partial
+from itertools import product
+
+import cloudpickle
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces, wrappers
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.utils import performance
+from gymnasium.utils.env_checker import check_env, data_equivalence
+from gymnasium.utils.env_match import check_environments_match
+from gymnasium.utils.save_video import save_video
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers import vector
+from moviepy import VideoFileClip
+from PIL import Image
+
+import tictactoe_env
+from tictactoe_env import FunctionPolicy, RandomPolicy, Rules
+from tictactoe_env.wrappers import MaskInObservation, VectorMaskInObservation
+
+ID, ALIAS = "tictactoe_env/TicTacToe-v0", "TicTacToe-v0"
+OBSERVATIONS = {"planes": (2, 3, 3), "grid": (3, 3), "flat": (18,)}
+IDS = (*tictactoe_env.ENV_IDS, *tictactoe_env.OPPONENT_IDS)
+MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
+INFO = {"action_mask", "side", "outcome", "illegal_move"}
+FLAT, PIXELS = {"observation": "flat"}, {"render_mode": "rgb_array"}
+
+
+def pixels(env):
+    return wrappers.AddRenderObservation(env, render_only=True)
+
+
+def stretch(observation):
+    return (10 * observation - 5).astype(np.float32)
+
+
+STRETCHED = spaces.Box(-5, 5, (2, 3, 3), np.float32)
+
+
+def fast(env):
+    """Without the pause of half a second after each picture."""
+    env.unwrapped.metadata = {**env.unwrapped.metadata, "render_fps": 10_000}
+    return env
+
+
+# --- wrappers of one environment --------------------------------------------------------------
+
+# What a wrapper is called with, the arguments of the environment, the shape of an observation.
+SINGLE = {
+    "AddRenderObservation": (pixels, PIXELS, (360, 360, 3)),
+    "AddWhiteNoise": (lambda env: wrappers.AddWhiteNoise(env, 0.5), PIXELS, (2, 3, 3)),
+    "ArrayConversion": (lambda env: wrappers.ArrayConversion(env, np, torch), {}, (2, 3, 3)),
+    "Autoreset": (wrappers.Autoreset, {}, (2, 3, 3)),
+    "ClipReward": (lambda env: wrappers.ClipReward(env, -0.5, 0.5), {}, (2, 3, 3)),
+    "DelayObservation": (lambda env: wrappers.DelayObservation(env, 1), {}, (2, 3, 3)),
+    "DiscretizeObservation": (
+        lambda env: wrappers.DiscretizeObservation(env, bins=2, multidiscrete=True),
+        FLAT,
+        (18,),
+    ),
+    "DtypeObservation": (lambda env: wrappers.DtypeObservation(env, np.float64), {}, (2, 3, 3)),
+    "FilterObservation": (
+        lambda env: wrappers.FilterObservation(MaskInObservation(env), ["action_mask"]),
+        {},
+        {"action_mask": (9,)},
+    ),
+    "FlattenObservation": (wrappers.FlattenObservation, {}, (18,)),
+    "FrameStackObservation": (
+        lambda env: wrappers.FrameStackObservation(env, 3),
+        {},
+        (3, 2, 3, 3),
+    ),
+    "GrayscaleObservation": (
+        lambda env: wrappers.GrayscaleObservation(pixels(env)),
+        PIXELS,
+        (360, 360),
+    ),
+    "HumanRendering": (lambda env: wrappers.HumanRendering(fast(env)), PIXELS, (2, 3, 3)),
+    "MaxAndSkipObservation": (
+        lambda env: wrappers.MaxAndSkipObservation(env, skip=2),
+        {},
+        (2, 3, 3),
+    ),
+    "NormalizeObservation": (wrappers.NormalizeObservation, FLAT, (18,)),
+    "NormalizeReward": (wrappers.NormalizeReward, {}, (2, 3, 3)),
+    "NumpyToTorch": (lambda env: wrappers.NumpyToTorch(env), {}, (2, 3, 3)),
+    "ObstructView": (lambda env: wrappers.ObstructView(env, 0.5, 20), PIXELS, (2, 3, 3)),
+    "OrderEnforcing": (wrappers.OrderEnforcing, {}, (2, 3, 3)),
+    "PassiveEnvChecker": (wrappers.PassiveEnvChecker, {}, (2, 3, 3)),
+    "RecordEpisodeStatistics": (wrappers.RecordEpisodeStatistics, {}, (2, 3, 3)),
+    "RecordVideo": (
+        lambda env: wrappers.RecordVideo(env, "videos", episode_trigger=lambda game: game == 0),
+        PIXELS,
+        (2, 3, 3),
+    ),
+    "RenderCollection": (wrappers.RenderCollection, PIXELS, (2, 3, 3)),
+    "RepeatAction": (lambda env: wrappers.RepeatAction(env, 1), {}, (2, 3, 3)),
+    "RescaleObservation": (
+        lambda env: wrappers.RescaleObservation(env, np.float32(-1), np.float32(1)),
+        FLAT,
+        (18,),
+    ),
+    "ReshapeObservation": (lambda env: wrappers.ReshapeObservation(env, (18,)), {}, (18,)),
+    "ResizeObservation": (
+        lambda env: wrappers.ResizeObservation(pixels(env), (64, 64)),
+        PIXELS,
+        (64, 64, 3),
+    ),
+    "StickyAction": (lambda env: wrappers.StickyAction(env, 0.3), {}, (2, 3, 3)),
+    "TimeAwareObservation": (
+        lambda env: wrappers.TimeAwareObservation(wrappers.TimeLimit(env, 9), flatten=True),
+        FLAT,
+        (19,),
+    ),
+    "TimeLimit": (lambda env: wrappers.TimeLimit(env, 2), {}, (2, 3, 3)),
+    "TransformAction": (
+        lambda env: wrappers.TransformAction(env, lambda cell: 8 - cell, env.action_space),
+        {},
+        (2, 3, 3),
+    ),
+    "TransformObservation": (
+        lambda env: wrappers.TransformObservation(env, stretch, STRETCHED),
+        {},
+        (2, 3, 3),
+    ),
+    "TransformReward": (lambda env: wrappers.TransformReward(env, lambda r: 2 * r), {}, (2, 3, 3)),
+}
+NOT_FOR_US = {
+    "AtariPreprocessing": "needs an Atari game",
+    **dict.fromkeys(("ClipAction", "DiscretizeAction", "RescaleAction"), "need Box actions"),
+    **dict.fromkeys(("JaxToNumpy", "JaxToTorch"), "need an environment in JAX"),
+    "vector": "a module",
+}
+
+
+def shapes(value):
+    """The shape of an observation, of each part of one that is a dictionary."""
+    if isinstance(value, dict):
+        return {key: shapes(part) for key, part in value.items()}
+    return tuple(value.shape)
+
+
+def test_every_wrapper_of_gymnasium_is_tried_or_cannot_apply():
+    assert set(wrappers.__all__) <= set(SINGLE) | set(NOT_FOR_US)
+    assert set(vector.__all__) <= set(VECTOR) | set(VECTOR_NOT_FOR_US)
+
+
+@pytest.mark.parametrize("name", sorted(SINGLE))
+@pytest.mark.filterwarnings("error", "ignore:.*(Overwriting existing videos|render_fps)")
+def test_a_wrapper_of_gymnasium_plays_whole_games(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    wrap, arguments, shape = SINGLE[name]
+    env = wrap(gym.make(ID, **arguments))
+    is_torch = name in ("ArrayConversion", "NumpyToTorch")
+    rng, ended, games = np.random.default_rng(0), True, 0
+    for _ in range(40):
+        if ended:
+            observation, info = env.reset(seed=games)
+            ended, games = False, games + 1
+        else:
+            cell = int(rng.choice(np.flatnonzero(np.asarray(info["action_mask"]))))
+            if name == "TransformAction":
+                cell = 8 - cell
+            observation, _, terminated, truncated, info = env.step(
+                torch.tensor(cell) if is_torch else cell
+            )
+            ended = bool(terminated or truncated)
+        assert set(info) >= INFO
+        assert shapes(observation) == shape
+        assert is_torch == isinstance(observation, torch.Tensor)
+        assert is_torch or env.observation_space.contains(observation)
+        assert env.get_wrapper_attr("action_masks")().shape == (9,)
+    assert games > 3
+    env.close()
+
+
+def test_numpy_to_torch_keeps_every_entry_of_info_a_number():
+    env, plain = wrappers.NumpyToTorch(gym.make(ID, side="O")), gym.make(ID, side="O")
+    env.reset(seed=0)
+    plain.reset(seed=0)
+    ended = False
+    while not ended:
+        cell = int(np.flatnonzero(plain.unwrapped.action_masks())[0])
+        *_, ended, _, info = env.step(torch.tensor(cell))
+        *_, expected = plain.step(cell)
+        assert {key: value.tolist() for key, value in info.items()} == {
+            key: value.tolist() for key, value in expected.items()
+        }
+        assert all(value.dtype == torch.int8 for value in info.values())
+
+
+# --- wrappers of vector environments ----------------------------------------------------------
+
+# The rule of Gymnasium: vector wrappers of observations do not support SAME_STEP.
+OBSERVING = {
+    "DtypeObservation": (lambda env: vector.DtypeObservation(env, np.float64), (2, 3, 3)),
+    "FlattenObservation": (vector.FlattenObservation, (18,)),
+    "NormalizeObservation": (vector.NormalizeObservation, (2, 3, 3)),
+    "RescaleObservation": (
+        lambda env: vector.RescaleObservation(
+            vector.DtypeObservation(env, np.float32), np.float32(-1), np.float32(1)
+        ),
+        (2, 3, 3),
+    ),
+    "ReshapeObservation": (lambda env: vector.ReshapeObservation(env, (18,)), (18,)),
+    "TransformObservation": (
+        lambda env: vector.TransformObservation(env, stretch, single_observation_space=STRETCHED),
+        (2, 3, 3),
+    ),
+    "VectorizeTransformObservation": (
+        lambda env: vector.VectorizeTransformObservation(
+            env, wrappers.ReshapeObservation, shape=(3, 6)
+        ),
+        (3, 6),
+    ),
+    "FilterObservation": (
+        lambda env: vector.FilterObservation(VectorMaskInObservation(env), ["action_mask"]),
+        {"action_mask": (9,)},
+    ),
+}
+OTHERS = {
+    "ArrayConversion": lambda env: vector.ArrayConversion(env, np, torch),
+    "ClipReward": lambda env: vector.ClipReward(env, -0.5, 0.5),
+    "DictInfoToList": vector.DictInfoToList,
+    "HumanRendering": lambda env: vector.HumanRendering(fast(env)),
+    "NormalizeReward": vector.NormalizeReward,
+    "NumpyToTorch": lambda env: vector.NumpyToTorch(env),
+    "RecordEpisodeStatistics": vector.RecordEpisodeStatistics,
+    "RecordVideo": lambda env: vector.RecordVideo(
+        env, "videos", step_trigger=lambda step: step == 0, video_length=5
+    ),
+    "TransformAction": lambda env: vector.TransformAction(env, lambda cells: 8 - cells),
+    "TransformReward": lambda env: vector.TransformReward(env, lambda rewards: 2 * rewards),
+    "VectorizeTransformAction": lambda env: vector.VectorizeTransformAction(
+        env,
+        wrappers.TransformAction,
+        func=lambda cell: 8 - cell,
+        action_space=spaces.Discrete(9),
+    ),
+    "VectorizeTransformReward": lambda env: vector.VectorizeTransformReward(
+        env, wrappers.TransformReward, func=lambda reward: 2 * reward
+    ),
+}
+PICTURES = {  # they need pictures, which the single environments can give
+    "GrayscaleObservation": (vector.GrayscaleObservation, (360, 360)),
+    "ResizeObservation": (lambda env: vector.ResizeObservation(env, (32, 32)), (32, 32, 3)),
+}
+VECTOR = {**OBSERVING, **OTHERS, **PICTURES}
+VECTOR_NOT_FOR_US = {name: NOT_FOR_US.get(name) for name in NOT_FOR_US if name in vector.__all__}
+
+
+def vector_env(kind, mode, count=3, **arguments):
+    if kind == "native":
+        return gym.make_vec(ID, count, autoreset_mode=mode.name, **arguments)
+    makers = [partial(gym.make, ID, **arguments)] * count
+    return {"sync": SyncVectorEnv, "async": AsyncVectorEnv}[kind](makers, autoreset_mode=mode)
+
+
+def masks_of(infos):
+    """The masks (num_envs, 9), from infos as a dictionary or as a list of dictionaries."""
+    if isinstance(infos, list):  # empty dictionaries for games that a reset has left alone
+        return np.stack([info.get("action_mask", np.zeros(9)) for info in infos])
+    return np.asarray(infos["action_mask"])
+
+
+def as_lists(value):
+    """Nested dictionaries and arrays as lists, to be compared."""
+    if isinstance(value, dict):
+        return sorted((key, as_lists(part)) for key, part in value.items())
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return [as_lists(part) for part in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def play_vector(env, mode, steps=25, flip=False, is_torch=False):
+    """Plays random legal moves; returns the last observations, rewards and all infos."""
+    rng, trail = np.random.default_rng(0), []
+    observations, infos = env.reset(seed=0)
+    masks, all_rewards = masks_of(infos), []
+    for _ in range(steps):
+        cells = (rng.random(masks.shape) * masks).argmax(axis=1)
+        cells = 8 - cells if flip else cells
+        observations, rewards, ended, _, infos = env.step(
+            torch.as_tensor(cells) if is_torch else cells
+        )
+        trail.append(infos)
+        all_rewards.append(np.asarray(rewards))
+        masks, ended = masks_of(infos).copy(), np.asarray(ended)
+        if mode is AutoresetMode.DISABLED and ended.any():
+            chosen = torch.as_tensor(ended) if is_torch else ended
+            observations, infos = env.reset(options={"reset_mask": chosen})
+            masks[ended] = masks_of(infos)[ended]
+    return observations, np.array(all_rewards), trail
+
+
+@pytest.mark.parametrize("name", sorted(OBSERVING))
+@pytest.mark.parametrize(("kind", "mode"), list(product(("native", "sync"), MODES)))
+@pytest.mark.filterwarnings("error")
+def test_a_vector_wrapper_of_observations_works_in_the_modes_that_gymnasium_allows(
+    name, kind, mode
+):
+    wrap, shape = OBSERVING[name]
+    env = vector_env(kind, mode)
+    allowed = MODES[:1] if name == "NormalizeObservation" else MODES[::2]
+    if mode not in allowed:
+        with pytest.raises(ValueError, match=r"Expected .*autoreset_mode.*NEXT_STEP"):
+            wrap(env)
+        return
+    env = wrap(env)
+    observations, _, trail = play_vector(env, mode)
+    assert env.observation_space.contains(observations)
+    assert shapes(observations) == shapes(env.observation_space.sample())
+    single = shapes(env.single_observation_space.sample())
+    assert single == shape
+    assert all(set(infos) >= INFO for infos in trail)
+
+
+@pytest.mark.parametrize("name", sorted(PICTURES))
+def test_a_vector_wrapper_of_pictures_works_on_single_environments_that_give_pictures(name):
+    wrap, shape = PICTURES[name]
+    env = gym.make_vec(ID, 2, vectorization_mode="sync", wrappers=[pixels], **PIXELS)
+    env = wrap(env)
+    observations, *_ = play_vector(env, AutoresetMode.NEXT_STEP, steps=4)
+    assert observations.shape == (2, *shape)
+
+
+@pytest.mark.parametrize("name", sorted(OTHERS))
+@pytest.mark.parametrize(("kind", "mode"), list(product(("native", "sync"), MODES)))
+@pytest.mark.filterwarnings(
+    "error", "ignore:.*(Overwriting|Unable to save last video|the last frame)"
+)
+def test_another_vector_wrapper_works_in_all_modes(name, kind, mode, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    is_torch = name in ("NumpyToTorch", "ArrayConversion")
+    if is_torch and kind == "sync" and mode is AutoresetMode.SAME_STEP:
+        pytest.skip("final_obs of Gymnasium's own vector environments holds objects, not numbers")
+    arguments = PIXELS if name in ("HumanRendering", "RecordVideo") else {}
+    env = OTHERS[name](vector_env(kind, mode, **arguments))
+    flip = name in ("TransformAction", "VectorizeTransformAction")
+    observations, rewards, trail = play_vector(env, mode, flip=flip, is_torch=is_torch)
+    plain_env = vector_env(kind, mode, **arguments)
+    plain, plain_rewards, _ = play_vector(plain_env, mode)
+    assert np.array_equal(np.asarray(observations), plain)
+    factor = {"ClipReward": 0.5, "TransformReward": 2, "VectorizeTransformReward": 2}.get(name, 1)
+    if name != "NormalizeReward":
+        assert np.array_equal(rewards, factor * plain_rewards)
+    assert rewards.any()
+    if name == "DictInfoToList":
+        assert all(set(info) >= INFO for infos in trail for info in infos)
+    else:
+        assert all(set(infos) >= INFO for infos in trail)
+    if is_torch:
+        assert all(isinstance(infos[key], torch.Tensor) for infos in trail for key in INFO)
+    if name == "RecordEpisodeStatistics":
+        assert any("episode" in infos for infos in trail)
+    env.close()
+
+
+@pytest.mark.parametrize("kind", ["native", "sync"])
+def test_observations_with_masks_become_tensors(kind):
+    mode = AutoresetMode.NEXT_STEP
+    env = vector.NumpyToTorch(VectorMaskInObservation(vector_env(kind, mode), dtype="bool"))
+    observations, _, trail = play_vector(env, mode, is_torch=True)
+    assert shapes(observations) == {"observation": (3, 2, 3, 3), "action_mask": (3, 9)}
+    assert observations["action_mask"].dtype == torch.bool
+    assert torch.equal(observations["action_mask"], trail[-1]["action_mask"].bool())
+
+
+# --- pictures and videos ------------------------------------------------------------------------
+
+
+def play_game(env, seed=0):
+    """One game of random legal moves: its number of steps."""
+    _, info = env.reset(seed=seed)
+    rng, ended, steps = np.random.default_rng(seed), False, 0
+    while not ended:
+        *_, ended, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
+        steps += 1
+    return steps
+
+
+def check_video(path, frames):
+    clip = VideoFileClip(str(path))
+    assert clip.size == [360, 360]
+    assert clip.fps == 2, "the speed of the environment's metadata"
+    assert clip.n_frames == frames
+    clip.close()
+
+
+def test_record_video_writes_every_board_of_a_game(tmp_path):
+    env = wrappers.RecordVideo(gym.make(ID, **PIXELS), str(tmp_path / "game"))
+    steps = play_game(env)
+    env.close()
+    check_video(tmp_path / "game" / "rl-video-episode-0.mp4", steps + 1)
+
+
+def test_save_video_writes_the_pictures_of_a_rendered_list(tmp_path):
+    env = gym.make(ID, render_mode="rgb_array_list")
+    steps = play_game(env)
+    frames = env.render()
+    assert len(frames) == steps + 1
+    save_video(frames, str(tmp_path), episode_trigger=lambda game: True, fps=2)
+    check_video(tmp_path / "rl-video-episode-0.mp4", steps + 1)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_person_can_play_in_gymnasiums_window(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    import pygame
+    from gymnasium.utils.play import play
+
+    pygame.init()
+    frames = [None]  # what happens on the keyboard at each picture
+    for key in "sdf":
+        frames += [(pygame.KEYDOWN, {"key": ord(key)}), (pygame.KEYUP, {"key": ord(key)})]
+    frames.append((pygame.QUIT, {}))
+
+    class Keyboard(gym.Wrapper):
+        def render(self):
+            if frames and (event := frames.pop(0)):
+                pygame.event.post(pygame.event.Event(event[0], event[1]))
+            return self.env.render()
+
+    steps = []
+    env = Keyboard(gym.make(ID, side="X", opponent="minimax-first", **PIXELS))
+    keys = {key: cell for cell, key in enumerate("qweasdzxc")} | {"f": 8}
+    play(
+        env,
+        keys_to_action=keys,
+        wait_on_player=True,
+        fps=100,
+        callback=lambda *step: steps.append(step),
+    )
+    assert [step[2] for step in steps] == [4, 5, 8]
+    assert not any(step[-1]["illegal_move"] for step in steps)
+
+
+# --- specs, checkers, tools ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("observation", OBSERVATIONS)
+@pytest.mark.parametrize("mode", [None, "ansi", "rgb_array"])
+@pytest.mark.filterwarnings("error")
+def test_the_checker_passes_without_a_warning(env_id, observation, mode):
+    env = gym.make(env_id, observation=observation, render_mode=mode)
+    assert env.observation_space.shape == OBSERVATIONS[observation]
+    check_env(env.unwrapped, skip_render_check=mode is None)
+    play_game(gym.make(env_id, observation=observation, disable_env_checker=False))
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda env: env,
+        lambda env: MaskInObservation(env, "obs", "mask", "bool"),
+        lambda env: wrappers.RecordEpisodeStatistics(
+            wrappers.FlattenObservation(MaskInObservation(wrappers.TimeLimit(env, 5)))
+        ),
+    ],
+)
+def test_a_spec_gives_the_same_games_in_a_process_that_has_imported_nothing(wrap):
+    arguments = {"opponent": [["random", 1], ["minimax", 2]], "side": "alternate", "rows": 4}
+    env = wrap(gym.make(f"tictactoe_env:{ID}", **arguments))
+    text = env.spec.to_json()
+    assert json.loads(text)["kwargs"].items() >= arguments.items()
+    program = """
+import sys, gymnasium as gym
+from gymnasium.envs.registration import EnvSpec
+env = gym.make(EnvSpec.from_json(sys.stdin.read()))
+print(repr([env.reset(seed=3), env.step(5)[:4], env.reset()]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=text, text=True, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == repr([env.reset(seed=3), env.step(5)[:4], env.reset()])
+    assert gym.make(EnvSpec.from_json(text)).spec == env.spec
+
+
+def uniform(observations, masks):
+    return masks / masks.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("policy", [RandomPolicy(), FunctionPolicy(uniform, Rules())])
+def test_a_spec_with_a_policy_as_an_object_gives_the_same_games_again(policy):
+    env = gym.make(ID, opponent=policy)
+    again = gym.make(EnvSpec.from_json(env.spec.to_json()))
+    check_environments_match(env, again, num_steps=40, seed=2)
+
+
+def test_both_ids_are_the_same_environment():
+    both = [gym.make(env_id, side="O", **PIXELS) for env_id in (ID, ALIAS)]
+    check_environments_match(*both, num_steps=60, seed=1)
+
+
+def test_copies_of_a_running_game_continue_alike():
+    env = gym.make(ID, opponent="minimax-slip=0.3")
+    env.reset(seed=4, options={"side": "X"})
+    env.step(4)
+    copies = [
+        pickle.loads(pickle.dumps(env)),
+        cloudpickle.loads(cloudpickle.dumps(env)),
+        copy.deepcopy(env),
+    ]
+    futures = []
+    for game in (env, *copies):
+        cell = int(np.flatnonzero(game.get_wrapper_attr("action_masks")())[0])
+        futures.append([game.step(cell), game.reset(), game.reset()])
+    assert all(data_equivalence(futures[0], future) for future in futures[1:])
+
+
+@pytest.mark.parametrize("mode", ["vector_entry_point", "sync", "async"])
+def test_make_vec_plays_in_its_three_vectorization_modes(mode):
+    env = gym.make_vec(ID, num_envs=4, vectorization_mode=mode, observation="flat")
+    observations, infos = env.reset(seed=2)
+    assert observations.shape == (4, 18)
+    assert set(infos) >= INFO
+    first = play_vector(env, env.metadata["autoreset_mode"])
+    again = play_vector(env, env.metadata["autoreset_mode"])
+    assert data_equivalence(first, again), "the same seed gives the same games"
+    env.close()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_async_and_sync_play_the_same_games(mode):
+    envs = [vector_env(kind, mode, opponent="minimax-slip=0.5") for kind in ("sync", "async")]
+    sync, parallel = (play_vector(env, mode) for env in envs)
+    assert data_equivalence(sync[:2], parallel[:2])
+    assert as_lists(np.array(sync[2])) == as_lists(np.array(parallel[2]))
+    for env in envs:
+        assert np.array(env.call("action_masks")).shape == (3, 9)
+        env.close()
+
+
+@pytest.mark.parametrize("kind", ["native", "sync"])
+def test_a_list_of_seeds_and_a_time_limit_are_accepted(kind):
+    mode = {"native": "vector_entry_point"}.get(kind, kind)
+    env = gym.make_vec(ID, 2, vectorization_mode=mode, max_episode_steps=9)
+    first, again = (env.reset(seed=[7, 8])[0] for _ in range(2))
+    assert np.array_equal(first, again)
+    env.close()
+
+
+def test_gymnasiums_benchmarks_run():
+    env = gym.make(ID, **PIXELS)
+    assert performance.benchmark_step(env, target_duration=0.05, seed=0) > 0
+    assert performance.benchmark_init(partial(gym.make, ID), target_duration=0.05, seed=0) > 0
+    env.reset()  # it does not reset by itself
+    assert performance.benchmark_render(env, target_duration=0.05) > 0
+    for mode in MODES:
+        assert performance.benchmark_vector_step(vector_env("native", mode), 0.05, seed=0) > 0
+
+
+def test_the_registry_lists_all_ids_under_the_name_of_the_package():
+    printed = gym.pprint_registry(disable_print=True)
+    headings = [line.strip("= ") for line in printed.splitlines() if line.startswith("=")]
+    assert headings.count("tictactoe_env") == 1
+    assert "env" not in headings
+    block = printed.split("===== tictactoe_env =====")[1].split("=====")[0]
+    assert all(env_id in block for env_id in IDS)
+
+
+def test_the_example_learns_evaluates_exactly_and_saves_a_game(run_example, tmp_path):
+    printed = run_example("gymnasium_q_learning.py", 60_000)
+    assert "unbeatable: " in printed
+    with Image.open(tmp_path / "game.gif") as picture:
+        assert picture.size == (360, 360)
+        assert 4 <= picture.n_frames <= 6  # the start and three to five moves of one side

@@ -1,0 +1,148 @@
+"""Minari records games, recovers their environment, and reads them back."""
+
+import re
+
+import gymnasium as gym
+import minari
+import numpy as np
+import pytest
+
+from tictactoe_env import Rules, exact_result_as, make_opponent, tabulate
+
+ID = "tictactoe_env:TicTacToe-v0"
+INFO = {"action_mask": (9,), "side": (), "outcome": (), "illegal_move": ()}
+POOL = [["random", 0.5], ["minimax-slip=0.5", 0.5]]
+# Minari itself recommends more metadata than a test has.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:`(code_permalink|author|author_email|algorithm_name"
+    "|description|eval_env)` is set to None"
+)
+
+
+@pytest.fixture(autouse=True)
+def datasets(tmp_path, monkeypatch):
+    """An empty folder of datasets."""
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+
+
+def recorded(games, choose, seeds=True, **arguments):
+    """A dataset of games in which `choose(env, info)` moves, read back from the disk."""
+    env = gym.make(ID, **arguments)
+    collector = minari.DataCollector(env, record_infos=True)
+    for game in range(games):
+        _, info = collector.reset(seed=game if seeds else None)
+        terminated = False
+        while not terminated:
+            _, _, terminated, _, info = collector.step(choose(env.unwrapped, info))
+    collector.create_dataset("tictactoe/test-v0")
+    collector.close()
+    return minari.load_dataset("tictactoe/test-v0")
+
+
+def first_free(env, info):
+    return int(info["action_mask"].argmax())
+
+
+def expert_move(env, info):
+    return int(make_opponent("minimax-first", Rules()).probs(env.board[None])[0].argmax())
+
+
+@pytest.mark.parametrize("observation", ["planes", "grid", "flat"])
+def test_all_numbers_of_info_are_recorded_on_reset_and_on_every_step(observation):
+    dataset = recorded(20, first_free, opponent=POOL, observation=observation)
+    assert dataset.total_episodes == 20
+    outcomes = set()
+    for episode in dataset:
+        steps = len(episode.actions)
+        assert episode.observations.shape[0] == steps + 1
+        assert dataset.observation_space.contains(episode.observations[0])
+        assert set(episode.infos) == set(INFO)
+        for key, shape in INFO.items():
+            assert episode.infos[key].shape == (steps + 1, *shape)
+            assert episode.infos[key].dtype == np.int8
+        assert set(episode.infos["side"].tolist()) in ({1}, {-1})
+        assert not episode.infos["outcome"][:-1].any()
+        assert episode.infos["outcome"][-1] == episode.rewards[-1]
+        assert not episode.infos["illegal_move"].any()
+        assert episode.terminations.tolist() == [False] * (steps - 1) + [True]
+        assert not episode.truncations.any()
+        legal = np.take_along_axis(episode.infos["action_mask"][:-1], episode.actions[:, None], 1)
+        assert legal.all()
+        outcomes.add(int(episode.infos["outcome"][-1]))
+    assert {1, -1} <= outcomes
+
+
+def test_an_illegal_move_is_recorded_as_such():
+    dataset = recorded(3, lambda env, info: 4, opponent="random", side="X")
+    for episode in dataset:
+        assert episode.actions.tolist() == [4, 4]
+        assert episode.infos["illegal_move"].tolist() == [0, 0, 1]
+        assert episode.rewards.tolist() == [0, -1]
+
+
+@pytest.mark.parametrize("seeds", [True, False], ids=["own seeds", "Minari's 64-bit seeds"])
+def test_the_recovered_environment_plays_the_recorded_games_again(seeds):
+    dataset = recorded(10, first_free, seeds, opponent=POOL, side="random", observation="grid")
+    env = dataset.recover_environment()
+    assert env.spec.kwargs == {"opponent": POOL, "side": "random", "observation": "grid"}
+    metadata = dataset.storage.get_episode_metadata(dataset.episode_indices)
+    for episode, about in zip(dataset, metadata, strict=True):
+        observations = [env.reset(seed=int(about["seed"]))[0]]
+        rewards = []
+        for action in episode.actions:
+            observation, reward, *_ = env.step(int(action))
+            observations.append(observation)
+            rewards.append(reward)
+        np.testing.assert_array_equal(observations, episode.observations)
+        np.testing.assert_array_equal(rewards, episode.rewards)
+
+
+@pytest.mark.parametrize("player", ["random", "minimax-slip=0.3", "trie"])
+def test_an_opponent_given_as_a_policy_is_recovered_with_the_environment(player):
+    opponent = tabulate(make_opponent(player, Rules()), Rules())
+    dataset = recorded(3, first_free, opponent=opponent, side="X")
+    env = dataset.recover_environment()
+    metadata = dataset.storage.get_episode_metadata(dataset.episode_indices)
+    for episode, about in zip(dataset, metadata, strict=True):
+        env.reset(seed=int(about["seed"]))
+        for action, after in zip(episode.actions, episode.observations[1:], strict=True):
+            np.testing.assert_array_equal(env.step(int(action))[0], after)
+
+
+def test_the_recorded_returns_agree_with_the_exact_expectation():
+    """Within four standard errors: by chance a mean is outside once in 15,000 times."""
+    games = 1_000
+    dataset = recorded(games, expert_move, opponent=POOL, side="random")
+    assert dataset.total_episodes == games
+    expert = make_opponent("minimax-first", Rules())
+    results = [
+        exact_result_as(side, expert, make_opponent(name, Rules()))
+        for side in "XO"
+        for name, _ in POOL
+    ]
+    win, loss = (np.mean([getattr(result, rate) for result in results]) for rate in ("win", "loss"))
+    assert loss < 1e-12  # the expert never loses
+    returns = np.array([episode.rewards.sum() for episode in dataset])
+    deviation = np.sqrt(win * (1 - win) / games)
+    assert abs(returns.mean() - win) < 4 * deviation
+    assert set(returns.tolist()) == {0.0, 1.0}
+
+
+def test_recording_causes_no_warning_of_spaces_or_specs(recwarn):
+    recorded(3, first_free, opponent=make_opponent("minimax", Rules()))
+    texts = [str(warning.message) for warning in recwarn]
+    assert [text for text in texts if "not in" in text or "serializable" in text] == []
+
+
+def test_the_example_proves_its_clone_unbeatable(run_example):
+    printed = run_example("minari_dataset.py")
+    assert "unbeatable: True, shortest lost games: {'X': None, 'O': None}" in printed
+    assert "{'opponent': 'random', 'observation': 'grid'}" in printed
+    games, mean, exact = re.search(r"(\d+) games, mean return (\S+), exact (\S+)", printed).groups()
+    assert int(games) == 1500
+    assert abs(float(mean) - float(exact)) < 0.04  # four standard errors
+
+
+def test_the_example_names_a_lost_game_of_a_clone_of_few_games(run_example):
+    printed = run_example("minari_dataset.py", 100)
+    assert re.search(r"unbeatable: False, shortest lost games: \{'X': \(\d", printed)

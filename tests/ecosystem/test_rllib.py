@@ -1,0 +1,108 @@
+"""RLlib on its new API stack: PPO without and with masks, in this process and in workers."""
+
+import re
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import ray
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+from ray.tune.registry import register_env
+
+from tictactoe_env import FunctionPolicy, Rules, evaluate
+from tictactoe_env.wrappers import MaskInObservation
+
+ID = "tictactoe_env:tictactoe_env/TicTacToe-v0"  # a worker imports the package by this name
+NETWORKS = {"fcnet_hiddens": [64], "head_fcnet_hiddens": [], "vf_share_layers": False}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def local_ray():
+    ray.init(num_cpus=2, include_dashboard=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def masked():
+    def make_env(arguments):  # inside a function, so that Ray sends it to the workers
+        # illegal="raise": an illegal move would be an error
+        env = gym.make(ID, observation="flat", illegal="raise", **arguments)
+        return MaskInObservation(env, observation="observations", dtype="float32")
+
+    register_env("masked", make_env)
+
+
+def configured(env, arguments, runners=0, module=None):
+    return (
+        PPOConfig()
+        .environment(env, env_config=arguments)
+        .env_runners(num_env_runners=runners, num_envs_per_env_runner=8)
+        .training(train_batch_size=1_000, minibatch_size=250, num_epochs=2, lr=1e-3, gamma=1.0)
+        .rl_module(rl_module_spec=RLModuleSpec(module_class=module, model_config=NETWORKS))
+        .debugging(seed=0)
+    )
+
+
+def trained(config, iterations=2):
+    """The module after some training, and the results of the last iteration."""
+    algorithm = config.build_algo()
+    before = {name: value.copy() for name, value in algorithm.get_module().get_state().items()}
+    for _ in range(iterations):
+        results = algorithm.train()["env_runners"]
+    module = algorithm.get_module()
+    after = module.get_state()
+    assert any(not np.array_equal(before[name], after[name]) for name in before)
+    algorithm.stop()
+    return module, results
+
+
+def policy_of(module, is_masked):
+    @torch.no_grad()
+    def probabilities(observations, masks):
+        seen, legal = torch.tensor(observations), torch.tensor(masks)
+        parts = {"observations": seen, "action_mask": legal.float()}
+        logits = module.forward_inference({"obs": parts if is_masked else seen})
+        return torch.softmax(logits["action_dist_inputs"].double(), dim=1).numpy()
+
+    return FunctionPolicy(probabilities, Rules(), observation="flat")
+
+
+@pytest.mark.parametrize("runners", [0, 1])
+def test_ppo_trains_untouched_on_flat_observations(runners):
+    arguments = {"observation": "flat", "side": "X"}
+    module, results = trained(configured(ID, arguments, runners))
+    assert results["num_env_steps_sampled_lifetime"] >= 2_000
+    assert -1 <= results["episode_return_mean"] <= 1
+    found = evaluate(policy_of(module, is_masked=False))
+    assert found.x.illegal > 0, "it knows nothing of legal moves"
+
+
+@pytest.mark.parametrize("runners", [0, 1])
+def test_ppo_with_masks_makes_legal_moves_only(runners):
+    config = configured("masked", {}, runners, ActionMaskingTorchRLModule)
+    module, results = trained(config)
+    assert results["num_env_steps_sampled_lifetime"] >= 2_000
+    found = evaluate(policy_of(module, is_masked=True))
+    assert (found.x.illegal, found.o.illegal) == (0, 0)
+    assert found.x.win > 0
+
+
+def test_ppo_with_masks_learns():
+    """Exactly, as X against random play, where random legal moves score 0.297."""
+    config = configured("masked", {"side": "X"}, 0, ActionMaskingTorchRLModule)
+    untrained = config.build_algo()
+    before = evaluate(policy_of(untrained.get_module(), is_masked=True))
+    untrained.stop()
+    module, _ = trained(config, iterations=15)
+    assert before.x.value < 0.4
+    assert evaluate(policy_of(module, is_masked=True)).x.value > before.x.value + 0.2
+
+
+def test_the_example_trains_and_evaluates_exactly(run_example):
+    printed = run_example("rllib_action_masks.py", 8_000)
+    assert len(re.findall(r"\d+ steps, mean reward +-?\d\.\d\d", printed)) == 2
+    assert "unbeatable: " in printed

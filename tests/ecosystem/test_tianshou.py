@@ -1,0 +1,204 @@
+"""Tianshou 2 trains on the environment untouched, and with masks; its policies are players."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from tianshou.algorithm.modelfree.dqn import DQN, DiscreteQLearningPolicy
+from tianshou.algorithm.modelfree.ppo import PPO
+from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
+from tianshou.algorithm.optim import AdamOptimizerFactory
+from tianshou.data import Batch, Collector, VectorReplayBuffer
+from tianshou.env import DummyVectorEnv, SubprocVectorEnv
+from tianshou.trainer import OffPolicyTrainerParams, OnPolicyTrainerParams
+from tianshou.utils.net.common import Net
+from tianshou.utils.net.discrete import DiscreteActor, DiscreteCritic
+
+from tictactoe_env import (
+    FunctionPolicy,
+    RandomPolicy,
+    Rules,
+    best_responses,
+    evaluate,
+    exact_result,
+    tabulate,
+)
+from tictactoe_env.wrappers import MaskInObservation
+
+ID = "tictactoe_env:TicTacToe-v0"
+CELLS = gym.spaces.Discrete(9)
+INFO = ("action_mask", "side", "outcome", "illegal_move")
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    np.random.seed(0)  # noqa: NPY002 - Tianshou explores with these numbers
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+
+
+def plain(**arguments):
+    return gym.make(ID, **arguments)
+
+
+def masked(**arguments):
+    """An environment in which an illegal move is an error, with the mask where Tianshou looks."""
+    env = gym.make(ID, illegal="raise", observation="flat", **arguments)
+    return MaskInObservation(env, observation="obs", mask="mask", dtype="bool")
+
+
+def dqn(shape, eps=0.2):
+    policy = DiscreteQLearningPolicy(
+        model=Net(state_shape=shape, action_shape=9, hidden_sizes=[32]),
+        action_space=CELLS,
+        eps_training=eps,
+    )
+    return DQN(policy=policy, optim=AdamOptimizerFactory(lr=1e-3), target_update_freq=50)
+
+
+def ppo(shape):
+    net = Net(state_shape=shape, hidden_sizes=[32])
+    policy = DiscreteActorPolicy(
+        actor=DiscreteActor(preprocess_net=net, action_shape=9, softmax_output=False),
+        action_space=CELLS,
+    )
+    return PPO(
+        policy=policy,
+        critic=DiscreteCritic(preprocess_net=net),
+        optim=AdamOptimizerFactory(lr=1e-3),
+    )
+
+
+def collector_of(algorithm, vector_env, size=4_000):
+    buffer = VectorReplayBuffer(total_size=size, buffer_num=vector_env.env_num)
+    return Collector(algorithm, vector_env, buffer, exploration_noise=True)
+
+
+def train(algorithm, collector, steps):
+    shared = {
+        "training_collector": collector,
+        "max_epochs": 1,
+        "epoch_num_steps": steps,
+        "collection_step_num_env_steps": 256,
+        "batch_size": 64,
+        "verbose": False,
+        "show_progress": False,
+    }
+    if isinstance(algorithm, PPO):
+        return algorithm.run_training(OnPolicyTrainerParams(**shared))
+    shared["update_step_num_gradient_steps_per_sample"] = 0.1
+    return algorithm.run_training(OffPolicyTrainerParams(**shared))
+
+
+def player_of(policy):
+    """The greedy policy as a player."""
+
+    def moves(observations, masks):
+        with torch.no_grad():
+            return policy(Batch(obs=Batch(obs=observations, mask=masks), info={})).act
+
+    return FunctionPolicy(moves, Rules(), observation="flat")
+
+
+@pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])
+@pytest.mark.parametrize("algorithm_of", [dqn, ppo])
+def test_an_untouched_algorithm_trains(algorithm_of, vector):
+    algorithm = algorithm_of((2, 3, 3))
+    before = [weight.clone() for weight in algorithm.policy.parameters()]
+    vector_env = vector([plain] * 4)
+    collector = collector_of(algorithm, vector_env)
+    result = train(algorithm, collector, 512)
+    vector_env.close()
+    assert result.train_step >= 512
+    after = list(algorithm.policy.parameters())
+    assert any(not torch.equal(old, new) for old, new in zip(before, after, strict=True))
+
+
+def test_the_buffer_holds_all_numbers_of_info_for_every_step():
+    collector = collector_of(dqn((2, 3, 3), eps=1.0), DummyVectorEnv([plain] * 4))
+    collector.reset()
+    collector.collect(n_step=400)
+    batch, _ = collector.buffer.sample(0)
+    assert set(batch.info.keys()) >= set(INFO)
+    free = batch.obs_next.sum(axis=1).reshape(-1, 9) == 0
+    np.testing.assert_array_equal(batch.info.action_mask.astype(bool), free)
+    ended = batch.terminated
+    assert ended.any()
+    np.testing.assert_array_equal(batch.info.outcome[ended], batch.rew[ended])
+    assert not batch.info.outcome[~ended].any()
+    assert batch.info.illegal_move.any()
+    assert not batch.info.illegal_move[~ended].any()
+    assert set(np.unique(batch.info.side)) == {-1, 1}
+
+
+@pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])
+def test_a_masked_dqn_never_moves_onto_a_taken_cell(vector):
+    """An illegal move would raise; with this exploration an unmasked agent makes many."""
+    algorithm = dqn(18, eps=0.5)
+    vector_env = vector([masked] * 4)
+    collector = collector_of(algorithm, vector_env)
+    train(algorithm, collector, 2_000)
+    vector_env.close()
+    batch, _ = collector.buffer.sample(0)
+    assert len(batch) >= 2_000
+    assert not batch.info.illegal_move.any()
+    assert batch.obs.mask[np.arange(len(batch)), batch.act].all()
+    assert batch.terminated.any()
+
+
+def test_the_same_exploration_without_a_mask_does_make_illegal_moves():
+    collector = collector_of(dqn((2, 3, 3), eps=0.5), DummyVectorEnv([plain] * 4))
+    collector.reset()
+    collector.collect(n_step=400)
+    batch, _ = collector.buffer.sample(0)
+    assert batch.info.illegal_move.any()
+
+
+def test_a_trained_policy_is_an_opponent_and_is_evaluated_exactly():
+    algorithm = dqn(18)
+    train(algorithm, collector_of(algorithm, DummyVectorEnv([masked] * 4)), 1_000)
+    player = player_of(algorithm.policy)
+    result = evaluate(player)
+    assert result.x.illegal == result.o.illegal == 0
+    table = tabulate(player, Rules())
+    assert set(np.unique(table.table)) == {0, 1}  # it is greedy
+    line = best_responses(player)["X"].losing_line
+    env = gym.make(ID, opponent=player, side="O", illegal="raise")
+    env.reset(seed=0)
+    for cell in line[1::2]:  # the moves of the best response beat it in the environment
+        _, reward, terminated, _, _ = env.step(cell)
+    assert terminated
+    assert reward == 1
+    minimax = gym.make(ID, opponent="minimax").unwrapped
+    minimax.set_opponent(player)  # as a live opponent as well
+
+
+def test_a_played_match_agrees_with_the_exact_result():
+    """500 games as X against random play, within four standard errors."""
+    algorithm = dqn(18)
+    exact = exact_result(player_of(algorithm.policy), RandomPolicy())
+    vector_env = DummyVectorEnv([lambda: masked(opponent="random", side="X")] * 8)
+    vector_env.seed(1)
+    collector = Collector(algorithm, vector_env)
+    collector.reset()
+    returns = collector.collect(n_episode=500).returns
+    deviation = np.sqrt((exact.win + exact.loss - exact.value**2) / 500)
+    assert abs(np.mean(returns) - exact.value) < 4 * deviation
+
+
+@pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])
+def test_a_snapshot_becomes_the_opponent_through_the_options_of_reset(vector):
+    """Also in other processes, where no method of an environment can be called."""
+    frozen = tabulate(player_of(dqn(18).policy), Rules())
+    vector_env = vector([lambda: masked(opponent="minimax", side="O")] * 2)
+    observations, _ = vector_env.reset(options={"opponent": frozen})
+    vector_env.close()
+    first = frozen.probs(np.zeros((1, 9), np.int8))[0].argmax()
+    for observation in observations:
+        assert observation["obs"][9:].argmax() == first
+
+
+def test_the_example_is_evaluated_exactly(run_example):
+    printed = run_example("tianshou_dqn.py", 10_000)
+    assert "illegal=0.0" in printed
+    assert "the shortest game that it can lose as O: " in printed

@@ -1,0 +1,272 @@
+"""TorchRL takes the environments untouched: specs, info, masks, pixels, batches, collectors."""
+
+import os
+import re
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from tensordict import TensorDict
+from tensordict.nn import TensorDictModule
+from torchrl.collectors import Collector, MultiSyncCollector
+from torchrl.data import Binary
+from torchrl.envs import (
+    ActionMask,
+    DTypeCastTransform,
+    GymEnv,
+    GymWrapper,
+    ParallelEnv,
+    PettingZooWrapper,
+    SerialEnv,
+    TransformedEnv,
+    check_env_specs,
+)
+from torchrl.envs.gym_like import default_info_dict_reader
+from torchrl.modules import MLP, MaskedCategorical, ProbabilisticActor
+
+from tictactoe_env import FunctionPolicy, Rules, evaluate, pettingzoo, snapshot
+from tictactoe_env.wrappers import MaskInObservation, VectorMaskInObservation
+
+ID = "tictactoe_env:TicTacToe-v0"
+INFO = {"action_mask", "side", "outcome", "illegal_move"}
+MODES = ["SAME_STEP", "DISABLED"]
+# TorchRL's own warnings about itself are not the subject.
+os.environ["RL_WARNINGS"] = "False"
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+
+
+def make_flat():
+    """An environment with all numbers of info."""
+    env = GymEnv(ID, categorical_action_encoding=True, observation="flat")
+    return env.auto_register_info_dict()
+
+
+def maker_for_processes():
+    """`make_flat` as an inner function, which other processes get by value."""
+
+    def make():
+        env = GymEnv(ID, categorical_action_encoding=True, observation="flat")
+        return env.auto_register_info_dict()
+
+    return make
+
+
+def vector(mode, **arguments):
+    """The package's own vector environment, with all numbers of info."""
+    env = gym.make_vec(ID, 4, autoreset_mode=mode, observation="flat", **arguments)
+    wrapped = GymWrapper(env, categorical_action_encoding=True)
+    # With SAME_STEP TorchRL reads all of info without being asked.
+    return wrapped if mode == "SAME_STEP" else wrapped.auto_register_info_dict()
+
+
+def masked_actor():
+    logits = TensorDictModule(MLP(18, 9, num_cells=[32]), ["observation"], ["logits"])
+    return ProbabilisticActor(
+        logits,
+        in_keys={"logits": "logits", "mask": "action_mask"},
+        distribution_class=MaskedCategorical,
+    )
+
+
+def with_bool_mask(env):
+    return env.append_transform(DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]))
+
+
+def check_numbers(steps):
+    """Whether the numbers of info agree with boards, rewards and ends, before and after a step."""
+    after = steps["next"]
+    ended = after["done"].squeeze(-1)
+    assert ended.any()
+    assert not ended.all()
+    for boards in (steps, after):
+        marks = boards["observation"].reshape(*boards.batch_size, 2, 9).sum(-2)
+        torch.testing.assert_close(boards["action_mask"].bool(), marks == 0)
+        assert set(boards["side"].unique().tolist()) == {-1, 1}
+    rewards = after["reward"].squeeze(-1)
+    torch.testing.assert_close(after["outcome"][ended].float(), rewards[ended])
+    assert not after["outcome"][~ended].any()
+    assert not after["illegal_move"][~ended].any()
+    assert not after["truncated"].any()
+
+
+@pytest.mark.parametrize("observation", ["planes", "grid", "flat"])
+def test_specs_hold_untouched_and_with_the_numbers_of_info(observation):
+    check_env_specs(GymEnv(ID, observation=observation))
+    check_env_specs(GymWrapper(gym.make(ID, observation=observation)))
+    env = GymEnv(ID, observation=observation).auto_register_info_dict()
+    check_env_specs(env)
+    assert isinstance(env, GymEnv)  # no primer was needed: reset and step have the same keys
+    assert set(env.observation_spec.keys()) == {"observation", *INFO}
+    for key in INFO:
+        assert env.observation_spec[key].dtype == torch.int8
+
+
+def test_the_numbers_of_info_agree_with_the_games():
+    check_numbers(make_flat().rollout(300, break_when_any_done=False))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_vector_environment_gives_the_same_numbers(mode):
+    env = vector(mode)
+    check_env_specs(env)
+    steps = env.rollout(100, break_when_any_done=False)
+    assert steps.batch_size == (4, 100)
+    check_numbers(steps)
+
+
+def test_next_step_is_refused_by_torchrl_itself():
+    env = gym.make_vec(ID, 2, autoreset_mode="NEXT_STEP")
+    with pytest.raises(RuntimeError, match="must be one of SAME_STEP or DISABLED"):
+        GymWrapper(env)
+
+
+def test_a_reader_of_the_mask_alone_with_its_own_spec():
+    reader = default_info_dict_reader(["action_mask"], spec=[Binary(9, dtype=torch.int8)])
+    env = GymEnv(ID, illegal="raise").set_info_dict_reader(reader)
+    env = TransformedEnv(env, ActionMask())
+    check_env_specs(env)
+    steps = env.rollout(200, break_when_any_done=False)
+    assert steps["next", "done"].sum() > 20  # an illegal move would have raised
+
+
+@pytest.mark.parametrize("mode", [None, *MODES])
+def test_random_actions_obey_the_mask_of_info(mode):
+    for transforms, is_legal in (([ActionMask()], True), ([], False)):
+        env = vector(mode) if mode else make_flat()
+        for transform in transforms:
+            env = env.append_transform(transform)
+        steps = env.rollout(200, break_when_any_done=False)
+        assert steps["next", "done"].sum() > 20
+        assert steps["next", "illegal_move"].any() != is_legal
+
+
+def test_random_actions_obey_the_mask_in_the_observation():
+    env = GymWrapper(MaskInObservation(gym.make(ID, illegal="raise")))
+    env = TransformedEnv(env, ActionMask())
+    check_env_specs(env)
+    assert env.rollout(100, break_when_any_done=False)["next", "done"].any()
+
+
+def test_the_masks_in_the_observations_of_the_vector_environment_fit_the_boards():
+    """With DISABLED: TorchRL reads no dictionary observation, of any environment, in SAME_STEP."""
+    games = gym.make_vec(ID, 4, autoreset_mode="DISABLED", observation="flat", illegal="raise")
+    env = GymWrapper(VectorMaskInObservation(games), categorical_action_encoding=True)
+    steps = with_bool_mask(env).rollout(100, masked_actor(), break_when_any_done=False)
+    for boards in (steps, steps["next"]):
+        free = boards["observation"].reshape(4, 100, 2, 9).sum(-2) == 0
+        torch.testing.assert_close(boards["action_mask"], free)
+    assert steps["next", "done"].sum() > 50
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_masked_categorical_actor_never_moves_onto_a_taken_cell(mode):
+    env = with_bool_mask(vector(mode, opponent=[["self", 0.5], ["minimax", 0.5]]))
+    steps = env.rollout(100, masked_actor(), break_when_any_done=False)
+    assert steps["next", "done"].sum() > 50
+    assert not steps["next", "illegal_move"].any()
+
+
+def test_pixels_are_what_render_draws():
+    env = GymEnv(ID, render_mode="rgb_array", from_pixels=True, pixels_only=False)
+    check_env_specs(env)
+    pixels = env.reset(seed=0)["pixels"]
+    assert pixels.shape == (360, 360, 3)
+    assert pixels.dtype == torch.uint8
+    np.testing.assert_array_equal(pixels.numpy(), env.render())
+
+
+def test_a_serial_environment_resets_its_games_one_by_one():
+    env = SerialEnv(3, make_flat)
+    check_env_specs(env)
+    check_numbers(env.rollout(100, break_when_any_done=False))
+
+
+def test_a_parallel_environment_works_in_other_processes():
+    env = ParallelEnv(2, maker_for_processes())
+    try:
+        check_env_specs(env)
+        check_numbers(env.rollout(100, break_when_any_done=False))
+    finally:
+        env.close()
+
+
+def test_a_collector_gathers_masked_moves():
+    env = with_bool_mask(vector("SAME_STEP"))
+    sizes = []
+    for batch in Collector(env, masked_actor(), frames_per_batch=400, total_frames=800):
+        check_numbers(batch)
+        assert not batch["next", "illegal_move"].any()
+        sizes.append(batch.numel())
+    assert sizes == [400, 400]
+
+
+def test_collectors_in_other_processes_gather_moves():
+    collector = MultiSyncCollector(
+        [maker_for_processes()] * 2, frames_per_batch=200, total_frames=200
+    )
+    try:
+        (batch,) = list(collector)
+        assert batch.numel() == 200
+        check_numbers(batch)
+    finally:
+        collector.shutdown()
+
+
+def test_an_actor_becomes_an_opponent_and_is_evaluated_exactly():
+    actor = masked_actor()
+
+    def probabilities(observations, masks):
+        arrays = {"observation": torch.tensor(observations), "action_mask": torch.tensor(masks)}
+        return actor.get_dist(TensorDict(arrays, len(masks))).probs
+
+    player = FunctionPolicy(probabilities, Rules(), observation="flat")
+    result = evaluate(player)
+    assert result.x.illegal == result.o.illegal == 0
+    assert not result.unbeatable  # it has not learned
+    frozen = snapshot(player, Rules())
+    games = gym.make_vec(ID, 4, opponent="self", observation="flat")
+    games.add_snapshot(player)
+    for weight in actor.parameters():
+        torch.nn.init.normal_(weight)
+    empty = np.zeros((1, 9), np.int8)
+    assert not np.allclose(player.probs(empty), frozen.probs(empty))  # the snapshot stays
+    assert evaluate(frozen) == result
+
+
+def test_both_seats_through_the_environment_of_pettingzoo():
+    env = PettingZooWrapper(
+        pettingzoo.env(illegal="raise"),
+        return_state=False,
+        use_mask=True,
+        categorical_actions=True,
+    )
+    check_env_specs(env)
+    for _ in range(10):
+        steps = env.rollout(9)  # random moves, which obey the mask: an illegal one raises
+        x, o = steps["player_1"], steps["player_2"]
+        turns = x["mask"].flatten().tolist()
+        assert turns == [turn % 2 == 0 for turn in range(len(turns))]
+        assert o["mask"].flatten().tolist() == [not turn for turn in turns]
+        cells = [(x if turn else o)["action"][at].item() for at, turn in enumerate(turns)]
+        assert len(set(cells)) == len(cells)
+        assert steps["next", "done"].flatten().tolist() == [False] * (len(turns) - 1) + [True]
+        won, lost = (steps["next", seat, "reward"][-1].item() for seat in pettingzoo.AGENTS)
+        assert won == -lost
+
+
+def test_the_example_draws_games_that_it_can_lose(run_example, tmp_path):
+    printed = run_example("torchrl_ppo.py", 12_288)
+    assert "unbeatable: False" in printed  # after three updates
+    assert printed.count("illegal=0.0,") == 2
+    drawn = re.findall(r"as ([XO]) it can lose by the moves (.*), see (\S+)", printed)
+    assert drawn
+    for side, moves, name in drawn:
+        picture = (tmp_path / name).read_text()
+        assert 'class="line"' in picture  # the opponent's three in a row
+        assert len(moves.split(", ")) % 2 == (side == "O")  # the opponent had the last move

@@ -1,0 +1,80 @@
+"""What the files of the repository say about a release, for the tests and before a tag."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+REPOSITORY = "https://github.com/tictactoe-env/tictactoe-env"
+
+
+class Release(NamedTuple):
+    """A version and its date as YYYY-MM-DD, "" where a file does not say."""
+
+    version: str
+    date: str
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def matched(pattern: str, text: str) -> str:
+    """The first group of the first match, "" without one."""
+    found = re.search(pattern, text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def own_version() -> str:
+    """`__version__`, read without importing the package."""
+    return matched(r'^__version__ = "(.+)"$', read("tictactoe_env/__init__.py"))
+
+
+def newest_in_changelog() -> Release:
+    """The newest heading of the changelog with a version."""
+    found = re.search(r"^## (\d\S*), (\d{4}-\d\d-\d\d)$", read("CHANGELOG.md"), re.MULTILINE)
+    return Release(found[1], found[2]) if found else Release("", "")
+
+
+def unreleased_changes() -> str:
+    """What stands under the heading "Unreleased"."""
+    return matched(r"(?s)^## Unreleased\n(.*?)(?=^## |\Z)", read("CHANGELOG.md")).strip()
+
+
+def in_citation() -> Release:
+    text = read("CITATION.cff")
+    return Release(
+        matched(r"^version: (\S+)$", text), matched(r'^date-released: "?([\d-]+)"?$', text)
+    )
+
+
+def built(folder: Path, *kinds: str, isolated: bool = False) -> list[Path]:
+    """Build "wheel", "sdist" or both into a folder; the files, wheels first."""
+    command = [sys.executable, "-m", "build", "--outdir", str(folder)]
+    command += [] if isolated else ["--no-isolation"]
+    command += [f"--{kind}" for kind in kinds]
+    done = subprocess.run([*command, str(ROOT)], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"the package cannot be built:\n{done.stdout}{done.stderr}")
+    return sorted(folder.iterdir(), key=lambda path: path.suffix != ".whl")
+
+
+def wrong_links(html: str, version: str) -> list[str]:
+    """The links and pictures of a rendered long description that do not work on the index.
+
+    They must be absolute; those into the repository must name this version and an existing file; a
+    picture must not be SVG, which GitHub serves as text.
+    """
+    wrong = []
+    raw = REPOSITORY.replace("github.com", "raw.githubusercontent.com") + f"/v{version}/"
+    for kind, link in re.findall(r'\b(href|src)="([^"]*)"', html):
+        is_page, path = kind == "href", link.split("#")[0]
+        own = f"{REPOSITORY}/blob/v{version}/" if is_page else raw
+        known = path.startswith(own) and (ROOT / path.removeprefix(own)).is_file()
+        elsewhere = re.match("https?://", path) and not path.startswith((f"{REPOSITORY}/", raw))
+        good = known or (is_page and (elsewhere or path == REPOSITORY or link.startswith("#")))
+        if not good or (not is_page and path.endswith(".svg")):
+            wrong.append(link)
+    return wrong

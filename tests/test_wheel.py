@@ -1,0 +1,254 @@
+"""The built wheel, alone in an empty environment outside of the checkout: what its users get."""
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from email import message_from_bytes
+from pathlib import Path
+
+import packaging_facts as facts
+import pytest
+from packaging.requirements import Requirement
+
+pytestmark = pytest.mark.slow
+
+CLONE = "agents|benchmarks|players|terminal|training|web"
+BLOCKS = [
+    block
+    for block in re.findall(r"```python\n(.*?)```", facts.read("README.md"), re.DOTALL)
+    if not re.search(rf"^(from|import) ({CLONE})\b", block, re.MULTILINE)
+]
+EXTRAS = {"stable_baselines3", "sb3_contrib", "pettingzoo", "torch"}
+ALONE = {"tictactoe-env", "numpy", "gymnasium", "cloudpickle", "farama-notifications"}
+ALONE |= {"typing-extensions"}
+
+GAMES = """
+import sys
+import gymnasium as gym
+import numpy as np
+import tictactoe_env
+from gymnasium.utils.env_checker import check_env
+from tictactoe_env import Rules, evaluate, make_opponent
+from tictactoe_env.opponents import known_names
+
+names = [name for name in known_names() if " " not in name]
+for name in names:
+    env = gym.make(tictactoe_env.ENV_IDS[0], opponent=name, side="random", illegal="raise")
+    observation, info = env.reset(seed=1)
+    terminated = False
+    while not terminated:
+        action = env.action_space.sample(info["action_mask"])
+        observation, reward, terminated, truncated, info = env.step(action)
+    found = evaluate(make_opponent(name, Rules()))
+    assert abs(found.x.win + found.x.draw + found.x.loss - 1) < 1e-12, name
+    assert found.unbeatable != any(one.can_lose for one in found.best_responses.values()), name
+    assert (name not in ("minimax", "search", "trie")) or found.unbeatable, name
+for mode in ("SAME_STEP", "NEXT_STEP", "DISABLED"):
+    envs = gym.make_vec(tictactoe_env.ENV_IDS[0], num_envs=16, autoreset_mode=mode,
+                        opponent=[[name, 1] for name in names])
+    observations, infos = envs.reset(seed=1)
+    for _ in range(2):  # too few for a game to end
+        actions = infos["action_mask"].argmax(axis=1)
+        observations, rewards, terminated, truncated, infos = envs.step(actions)
+    assert observations.shape == (16, 2, 3, 3)
+for id in tictactoe_env.ENV_IDS:
+    check_env(gym.make(id).unwrapped, skip_render_check=True)
+print(len(names), "torch" in sys.modules)
+"""
+
+PICTURES = """
+import warnings
+import gymnasium as gym
+import tictactoe_env
+
+found = []
+for mode in ("ansi", "rgb_array"):
+    env = gym.make(tictactoe_env.ENV_IDS[0], render_mode=mode)
+    env.reset(seed=0)
+    picture = env.render()
+    found.append(picture.shape if mode == "rgb_array" else picture.count("."))
+warnings.simplefilter("ignore")  # Gymnasium says that its wrapper draws the window
+try:
+    gym.make(tictactoe_env.ENV_IDS[0], render_mode="human").reset()
+except Exception as error:
+    found.append(type(error).__name__)
+print(found)
+"""
+
+CONSUMER = """
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+from tictactoe_env import (
+    Evaluation, RandomPolicy, Rules, TicTacToeEnv, TicTacToeVectorEnv, best_responses, evaluate,
+    exact_result, make_opponent, tabulate,
+)
+
+
+class Model:
+    def predict(
+        self,
+        observation: NDArray[np.int8] | dict[str, NDArray[np.int8]],
+        state: tuple[NDArray[np.float32], ...] | None = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = False,
+    ) -> tuple[NDArray[np.int64], tuple[NDArray[np.float32], ...] | None]:
+        return np.zeros(len(observation), dtype=np.int64), None
+
+
+class Soft:
+    def probs(self, boards: NDArray[np.int8]) -> NDArray[np.float32]:
+        return np.full(boards.shape, 1 / 9, dtype=np.float32)
+
+
+env: TicTacToeEnv = TicTacToeEnv(opponent=Soft())
+envs: TicTacToeVectorEnv = TicTacToeVectorEnv(4, opponent=Model())
+win: float = exact_result(Model(), RandomPolicy(), Rules()).win
+line = best_responses(Soft())["X"].losing_line
+found: Evaluation = evaluate(make_opponent("minimax", Rules()))
+table = tabulate(Model(), Rules()).table + 1.0
+"""
+
+TYPOS = """
+import tictactoe_env
+from tictactoe_env import Typo
+
+tictactoe_env.evalute
+tictactoe_env.exact_result("minimax", tictactoe_env.RandomPolicy())
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    return facts.built(tmp_path_factory.mktemp("wheel"), "wheel")[0]
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory, wheel):
+    """The Python of an environment that has the wheel and what it requires, and nothing else."""
+    folder = tmp_path_factory.mktemp("alone") / "venv"
+    venv.create(folder, with_pip=True)
+    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    install = [python, "-m", "pip", "install", "--quiet", "--no-compile", wheel]
+    subprocess.run(install, check=True, cwd=folder, capture_output=True)
+    return python
+
+
+@pytest.fixture
+def run(alone, tmp_path):
+    """Run Python in the environment and an empty folder; its output. Its errors fail the test."""
+
+    def output(*arguments, python=alone):
+        command = [python, "-W", "error", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    return output
+
+
+@pytest.fixture
+def with_extras(alone):
+    """The same environment, with the packages of the one that runs the tests, but no checkout.
+
+    A path in a .pth file is added as it is: the .pth of an editable install in it is not read.
+    """
+    (site,) = alone.parent.parent.glob("[Ll]ib/**/site-packages")
+    file = site / "extras.pth"
+    file.write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    yield alone
+    file.unlink()
+
+
+def imports(block):
+    return set(re.findall(r"^(?:from|import) (\w+)", block, re.MULTILINE))
+
+
+def needs_extras(block):
+    return bool(imports(block) & EXTRAS) or "tictactoe_env.sb3" in block
+
+
+def test_it_holds_the_package_its_types_and_its_licence_and_needs_two_packages(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (about,) = (name for name in names if name.endswith("/METADATA"))
+        metadata = message_from_bytes(archive.read(about))
+    tops = {name.split("/")[0] for name in names}
+    assert tops == {"tictactoe_env", about.split("/")[0]}
+    assert "tictactoe_env/py.typed" in names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    here = {
+        p.relative_to(facts.ROOT).as_posix() for p in (facts.ROOT / "tictactoe_env").rglob("*.*")
+    }
+    assert {name for name in here if "__pycache__" not in name} <= set(names)
+    required = [Requirement(text) for text in metadata.get_all("Requires-Dist")]
+    assert {one.name for one in required if not one.marker} == {"numpy", "gymnasium"}
+
+
+def test_it_installs_two_packages_and_imports_without_a_warning_from_where_it_was_installed(
+    run, alone
+):
+    program = "import importlib.metadata as m; print(*(one.name for one in m.distributions()))"
+    names = {re.sub("[_.]", "-", name.lower()) for name in run("-c", program).split()}
+    assert names - {"pip", "setuptools", "importlib-metadata", "zipp"} == ALONE
+    program = (
+        "import sys, tictactoe_env as t; [getattr(t, name) for name in t.__all__];"
+        "print(t.__version__, t.__file__, 'torch' in sys.modules)"
+    )
+    version, file, torch = run("-c", program).split()
+    assert (version, torch) == (facts.own_version(), "False")
+    assert Path(file).is_relative_to(alone.parent.parent)
+    assert "minimax" in run("-m", "tictactoe_env.opponents")
+
+
+@pytest.mark.parametrize("number", range(len(BLOCKS)))
+def test_an_example_of_the_readme_runs_without_a_clone(run, request, number):
+    block = BLOCKS[number]
+    if not needs_extras(block):
+        assert imports(block) <= {"gymnasium", "numpy", "tictactoe_env"} | sys.stdlib_module_names
+        assert run("-c", block) or "print" not in block
+        return
+    done = subprocess.run(
+        [request.getfixturevalue("with_extras"), "-c", block],
+        cwd=request.getfixturevalue("tmp_path"),
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout or "print" not in block
+
+
+def test_some_examples_of_the_readme_need_nothing_but_the_wheel():
+    assert sum(not needs_extras(block) for block in BLOCKS) >= 3
+
+
+def test_every_named_opponent_plays_in_both_environments_and_is_evaluated_exactly(run):
+    count, torch = run("-c", GAMES).split()
+    assert int(count) >= 20
+    assert torch == "False"
+
+
+def test_it_draws_and_says_what_a_window_needs(run):
+    assert run("-c", PICTURES) == "[9, (360, 360, 3), 'DependencyNotInstalled']\n"
+
+
+def test_a_strict_type_checker_accepts_models_and_policies_and_finds_typos(alone, tmp_path):
+    (tmp_path / "consumer.py").write_text(CONSUMER, encoding="utf-8")
+    (tmp_path / "typos.py").write_text(TYPOS, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(alone)]
+    command += ["--python-version", "3.12", "--no-error-summary"]
+    said = {}
+    for file in ("consumer.py", "typos.py"):
+        done = subprocess.run([*command, file], cwd=tmp_path, capture_output=True, text=True)
+        said[file] = done.stdout
+    assert said["consumer.py"] == ""
+    assert re.findall(r"^typos.py:(\d+): error: .*\[([a-z-]+)\]$", said["typos.py"], re.M) == [
+        ("3", "attr-defined"),
+        ("5", "attr-defined"),
+        ("6", "arg-type"),
+    ]

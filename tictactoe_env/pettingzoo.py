@@ -1,0 +1,436 @@
+"""The game for PettingZoo: an AEC environment in which the caller moves for both players.
+
+    from tictactoe_env import pettingzoo as tictactoe
+
+    env = tictactoe.env(rows=3, cols=3, k=3, observation="flat")
+    env.reset(seed=0)
+    for agent in env.agent_iter():
+        observation, reward, terminated, truncated, info = env.last()
+        over = terminated or truncated
+        env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
+
+It needs the extra `pettingzoo`: `pip install "tictactoe-env[pettingzoo]"`. `TicTacToeAECEnv`
+documents the environment. After this import PettingZoo 1.27 and newer also make it by its id:
+`pettingzoo.make("aec", "tictactoe_env/TicTacToe-v0")`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.error import ClosedEnvironmentError, DependencyNotInstalled, ResetNeeded
+from gymnasium.utils import seeding
+from gymnasium.wrappers import HumanRendering
+
+try:
+    import pettingzoo
+    from pettingzoo import AECEnv
+    from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+except ImportError as error:
+    raise ImportError(
+        'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
+    ) from error
+
+from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config, Start
+from tictactoe_env.errors import checked_seed, one_of, unknown_name, whole_number
+from tictactoe_env.notation import check_move
+from tictactoe_env.observation import observation_space, observe
+from tictactoe_env.positions import positions_of
+from tictactoe_env.rules import (
+    DRAW,
+    ILLEGAL,
+    LOSS,
+    ONGOING,
+    OPPONENT_ILLEGAL,
+    OUTCOME_NUMBERS,
+    WIN,
+    Boards,
+    to_move,
+)
+from tictactoe_env.starts import draw_starts
+
+ENV_ID = "tictactoe_env/TicTacToe-v0"
+AGENTS = ("player_1", "player_2")
+"""The names of the players: X, who moves first on the empty board, and O."""
+MARKS = {"player_1": 1, "player_2": -1}
+OTHER = {"player_1": "player_2", "player_2": "player_1"}
+# The result of a move for the side that waits, by the result for the side that has moved.
+SEEN_BY_OTHER = {ONGOING: ONGOING, WIN: LOSS, DRAW: DRAW, ILLEGAL: OPPONENT_ILLEGAL}
+
+
+class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
+    """Tic-tac-toe, and any m,n,k-game, with both sides moved by the caller, one move a step.
+
+    ## Description
+    X and O mark free cells in turn; X moves first. `k` marks in a row, column or diagonal win. A
+    full board without such a line is a draw. There is no opponent in this environment:
+    `agent_selection` names the player whose move `step` expects.
+
+    ## Agents
+    `"player_1"` is X and `"player_2"` is O, the names of PettingZoo's own `tictactoe_v3`. player_1
+    moves first, except from a board on which it is O's turn.
+
+    ## Action space
+    `Discrete(rows * cols)` for both: the cell to mark, row by row from the top left.
+
+        0 1 2      a1 b1 c1
+        3 4 5      a2 b2 c2
+        6 7 8      a3 b3 c3
+
+    PettingZoo's `tictactoe_v3` counts column by column. After the end of a game each agent is
+    stepped once more, with the action None, as in every AEC environment.
+
+    ## Observation space
+    A `Dict` with two keys, the same for both agents:
+    - `observation`: the board as this agent sees it, of the kind that `observation` names; see
+      `tictactoe_env.observation.observe` and the table in `TicTacToeEnv`.
+    - `action_mask`: int8 `(cells,)`, 1 on free cells for the agent whose turn it is, and 0
+      everywhere for the other one.
+
+    `state()` is the board as X sees it, `Box(-1, 1, (rows, cols), int8)`: +1 X, -1 O, 0 free.
+
+    ## Rewards
+    The last move of a game gives both agents their reward: 1 for a win, 0 for a draw, -1 for a loss
+    and -1 for an illegal move; `rewards` changes these numbers. The other agent of an illegal move
+    gets the reward for a win. Every other move gives 0.
+
+    ## Starting state
+    The empty board, the board after `opening`, or a board drawn by `start`.
+
+    ## Episode end
+    `terminations` are True when a side has a line, the board is full, or a move was illegal; with
+    `early_draw` also when neither side can complete a line any more. `truncations` are True after
+    `max_cycles` moves of each player, if the game is not over then.
+
+    ## Infos
+    Numbers, the same keys at all times, for each agent:
+    - `side`: np.int8, +1 for X and -1 for O.
+    - `outcome`: np.int8, +1 after a win of this agent, -1 after a loss, 0 after a draw and while
+      the game goes on.
+    - `illegal_move`: np.int8, 1 if an illegal move ended the game; the outcome says whose.
+
+    ## Arguments
+    - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line;
+      1 <= k <= max(rows, cols) and rows * (cols + 1) <= 64.
+    - `illegal` (`"lose"`): `"lose"` ends the game at an illegal move; `"raise"` raises
+      `IllegalMoveError` and leaves the game as it was.
+    - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): give any of these four.
+    - `observation` (`"planes"`): `"planes"`, `"grid"` or `"flat"`.
+    - `opening` (`""`): forced first moves of every game, such as `"b2"` or `"b2 a1"`.
+    - `start` (`"empty"`): `"empty"`; `"random"`, an unfinished position drawn uniformly, on boards
+      of up to 16 cells; or a function `start(seats, rng)` as in `TicTacToeEnv`, called with the
+      seats `[1]`. The marks that it returns have no meaning here.
+    - `early_draw` (`False`): end a game as a draw as soon as neither side can win.
+    - `max_cycles` (`None`): the number of moves of each player after which a game is truncated.
+    - `render_mode` (`None`): `"ansi"` (text), `"rgb_array"`, or `"human"`, a window that shows
+      every move and needs the extra `render`.
+
+    ## Reset
+    `reset(seed=, options={"board": "X.O/.X./..."})` starts a game from a board. The same seed gives
+    the same games for the same actions. Other options are ignored with a warning, not refused,
+    since PettingZoo's `api_test` passes one to every environment.
+
+    ## Errors
+    - `ValueError` for wrong arguments, boards and actions: bools, floats, text, cells off the
+      board, None for a player that has to move, a cell for a player whose game is over.
+    - `IllegalMoveError` (a `ValueError`) for a taken cell, with `illegal="raise"`.
+    - `gymnasium.error.ResetNeeded` before the first reset, and for a step after the last agent
+      has left.
+    - `gymnasium.error.ClosedEnvironmentError` after `close`.
+
+    Copies (`copy.deepcopy`, pickle) continue the game, with the same random numbers.
+
+    ## Version history
+    * v0: initial version
+    """
+
+    metadata: dict[str, Any] = {
+        "render_modes": ["human", *RENDER_MODES],
+        "name": "tictactoe_env_v0",
+        "is_parallelizable": False,  # a player must see the other's move
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self,
+        rows: int = 3,
+        cols: int = 3,
+        k: int = 3,
+        illegal: str = "lose",
+        rewards: Mapping[str, float] | None = None,
+        observation: str = "planes",
+        opening: str = "",
+        start: str | Start = "empty",
+        early_draw: bool = False,
+        max_cycles: int | None = None,
+        render_mode: str | None = None,
+    ):
+        super().__init__()
+        if render_mode is not None:
+            one_of("render mode", render_mode, self.metadata["render_modes"])
+        self.config = config = Config(
+            side="X",
+            rows=rows,
+            cols=cols,
+            k=k,
+            illegal=illegal,
+            rewards=rewards,
+            observation=observation,
+            opening=opening,
+            start=start,
+            early_draw=early_draw,
+            render_mode="rgb_array" if render_mode == "human" else render_mode,
+        )
+        self.rules, self.render_mode = config.rules, render_mode
+        self.max_cycles = None if max_cycles is None else whole_number(max_cycles, "max_cycles", 1)
+        self.possible_agents = list(AGENTS)
+        self.action_spaces = {
+            agent: gym.spaces.Discrete(self.rules.cells) for agent in self.possible_agents
+        }
+        self.observation_spaces = {agent: self._space() for agent in self.possible_agents}
+        self.state_space = observation_space(self.rules, "grid")
+        self._reward_table = config.reward_table.tolist()
+        self._rng: np.random.Generator | None = None
+        self._board: Boards | None = None
+        self._closed = False
+        self._window: Any = None
+
+    def _space(self) -> gym.spaces.Dict:
+        mask = gym.spaces.Box(0, 1, (self.rules.cells,), np.int8)
+        board = observation_space(self.rules, self.config.observation)
+        return gym.spaces.Dict({"observation": board, "action_mask": mask})
+
+    def observation_space(self, agent: str) -> gym.spaces.Dict:
+        """The space of an agent's observations, always the same object."""
+        return self.observation_spaces[one_of("agent", agent, AGENTS)]
+
+    def action_space(self, agent: str) -> gym.spaces.Discrete:
+        """The space of an agent's actions, always the same object."""
+        return self.action_spaces[one_of("agent", agent, AGENTS)]
+
+    # --- a game -----------------------------------------------------------------------------------
+
+    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
+        """Start a game. Raises ValueError, changing nothing, for a wrong seed or board."""
+        self._check_open()
+        seed, given = checked_seed(seed), self._options(options)
+        if seed is not None or self._rng is None:
+            self._rng = seeding.np_random(seed)[0]
+        board = given["board"] if "board" in given else self._first_board(self._rng)
+        self._board = board.copy()
+        self._bits = {
+            mark: int(bits) for mark, bits in zip((1, -1), self.rules.to_bits(board), strict=True)
+        }
+        self._last: int | None = None
+        self._moves = 0
+        self.agents = list(AGENTS)
+        self.agent_selection = AGENTS[0] if to_move(board) > 0 else AGENTS[1]
+        self._skip_agent_selection: str | None = None
+        self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
+        self._report(self.agent_selection, ONGOING)
+        self._show()
+
+    def _options(self, options: Any) -> dict[str, Any]:
+        """The checked options; a warning for each unknown name."""
+        if not isinstance(options, Mapping):
+            return self.config.options(options, BOARD_OPTIONS)  # None, or a ValueError
+        for name in options:
+            if name not in BOARD_OPTIONS:
+                gym.logger.warn(f"{unknown_name('reset option', name, BOARD_OPTIONS)}; ignored")
+        known = {name: options[name] for name in BOARD_OPTIONS if name in options}
+        return self.config.options(known, BOARD_OPTIONS)
+
+    def _first_board(self, rng: np.random.Generator) -> Boards:
+        if self.config.start == "empty":
+            return self.config.start_board
+        if self.config.start == "random":
+            anybody = np.zeros(1, np.int8)
+            rows, _ = draw_starts(self.rules, self.config.early_draw, anybody, rng)
+            board: Boards = positions_of(self.rules).boards[rows[0]]
+            return board
+        return self.config.drawn_boards(np.ones(1, np.int8), rng)[0][0]
+
+    def step(self, action: Any) -> None:
+        """Mark a cell for `agent_selection`. The action of an agent whose game is over is None."""
+        self._started()
+        if not self.agents:
+            raise ResetNeeded("the game is over: call reset() to start the next one")
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        result = self._move(whole_number(action, "an action", 0, self.rules.cells - 1))
+        self._moves += 1
+        self._cumulative_rewards[agent] = 0.0
+        self._report(agent, result)
+        self._accumulate_rewards()
+        self.agent_selection = OTHER[agent]
+        self._show()
+
+    def _move(self, cell: int) -> int:
+        """Mark a cell for the side to move; the result for this side."""
+        board, rules = self._started(), self.rules
+        if board[cell] != 0:
+            if self.config.illegal == "raise":
+                check_move(board, cell, rules)
+            return ILLEGAL
+        mark = MARKS[self.agent_selection]
+        board[cell], self._last = mark, cell
+        self._bits[mark] |= rules.cell_bits[cell]
+        own, other = self._bits[mark], self._bits[-mark]
+        if rules.has_line(own):
+            return WIN
+        is_drawn = rules.is_full(own, other) or (
+            self.config.early_draw and rules.is_dead(own, other)
+        )
+        return DRAW if is_drawn else ONGOING
+
+    def _report(self, agent: str, result: int) -> None:
+        """Set what both agents are told after a move of `agent`."""
+        results = {agent: result, OTHER[agent]: SEEN_BY_OTHER[result]}
+        late = self.max_cycles is not None and self._moves >= 2 * self.max_cycles
+        self.rewards = {name: self._reward_table[results[name]] for name in AGENTS}
+        self.terminations = dict.fromkeys(AGENTS, result != ONGOING)
+        self.truncations = dict.fromkeys(AGENTS, result == ONGOING and late)
+        self.infos = {
+            name: {
+                "side": np.int8(MARKS[name]),
+                "outcome": OUTCOME_NUMBERS[results[name]],
+                "illegal_move": np.int8(result == ILLEGAL),
+            }
+            for name in AGENTS
+        }
+
+    def observe(self, agent: str) -> dict[str, Any]:
+        """The observation of an agent, whether it is its turn or not: fresh arrays."""
+        board, seat = self._started(), MARKS[one_of("agent", agent, AGENTS)]
+        legal = (board == 0) & (agent == self.agent_selection)
+        seen = observe(board[None], self.rules, self.config.observation, np.array([seat]))
+        return {"observation": seen[0], "action_mask": legal.astype(np.int8)}
+
+    def state(self) -> Any:
+        """The board as X sees it: (rows, cols) int8, +1 X, -1 O, 0 free."""
+        return self._started().reshape(self.rules.rows, self.rules.cols).copy()
+
+    @property
+    def board(self) -> Boards:
+        """The board (cells,) int8: +1 X, -1 O, 0 free."""
+        return self._started().copy()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClosedEnvironmentError("the environment is closed: make a new one")
+
+    def _started(self) -> Boards:
+        """The board of the game; ResetNeeded or ClosedEnvironmentError if there is none."""
+        self._check_open()
+        if self._board is None:
+            raise ResetNeeded("there is no game before reset: call reset() to start one")
+        return self._board
+
+    # --- pictures ---------------------------------------------------------------------------------
+
+    def render(self) -> Any:
+        """The board as text ("ansi") or as uint8 (height, width, 3) ("rgb_array").
+
+        The last move and a winning line are highlighted. In the mode "human" the window is drawn
+        again and None is returned.
+        """
+        board = self._started()
+        if self.render_mode is None:
+            gym.logger.warn(
+                "render() does nothing without a render mode: "
+                'env(render_mode="ansi"), "rgb_array" or "human"'
+            )
+            return None
+        if self.render_mode == "human":
+            self._show()
+            return None
+        from tictactoe_env import render  # imported here because most users never draw
+
+        draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
+        return draw(board, self.rules, last=self._last)
+
+    def _show(self) -> None:
+        """Draw the window, in the mode "human"."""
+        if self.render_mode != "human":
+            return
+        from tictactoe_env import render
+
+        if self._window is None:
+            self._window = HumanRendering(_Picture(self.metadata["render_fps"]))
+        picture = render.rgb_array(self._started(), self.rules, last=self._last)
+        self._window.unwrapped.frame = picture
+        try:
+            self._window.step(None)
+        except DependencyNotInstalled as error:
+            raise DependencyNotInstalled(
+                'render_mode="human" needs pygame: pip install "tictactoe-env[render]"'
+            ) from error
+
+    def close(self) -> None:
+        """Close the environment and its window; later calls raise ClosedEnvironmentError."""
+        if self._window is not None:
+            self._window.close()
+        self._closed, self._window, self._board = True, None, None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_window": None}  # a copy opens its own window
+
+
+class _Picture(gym.Env[None, None]):
+    """What Gymnasium's window shows: the picture in `frame`."""
+
+    render_mode = "rgb_array"
+    frame: Any = None
+
+    def __init__(self, fps: int):
+        self.metadata = {"render_modes": ["rgb_array"], "render_fps": fps}
+
+    def step(self, action: None) -> tuple[None, float, bool, bool, dict[str, Any]]:
+        return None, 0.0, False, False, {}
+
+    def render(self) -> Any:
+        return self.frame
+
+
+class _InOrder(OrderEnforcingWrapper):  # type: ignore[misc,unused-ignore]
+    """PettingZoo's check of loops over `agent_iter`, with the errors of `TicTacToeAECEnv`.
+
+    PettingZoo's wrapper only prints a warning for a step after the end of a game.
+    """
+
+    def step(self, action: Any) -> None:
+        self._has_updated = True
+        self.env.step(action)
+
+    def observe(self, agent: str) -> Any:
+        return self.env.observe(agent)
+
+    def state(self) -> Any:
+        return self.env.state()
+
+    def render(self) -> Any:
+        return self.env.render()
+
+    def __str__(self) -> str:
+        return str(self.env)
+
+
+raw_env = TicTacToeAECEnv
+
+
+def env(**kwargs: Any) -> Any:
+    """`TicTacToeAECEnv(**kwargs)` in PettingZoo's check of the order of calls.
+
+    PettingZoo's wrappers for illegal moves and for cells off the board are left out, since the
+    environment itself ends the game, with the rewards that it was given, or raises.
+    """
+    return _InOrder(raw_env(**kwargs))
+
+
+if hasattr(pettingzoo, "register"):  # PettingZoo 1.27 and newer
+    pettingzoo.register("aec", ENV_ID, entry_point=f"{__name__}:env")
