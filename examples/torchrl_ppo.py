@@ -16,7 +16,8 @@ from torchrl.modules import MLP, MaskedCategorical, ProbabilisticActor, ValueOpe
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
-from tictactoe_env import FunctionPolicy, Rules, evaluate, notation, render, snapshot
+from tictactoe_env import FunctionPolicy, Rules, evaluate, snapshot
+from tictactoe_env.render import svg_game
 
 RULES, BATCH = Rules(), 4_096  # moves, in 64 games at a time
 updates = (int(sys.argv[1]) if len(sys.argv) > 1 else 100_000) // BATCH
@@ -55,6 +56,5 @@ result = evaluate(snapshot(player, RULES, deterministic=True))
 print(f"unbeatable: {result.unbeatable}\nas X {result.x}\nas O {result.o}")
 for side, response in result.best_responses.items():
     if line := response.losing_line:  # the shortest; None if nobody can beat it on this side
-        board = notation.replay(line, RULES)[-1]
-        Path(f"lost_as_{side}.svg").write_text(render.svg(board, RULES, last=line[-1]))
+        Path(f"lost_as_{side}.svg").write_text(svg_game(line, RULES))
         print(f"as {side} it can lose by the moves {line}, see lost_as_{side}.svg")

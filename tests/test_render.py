@@ -5,7 +5,7 @@ import pytest
 from text_cases import refuses
 
 from tictactoe_env import render
-from tictactoe_env.notation import parse_board
+from tictactoe_env.notation import cell_text, parse_board
 from tictactoe_env.rules import Rules
 
 RULES = Rules()
@@ -233,3 +233,33 @@ def test_what_does_not_fit_the_board_or_cannot_be_drawn_is_refused(draw, board, 
     if draw is not render.ansi or message != SMALL:  # text has no pixels
         with refuses(message):
             draw(board, RULES, **options)
+
+
+@pytest.mark.parametrize(
+    ("cells", "rules"),
+    [
+        ([4, 0, 1, 8, 7], Rules()),
+        ([0, 1, 2, 3, 4, 5, 0], Rules(2, 4, 4)),  # the last move is illegal
+        ([5], Rules(2, 3, 3)),
+    ],
+)
+def test_the_picture_of_a_game_holds_the_board_after_each_move(cells, rules):
+    root = ElementTree.fromstring(render.svg_game(cells, rules))
+    inner = root.findall("{*}svg")
+    assert len(inner) == len(cells)
+    places = {(board.get("x"), board.get("y")) for board in inner}
+    assert len(places) == len(cells)
+    for ply, board in enumerate(inner, 1):
+        marks = [element for element in board.iter() if element.get("class") in ("X", "O")]
+        assert len(marks) == min(ply, len(set(cells[:ply])))
+    right = max(int(board.get("x")) + int(board.get("width")) for board in inner)
+    low = max(int(board.get("y")) + int(board.get("height")) for board in inner)
+    assert (int(root.get("width")), int(root.get("height"))) == (right, low)
+    title = " ".join(cell_text(cell, rules) for cell in cells)
+    assert root.find("{*}title").text == title
+
+
+@pytest.mark.parametrize("cells", [[], [0, 0, 1], [0, 3, 1, 4, 2, 5], [9]])
+def test_a_picture_of_no_game_is_refused(cells):
+    with refuses("a game has at least one move" if cells != [9] else "a cell must be"):
+        render.svg_game(cells, Rules())

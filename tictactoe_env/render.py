@@ -1,4 +1,4 @@
-"""Pictures of one board: text for a terminal, pixels, SVG; optionally with numbers on free cells.
+"""Pictures of a board: text for a terminal, pixels, SVG; optionally with numbers on free cells.
 
 The pixels and the SVG come from one list of shapes (`_shapes`). Pixels are drawn with signed
 distances: how far a pixel's centre is outside a shape. Antialiasing is then one subtraction. Text
@@ -7,7 +7,8 @@ in pixels uses a small stroke font.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from html import escape
 from itertools import pairwise
@@ -19,6 +20,9 @@ from numpy.typing import NDArray
 from tictactoe_env.errors import whole_number
 from tictactoe_env.notation import MARKS, board_text, cell_text
 from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.standing import standing
+
+GAME_COLUMNS = 5  # boards side by side in the picture of a game
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito, "Color Universal Design").
 COLOURS = {"X": "#0072b2", "O": "#d55e00"}
@@ -126,6 +130,48 @@ def svg(
             f"<title>{escape(title)}</title>",
             f'<rect width="{width}" height="{height}" fill="{BACKGROUND}"/>',
             *map(_element, shapes),
+            "</svg>",
+        ]
+    )
+
+
+def svg_game(cells: Sequence[int], rules: Rules, *, cell_pixels: int = 48) -> str:
+    """A game as one standalone SVG document: the board after each move, in rows of up to five.
+
+        line = evaluate(mine).best_responses["O"].losing_line  # None if it cannot be beaten
+        Path("lost.svg").write_text(svg_game(line, Rules()))
+
+    cells: the moves as cells, X's first; at least one. The moves are the title. An illegal last
+    move is highlighted and leaves the board as it was.
+    Raises ValueError for a number that is no cell, and for a move after the end of the game or
+    after an illegal one.
+    """
+    game = standing(cells, rules)
+    shown = len(game.moves) + (game.ended == "illegal")
+    if not len(cells) or shown < len(cells):
+        raise ValueError(
+            f"a game has at least one move and none after its end, got {list(cells)}, which "
+            f"{'is empty' if not len(cells) else f'ends after {shown} moves'}"
+        )
+    boards = [
+        svg(standing(cells[: ply + 1], rules).board, rules, last=cell, cell_pixels=cell_pixels)
+        for ply, cell in enumerate(cells)
+    ]
+    wide, high = (int(size) for size in re.findall(r'(?:width|height)="(\d+)"', boards[0])[:2])
+    columns = min(len(boards), GAME_COLUMNS)
+    width, height = columns * wide, -(-len(boards) // columns) * high
+    placed = [
+        board.replace("<svg ", f'<svg x="{at % columns * wide}" y="{at // columns * high}" ', 1)
+        for at, board in enumerate(boards)
+    ]
+    title = " ".join(cell_text(int(cell), rules) for cell in cells)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" role="img">',
+            f"<title>{escape(title)}</title>",
+            f'<rect width="{width}" height="{height}" fill="{BACKGROUND}"/>',
+            *placed,
             "</svg>",
         ]
     )

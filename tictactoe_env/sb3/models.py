@@ -11,13 +11,13 @@ from typing import Any
 import cloudpickle  # type: ignore[import-untyped]  # Stable-Baselines3 requires it
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from tictactoe_env.policy import (
     Policy,
     PredictPolicy,
-    Probs,
     RandomPolicy,
     TabularPolicy,
     as_policy,
@@ -146,7 +146,7 @@ class FrozenPolicy:
     def __init__(self, policy: Policy, rules: Rules):
         self.policy, self.rules = policy, rules
 
-    def probs(self, boards: Boards) -> Probs:
+    def probs(self, boards: Boards) -> NDArray[np.floating[Any]]:
         """Probabilities (B, cells)."""
         with torch.no_grad():
             return self.policy.probs(boards)
