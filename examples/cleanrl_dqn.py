@@ -1,6 +1,7 @@
 """DQN with action masks in one file, in the style of CleanRL, on 256 games at a time.
 
-pip install tictactoe-env "torch>=2.8,<2.14"
+    pip install tictactoe-env "torch>=2.8,<2.14"
+
 Games start from random positions against perfect play. With seed 1 the network never loses as X
 after 20,000 steps, a few seconds of one core; it wins 98.7 % of those games against random play.
 """

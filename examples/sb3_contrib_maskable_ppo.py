@@ -1,6 +1,7 @@
 """MaskablePPO against a pool with its own snapshots, its exact results, and a game that it loses.
 
-pip install "tictactoe-env[sb3]" "torch>=2.8,<2.14"
+    pip install "tictactoe-env[sb3]" "torch>=2.8,<2.14"
+    python sb3_contrib_maskable_ppo.py 100000
 
 It plays as X and as O. The shortest game that the trained model can lose is printed, and its last
 board saved as losing_X.svg or losing_O.svg.

@@ -1,6 +1,7 @@
 """MaskableDQN of this package in self-play, evaluated exactly while it learns with SB3's callbacks.
 
-pip install "tictactoe-env[sb3]" "torch>=2.8,<2.14"
+    pip install "tictactoe-env[sb3]" "torch>=2.8,<2.14"
+    python sb3_self_play.py 50000
 
 A third of the games are against snapshots of the model, the others against random play and against
 a perfect player that makes a random move half of the time. Training stops when the model never

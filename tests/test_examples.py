@@ -40,8 +40,9 @@ class TestAnExample:
         folders = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tictactoe_env"}
         assert not {name.split(".")[0] for name in imported} & folders
 
-    def test_is_listed_with_one_sentence(self, program):
-        row = rf"^\| \[`{program.name}`\]\({program.name}\) \| [^|]+ \|$"
+    def test_is_listed_with_a_sentence_and_its_command(self, program):
+        name = program.name
+        row = rf"^\| \[`{name}`\]\({name}\) \| [^|]+ \| `python {name} \d+` \|$"
         assert re.search(row, (EXAMPLES / "README.md").read_text(), re.M)
 
 
