@@ -3,8 +3,8 @@
     pip install "tictactoe-env[sb3]" "torch>=2.8,<2.14"
     python sb3_contrib_maskable_ppo.py 100000
 
-It plays as X and as O. The shortest game that the trained model can lose is printed, and its last
-board saved as losing_X.svg or losing_O.svg.
+It plays as X and as O. The shortest game that the trained model can lose is printed, and its boards
+are drawn into losing_X.svg or losing_O.svg.
 """
 
 import sys
@@ -13,8 +13,8 @@ from pathlib import Path
 from sb3_contrib import MaskablePPO
 
 from tictactoe_env import Rules, evaluate
-from tictactoe_env.notation import game_text, replay
-from tictactoe_env.render import svg
+from tictactoe_env.notation import game_text
+from tictactoe_env.render import svg_game
 from tictactoe_env.sb3 import SelfPlay, TicTacToeVecEnv
 
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
@@ -33,4 +33,4 @@ for side, found in (("X", result.x), ("O", result.o)):
         print(f"{side} never loses, whatever the opponent does")
     else:
         print(f"{side} can lose: {game_text(line, rules)}")
-        Path(f"losing_{side}.svg").write_text(svg(replay(line, rules)[-1], rules, last=line[-1]))
+        Path(f"losing_{side}.svg").write_text(svg_game(line, rules))
