@@ -19,7 +19,12 @@ from text_cases import refuses
 import tictactoe_env
 from tictactoe_env.evaluation import evaluate
 from tictactoe_env.rules import Rules
-from tictactoe_env.sb3 import ActionMaskInfo, MaskableDQN, TicTacToeVecEnv
+from tictactoe_env.sb3 import (
+    ActionMaskInfo,
+    MaskableDQN,
+    MaskableReplayBufferSamples,
+    TicTacToeVecEnv,
+)
 from tictactoe_env.snapshots import snapshot
 
 ID = tictactoe_env.ENV_IDS[0]
@@ -50,6 +55,28 @@ def values_in_all_states(model, as_dict=False):
     observations = {"place": states, "zeros": zeros} if as_dict else states
     with torch.no_grad():
         return model.q_net(model.policy.obs_to_tensor(observations)[0]).numpy()
+
+
+@pytest.mark.parametrize(("double_q", "values"), [(False, [7.0, 5.0]), (True, [2.0, 5.0])])
+def test_the_target_takes_the_best_legal_action_of_the_right_network(double_q, values):
+    model = model_of(lottery(), double_q=double_q, gamma=0.5)
+    online, target = torch.zeros(2, ACTIONS), torch.zeros(2, ACTIONS)
+    online[0, :3] = torch.tensor([9.0, 4.0, 3.0])  # action 0 is illegal; the network prefers 1
+    target[0, :3] = torch.tensor([99.0, 2.0, 7.0])  # the target network prefers 2
+    target[1] = 50.0  # after the end nothing counts
+    masks = torch.ones(2, ACTIONS, dtype=torch.bool)
+    masks[0, 0] = False
+    model.q_net, model.q_net_target = (lambda seen: online), (lambda seen: target)
+    batch = MaskableReplayBufferSamples(
+        observations=torch.zeros(2),
+        actions=torch.zeros(2, 1),
+        next_observations=torch.zeros(2),
+        dones=torch.tensor([[0.0], [1.0]]),
+        rewards=torch.tensor([[1.0], [5.0]]),
+        next_action_masks=masks,
+    )
+    expected = [1 + 0.5 * values[0], values[1]]
+    assert model._target(batch)[:, 0].tolist() == expected
 
 
 TASKS = [(False, False, None), (True, True, None), (False, True, 3)]

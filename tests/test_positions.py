@@ -119,7 +119,7 @@ def test_positions_are_enumerated_once_and_a_large_board_is_refused_with_the_way
     assert (can_enumerate(Rules(4, 4, 4)), can_enumerate(Rules(3, 6, 3))) == (True, False)
     with refuses(
         "the positions of a board of 3x6 are too many to enumerate: at most 16 cells can be (4x4, "
-        "3x5), this one has 18; use sampled evaluation and opponents that need no table"
+        "3x5), this one has 18; take an opponent that needs no table"
     ):
         positions_of(Rules(3, 6, 3))
 

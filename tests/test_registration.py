@@ -23,6 +23,7 @@ from tictactoe_env import (
     best_responses,
     certificate,
     make_opponent,
+    snapshot,
 )
 from tictactoe_env.policy import MinimaxPolicy
 from tictactoe_env.search import SearchPolicy
@@ -125,6 +126,7 @@ def test_an_id_of_an_opponent_states_the_exact_limit(env_id):
         assert gym.make(env_id, **kept).spec.reward_threshold == env.spec.reward_threshold
     for other in ({"side": "X"}, {"opponent": "trie"}, {"rewards": {"win": 2}}):
         assert gym.make(env_id, **other).spec.reward_threshold is None
+    assert gym.make_vec(env_id, 2, max_episode_steps=2).spec.reward_threshold is None
 
 
 def test_the_registry_lists_all_ids_under_one_heading():
@@ -136,6 +138,15 @@ def test_the_registry_lists_all_ids_under_one_heading():
     assert len(own) == 5
     assert set(" ".join(block).split()) >= set(own)
     assert "===== env =====" not in headings
+
+
+class Hesitant(RandomPolicy):
+    """Anybody's policy, by inheritance, with probabilities that are no sums of powers of two."""
+
+    def probs(self, boards):
+        free = np.asarray(boards) == 0
+        weights = free * np.linspace(0.1, 0.7, free.shape[1])
+        return weights / weights.sum(axis=1, keepdims=True)
 
 
 class Cornered:
@@ -151,11 +162,12 @@ class Cornered:
         RandomPolicy(),
         MinimaxPolicy(Rules(), ties="first", slip=0.25),
         Cornered(),
+        Hesitant(),
         make_opponent("trie", Rules()),
         [[Cornered(), 1.0], ["self", 2.0], [RandomPolicy(), 1.0], ["minimax", 1.0]],
         Path("runs/none"),
     ],
-    ids=["random", "minimax", "any", "table", "pool", "path"],
+    ids=["random", "minimax", "any", "inherited", "table", "pool", "path"],
 )
 def test_a_spec_with_an_opponent_that_is_an_object_survives_json(opponent, tmp_path):
     if isinstance(opponent, Path):
@@ -183,6 +195,33 @@ def saved_run(folder):
     return path
 
 
+def test_probabilities_survive_json_bit_for_bit():
+    spec = gym.make("TicTacToe-v0", opponent=Hesitant()).spec
+    table = EnvSpec.from_json(spec.to_json()).kwargs["opponent"]
+    assert table["kind"] == "probs"
+    restored = make_opponent(table, Rules()).table
+    assert np.array_equal(restored, snapshot(Hesitant(), Rules()).table)
+    assert not np.array_equal(restored, restored.astype(np.float32))
+
+
+def test_a_policy_that_inherits_from_another_plays_its_own_moves_on_every_board():
+    for size in ((3, 3, 3), (3, 4, 3), (4, 4, 4)):
+        board = dict(zip(("rows", "cols", "k"), size, strict=True))
+        for make in (gym.make, lambda *args, **given: gym.make_vec(*args, 64, **given)):
+            env = make("TicTacToe-v0", opponent=LastCell(), side="O", **board)
+            env.reset(seed=0)
+            base = env.unwrapped
+            boards = np.atleast_2d(base.boards if hasattr(base, "boards") else base.board)
+            assert (boards[:, -1] == 1).all()
+
+
+class LastCell(RandomPolicy):
+    def probs(self, boards):
+        boards = np.asarray(boards)
+        last = boards.shape[1] - 1 - (boards[:, ::-1] == 0).argmax(axis=1)
+        return np.eye(boards.shape[1])[last]
+
+
 def test_a_search_on_a_large_board_survives_json_by_its_name():
     board = {"rows": 4, "cols": 4, "k": 4}
     env = gym.make("TicTacToe-v0", opponent=SearchPolicy(Rules(4, 4, 4), depth=2), **board)
@@ -196,8 +235,10 @@ def test_a_damaged_table_is_refused():
     for changed, message in (
         ({"table": half}, "this table is damaged"),
         ({"table": "?"}, "this table is damaged"),
-        ({"table": 3}, "a table must be a mapping with the keys board and table"),
-        ({"more": 1}, "a table must be a mapping with the keys board and table"),
+        ({"table": 3}, "a table must be a mapping with the keys board, kind"),
+        ({"more": 1}, "a table must be a mapping with the keys board, kind"),
+        ({"kind": "others"}, "a table must be a mapping with the keys board, kind"),
+        ({"kind": "probs"}, "this table is damaged: its numbers must take 325440 bytes"),
         ({"board": {"rows": 2, "cols": 3, "k": 2}}, "this table plays on"),
     ):
         with refuses(message):
@@ -205,7 +246,7 @@ def test_a_damaged_table_is_refused():
 
 
 def test_environments_share_the_tables_of_their_named_opponents():
-    for opponent in ("random", "minimax-slip=0.2", "trie"):
+    for opponent in ("random", "minimax-slip=0.2", "trie", "self", "search-depth=1"):
         first, second = (gym.make("TicTacToe-v0", opponent=opponent).unwrapped for _ in range(2))
         first.reset(), second.reset()
         assert first.__dict__["_reply"] is second.__dict__["_reply"]

@@ -67,10 +67,36 @@ def test_games_are_those_of_the_vector_environment_step_by_step(observation):
                 continue
             finished += 1
             assert np.array_equal(infos[game].pop("terminal_observation"), info["final_obs"][game])
+            del infos[game]["episode"]
             final = {name: info["final_info"][name][game] for name in names}
             final["TimeLimit.truncated"] = False
             assert repr(sorted(infos[game].items())) == repr(sorted(final.items()))
     assert finished > 100
+
+
+@pytest.mark.parametrize("limit", [None, 2])
+def test_returns_and_lengths_of_games_are_those_that_vec_monitor_counts(limit):
+    rewards = {"win": 3, "draw": 0.5, "loss": -2}
+    arguments = {"opponent": "minimax-slip=0.5", "rewards": rewards, "max_episode_steps": limit}
+    plain, counted = (TicTacToeVecEnv(8, **arguments) for _ in range(2))
+    monitor, rng, ended = VecMonitor(counted), np.random.default_rng(0), 0
+    for env in (plain, monitor):
+        env.seed(1)
+        env.reset()
+    for _ in range(40):
+        actions = legal_actions(plain, rng)
+        dones, infos = plain.step(actions)[2:]
+        expected = monitor.step(actions)[3]
+        for done, info, other in zip(dones, infos, expected, strict=True):
+            assert ("episode" in info) == done
+            if done:
+                assert [info["episode"][key] for key in "rl"] == [
+                    pytest.approx(other["episode"][key]) for key in "rl"
+                ]
+                ended += 1
+    assert ended > 30
+    model = MaskablePPO("MlpPolicy", plain, n_steps=8, seed=0).learn(64)
+    assert len(model.ep_info_buffer) > 5
 
 
 def test_attributes_are_answered_for_each_game_and_unknown_names_raise():

@@ -158,6 +158,36 @@ def test_the_probabilities_are_judged_by_option_and_a_dqn_by_its_best_moves(kind
     assert (found == evaluate(best)) == (kind == "DQN")
 
 
+def test_exploitability_is_that_of_the_package_where_one_side_must_lose():
+    board = {"rows": 3, "cols": 4, "k": 3}  # X wins with perfect play
+    env, exact = games(board=board, opponent="random"), ExactEvaluation()
+    model = model_of("MaskablePPO", env).learn(32, callback=exact)
+    expected = exploitability(by_hand(model, rules=Rules(**board)))
+    assert exact.last.exploitability == pytest.approx(expected, abs=1e-15)
+    assert expected > 0
+    for side in "XO":
+        alone = ExactEvaluation(sides=side)
+        model.learn(16, callback=alone)
+        worst = alone.last.evaluation.best_responses[side].value
+        assert alone.last.exploitability == pytest.approx((1 if side == "X" else -1) - worst)
+
+
+def test_a_snapshot_on_a_large_board_sees_what_its_normalizer_made_of_it_then():
+    board = {"rows": 4, "cols": 4, "k": 4}
+    rules, rng = Rules(**board), np.random.default_rng(0)
+    env = VecNormalize(games(board=board, opponent="random", observation="grid"))
+    model = model_of("PPO", env).learn(64)
+    boards = np.zeros((200, 16), dtype=np.int8)
+    for row, marks in zip(boards, rng.integers(1, 12, size=200), strict=True):
+        row[rng.permutation(16)[:marks]] = 1 - 2 * (np.arange(marks) % 2)
+    seen = observe(boards, rules, "grid")
+    expected = model.predict(env.normalize_obs(seen), deterministic=True)[0]
+    copy = snapshot(model, rules, deterministic=True)
+    env.obs_rms.mean += 3.0  # the normalizer learns on; the snapshot does not
+    assert np.array_equal(copy.probs(boards).argmax(axis=1), expected)
+    assert (expected != model.predict(seen, deterministic=True)[0]).any()
+
+
 def test_a_model_without_masks_can_be_judged_as_if_it_had_them():
     def masked(model):
         return GreedyPolicy(MaskedPolicy(PredictPolicy(model, RULES, deterministic=False)))

@@ -116,7 +116,13 @@ class Config:
     def drawn_boards(self, seats: Seats, rng: np.random.Generator) -> tuple[Boards, Seats]:
         """Boards (B, cells) and the learner's marks (B,) from the function `start`, checked."""
         assert callable(self.start)
-        boards, seats = self.check_boards(*self.start(seats.copy(), rng), len(seats), "start")
+        drawn = self.start(seats.copy(), rng)
+        if not isinstance(drawn, (tuple, list)) or len(drawn) != 2:
+            raise ValueError(
+                "the function start must return two arrays, boards (B, cells) and the learner's "
+                f"marks (B,), got {type(drawn).__name__}"
+            )
+        boards, seats = self.check_boards(drawn[0], drawn[1], len(seats), "start")
         ended = self.ended(boards)
         if ended.any():
             self._unfinished(boards[int(ended.argmax())], "the function start")

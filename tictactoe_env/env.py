@@ -118,9 +118,9 @@ class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
     itself. `add_snapshot(player)` adds one; random play takes their place until then. Every
     snapshot is equally likely. Options are part of the name: `"self-keep=8-replace=mixed"` keeps 8
     snapshots, and a further one replaces the `oldest`, a `random` one, or (`mixed`) one of these
-    two with equal probability. `keep_snapshots(keep, replace)` changes these options, and
-    `self_play` holds them and the number of snapshots. `set_opponent` keeps the snapshots if the
-    new opponents contain `"self"` too.
+    two with equal probability; these are the defaults. `keep_snapshots(keep, replace)` changes
+    these options, and `self_play` holds them and the number of snapshots. `set_opponent` keeps the
+    snapshots if the new opponents contain `"self"` too.
 
     ## Both sides
     With `opponent=None` each step is one move, by X and O in turn, as search and self-play in the

@@ -5,7 +5,8 @@
     exploitability(policy)      # 0 for perfect play
 
 The results are computed from the policy's table, so the board must be one that can be enumerated.
-On 3x3 an evaluation takes 2 to 3 ms.
+On 3x3 an evaluation takes milliseconds, on 3x4 tenths of a second. On 4x4 there are 9.7 million
+positions: it takes most of a minute and some gigabytes of memory.
 """
 
 from __future__ import annotations

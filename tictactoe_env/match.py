@@ -26,7 +26,7 @@ from tictactoe_env.policy import (
     tabulate,
 )
 from tictactoe_env.positions import Ply, Positions, positions_of
-from tictactoe_env.rules import SIDES, Boards, Rules
+from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
 from tictactoe_env.solver import Values, backward_induction, solve
 
 ROUNDING = 1e-12  # probabilities this close are equal: they are sums of some thousand float64 terms
@@ -324,7 +324,9 @@ def _random_table(rules: Rules) -> TabularPolicy:
 def board_of(rules: Rules | None, *policies: Any) -> Rules:
     """The board of the policies, or `rules`, or 3x3; ValueError if they name different boards."""
     stated = [getattr(policy, "rules", None) for policy in policies]
-    known = {board for board in (*stated, rules) if isinstance(board, Rules)}
+    known = {board for board in stated if isinstance(board, Rules)}
+    if rules is not None:
+        known.add(checked_rules(rules))
     if len(known) > 1:
         boards = ", ".join(sorted(map(str, known)))
         raise ValueError(f"these policies play on different boards: {boards}")

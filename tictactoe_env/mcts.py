@@ -279,7 +279,9 @@ def new_graph(
 def check_playout(playout: Any, value: str | Value | None) -> None:
     """Raises ValueError for an unknown kind of playout, and for one that cannot use `value`."""
     if playout not in PLAYOUTS:
-        raise unknown_name("playout", playout, PLAYOUTS)
+        error = unknown_name("playout", playout, PLAYOUTS)
+        hint = "; playouts is their number" if str(playout).isdigit() else ""
+        raise ValueError(f"{error}{hint}")
     if playout == "descent" and value not in (None, ROLLOUTS):
         raise ValueError(
             "value is used where a playout stops at a new position, and the playout descent goes "

@@ -37,7 +37,7 @@ from tictactoe_env.names import (
     split_options,
 )
 from tictactoe_env.policy import Policy, as_policy
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import Rules, checked_rules
 from tictactoe_env.runs import FOLDERS, Folders, agents_with_runs, newest_run
 from tictactoe_env.table_json import is_table, table_from_json
 from tictactoe_env.trained import BOARD, facts_of, trained_names, trained_policy
@@ -53,6 +53,7 @@ def make_opponent(
     Raises ValueError for an unknown name or option, a damaged run, a player of another board, and
     an object that is not a player.
     """
+    checked_rules(rules)
     if is_table(spec):
         return table_from_json(spec, rules)
     if not isinstance(spec, (str, os.PathLike)):
@@ -66,8 +67,8 @@ def make_opponent(
     if path is None:
         raise ValueError(
             f"{spec} in this package plays on {BOARD}, not on {rules}: train it on this board "
-            f"(python train.py {str(spec).partition('-')[0]} --help) and name that run, or choose "
-            "another player"
+            f"(in a clone of the repository: python train.py {str(spec).partition('-')[0]} --help) "
+            "and name that run, or choose another player"
         )
     try:
         return load_policy(path, rules)
@@ -119,8 +120,8 @@ def _latest(agent: str, rules: Rules | None) -> Path:
         folders = " or ".join(f"{folder}/" for folder in FOLDERS)
         known = ", ".join(agents_with_runs()) or "none"
         raise ValueError(
-            f"no run of {agent!r} in {folders} (runs there: {known}): train one with "
-            f"`python train.py {agent or 'AGENT'}`"
+            f"no run of {agent!r} in {folders} (runs there: {known}): train one, in a "
+            f"clone of the repository, with `python train.py {agent or 'AGENT'}`"
         )
     return run.path
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tictactoe_env.errors import one_of, probability, unknown_name
 from tictactoe_env.observation import OBSERVATIONS, observation_space, observe
 from tictactoe_env.positions import CHUNK, positions_of
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import Boards, Rules, checked_rules
 from tictactoe_env.solver import solve
 
 Probs = NDArray[np.float64]
@@ -130,7 +130,8 @@ class PredictPolicy:
     the probabilities are those of the model's action distribution, which the policies of PPO, A2C
     and MaskablePPO have; a model without one, such as a DQN, plays its predicted action either way.
     normalizer: an object whose `normalize_obs` the observations go through before the model; by
-    default the `VecNormalize` of the model's environment, if it has one.
+    default the `VecNormalize` of the model's environment, if it has one. A model that was trained
+    behind one and is loaded without an environment needs it here, or plays otherwise than it did.
     Raises ValueError for a model of another board, and for one whose `predict` returns a state, as
     that of RecurrentPPO does: its moves depend on the moves before, so they are no policy.
     """
@@ -146,11 +147,22 @@ class PredictPolicy:
         self._shape = getattr(space, "shape", shapes["planes"])
         self._dtype = getattr(space, "dtype", np.int8)
         known = {shape: name for name, shape in shapes.items()} | {(rules.cells,): "grid"}
+        if hasattr(space, "spaces"):
+            raise ValueError(
+                f"the model's observations are dictionaries ({space}), as behind "
+                "MaskInObservation: say how it plays by a FunctionPolicy, which is given to the "
+                "callbacks of tictactoe_env.sb3 as policy="
+            )
         if self._shape not in known:
             raise ValueError(
                 f"the model's observations have the shape {self._shape}, but a board of "
-                f"{rules.rows}x{rules.cols} gives {shapes}; use a model for this board, or wrap it "
-                "in a FunctionPolicy"
+                f"{rules.rows}x{rules.cols} gives {shapes}; name the board of the model, such as "
+                "evaluate(model, Rules(4, 4, 4)), or say how it plays by a FunctionPolicy"
+            )
+        if not _takes(model.predict, "deterministic"):
+            raise ValueError(
+                "the predict of a model must take deterministic=True, as that of "
+                f"Stable-Baselines3 does; {type(model).__name__}.predict does not"
             )
         self.observation = known[self._shape]
         self._predict(np.zeros((1, rules.cells), dtype=np.int8))  # raises if it returns a state
@@ -238,6 +250,13 @@ def _takes_masks(function: Any) -> bool:
     return "action_masks" in inspect.signature(function).parameters
 
 
+def _takes(function: Any, name: str) -> bool:
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
+    )
+
+
 class FunctionPolicy:
     """The policy of any function of observations, such as a network of any library.
 
@@ -263,7 +282,8 @@ class FunctionPolicy:
                 f"or cells, got {function!r}"
             )
         one_of("observation", observation, OBSERVATIONS)
-        self.function, self.rules, self.observation = function, rules, observation
+        self.function, self.rules = function, checked_rules(rules)
+        self.observation = observation
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) of unfinished boards (B, cells)."""

@@ -23,12 +23,13 @@ from tictactoe_env.rules import Rules
 from tictactoe_env.snapshots import MAX_TABLE_CELLS, check_keeping, place_of_next, snapshot
 from tictactoe_env.table_json import is_table
 
-# The named players that have no state, so that all environments can share one.
-KEPT = ("random", "minimax", "minimax-first", "minimax-random")
+# The named players of this package whose tables all environments share.
+KEPT = ("random", "minimax", "minimax-first", "minimax-random", "search", "mcts")
+RANDOM = RandomPolicy()
 
 
 @dataclass(frozen=True)
-class SelfPlay:
+class Snapshots:
     """The member "self" of a pool: snapshots of the learner share its weight equally.
 
     keep: how many are kept. replace: which one makes room, see `snapshots.place_of_next`.
@@ -46,7 +47,7 @@ class SelfPlay:
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
         """The snapshots and their weights."""
-        players = self.snapshots or (RandomPolicy(),)
+        players = self.snapshots or (RANDOM,)
         return [(player, self.weight / len(players)) for player in players]
 
 
@@ -59,7 +60,7 @@ class Pool:
 
     policies: tuple[Policy, ...]
     weights: tuple[float, ...]
-    own: SelfPlay | None = field(default=None, compare=False)
+    own: Snapshots | None = field(default=None, compare=False)
 
     def draw(self, rng: np.random.Generator, games: int) -> Any:
         """The index of each game's opponent: (games,) intp. A pool of one does not use `rng`."""
@@ -121,7 +122,7 @@ class Pool:
             moved[fixed + place] = len(pool.policies) - 1
         return pool, moved
 
-    def _own(self) -> SelfPlay:
+    def _own(self) -> Snapshots:
         if self.own is None:
             raise ValueError(
                 'the opponents do not contain "self", so a snapshot would never play: make the '
@@ -135,7 +136,7 @@ class Pool:
         return pairs[: len(pairs) - len(self.own.pairs)] if self.own else pairs
 
 
-def _pool(fixed: list[tuple[Policy, float]], own: SelfPlay | None) -> Pool:
+def _pool(fixed: list[tuple[Policy, float]], own: Snapshots | None) -> Pool:
     policies, weights = zip(*fixed, *(own.pairs if own else ()), strict=True)
     return Pool(policies, weights, own)
 
@@ -172,13 +173,13 @@ def split_self(
     snapshots: Sequence[Policy] = (),
     keep: int = 8,
     name: str = SELF,
-) -> tuple[SelfPlay | None, list[tuple[Any, float]]]:
+) -> tuple[Snapshots | None, list[tuple[Any, float]]]:
     """The member "self" of a pool, or None, and the other opponents.
 
     keep: used unless the text says `self-keep=N`. name: that of the member, if it is another
     learner's snapshots. Raises ValueError if there are two of them.
     """
-    own: SelfPlay | None = None
+    own: Snapshots | None = None
     others = []
     for opponent, weight in pairs:
         if not isinstance(opponent, str) or split_options(opponent)[0] != name:
@@ -190,7 +191,7 @@ def split_self(
         else:
             texts = split_options(opponent)[1]
             options = dict(read_option(name, text, _self_options) for text in texts)
-            own = SelfPlay(**{"weight": weight, "keep": keep, **options})
+            own = Snapshots(**{"weight": weight, "keep": keep, **options})
     if own is not None:
         own = replace(own, snapshots=tuple(snapshots)[-own.keep :])
     return own, others
@@ -201,7 +202,11 @@ def _self_options(keep: int = 8, replace: str = "mixed") -> None:
 
 
 def _frozen(opponent: Any, rules: Rules) -> Policy:
-    if isinstance(opponent, str) and split_options(opponent)[0] in KEPT:
+    if (
+        isinstance(opponent, str)
+        and split_options(opponent)[0] in KEPT
+        and rules.cells <= MAX_TABLE_CELLS
+    ):
         return _built_in(opponent, rules)
     policy = make_opponent(opponent, rules, also=[SELF])
     is_named = isinstance(opponent, (str, os.PathLike))  # so nobody else can change it
@@ -210,8 +215,7 @@ def _frozen(opponent: Any, rules: Rules) -> Policy:
 
 @lru_cache(maxsize=64)  # so that environments share the tables of the opponents with these names
 def _built_in(name: str, rules: Rules) -> Policy:
-    policy = make_opponent(name, rules)
-    return policy if rules.cells > MAX_TABLE_CELLS else snapshot(policy, rules)
+    return snapshot(make_opponent(name, rules), rules)
 
 
 def parse_pool(text: str) -> list[tuple[str, float]]:

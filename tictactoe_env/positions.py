@@ -60,7 +60,8 @@ class Positions:
             raise ValueError(
                 f"the positions of a board of {rules.rows}x{rules.cols} are too many to enumerate: "
                 f"at most {MAX_CELLS} cells can be (4x4, 3x5), this one has {rules.cells}; "
-                "use sampled evaluation and opponents that need no table"
+                "take an opponent that needs no table (random, search-depth=2, mcts-playouts=50, a "
+                "model), and tictactoe_env.match.sampled_result for results"
             )
         self.rules = rules
         self.powers = 3 ** np.arange(rules.cells, dtype=np.int64)

@@ -135,7 +135,7 @@ def svg(
     )
 
 
-def svg_game(cells: Sequence[int], rules: Rules, *, cell_pixels: int = 48) -> str:
+def svg_game(cells: Sequence[int] | None, rules: Rules, *, cell_pixels: int = 48) -> str:
     """A game as one standalone SVG document: the board after each move, in rows of up to five.
 
         line = evaluate(mine).best_responses["O"].losing_line  # None if it cannot be beaten
@@ -143,9 +143,11 @@ def svg_game(cells: Sequence[int], rules: Rules, *, cell_pixels: int = 48) -> st
 
     cells: the moves as cells, X's first; at least one. The moves are the title. An illegal last
     move is highlighted and leaves the board as it was.
-    Raises ValueError for a number that is no cell, and for a move after the end of the game or
-    after an illegal one.
+    Raises ValueError for None, for a number that is no cell, and for a move after the end of the
+    game or after an illegal one.
     """
+    if cells is None:
+        raise ValueError("there is no game to draw: the policy cannot be beaten on this side")
     game = standing(cells, rules)
     shown = len(game.moves) + (game.ended == "illegal")
     if not len(cells) or shown < len(cells):

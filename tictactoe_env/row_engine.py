@@ -189,7 +189,7 @@ class RowReplies:
         return np.where(scaled - column < self._accept.take(index), drawn, self._alias.take(index))
 
 
-@lru_cache(maxsize=16)  # so that a further snapshot does not cost those that are there already
+@lru_cache(maxsize=64)  # so that a further snapshot does not cost those that are there already
 def _alias_table(
     tables: RowTables, policy: Any
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -327,6 +327,6 @@ class RowReply:
             )
 
 
-@lru_cache(maxsize=16)  # so that another environment with the same opponent costs nothing
+@lru_cache(maxsize=64)  # so that another environment with the same opponent costs nothing
 def _row_reply(tables: RowTables, policy: Any) -> RowReply:
     return RowReply(tables, policy)

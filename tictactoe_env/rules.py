@@ -168,6 +168,17 @@ class Rules:
         return tuple(sorted(won))
 
 
+def checked_rules(rules: Any) -> Rules:
+    """`rules` itself. Raises ValueError unless it is a board."""
+    if isinstance(rules, Rules):
+        return rules
+    raise ValueError(
+        f"a board must be Rules(rows, cols, k), such as Rules(4, 4, 4), got {rules!r}; "
+        'for the result against an opponent use exact_result(mine, make_opponent("minimax", '
+        "Rules()))"
+    )
+
+
 def to_move(boards: Boards) -> NDArray[np.int8]:
     """The mark to move, +1 for X and -1 for O: (B,) int8 of boards (B, cells). X moves first."""
     return (1 - 2 * boards.sum(axis=-1)).astype(np.int8)

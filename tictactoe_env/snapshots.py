@@ -21,7 +21,7 @@ from tictactoe_env.policy import (
     as_policy,
     tabulate,
 )
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import Rules, checked_rules
 
 # Cells of a board on which a policy is tabulated: 3x4 has a table of 79,563 rows.
 MAX_TABLE_CELLS = 12
@@ -40,10 +40,10 @@ def snapshot(player: Any, rules: Rules, deterministic: bool = False) -> Policy:
     them, as PPO, A2C and MaskablePPO have. A DQN plays its best action either way.
     Raises ValueError for an object that is not a player or cannot be copied.
     """
-    policy = as_policy(player, rules, deterministic)
+    policy = as_policy(player, checked_rules(rules), deterministic)
     if deterministic and not isinstance(policy, PredictPolicy):
         policy = GreedyPolicy(policy)
-    if isinstance(policy, (RandomPolicy, TabularPolicy)):
+    if type(policy) is RandomPolicy or isinstance(policy, TabularPolicy):
         return policy
     if rules.cells <= MAX_TABLE_CELLS:
         return tabulate(policy, rules)

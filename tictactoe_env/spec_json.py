@@ -27,7 +27,7 @@ NAMED: dict[type, str] = {RandomPolicy: "random", MinimaxPolicy: "minimax", Sear
 # Arguments with which the best achievable reward stays the same.
 SAME_THRESHOLD = {
     *("observation", "render_mode", "illegal", "autoreset_mode"),
-    *("num_envs", "vectorization_mode", "max_episode_steps"),
+    *("num_envs", "vectorization_mode"),
 }
 
 
@@ -76,7 +76,9 @@ def _member(member: Any, frozen: Iterator[Policy]) -> Any:
         return member
     if type(member) in NAMED:
         return _name(member)
-    return table_to_json(policy) if isinstance(policy, TabularPolicy) else member
+    if not isinstance(policy, TabularPolicy):
+        return member
+    return copy.deepcopy(table_to_json(policy))
 
 
 def _name(policy: Any) -> str:

@@ -154,7 +154,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]
         if opponent is None:
             raise ValueError(
                 "opponent=None, which makes the caller move for both sides, is for single games: "
-                "use gym.make, or name an opponent"
+                'use gym.make, or gym.make_vec(..., vectorization_mode="sync")'
             )
         pool = make_pool(opponent, self.rules, self._pool.snapshots)
         self.config.check_first_move(pool, {})

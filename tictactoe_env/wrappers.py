@@ -4,7 +4,8 @@ Several libraries read masks from a dictionary observation. The names that they 
 
 | library | arguments |
 | --- | --- |
-| PettingZoo, TorchRL | `observation="observation", mask="action_mask"` (the defaults) |
+| PettingZoo | `observation="observation", mask="action_mask"` (the defaults) |
+| TorchRL | `dtype="bool"`, with the names of the defaults |
 | Tianshou | `observation="obs", mask="mask", dtype="bool"` |
 | RLlib | `observation="observations", mask="action_mask", dtype="float32"` |
 

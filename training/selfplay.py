@@ -19,7 +19,7 @@ from tictactoe_env.names import SELF
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, TabularPolicy, one_hot, tabulate
 from tictactoe_env.pool import Pool, parse_pool, split_self
-from tictactoe_env.pool import SelfPlay as Member
+from tictactoe_env.pool import Snapshots as Member
 from tictactoe_env.positions import Positions, positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.snapshots import place_of_next

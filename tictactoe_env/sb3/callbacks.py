@@ -115,12 +115,13 @@ class ExactEvaluation(EveryNSteps):
     It plays no games: the model is asked once for its moves in all positions, and the results are
     computed (`tictactoe_env.evaluate`). They are those of games from the empty board, against
     uniformly random play and against best responses. The model is also evaluated once at the end of
-    training. Its training is bit for bit the same as without the callback.
+    training, after the last update. Its training is bit for bit the same as without the callback.
 
     It works for algorithms with discrete actions and a policy without memory, such as PPO, A2C,
-    TRPO, MaskablePPO, DQN, QR-DQN and MaskableDQN, on boards of up to 16 cells. The board is found
-    through Monitor, DummyVecEnv, SubprocVecEnv, VecMonitor, VecNormalize and observation wrappers
-    that only reshape, such as FlattenObservation. Observations are normalized with the statistics
+    TRPO, MaskablePPO, DQN, QR-DQN and MaskableDQN, on boards of up to 16 cells. One evaluation
+    takes some 10 ms on 3x3, and most of a minute on 4x4. The board is found through Monitor,
+    DummyVecEnv, SubprocVecEnv, VecMonitor, VecNormalize and observation wrappers that only reshape,
+    such as FlattenObservation. Observations are normalized with the statistics
     that VecNormalize has at the time. A model that does not know the masks may make illegal moves:
     each counts as a loss, and their share is logged.
 
@@ -143,8 +144,10 @@ class ExactEvaluation(EveryNSteps):
     - `rules` (`None`): the board, for environments that are not of this package.
     - `policy` (`None`): a function that makes the policy that is judged from the model, where it
       should not be that of `predict`. `lambda model: MaskedPolicy(PredictPolicy(model, Rules(),
-      deterministic=False))` judges the probabilities of a PPO as if it had masks.
-    - `verbose` (0): 1 prints each evaluation.
+      deterministic=False))`, both of `tictactoe_env.policy`, judges the probabilities of a PPO as
+      if it had masks.
+    - `verbose` (0): 1 prints each evaluation: for each judged side the percentages of games won,
+      drawn and lost against random play, and of those lost by an illegal move.
 
     ## Attributes
     - `evaluations`: a list of all evaluations as `Judgement(steps, evaluation, exploitability)`.
@@ -215,12 +218,12 @@ class ExactEvaluation(EveryNSteps):
 
     def _on_training_end(self) -> None:
         if not self._is_reached:
-            self._evaluate()
+            self._evaluate(at_end=True)
 
     def _judged(self) -> tuple[str, ...]:
         return SIDES if self._side == "both" else (self._side,)
 
-    def _evaluate(self) -> None:
+    def _evaluate(self, at_end: bool = False) -> None:
         with undisturbed(self.model):
             found = evaluate(self.player(), self._board)
         steps = self.model.num_timesteps
@@ -241,7 +244,7 @@ class ExactEvaluation(EveryNSteps):
         if self.stop_at is not None:
             self._is_reached = found.reached(self.stop_at, self._side)
         if self.verbose:
-            print(self._line(judgement, is_best))
+            print(self._line(judgement, is_best, at_end))
 
     def _scalars(self, judgement: Judgement) -> dict[str, float]:
         found, scalars = judgement.evaluation, dict[str, float]()
@@ -281,15 +284,16 @@ class ExactEvaluation(EveryNSteps):
         text = json.dumps(judged, indent=2) + "\n"
         write_file(folder / "best_model.json", lambda file: file.write(text.encode()))
 
-    def _line(self, judgement: Judgement, is_best: bool) -> str:
+    def _line(self, judgement: Judgement, is_best: bool, at_end: bool) -> str:
         found = judgement.evaluation
-        parts = [f"{judgement.steps:,} steps, exact results:"]
+        parts = [f"{judgement.steps:,} steps{', the end' if at_end else ''}"]
         for side in self._judged():
             result = found.x if side == "X" else found.o
-            rates = (result.win, result.draw, result.loss)
-            text = "/".join(f"{100 * rate:.2f}" for rate in rates)
-            safe = " unbeatable" if found.reached("unbeatable", side) else ""
-            parts.append(f"{side} {text}{safe}")
+            rates = {"won": result.win, "drawn": result.draw, "lost": result.loss}
+            text = ", ".join(f"{100 * rate:.2f} {name}" for name, rate in rates.items())
+            illegal = f" ({100 * result.illegal:.2f} illegal)" if result.illegal else ""
+            safe = ", unbeatable" if found.reached("unbeatable", side) else ""
+            parts.append(f"{side} %: {text}{illegal}{safe}")
         parts.append(f"exploitability {judgement.exploitability:.4f}")
         parts += ["best so far"] * is_best + [f"{self.stop_at}: stopped"] * self._is_reached
         return "   ".join(parts)

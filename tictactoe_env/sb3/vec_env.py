@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,13 +23,14 @@ class TicTacToeVecEnv(VecEnv):
     """`num_envs` games as one `VecEnv` of Stable-Baselines3.
 
     arguments: those of `TicTacToeVectorEnv`. exploring_starts: the share of the games that start
-    from a random board (see `ExploringStarts`). MaskablePPO and MaskableDQN get their masks from
-    `env_method("action_masks")`, which returns one array for all games.
+    from a random board (see `tictactoe_env.starts.ExploringStarts`). MaskablePPO and MaskableDQN
+    get their masks from `env_method("action_masks")`, which returns one array for all games.
 
     Infos are those of `TicTacToeEnv`, at every step: `action_mask` int8 (cells,), `side`, `outcome`
     and `illegal_move` np.int8. A finished game is reset in the same step: its info is that of its
-    last step, and `infos[i]["terminal_observation"]` its last observation. The infos of a reset are
-    `reset_infos`.
+    last step, `infos[i]["terminal_observation"]` its last observation, and `infos[i]["episode"]`
+    its return and length, from which Stable-Baselines3 logs `rollout/ep_rew_mean`. The infos of a
+    reset are `reset_infos`.
     """
 
     def __init__(self, num_envs: int, exploring_starts: float = 0.0, **arguments: Any):
@@ -51,6 +53,9 @@ class TicTacToeVecEnv(VecEnv):
             num_envs, self.games.single_observation_space, self.games.single_action_space
         )
         self._actions: NDArray[np.intp] = np.zeros(num_envs, dtype=np.intp)
+        self._returns = np.zeros(num_envs)  # of the current games, so far
+        self._lengths = np.zeros(num_envs, dtype=np.intp)
+        self._begun = time.time()
 
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on: see `TicTacToeVectorEnv.set_opponent`."""
@@ -77,6 +82,7 @@ class TicTacToeVecEnv(VecEnv):
         options = next((options for options in self._options if options), None)
         observations, infos = self.games.reset(seed=seed, options=options)
         self.reset_infos = _by_game(infos)
+        self._returns[:], self._lengths[:] = 0, 0
         self._reset_seeds()
         self._reset_options()
         return observations
@@ -92,14 +98,22 @@ class TicTacToeVecEnv(VecEnv):
         observations, rewards, ended, truncated, info = self.games.step(self._actions)
         dones = ended | truncated
         infos = _by_game(info)
+        self._returns += rewards
+        self._lengths += 1
         if "final_obs" in info:
             final, last = info["final_obs"], info["final_info"]
             for game in np.flatnonzero(dones).tolist():
                 infos[game] = {
                     "terminal_observation": final[game],
                     "TimeLimit.truncated": bool(truncated[game]),
+                    "episode": {
+                        "r": float(self._returns[game]),
+                        "l": int(self._lengths[game]),
+                        "t": round(time.time() - self._begun, 6),
+                    },
                     **{key: last[key][game] for key in INFO_KEYS},
                 }
+            self._returns[dones], self._lengths[dones] = 0, 0
         return observations, rewards.astype(np.float32), dones, infos
 
     def state_dict(self) -> dict[str, Any]:
@@ -108,6 +122,7 @@ class TicTacToeVecEnv(VecEnv):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> NDArray[Any]:
         """Continue the games of `state_dict` against the present opponents; their observations."""
+        self._returns[:], self._lengths[:] = 0, 0
         return self.games.load_state_dict(state)[0]
 
     def action_masks(self) -> NDArray[np.bool_]:
