@@ -6,6 +6,7 @@ reference of the package made from its docstrings.
 
 import re
 import sys
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 
 HERE = Path(__file__).parent
@@ -17,6 +18,9 @@ import tictactoe_env  # noqa: E402
 
 SOURCE = "https://github.com/tictactoe-env/tictactoe-env/blob/main/"
 ROOT_PAGES = {"index": "README.md", "contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
+REFERENCES = {"api": "tictactoe_env"} | {
+    f"api_{name}": f"tictactoe_env.{name}" for name in ("wrappers", "sb3", "pettingzoo")
+}
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 project = "tictactoe-env"
@@ -59,8 +63,8 @@ def read_page(app: object, name: str, content: list[str]) -> None:
     if name in ROOT_PAGES:
         folder, own = "", content[0]
         content[0] = (HERE.parent / ROOT_PAGES[name]).read_text(encoding="utf-8") + "\n" + own
-    elif name == "api":
-        content[0] += reference.page(tictactoe_env)
+    elif name in REFERENCES:
+        content[0] += reference.page(import_module(REFERENCES[name]))
     content[0] = site_links(content[0], folder)
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,14 @@ def test_the_reference_has_every_public_name_with_its_signature_and_members(conf
     assert page.count(":::::{py:") * 2 == page.count("\n:::::\n") + page.count(":::::{py:")
     assert "**Action space**" in page
     assert not [line for line in page.splitlines() if line.startswith("## ")]
+
+
+@pytest.mark.parametrize("page", ["api", "api_wrappers", "api_sb3", "api_pettingzoo"])
+def test_each_part_of_the_reference_has_its_page(conf, page):
+    content = ["# Title\n"]
+    conf.read_page(None, page, content)
+    module = import_module(conf.REFERENCES[page])
+    assert (DOCS / f"{page}.md").read_text().startswith("# ")
+    assert page in (DOCS / "index.md").read_text().splitlines()
+    for name in module.__all__:
+        assert f"}} {name}" in content[0], name

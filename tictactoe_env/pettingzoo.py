@@ -52,6 +52,8 @@ from tictactoe_env.rules import (
 )
 from tictactoe_env.starts import draw_starts
 
+__all__ = ["AGENTS", "TicTacToeAECEnv", "env", "raw_env"]
+
 ENV_ID = "tictactoe_env/TicTacToe-v0"
 AGENTS = ("player_1", "player_2")
 """The names of the players: X, who moves first on the empty board, and O."""

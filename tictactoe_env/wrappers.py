@@ -25,6 +25,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
+__all__ = ["MaskInObservation", "VectorMaskInObservation"]
+
 MASK_DTYPES = ("int8", "bool", "float32")
 
 
