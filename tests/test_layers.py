@@ -15,8 +15,9 @@ LAYERS = (
     "errors files < rules < standing < notation observation < positions games < "
     "starts solver store orientations render < policy < match own_values snapshots table_json < "
     "row_engine bit_engine < evaluation engine search < certificate analysis < "
-    "mcts runs trained < names < opponents < pool < config spec_json < env < vector_env wrappers < "
-    "__init__ < __main__ pettingzoo sb3.vec_env sb3.maskable_buffers sb3.maskable_policies < "
+    "mcts runs trained < names < opponents < pool < config spec_json < pooled < "
+    "env < vector_env wrappers < __init__ < "
+    "__main__ pettingzoo sb3.vec_env sb3.maskable_buffers sb3.maskable_policies < "
     "sb3.maskable_dqn sb3.models < sb3.callbacks < sb3.__init__"
 )
 LAYER_OF = {name: at for at, names in enumerate(LAYERS.split("<")) for name in names.split()}

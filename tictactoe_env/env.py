@@ -7,7 +7,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from numpy.typing import NDArray
 
@@ -18,9 +17,9 @@ from tictactoe_env.notation import SIDES, check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool, make_pool
+from tictactoe_env.pooled import Pooled
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_move
 from tictactoe_env.snapshots import snapshot
-from tictactoe_env.spec_json import json_spec
 
 NO_OPTIONS: Mapping[str, Any] = {}
 OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
@@ -28,7 +27,7 @@ ZERO, ONE = np.int8(0), np.int8(1)
 MARKS = {"X": np.int8(1), "O": np.int8(-1)}
 
 
-class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
+class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     """Tic-tac-toe, and any m,n,k-game, against an opponent that is part of the environment.
 
     ## Description
@@ -180,6 +179,7 @@ class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
         early_draw: bool = False,
         render_mode: str | None = None,
     ):
+        super().__init__()
         self.config = config = Config(
             side,
             rows,
@@ -204,12 +204,10 @@ class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
         self._uniforms = Uniforms(self.np_random)
         self._running = self._closed = False
         self._games_begun = 0
-        self._pool = Pool((), ())
         self._replies: list[Any] = []
         self._reply: Any = None
         self._which: int | None = None  # the opponent of the pool that plays the current game
         self._starts = {side: self._start_from(config.start_board, mark_of(side)) for side in SIDES}
-        self._spec: EnvSpec | None = None
         self._both_sides = opponent is None
         if not self._both_sides:
             self.set_opponent(opponent)
@@ -218,19 +216,6 @@ class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
                 f"with opponent=None the caller moves for both sides, got side={side!r}: leave it "
                 "out"
             )
-
-    @property
-    def spec(self) -> EnvSpec | None:
-        """Gymnasium's specification, from which `gym.make` makes such an environment again.
-
-        An opponent that was given as an object stands in it as a name or as a table: see
-        `spec_json`.
-        """
-        return self._spec
-
-    @spec.setter
-    def spec(self, spec: EnvSpec | None) -> None:
-        self._spec = json_spec(spec, self._pool)
 
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on, also in the current game.
@@ -273,34 +258,6 @@ class TicTacToeEnv(gym.Env[NDArray[Any], np.int64]):
         if self._which is not None:  # None: the current game has an opponent of its own
             self._which = int(moved[self._which])
             self._reply = self._replies[self._which]
-
-    @property
-    def self_play(self) -> dict[str, Any] | None:
-        """How many snapshots the opponent "self" keeps and has; None without such an opponent.
-
-        The keys are its options `keep` and `replace`, and `snapshots`, the number it has.
-        """
-        return self._pool.self_play
-
-    def keep_snapshots(self, keep: int | None = None, replace: str | None = None) -> None:
-        """Set options of the opponent "self"; None leaves one as it is.
-
-        If there are more than `keep` snapshots, the oldest are left out, and the current game goes
-        on against an opponent that is drawn again.
-        Raises ValueError, changing nothing, for wrong options, and if the opponents do not contain
-        "self".
-        """
-        self._check_open()
-        pool = self._pool.keeping(keep, replace)
-        if len(pool.policies) == len(self._pool.policies):
-            self._pool = pool
-        else:
-            self.set_opponent(pool)
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        """The sides that the learner plays by the argument `side`: ("X",), ("O",) or both."""
-        return (self.config.side,) if self.config.side in SIDES else SIDES
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -7,7 +7,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -20,14 +19,14 @@ from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool, make_pool
-from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OUTCOME_NUMBERS, SIDES, WIN, Boards
+from tictactoe_env.pooled import Pooled
+from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OUTCOME_NUMBERS, WIN, Boards
 from tictactoe_env.snapshots import snapshot
-from tictactoe_env.spec_json import json_spec
 
 STATE_KEYS = ("boards", "seats", "results", "which", "begun", "generator")
 
 
-class TicTacToeVectorEnv(VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]):
+class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]):
     """`num_envs` games at a time, with the arguments, rewards and results of `TicTacToeEnv`.
 
     Observations have the shape of `TicTacToeEnv`'s with `num_envs` in front. Rewards are float64
@@ -96,6 +95,7 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         max_episode_steps: int | None = None,
     ):
+        super().__init__()
         self.num_envs = whole_number(num_envs, "num_envs", 1)
         self.config = config = Config(
             side,
@@ -127,23 +127,8 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]
         if max_episode_steps is not None:
             self._limit = whole_number(max_episode_steps, "max_episode_steps", 1)
         self._steps = np.zeros(self.num_envs, dtype=np.intp)  # of each game, if there is a limit
-        self._spec: EnvSpec | None = None
         self._extra: tuple[Policy, ...] = ()
-        self._pool = Pool((), ())
         self.set_opponent(opponent)
-
-    @property
-    def spec(self) -> EnvSpec | None:
-        """Gymnasium's specification, from which `gym.make` makes such an environment again.
-
-        An opponent that was given as an object stands in it as a name or as a table: see
-        `spec_json`.
-        """
-        return self._spec
-
-    @spec.setter
-    def spec(self, spec: EnvSpec | None) -> None:
-        self._spec = json_spec(spec, self._pool)
 
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on, also in the current games.
@@ -179,34 +164,6 @@ class TicTacToeVectorEnv(VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]
         extra = np.arange(len(self._extra)) + after  # opponents of reset options come last
         self._which = np.concatenate([moved[:before], extra])[self._which]
         self._replies = self._games.prepare([*self._pool.policies, *self._extra])
-
-    @property
-    def self_play(self) -> dict[str, Any] | None:
-        """How many snapshots the opponent "self" keeps and has; None without such an opponent.
-
-        The keys are its options `keep` and `replace`, and `snapshots`, the number it has.
-        """
-        return self._pool.self_play
-
-    def keep_snapshots(self, keep: int | None = None, replace: str | None = None) -> None:
-        """Set options of the opponent "self"; None leaves one as it is.
-
-        If there are more than `keep` snapshots, the oldest are left out, and the current games
-        go on against opponents that are drawn again.
-        Raises ValueError, changing nothing, for wrong options, and if the opponents do not contain
-        "self".
-        """
-        self._check_open()
-        pool = self._pool.keeping(keep, replace)
-        if len(pool.policies) == len(self._pool.policies):
-            self._pool = pool
-        else:
-            self.set_opponent(pool)
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        """The sides that the learner plays by the argument `side`: ("X",), ("O",) or both."""
-        return (self.config.side,) if self.config.side in SIDES else SIDES
 
     # --- reset ------------------------------------------------------------------------------------
 
