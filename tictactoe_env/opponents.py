@@ -120,8 +120,8 @@ def _latest(agent: str, rules: Rules | None) -> Path:
         folders = " or ".join(f"{folder}/" for folder in FOLDERS)
         known = ", ".join(agents_with_runs()) or "none"
         raise ValueError(
-            f"no run of {agent!r} in {folders} (runs there: {known}): train one, in a "
-            f"clone of the repository, with `python train.py {agent or 'AGENT'}`"
+            f"no run of {agent!r} in {folders} (runs there: {known}): train one with "
+            f"`python train.py {agent or 'AGENT'}`, in a clone of the repository"
         )
     return run.path
 
