@@ -15,7 +15,7 @@ def numbered(block):
     return pytest.param(number, marks=pytest.mark.slow) if ".learn(" in block else number
 
 
-@pytest.mark.parametrize("number", map(numbered, BLOCKS))
+@pytest.mark.parametrize("number", [numbered(block) for block in BLOCKS])
 def test_an_example_runs_and_the_first_has_nine_lines(number, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     exec(compile(BLOCKS[number], f"README example {number + 1}", "exec"), {})
