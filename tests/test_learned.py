@@ -227,6 +227,7 @@ def certified():
     return files, model.trie.games
 
 
+@pytest.mark.slow
 def test_resume_takes_in_what_was_played_and_the_games_of_files(folder, capsys):
     (folder / "games.txt").write_text(f"{X_WINS}\na1 b2 ended=resigned result=O\n")
     played = Game.parse("b2 a1 c3 a3 a2 c2 b1 b3 c1 x=human:Ann")

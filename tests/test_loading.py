@@ -16,7 +16,14 @@ NAMES = {agent: {known.name for known in options_of(agents.page(agent).Config)} 
 TAUGHT = [agent for agent in STEPS if {"opponents", "value"} & NAMES[agent]]
 
 
-@pytest.mark.parametrize("agent", TAUGHT)
+# One agent of Stable-Baselines3 and one of our own; the others are slow only in their number.
+QUICK = ("maskable_ppo", "trie")
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [agent if agent in QUICK else pytest.param(agent, marks=pytest.mark.slow) for agent in TAUGHT],
+)
 def test_a_run_is_loaded_without_its_opponent_and_continues_with_it(agent, tmp_path, capsys):
     folder, foe = tmp_path / "run", tmp_path / "foe"
     write(certify(MinimaxPolicy(Rules()), "minimax"), foe / "certificate.json")

@@ -79,7 +79,11 @@ def test_the_target_takes_the_best_legal_action_of_the_right_network(double_q, v
     assert model._target(batch)[:, 0].tolist() == expected
 
 
-TASKS = [(False, False, None), (True, True, None), (False, True, 3)]
+TASKS = [
+    (False, False, None),
+    pytest.param(True, True, None, marks=pytest.mark.slow),
+    pytest.param(False, True, 3, marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize(("as_dict", "double_q", "limit"), TASKS)

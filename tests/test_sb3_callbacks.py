@@ -435,6 +435,7 @@ def by_opening(model):
     return int(model.predict(seen, deterministic=True)[0][0])
 
 
+@pytest.mark.slow
 def test_processes_get_snapshots_of_networks_on_large_boards_and_are_evaluated():
     board = {"rows": 1, "cols": 13, "k": 2}
     arguments = {**board, "opponent": "self-keep=1", "side": "O"}

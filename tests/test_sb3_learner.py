@@ -161,6 +161,7 @@ def test_a_side_is_learned_with_its_opening_and_its_rewards(page, side, opening)
     assert (player.table == table).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["X", "O"])
 def test_maskable_ppo_learns_one_side_alone(side):
     """From random play, 58 % as X and 29 % as O, in a few seconds, against random play alone."""

@@ -40,6 +40,7 @@ def test_a_move_has_the_value_of_the_position_after_it_and_all_are_reached(symme
     assert (learner.games > 0).sum() == learner.notes()["entries"] == count - 1
 
 
+@pytest.mark.slow
 def test_the_entries_of_several_tables_count_once_and_stand_where_a_run_is_printed(tmp_path):
     """The table of nestedsoftware/tictac has some 750 of 764 entries after its 14,000 games."""
     learner = TabularQ(replace(SMALL, tables=2))
