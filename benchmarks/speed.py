@@ -20,6 +20,7 @@ import gymnasium as gym
 import numpy as np
 
 import tictactoe_env
+from tictactoe_env import RandomPolicy, Rules, evaluate
 
 REPEATS = 7
 SINGLE_STEPS = 50_000
@@ -127,11 +128,35 @@ def imports() -> None:
     print(f"| tictactoe_env | {ours:.0f} | at most 30 ms more: {ours - base:+.0f} |")
 
 
+def milliseconds(call: Callable[[], object], repeats: int) -> float:
+    """The shortest time of a call after a first one, which builds what later ones share."""
+    call()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - began)
+    return 1000 * min(times)
+
+
+def calls() -> None:
+    """The table of calls that are made once for a training or an evaluation."""
+    header("one call, after a first one", "ms")
+    for opponent in ("random", "minimax", "trie", "self"):
+        make = functools.partial(gym.make, ENV_ID, opponent=opponent)
+        print(f'| gym.make(opponent="{opponent}") | {milliseconds(make, 100):.2f} |', flush=True)
+    for board, repeats in ((Rules(), 20), (Rules(3, 4, 3), 5), (Rules(4, 4, 4), 1)):
+        judge = functools.partial(evaluate, RandomPolicy(), board)
+        print(f"| evaluate, {board} | {milliseconds(judge, repeats):.1f} |", flush=True)
+
+
 def main() -> None:
     single_games()
     for games, floor in ((1_024, "10 million"), (16_384, "18 million")):
         print()
         many_games(games, floor)
+    print()
+    calls()
     print()
     imports()
 

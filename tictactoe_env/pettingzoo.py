@@ -34,6 +34,7 @@ except ImportError as error:
         'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
     ) from error
 
+from tictactoe_env.bit_engine import RESULTS, moved
 from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config, Start
 from tictactoe_env.errors import checked_seed, one_of, unknown_name, whole_number
 from tictactoe_env.notation import check_move
@@ -274,21 +275,15 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
 
     def _move(self, cell: int) -> int:
         """Mark a cell for the side to move; the result for this side."""
-        board, rules = self._started(), self.rules
-        if board[cell] != 0:
-            if self.config.illegal == "raise":
-                check_move(board, cell, rules)
-            return ILLEGAL
-        mark = MARKS[self.agent_selection]
-        board[cell], self._last = mark, cell
-        self._bits[mark] |= rules.cell_bits[cell]
-        own, other = self._bits[mark], self._bits[-mark]
-        if rules.has_line(own):
-            return WIN
-        is_drawn = rules.is_full(own, other) or (
-            self.config.early_draw and rules.is_dead(own, other)
-        )
-        return DRAW if is_drawn else ONGOING
+        board, rules, mark = self._started(), self.rules, MARKS[self.agent_selection]
+        own, other, bit = self._bits[mark], self._bits[-mark], rules.cell_bits[cell]
+        marks, index = moved(rules, self.config.early_draw, own, other, bit, False)
+        result = RESULTS[index]
+        if result != ILLEGAL:
+            self._bits[mark], board[cell], self._last = marks, mark, cell
+        elif self.config.illegal == "raise":
+            check_move(board, cell, rules)
+        return result
 
     def _report(self, agent: str, result: int) -> None:
         """Set what both agents are told after a move of `agent`."""

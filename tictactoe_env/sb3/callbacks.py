@@ -119,7 +119,7 @@ class ExactEvaluation(EveryNSteps):
 
     It works for algorithms with discrete actions and a policy without memory, such as PPO, A2C,
     TRPO, MaskablePPO, DQN, QR-DQN and MaskableDQN, on boards of up to 16 cells. One evaluation
-    takes some 10 ms on 3x3, and most of a minute on 4x4. The board is found through Monitor,
+    takes milliseconds on 3x3, and most of a minute on 4x4. The board is found through Monitor,
     DummyVecEnv, SubprocVecEnv, VecMonitor, VecNormalize and observation wrappers that only reshape,
     such as FlattenObservation. Observations are normalized with the statistics
     that VecNormalize has at the time. A model that does not know the masks may make illegal moves:
