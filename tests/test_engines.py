@@ -50,7 +50,7 @@ def learner_to_move(boards, seats):
 
 def nobody(states):
     """The first opponent in every game."""
-    return np.zeros(len(states), dtype=np.intp)
+    return np.zeros(states.shape[-1], dtype=np.intp)
 
 
 def assert_same_view(rows, row_states, bits, bit_states):
@@ -73,7 +73,7 @@ def test_rows_bitboards_and_lines_agree_on_every_move_and_reply(rules, early_dra
     for cell in range(rules.cells):
         cells = np.full(ours.sum(), cell)
         row_moves = rows.play(row_states[ours], cells)
-        bit_moves = bits.play(bit_states[ours], cells)
+        bit_moves = bits.play(bit_states[:, ours], cells)
         assert_same_view(rows, row_moves, bits, bit_moves)
         after = boards[ours]
         legal, after[:, cell] = after[:, cell] == 0, seats[ours]

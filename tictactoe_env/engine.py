@@ -2,8 +2,8 @@
 
 An engine plays the moves of both sides. A state describes a game and which side the learner plays;
 its form is private to the engine: `row_engine` uses row numbers in the table of all positions,
-`bit_engine` uses bitboards. The learner's seat is its mark: +1 for X, -1 for O. A result is how a
-game stands for the learner: ONGOING, WIN, DRAW, LOSS, ILLEGAL (an illegal move of the learner) or
+`bit_engine` uses sets of cells. The learner's seat is its mark: +1 for X, -1 for O. A result is how
+a game stands for the learner: ONGOING, WIN, DRAW, LOSS, ILLEGAL (an illegal move of the learner) or
 OPPONENT_ILLEGAL of `rules`.
 """
 
@@ -20,7 +20,7 @@ from tictactoe_env.row_engine import MAX_CELLS, RowGame, RowGames
 from tictactoe_env.rules import Boards, Rules
 
 State = Any  # one game; immutable
-States = Any  # B games: an array (B,), which can be indexed, assigned to and copied
+States = Any  # B games: an array whose last axis is the games: (B,) or (n, B)
 Reply = Any  # an opponent, prepared for drawing its moves
 
 
@@ -79,14 +79,14 @@ class BatchEngine(Protocol):
     """B games at a time."""
 
     def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = 0) -> States:
-        """States (B,) of boards (B, cells) int8; `seats` (B,) int8 are the learner's marks.
+        """States (..., B) of boards (B, cells) int8; `seats` (B,) int8 are the learner's marks.
 
         results (B,): how these games stand, by default unfinished.
         """
         ...
 
     def draw_starts(self, seats: NDArray[np.int8], rng: np.random.Generator) -> States:
-        """States (B,) of random unfinished positions with the learner to move.
+        """States (..., B) of random unfinished positions with the learner to move.
 
         seats (B,): +1 or -1 for the learner's mark, 0 to give the learner the side to move.
         """
@@ -97,7 +97,7 @@ class BatchEngine(Protocol):
         ...
 
     def play(self, states: States, cells: NDArray[np.intp]) -> States:
-        """States (B,) after moves onto `cells` (B,) by the sides to move.
+        """States (..., B) after moves of the learner onto `cells` (B,).
 
         A move onto a taken cell is illegal and ends the game. The result is undefined for finished
         games; callers overwrite it.
@@ -105,11 +105,18 @@ class BatchEngine(Protocol):
         ...
 
     def reply(
-        self, states: States, replies: Reply, which: NDArray[np.intp], rng: np.random.Generator
+        self,
+        states: States,
+        replies: Reply,
+        which: NDArray[np.intp],
+        rng: np.random.Generator,
+        same_board: bool = False,
     ) -> States:
-        """States (B,) after the opponents' moves, where it is an opponent's turn.
+        """States (..., B) after the opponents' moves, where it is an opponent's turn.
 
         which (B,): the opponent of each game, an index into the policies given to `prepare`.
+        same_board: whether all games have the same board. A policy that has no table is then asked
+        only if it was asked for another board the last time.
         """
         ...
 
@@ -139,12 +146,12 @@ class BatchEngine(Protocol):
 
 
 def game_engine(rules: Rules, early_draw: bool, observation: str) -> GameEngine:
-    """The engine for one game: by row number on boards of up to 10 cells, else on bitboards."""
+    """The engine for one game: by row on boards of up to 10 cells, else by sets of cells."""
     engine = RowGame if rules.cells <= MAX_CELLS else BitGame
     return engine(rules, early_draw, observation)
 
 
 def batch_engine(rules: Rules, early_draw: bool, observation: str) -> BatchEngine:
-    """The engine for many games: by row number on boards of up to 10 cells, else on bitboards."""
+    """The engine for many games: by row on boards of up to 10 cells, else by sets of cells."""
     engine = RowGames if rules.cells <= MAX_CELLS else BitGames
     return engine(rules, early_draw, observation)

@@ -34,7 +34,8 @@ except ImportError as error:
         'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
     ) from error
 
-from tictactoe_env.bit_engine import RESULTS, moved
+from tictactoe_env.bit_engine import OF_LEARNER, moved_one
+from tictactoe_env.bitboards import bitboards_of, single_bitboards_of
 from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config, Start
 from tictactoe_env.errors import checked_seed, one_of, unknown_name, whole_number
 from tictactoe_env.notation import check_move
@@ -224,9 +225,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
             self._rng = seeding.np_random(seed)[0]
         board = given["board"] if "board" in given else self._first_board(self._rng)
         self._board = board.copy()
-        self._bits = {
-            mark: int(bits) for mark, bits in zip((1, -1), self.rules.to_bits(board), strict=True)
-        }
+        x, o = bitboards_of(self.rules).sets(np.stack([board > 0, board < 0])).tolist()
+        self._marks = {1: x, -1: o}
         self._last: int | None = None
         self._moves = 0
         self.agents = list(AGENTS)
@@ -275,14 +275,18 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
 
     def _move(self, cell: int) -> int:
         """Mark a cell for the side to move; the result for this side."""
-        board, rules, mark = self._started(), self.rules, MARKS[self.agent_selection]
-        own, other, bit = self._bits[mark], self._bits[-mark], rules.cell_bits[cell]
-        marks, index = moved(rules, self.config.early_draw, own, other, bit, False)
-        result = RESULTS[index]
+        board, mark = self._started(), MARKS[self.agent_selection]
+        own, other, bitboards = (
+            self._marks[mark],
+            self._marks[-mark],
+            single_bitboards_of(self.rules),
+        )
+        own, code = moved_one(bitboards, self.config.early_draw, own, other, 1 << cell)
+        result = OF_LEARNER[code]
         if result != ILLEGAL:
-            self._bits[mark], board[cell], self._last = marks, mark, cell
+            self._marks[mark], board[cell], self._last = own, mark, cell
         elif self.config.illegal == "raise":
-            check_move(board, cell, rules)
+            check_move(board, cell, self.rules)
         return result
 
     def _report(self, agent: str, result: int) -> None:

@@ -116,7 +116,12 @@ class RowGames:
         return RowReplies(self.tables, policies)
 
     def reply(
-        self, states: States, replies: RowReplies, which: NDArray[np.intp], rng: np.random.Generator
+        self,
+        states: States,
+        replies: RowReplies,
+        which: NDArray[np.intp],
+        rng: np.random.Generator,
+        same_board: bool = False,
     ) -> States:
         """States (B,) after the opponents' moves, where it is an opponent's turn."""
         return replies.draw(states, which, rng.random(len(states)))

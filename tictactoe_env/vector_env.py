@@ -190,7 +190,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         if mask.all() and seed is not None:
             self._begun[:] = 0
         if self._states is None:
-            self._states = self._starts[np.zeros(self.num_envs, dtype=np.intp)]
+            self._states = self._starts.take(np.zeros(self.num_envs, dtype=np.intp), axis=-1)
             self._before = self._states.copy()
         self._begin(np.flatnonzero(mask), given, option_pool or self._pool, first)
         return self._games.observe(self._states), self._info()
@@ -249,26 +249,27 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             seats = np.full(count, mark_of(side), dtype=np.int8)
         which = pool.draw(rng, count) + first_opponent
         states = self._start_states(seats, given)
-        settled = self._games.reply(states, self._replies, which, rng)
+        same_board = "board" in given or self.config.start == "empty"
+        settled = self._games.reply(states, self._replies, which, rng, same_board)
         if (self._games.result(settled) != ONGOING).any():
             raise ValueError(
                 "the opponent's first move ended a game: "
                 "give the learner the other side, or another board or opening"
             )
-        current[games], self._which[games], self._over[games] = settled, which, False
+        current[..., games], self._which[games], self._over[games] = settled, which, False
         self._begun[games] += 1
         self._steps[games] = 0
         if self.render_mode is not None:
-            self._before[games] = states
+            self._before[..., games] = states
         self._states = current
 
     def _start_states(self, seats: NDArray[np.int8], given: Mapping[str, Any]) -> States:
         """The states (B,) of new games for learners with the marks `seats` (B,)."""
         start, rng = self.config.start, self.np_random
         if "board" in given:
-            return self._starts_from(given["board"])[(seats < 0).astype(np.intp)]
+            return self._starts_from(given["board"]).take(seats < 0, axis=-1)
         if start == "empty":
-            return self._starts[(seats < 0).astype(np.intp)]
+            return self._starts.take(seats < 0, axis=-1)
         if start == "random":
             side_is_free = given.get("side", self.config.side) == "random"
             return self._games.draw_starts(np.zeros_like(seats) if side_is_free else seats, rng)
@@ -320,7 +321,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         self._over = ended | truncated
         if len(waiting):  # in NEXT_STEP
             self._begin(waiting, {}, self._pool)
-            observations[waiting] = games.observe(self._states[waiting])
+            observations[waiting] = games.observe(self._states.take(waiting, axis=-1))
         return observations, rewards, ended, truncated, self._info()
 
     def _truncated(self, ended: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -341,7 +342,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         final_obs = np.zeros_like(observations)
         final_obs[over] = observations[over]
         self._begin(over, {}, self._pool)
-        observations[over] = self._games.observe(self._states[over])
+        observations[over] = self._games.observe(self._states.take(over, axis=-1))
         infos = self._info()
         infos.update(
             final_obs=final_obs,
@@ -401,7 +402,11 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
     def _refuse_illegal(self, before: Any, after: Any, cells: NDArray[np.intp]) -> None:
         wrong = np.flatnonzero((self._games.result(after) == ILLEGAL) & ~self._over)
         if len(wrong):
-            check_move(self._games.boards(before[wrong[:1]])[0], int(cells[wrong[0]]), self.rules)
+            check_move(
+                self._games.boards(before.take(wrong[:1], axis=-1))[0],
+                int(cells[wrong[0]]),
+                self.rules,
+            )
 
     def _check_open(self) -> None:
         if self.closed:

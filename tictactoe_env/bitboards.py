@@ -1,0 +1,201 @@
+"""Sets of cells as bits of one number, for boards of any size: bit c is cell c.
+
+    0 1 2        a set of cells is a Python integer (one game) or int64 (B,) (many games);
+    3 4 5        the largest board has 63 cells, so the numbers are never negative
+    6 7 8
+
+Most questions are answered by tables over all sets of 16 cells: which cells, how many, which is the
+n-th. A larger board is cut into parts of 16 cells. Whether there is a line is a table too if the
+board is one part. On larger boards it is found by shifts: k cells from cell c on are a line with
+the step d if bit c of `b & b >> d & ... & b >> (k - 1) d` is set and a line can start there.
+(`Rules` uses a padding column instead of the starts; its bitboards have gaps.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.rules import Rules
+
+PART = 16  # cells of a part of the board
+ONES = (1 << PART) - 1
+Sets = NDArray[np.int64]
+
+
+@lru_cache(maxsize=1)
+def _members() -> NDArray[np.int8]:
+    """1 on the cells of each set of 16 cells, else 0: (65536, 16) int8."""
+    sets = np.arange(1 << PART, dtype="<u2")
+    bits = np.unpackbits(sets[:, None].view(np.uint8), axis=1, bitorder="little")
+    return bits.view(np.int8)
+
+
+@lru_cache(maxsize=1)
+def _counts() -> NDArray[np.uint8]:
+    """The number of cells of each set of 16 cells: (65536,)."""
+    return _members().sum(axis=1, dtype=np.uint8)
+
+
+@lru_cache(maxsize=1)
+def _nth() -> NDArray[np.uint8]:
+    """The n-th cell of set s is at 16 s + n, n from 0; 0 where there is none: (2**20,)."""
+    sets, cells = np.nonzero(_members())
+    first = np.flatnonzero(
+        np.diff(sets, prepend=-1)
+    )  # the first cell of each set but the empty one
+    found = np.zeros((1 << PART, PART), dtype=np.uint8)
+    found[sets, np.arange(len(sets)) - first[sets - 1]] = cells
+    return found.ravel()
+
+
+def _runs(sets: Any, step: int, k: int) -> Any:
+    """The cells from which k cells with this step are in the set: an int, or (B,)."""
+    length = 1
+    while length < k:  # doubles the length
+        more = min(length, k - length)
+        sets = sets & sets >> more * step
+        length += more
+    return sets
+
+
+def _line_finder(rules: Rules) -> Callable[[Any], Any]:
+    """A function of a set, an int or (B,), that is not 0 if k cells of the set are in a line."""
+    starts: dict[int, int] = {}
+    for line in rules.lines:
+        step = line[1] - line[0] if rules.k > 1 else 1
+        starts[step] = starts.get(step, 0) | 1 << line[0]
+
+    def found(sets: Any) -> Any:
+        lines = sets & 0
+        for step, first_cells in starts.items():
+            lines = lines | _runs(sets, step, rules.k) & first_cells
+        return lines
+
+    return found
+
+
+@lru_cache(maxsize=8)
+def bitboards_of(rules: Rules) -> Bitboards:
+    """The tables of a board for many games, built on first use and shared."""
+    return Bitboards(rules)
+
+
+class Bitboards:
+    """Sets of the cells of one board, as int64 arrays. full: the set of all cells."""
+
+    def __init__(self, rules: Rules):
+        self.cells = rules.cells
+        self.full = (1 << rules.cells) - 1
+        self.is_one_part = rules.cells <= PART
+        self._starts_of_parts = range(0, rules.cells, PART)
+        self._counts, self._nth, self._find = _counts(), _nth(), _line_finder(rules)
+        if self.is_one_part:
+            self._rows = np.ascontiguousarray(_members()[: self.full + 1, : self.cells])
+            self.lines = self._find(np.arange(self.full + 1)) != 0
+
+    def has_line(self, sets: Sets) -> NDArray[np.bool_]:
+        """Whether k cells of the set are in a line: (B,)."""
+        if self.is_one_part:
+            return self.lines.take(sets)
+        found: NDArray[np.bool_] = self._find(sets) != 0
+        return found
+
+    def is_dead(self, own: Sets, other: Sets) -> NDArray[np.bool_]:
+        """Whether every line has marks of both sides, so nobody can win: (B,)."""
+        return ~(self.has_line(self.full ^ own) | self.has_line(self.full ^ other))
+
+    def members(self, sets: Sets) -> NDArray[np.int8]:
+        """1 on the cells of the set, else 0: (..., cells) of sets (...)."""
+        if self.is_one_part:
+            return self._rows.take(sets, axis=0)
+        as_bytes = np.ascontiguousarray(sets, dtype="<i8")[..., None].view(np.uint8)
+        bits = np.unpackbits(as_bytes, axis=-1, count=self.cells, bitorder="little")
+        return bits.view(np.int8)
+
+    def sets(self, members: NDArray[np.bool_]) -> Sets:
+        """The sets (B,) of the cells that are True in `members` (B, cells)."""
+        padded = np.zeros((len(members), 64), dtype=bool)
+        padded[:, : self.cells] = members
+        packed = np.packbits(padded, axis=1, bitorder="little")
+        return packed.view("<i8")[:, 0].astype(np.int64)
+
+    def draw(self, sets: Sets, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+        """One cell of each set (B,), all equally likely, drawn with one number in [0, 1) each.
+
+        It is the cell with the number floor(uniform * size) of the set; 0 for the empty set.
+        """
+        if self.is_one_part:
+            wanted = (uniforms * self._counts.take(sets)).astype(np.int64)
+            return self._nth.take((sets << 4) + wanted).astype(np.int64)
+        counts = [self._counts.take(sets >> start & ONES) for start in self._starts_of_parts]
+        wanted = (uniforms * sum(counts)).astype(np.int64)
+        first, rest = np.zeros_like(sets), wanted.copy()  # of the part with the wanted cell
+        ends = np.zeros_like(wanted)
+        for count in counts[:-1]:
+            ends += count
+            beyond = wanted >= ends
+            first += beyond * PART
+            rest -= beyond * count
+        part = sets >> first & ONES
+        return self._nth.take((part << 4) + rest) + first
+
+
+@lru_cache(maxsize=8)
+def single_bitboards_of(rules: Rules) -> SingleBitboards:
+    """The tables of a board for one game, built on first use and shared."""
+    return SingleBitboards(rules)
+
+
+@lru_cache(maxsize=1)
+def _flat_tables() -> tuple[bytes, bytes]:
+    """The members of the sets of 16 cells, and their n-th cells, as bytes of 1 MB each."""
+    return _members().tobytes(), _nth().tobytes()
+
+
+class SingleBitboards:
+    """Sets of the cells of one board, as Python integers. full: the set of all cells."""
+
+    def __init__(self, rules: Rules):
+        self.cells = rules.cells
+        self.full = (1 << rules.cells) - 1
+        self._rows, self._nth = _flat_tables()
+        self._parts = [
+            (start, min(PART, rules.cells - start)) for start in range(0, rules.cells, PART)
+        ]
+        self.has_line: Any = _line_finder(rules)
+        if rules.cells <= PART:
+            self.has_line = bitboards_of(rules).lines.tobytes().__getitem__
+
+    def is_dead(self, own: int, other: int) -> bool:
+        """Whether every line has marks of both sides, so nobody can win."""
+        return not (self.has_line(self.full ^ own) or self.has_line(self.full ^ other))
+
+    def members(self, cells: int) -> bytes:
+        """1 on the cells of the set, else 0, one byte each."""
+        if self.cells <= PART:
+            return self._rows[cells << 4 : (cells << 4) + self.cells]
+        rows = self._rows
+        return b"".join(
+            [
+                rows[(part := (cells >> start & ONES) << 4) : part + size]
+                for start, size in self._parts
+            ]
+        )
+
+    def draw(self, cells: int, uniform: float) -> int:
+        """One cell of a set that is not empty: see `Bitboards.draw`."""
+        wanted = int(uniform * cells.bit_count())
+        if self.cells <= PART:
+            return self._nth[(cells << 4) + wanted]
+        for start, _ in self._parts:
+            part = cells >> start & ONES
+            size = part.bit_count()
+            if wanted < size:
+                break
+            wanted -= size
+        return self._nth[(part << 4) + wanted] + start
