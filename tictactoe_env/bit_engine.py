@@ -180,7 +180,7 @@ class BitGames:
         if self._observation == "grid":
             own, other = (self._board.members(marks) for marks in states[:2])
             return (own - other).reshape(-1, rules.rows, rules.cols)
-        planes = self._board.members(states[:2].T)
+        planes = self._board.members(np.stack([states[0], states[1]], axis=1))
         if self._observation == "flat":
             return planes.reshape(-1, 2 * rules.cells).astype(np.float32)
         return planes.reshape(-1, 2, rules.rows, rules.cols)

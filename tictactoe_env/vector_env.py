@@ -237,43 +237,54 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
     def _begin(
         self, games: NDArray[np.intp], given: Mapping[str, Any], pool: Pool, first_opponent: int = 0
-    ) -> None:
-        """Start the games with these indices; where the opponent moves first, it moves."""
+    ) -> States:
+        """Start the games with these indices; where the opponent moves first, it moves.
+
+        Returns their states.
+        """
         rng, count, side = self.np_random, len(games), given.get("side", self.config.side)
         current, self._states = self._states, None  # a start that is refused leaves no games
         if side == "random":
-            seats = (1 - 2 * rng.integers(2, size=count)).astype(np.int8)
+            plays_o = rng.integers(2, size=count)
         elif side == "alternate":
-            seats = (1 - 2 * ((games + self._begun[games]) % 2)).astype(np.int8)
+            plays_o = (games + self._begun[games]) % 2
         else:
-            seats = np.full(count, mark_of(side), dtype=np.int8)
+            plays_o = np.full(count, mark_of(side) < 0, dtype=np.intp)
         which = pool.draw(rng, count) + first_opponent
-        states = self._start_states(seats, given)
-        same_board = "board" in given or self.config.start == "empty"
+        states, same_board = self._start_states(plays_o, given)
         settled = self._games.reply(states, self._replies, which, rng, same_board)
-        if (self._games.result(settled) != ONGOING).any():
+        if self._games.result(settled).any():  # not ONGOING
             raise ValueError(
                 "the opponent's first move ended a game: "
                 "give the learner the other side, or another board or opening"
             )
         current[..., games], self._which[games], self._over[games] = settled, which, False
         self._begun[games] += 1
-        self._steps[games] = 0
+        if self._limit is not None:
+            self._steps[games] = 0
         if self.render_mode is not None:
             self._before[..., games] = states
         self._states = current
+        return settled
 
-    def _start_states(self, seats: NDArray[np.int8], given: Mapping[str, Any]) -> States:
-        """The states (B,) of new games for learners with the marks `seats` (B,)."""
+    def _start_states(
+        self, plays_o: NDArray[np.intp], given: Mapping[str, Any]
+    ) -> tuple[States, bool]:
+        """The states of new games, and whether all of them have the same board.
+
+        plays_o (B,): 1 where the learner is to play O, else 0.
+        """
         start, rng = self.config.start, self.np_random
         if "board" in given:
-            return self._starts_from(given["board"]).take(seats < 0, axis=-1)
+            return self._starts_from(given["board"]).take(plays_o, axis=-1), True
         if start == "empty":
-            return self._starts.take(seats < 0, axis=-1)
+            return self._starts.take(plays_o, axis=-1), True
+        seats = (1 - 2 * plays_o).astype(np.int8)
         if start == "random":
             side_is_free = given.get("side", self.config.side) == "random"
-            return self._games.draw_starts(np.zeros_like(seats) if side_is_free else seats, rng)
-        return self._games.start(*self.config.drawn_boards(seats, rng))
+            free_seats = np.zeros_like(seats) if side_is_free else seats
+            return self._games.draw_starts(free_seats, rng), False
+        return self._games.start(*self.config.drawn_boards(seats, rng)), False
 
     def _starts_from(self, board: Boards) -> States:
         """The states (2,) of this board (cells,) for learners that play X and O."""
@@ -296,8 +307,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             raise ResetNeeded("step was called before reset: call reset() to start the games")
         cells = self._cells(actions)
         mode, games, before = self.autoreset_mode, self._games, self._states
-        waiting = np.flatnonzero(self._over)  # none in SAME_STEP
-        if len(waiting) and mode is AutoresetMode.DISABLED:
+        waiting = None if mode is AutoresetMode.SAME_STEP else np.flatnonzero(self._over)
+        if mode is AutoresetMode.DISABLED and len(waiting):
             raise ResetNeeded(
                 f"the games {waiting.tolist()} are over: "
                 'reset(options={"reset_mask": ...}) starts their next ones'
@@ -307,22 +318,20 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             self._refuse_illegal(before, after, cells)
         after = games.reply(after, self._replies, self._which, self.np_random)
         result = games.result(after)
-        if len(waiting):
+        if waiting is not None:
             result[waiting] = ONGOING
         ended = result != ONGOING
         rewards = self.config.reward_table.take(result)
         if self.render_mode is not None:
             self._before = before.copy()
         self._states = after
-        observations = games.observe(after)
         truncated = self._truncated(ended)
-        if mode is AutoresetMode.SAME_STEP:
-            return self._same_step(observations, rewards, ended, truncated)
+        if waiting is None:
+            return self._same_step(result, rewards, ended, truncated)
         self._over = ended | truncated
         if len(waiting):  # in NEXT_STEP
             self._begin(waiting, {}, self._pool)
-            observations[waiting] = games.observe(self._states.take(waiting, axis=-1))
-        return observations, rewards, ended, truncated, self._info()
+        return games.observe(self._states), rewards, ended, truncated, self._info()
 
     def _truncated(self, ended: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Whether a game that goes on has reached `max_episode_steps`: (num_envs,) bool."""
@@ -332,40 +341,33 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         truncated: NDArray[np.bool_] = (self._steps >= self._limit) & ~ended & ~self._over
         return truncated
 
-    def _same_step(self, observations: Any, rewards: Any, ended: Any, truncated: Any) -> Any:
+    def _same_step(self, result: Any, rewards: Any, ended: Any, truncated: Any) -> Any:
         """Start the next games where one ended; add its last observation and info."""
+        games, states = self._games, self._states
         finished = ended | truncated if self._limit is not None else ended
-        over = np.flatnonzero(finished)
+        over = finished.nonzero()[0]
         if len(over) == 0:
-            return observations, rewards, ended, truncated, self._info()
-        final_info = self._info(finished)
-        final_obs = np.zeros_like(observations)
-        final_obs[over] = observations[over]
+            return games.observe(states), rewards, ended, truncated, self._info()
+        last = states.take(over, axis=-1)
         self._begin(over, {}, self._pool)
-        observations[over] = self._games.observe(self._states.take(over, axis=-1))
-        infos = self._info()
+        observations, masks, seats = games.observe(states), games.legal(states), games.seats(states)
+        final_obs = np.zeros_like(observations)
+        final_obs[over] = games.observe(last)
+        final_masks, final_seats = masks.copy(), seats.copy()
+        final_masks[over], final_seats[over] = games.legal(last), games.seats(last)
+        infos = _infos(masks, seats, np.zeros_like(result), np.ones_like(finished))
         infos.update(
             final_obs=final_obs,
             _final_obs=finished.copy(),
-            final_info=final_info,
+            final_info=_infos(final_masks, final_seats, result, finished),
             _final_info=finished.copy(),
         )
         return observations, rewards, ended, truncated, infos
 
-    def _info(self, rows: NDArray[np.bool_] | None = None) -> dict[str, Any]:
-        rows = np.ones(self.num_envs, dtype=bool) if rows is None else rows
+    def _info(self) -> dict[str, Any]:
         games, states = self._games, self._states
-        results = games.result(states)
-        return {
-            "action_mask": games.legal(states),
-            "_action_mask": rows.copy(),
-            "side": games.seats(states),
-            "_side": rows.copy(),
-            "outcome": OUTCOME_NUMBERS.take(results),
-            "_outcome": rows.copy(),
-            "illegal_move": (results >= ILLEGAL).view(np.int8),
-            "_illegal_move": rows.copy(),
-        }
+        every = np.ones(self.num_envs, dtype=bool)
+        return _infos(games.legal(states), games.seats(states), games.result(states), every)
 
     def _one_seed(self, seed: Any) -> int | None:
         """One seed from a list of one for each game, or the seed itself."""
@@ -553,6 +555,20 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             draw(board, self.rules, last=last_move(before, board, int(seat)))
             for before, board, seat in rows
         )
+
+
+def _infos(masks: Any, seats: Any, results: Any, rows: NDArray[np.bool_]) -> dict[str, Any]:
+    """The keys of a single environment's info, with `rows` (B,) as their valid rows."""
+    return {
+        "action_mask": masks,
+        "_action_mask": rows.copy(),
+        "side": seats,
+        "_side": rows.copy(),
+        "outcome": OUTCOME_NUMBERS.take(results),
+        "_outcome": rows.copy(),
+        "illegal_move": (results >= ILLEGAL).view(np.int8),
+        "_illegal_move": rows.copy(),
+    }
 
 
 def _autoreset_mode(mode: Any) -> AutoresetMode:
