@@ -1,6 +1,6 @@
 """Games on bitboards, for boards of any size; `engine` documents the methods.
 
-A state holds the learner's marks and the opponent's as sets of cells (see `bitboards`), and a
+A state holds the learner's marks, the opponent's and the free cells as sets (see `bitboards`), and a
 status: how the game stands for the learner, which side the learner plays, and whose turn it is. On
 boards of up to 12 cells opponents are tabulated first. On larger ones `probs` is called once a
 step for all games of an opponent, and once for a start board, whose answer is kept.
@@ -37,7 +37,7 @@ from tictactoe_env.rules import (
 from tictactoe_env.snapshots import MAX_TABLE_CELLS
 from tictactoe_env.starts import draw_starts
 
-States = NDArray[np.int64]  # (3, B): the learner's marks, the opponent's, the status
+States = NDArray[np.int64]  # (4, B): the learner's marks, the opponent's, free cells, the status
 Sets = NDArray[np.int64]
 
 # A status is the result, plus 8 if the learner plays O, plus 16 if it is the opponent's turn.
@@ -45,79 +45,90 @@ PLAYS_O, OPPONENTS_TURN = 8, 16
 STATUSES = np.arange(32)
 RESULT = (STATUSES % 8).astype(np.int8)
 SEAT = np.where(STATUSES & PLAYS_O, -1, 1).astype(np.int8)
-LEARNER_MOVES = (RESULT == ONGOING) & (STATUSES < OPPONENTS_TURN)
 OPPONENT_MOVES = (RESULT == ONGOING) & (STATUSES >= OPPONENTS_TURN)
 
-# What a move leads to: the code of `moved`. A line wins, also on a full board.
-ILLEGAL_MOVE = 4
-OF_LEARNER = (ONGOING, DRAW, WIN, WIN, *[ILLEGAL] * 4)
-OF_OPPONENT = (ONGOING, DRAW, LOSS, LOSS, *[OPPONENT_ILLEGAL] * 4)
-
-
-def _statuses_after(results: tuple[int, ...], moves: NDArray[np.bool_]) -> Sets:
-    """The status after a move, at 8 * status + code; it stays where it is another side's turn."""
-    after = (STATUSES[:, None] ^ OPPONENTS_TURN) + np.array(results)
-    return np.where(moves[:, None], after, STATUSES[:, None]).ravel()
-
-
-AFTER_LEARNER = _statuses_after(OF_LEARNER, LEARNER_MOVES)
-AFTER_OPPONENT = _statuses_after(OF_OPPONENT, OPPONENT_MOVES)
-
-
-def moved(
-    board: Bitboards, early_draw: bool, own: Sets, other: Sets, bit: Sets
-) -> tuple[Sets, NDArray[np.uint8]]:
-    """The mover's marks (B,) after a move onto `bit`, and what it leads to: (B,) uint8.
-
-    That is 0 if the game goes on, 1 if it is drawn, 2 or 3 if it is won, and 4 or more if the move
-    was illegal: a move onto a taken cell adds no mark. `moved_one` is the same for ints.
-    """
-    taken = own | other
-    illegal = (taken & bit) != 0
-    marks = own | (bit & ~taken)
-    code = (marks | other) == board.full
-    if early_draw:
-        code |= board.is_dead(marks, other)
-    code = code.view(np.uint8)
-    code += board.has_line(marks).view(np.uint8) << 1
-    code += illegal.view(np.uint8) << 2
-    return marks, code
+# The result where the learner has a line (1), the opponent has one (2), nobody can move or win (4).
+STANDING = np.array([ONGOING, WIN, LOSS, WIN, DRAW, WIN, LOSS, WIN], dtype=np.int8)
 
 
 class BitGames:
-    """Many games at a time: states are int64 (3, B)."""
+    """Many games at a time: states are int64 (4, B)."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         self.rules, self._board = rules, bitboards_of(rules)
         self._arguments = (rules, early_draw, observation)
         self._early_draw, self._observation = early_draw, observation
+        self._last_start, self._last_answers = b"", np.zeros((4, 0), dtype=np.int64)
 
     def __reduce__(self) -> Any:
         return (type(self), self._arguments)  # copies share the tables
 
     def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = ONGOING) -> States:
-        """States (3, B) of boards (B, cells), the learner having the marks `seats` (B,)."""
+        """States (4, B) of boards (B, cells), the learner having the marks `seats` (B,)."""
         seen = boards * seats[:, None]
-        states = np.empty((3, len(boards)), dtype=np.int64)
-        states[0], states[1] = self._board.sets(seen > 0), self._board.sets(seen < 0)
+        states = np.empty((4, len(boards)), dtype=np.int64)
+        for row, members in zip(states, (seen > 0, seen < 0, seen == 0), strict=False):
+            row[:] = self._board.sets(members)
         waits = to_move(boards) != seats
-        states[2] = results + PLAYS_O * (seats < 0) + OPPONENTS_TURN * waits
+        states[3] = results + PLAYS_O * (seats < 0) + OPPONENTS_TURN * waits
         return states
 
     def draw_starts(self, seats: NDArray[np.int8], rng: np.random.Generator) -> States:
-        """States (3, B) of random unfinished positions with the learner to move."""
+        """States (4, B) of random unfinished positions with the learner to move."""
         rows, movers = draw_starts(self.rules, self._early_draw, seats, rng)
         boards = self.rules.to_boards(*positions_of(self.rules).bits(rows))
         return self.start(boards, movers)
 
-    def play(self, states: States, cells: NDArray[np.intp]) -> States:
-        """States (3, B) after the learner's moves; the result is undefined for finished games."""
-        own, other, status = states
-        after = np.empty_like(states)
-        after[0], code = moved(self._board, self._early_draw, own, other, np.left_shift(1, cells))
-        after[1] = other
-        AFTER_LEARNER.take(8 * status + code, out=after[2], mode="clip")
-        return after
+    def advance(
+        self,
+        states: States,
+        cells: NDArray[np.intp],
+        replies: list[BitReply],
+        which: NDArray[np.intp],
+        rng: np.random.Generator,
+        waiting: NDArray[np.intp] | None = None,
+    ) -> tuple[States, NDArray[np.int8]]:
+        """States (4, B) and results (B,) after the learner's moves and the opponents' replies."""
+        board, after = self._board, states.copy()
+        own, other, free, status = after
+        bits = board.bits.take(cells)
+        illegal = _refused(free, bits)
+        own |= bits
+        free ^= bits
+        won = board.has_line(own)
+        over = self._drawn(own, other, free) | won
+        if illegal is not None:
+            over |= illegal
+        if waiting is not None:
+            over[waiting] = True
+        bits, refused = self._drawn_bits(after, ~over, replies, which, rng)
+        other |= bits
+        free ^= bits
+        result = self._results(own, other, free, won)
+        if illegal is not None:
+            result[illegal] = ILLEGAL
+        if refused is not None:
+            result[refused] = OPPONENT_ILLEGAL
+        status += result
+        return after, result
+
+    def _drawn(self, own: Sets, other: Sets, free: Sets) -> NDArray[np.bool_]:
+        """Whether a game without a line is drawn: (B,), fresh."""
+        drawn: NDArray[np.bool_] = free == 0
+        if self._early_draw:
+            drawn |= self._board.is_dead(own, other)
+        return drawn
+
+    def _results(
+        self, own: Sets, other: Sets, free: Sets, won: NDArray[np.bool_]
+    ) -> NDArray[np.int8]:
+        """Results (B,) by the marks; `won` is whether the learner has a line, also on full boards."""
+        code = self._drawn(own, other, free).view(np.uint8)
+        code <<= 1
+        code |= self._board.has_line(other)
+        code <<= 1
+        code |= won
+        return STANDING.take(code)
 
     def prepare(self, policies: list[Policy]) -> list[BitReply]:
         """The opponents, tabulated on boards of up to 12 cells."""
@@ -131,48 +142,103 @@ class BitGames:
         rng: np.random.Generator,
         same_board: bool = False,
     ) -> States:
-        """States (3, B) after the opponents' moves, where it is an opponent's turn."""
-        own, other, status = states
-        moving = OPPONENT_MOVES.take(status)
-        count = int(np.count_nonzero(moving))
-        if count == 0:
+        """States (4, B) after the opponents' moves, where it is an opponent's turn."""
+        games = OPPONENT_MOVES.take(states[3]).nonzero()[0]
+        if len(games) == 0:
             return states
-        if len(replies) == 1 and replies[0].is_random:
-            uniforms = np.zeros(len(moving))
-            uniforms[moving] = rng.random(count)
-            cells = self._board.draw(self._board.full ^ (own | other), uniforms)
-            bits = np.left_shift(moving.astype(np.int64), cells)
+        moving, after = states.take(games, axis=1), states.copy()
+        theirs = which.take(games) if len(replies) > 1 else which
+        cells = self._drawn_cells(moving, replies, theirs, rng, same_board)
+        if same_board:
+            after[:, games] = self._answers(moving[:, :1]).take(cells, axis=1)
         else:
-            bits = np.zeros(len(moving), dtype=np.int64)
-            for number, reply in enumerate(replies):
-                games = np.flatnonzero(moving & (which == number))
-                if len(games):
-                    cells = self._cells(reply, states.take(games, axis=1), rng, same_board)
-                    bits[games] = np.left_shift(1, cells)
-        after = np.empty_like(states)
-        after[0] = own
-        after[1], code = moved(self._board, self._early_draw, other, own, bits)
-        AFTER_OPPONENT.take(8 * status + code, out=after[2], mode="clip")
+            after[:, games] = self._replied(moving, self._board.bits.take(cells))
         return after
 
-    def _cells(
+    def _replied(self, states: States, bits: Sets) -> States:
+        """`states` (4, B) after the opponents' moves, given as sets of one cell; in place."""
+        own, other, free, status = states
+        refused = _refused(free, bits)
+        other |= bits
+        free ^= bits
+        result = self._results(own, other, free, np.zeros(len(own), dtype=bool))
+        if refused is not None:
+            result[refused] = OPPONENT_ILLEGAL
+        status += result
+        status -= OPPONENTS_TURN
+        return states
+
+    def _answers(self, state: States) -> States:
+        """The states (4, cells) after each move of the opponent in one game (4, 1), kept."""
+        key = state.tobytes()
+        if key != self._last_start:
+            states = state.repeat(self.rules.cells, axis=1)
+            self._last_answers = self._replied(states, self._board.bits.copy())
+            self._last_start = key
+        return self._last_answers
+
+    def _drawn_bits(
+        self,
+        states: States,
+        moving: NDArray[np.bool_],
+        replies: list[BitReply],
+        which: NDArray[np.intp],
+        rng: np.random.Generator,
+    ) -> tuple[Sets, NDArray[np.intp] | None]:
+        """The opponents' moves as sets of one cell (B,), and the games with an illegal one, if any.
+
+        A set is empty where no opponent is moving, and where the move is illegal.
+        """
+        if len(replies) == 1 and replies[0].is_random:
+            uniforms = np.zeros(len(moving))
+            uniforms[moving] = rng.random(np.count_nonzero(moving))
+            return np.left_shift(moving, self._board.draw(states[2], uniforms)), None
+        bits, games = np.zeros(len(moving), dtype=np.int64), moving.nonzero()[0]
+        if len(games) == 0:
+            return bits, None
+        theirs = which.take(games) if len(replies) > 1 else which
+        asked = states.take(games, axis=1)
+        drawn = self._board.bits.take(self._drawn_cells(asked, replies, theirs, rng))
+        illegal = _refused(asked[2], drawn)
+        bits[games] = drawn
+        return bits, None if illegal is None else games[illegal]
+
+    def _drawn_cells(
+        self,
+        states: States,
+        replies: list[BitReply],
+        which: NDArray[np.intp],
+        rng: np.random.Generator,
+        same_board: bool = False,
+    ) -> NDArray[np.intp]:
+        """The opponents' moves (B,), drawn for one opponent after the other."""
+        if len(replies) == 1:
+            return self._cells_of(replies[0], states, rng, same_board)
+        cells = np.empty(states.shape[1], dtype=np.intp)
+        for number, reply in enumerate(replies):
+            games = (which == number).nonzero()[0]
+            if len(games):
+                cells[games] = self._cells_of(reply, states.take(games, axis=1), rng, same_board)
+        return cells
+
+    def _cells_of(
         self, reply: BitReply, states: States, rng: np.random.Generator, same_board: bool
     ) -> NDArray[np.intp]:
-        """The cells (B,) that one opponent draws in these games."""
-        own, other, _ = states
-        if reply.is_random:
-            return self._board.draw(self._board.full ^ (own | other), rng.random(len(own)))
+        """The moves (B,) of one opponent."""
+        games = states.shape[1]
         if same_board:
-            return reply.first_cells(self.boards(states[:, :1]), len(own), rng)
-        return reply.cells(self.boards(states), rng)
+            states = states[:, :1]
+        if reply.is_random:
+            return self._board.draw(states[2], rng.random(games))
+        return reply.cells(self.boards(states), games, rng)
 
     def result(self, states: States) -> NDArray[np.int8]:
         """Results (B,) int8."""
-        return RESULT.take(states[2])
+        return RESULT.take(states[3])
 
     def opponent_moves(self, states: States) -> NDArray[np.bool_]:
         """Whether a game is unfinished and it is the opponent's turn: (B,) bool."""
-        return OPPONENT_MOVES.take(states[2])
+        return OPPONENT_MOVES.take(states[3])
 
     def observe(self, states: States) -> NDArray[Any]:
         """Observations from the learner's seats."""
@@ -180,14 +246,16 @@ class BitGames:
         if self._observation == "grid":
             own, other = (self._board.members(marks) for marks in states[:2])
             return (own - other).reshape(-1, rules.rows, rules.cols)
-        planes = self._board.members(np.stack([states[0], states[1]], axis=1))
+        pairs = np.empty((states.shape[1], 2), dtype=np.int64)
+        pairs[:, 0], pairs[:, 1] = states[0], states[1]
+        planes = self._board.members(pairs)
         if self._observation == "flat":
             return planes.reshape(-1, 2 * rules.cells).astype(np.float32)
         return planes.reshape(-1, 2, rules.rows, rules.cols)
 
     def legal(self, states: States) -> NDArray[np.int8]:
         """Masks (B, cells) int8, 1 on free cells."""
-        return self._board.members(self._board.full ^ (states[0] | states[1]))
+        return self._board.members(states[2])
 
     def boards(self, states: States) -> Boards:
         """Boards (B, cells) int8."""
@@ -196,13 +264,22 @@ class BitGames:
 
     def seats(self, states: States) -> NDArray[np.int8]:
         """The learner's marks (B,) int8."""
-        return SEAT.take(states[2])
+        return SEAT.take(states[3])
+
+
+def _refused(free: Sets, bits: Sets) -> NDArray[np.bool_] | None:
+    """Empty the sets `bits` (B,) whose cell is not free: which ones (B,), or None for none."""
+    kept = free & bits
+    if np.count_nonzero(kept) == len(bits):  # nearly always
+        return None
+    bits &= kept
+    return kept == 0
 
 
 class BitReply:
-    """An opponent, and its answer to the last board that all new games of a call had.
+    """An opponent, and its answer to the last board that all games of a call had.
 
-    is_random: whether it plays uniformly at random, so that nobody has to be asked.
+    is_random: whether it plays uniformly at random, so that it need not be asked.
     """
 
     def __init__(self, policy: Policy, rules: Rules):
@@ -210,22 +287,19 @@ class BitReply:
         if rules.cells <= MAX_TABLE_CELLS and not self.is_random:
             policy = tabulate(policy, rules)
         self._policy = policy
-        self._first_board, self._first_probs = b"", np.zeros((0, 0))
+        self._board, self._probs = b"", np.zeros((0, 0))
 
-    def cells(self, boards: Boards, rng: np.random.Generator) -> NDArray[np.intp]:
-        """One cell of each board, drawn by the probabilities of one call of `probs`: (B,)."""
-        return drawn_cells(self._policy.probs(boards), rng, len(boards), boards.shape[1])
+    def cells(self, boards: Boards, games: int, rng: np.random.Generator) -> NDArray[np.intp]:
+        """One cell for each game (games,), drawn by the probabilities of one call of `probs`.
 
-    def first_cells(self, board: Boards, games: int, rng: np.random.Generator) -> NDArray[np.intp]:
-        """One cell for each of some games with the same board (1, cells): (games,).
-
-        `probs` is called only if the last call was for another board.
+        boards: (games, cells), or (1, cells) if it is the same board in all games. Then `probs` is
+        called only if it was another board the last time.
         """
-        if board.tobytes() != self._first_board:
-            self._first_probs = np.array(self._policy.probs(board))
-            self._first_board = board.tobytes()
-        probs = np.repeat(self._first_probs, games, axis=0)
-        return drawn_cells(probs, rng, games, board.shape[1])
+        if len(boards) == games:
+            return drawn_cells(self._policy.probs(boards), rng, games, boards.shape[1])
+        if boards.tobytes() != self._board:
+            self._probs, self._board = np.array(self._policy.probs(boards)), boards.tobytes()
+        return drawn_cells(np.repeat(self._probs, games, axis=0), rng, games, boards.shape[1])
 
     def cell(self, board: Boards, uniform: float) -> int:
         """One cell of a board (1, cells), drawn with a number in [0, 1)."""
@@ -236,11 +310,14 @@ class BitReply:
 
 # --- one game -------------------------------------------------------------------------------------
 
+ILLEGAL_MOVE = 4  # the code of a move; 0 goes on, 1 draws, 2 wins
+OF_LEARNER = (ONGOING, DRAW, WIN, WIN, ILLEGAL)
+OF_OPPONENT = (ONGOING, DRAW, LOSS, LOSS, OPPONENT_ILLEGAL)
 State = tuple[int, int, int]  # the learner's marks, the opponent's, the learner's mark +1 or -1
 
 
 def moved_one(board: Any, early_draw: bool, own: int, other: int, bit: int) -> tuple[int, int]:
-    """`moved` for one game, on ints: in a quarter of the time of the same operations on both."""
+    """The mover's marks after a move onto `bit`, and the code of what it leads to, on ints."""
     if (own | other) & bit:
         return own, ILLEGAL_MOVE
     own |= bit

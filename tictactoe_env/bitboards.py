@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -53,30 +54,31 @@ def _nth() -> NDArray[np.uint8]:
     return found.ravel()
 
 
-def _runs(sets: Any, step: int, k: int) -> Any:
-    """The cells from which k cells with this step are in the set: an int, or (B,)."""
-    length = 1
-    while length < k:  # doubles the length
-        more = min(length, k - length)
-        sets = sets & sets >> more * step
-        length += more
-    return sets
-
-
-def _line_finder(rules: Rules) -> Callable[[Any], Any]:
+def line_finder(rules: Rules) -> Callable[[Any], Any]:
     """A function of a set, an int or (B,), that is not 0 if k cells of the set are in a line."""
-    starts: dict[int, int] = {}
+    starts: dict[int, int] = {}  # of the lines with each step, as a set of cells
     for line in rules.lines:
         step = line[1] - line[0] if rules.k > 1 else 1
         starts[step] = starts.get(step, 0) | 1 << line[0]
+    (step_1, starts_1), *others = starts.items()
 
-    def found(sets: Any) -> Any:
-        lines = sets & 0
-        for step, first_cells in starts.items():
-            lines = lines | _runs(sets, step, rules.k) & first_cells
-        return lines
+    def find_lines(sets: Any) -> Any:
+        found = _runs(sets, step_1, rules.k) & starts_1
+        for step, first_cells in others:
+            found = found | _runs(sets, step, rules.k) & first_cells
+        return found
 
-    return found
+    return find_lines
+
+
+def _runs(sets: Any, steps: Any, k: int) -> Any:
+    """The cells from which k cells with these steps are in the sets: ints or arrays."""
+    length = 1
+    while length < k:  # doubles the length
+        more = min(length, k - length)
+        sets = sets & sets >> more * steps
+        length += more
+    return sets
 
 
 @lru_cache(maxsize=8)
@@ -86,23 +88,27 @@ def bitboards_of(rules: Rules) -> Bitboards:
 
 
 class Bitboards:
-    """Sets of the cells of one board, as int64 arrays. full: the set of all cells."""
+    """Sets of the cells of one board, as int64 arrays.
+
+    full: the set of all cells. bits: (cells,), the set of each cell alone.
+    """
 
     def __init__(self, rules: Rules):
         self.cells = rules.cells
         self.full = (1 << rules.cells) - 1
+        self.bits = np.left_shift(1, np.arange(rules.cells, dtype=np.int64))
         self.is_one_part = rules.cells <= PART
-        self._starts_of_parts = range(0, rules.cells, PART)
-        self._counts, self._nth, self._find = _counts(), _nth(), _line_finder(rules)
+        self._part_starts = range(0, rules.cells, PART)
+        self._counts, self._nth, self._find_lines = _counts(), _nth(), line_finder(rules)
         if self.is_one_part:
             self._rows = np.ascontiguousarray(_members()[: self.full + 1, : self.cells])
-            self.lines = self._find(np.arange(self.full + 1)) != 0
+            self.lines = self._find_lines(np.arange(self.full + 1)) != 0
 
     def has_line(self, sets: Sets) -> NDArray[np.bool_]:
         """Whether k cells of the set are in a line: (B,)."""
         if self.is_one_part:
             return self.lines.take(sets)
-        found: NDArray[np.bool_] = self._find(sets) != 0
+        found: NDArray[np.bool_] = self._find_lines(sets) != 0
         return found
 
     def is_dead(self, own: Sets, other: Sets) -> NDArray[np.bool_]:
@@ -127,22 +133,23 @@ class Bitboards:
     def draw(self, sets: Sets, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
         """One cell of each set (B,), all equally likely, drawn with one number in [0, 1) each.
 
+        Of one set (1,) and B numbers B cells are drawn.
         It is the cell with the number floor(uniform * size) of the set; 0 for the empty set.
         """
         if self.is_one_part:
             wanted = (uniforms * self._counts.take(sets)).astype(np.int64)
             return self._nth.take((sets << 4) + wanted).astype(np.int64)
-        counts = [self._counts.take(sets >> start & ONES) for start in self._starts_of_parts]
-        wanted = (uniforms * sum(counts)).astype(np.int64)
-        first, rest = np.zeros_like(sets), wanted.copy()  # of the part with the wanted cell
-        ends = np.zeros_like(wanted)
-        for count in counts[:-1]:
-            ends += count
-            beyond = wanted >= ends
-            first += beyond * PART
+        counts = [self._counts.take(sets >> start & ONES) for start in self._part_starts]
+        ends = list(accumulate(counts))
+        wanted = (uniforms * ends[-1]).astype(np.uint8)
+        part, rest = np.zeros_like(wanted), wanted.copy()  # the part with the wanted cell
+        for count, end in zip(counts[:-1], ends[:-1], strict=True):
+            beyond = (wanted >= end).view(np.uint8)
+            part += beyond
             rest -= beyond * count
-        part = sets >> first & ONES
-        return self._nth.take((part << 4) + rest) + first
+        first = part.astype(np.int64) << 4
+        cells: NDArray[np.int64] = self._nth.take(((sets >> first & ONES) << 4) + rest) + first
+        return cells
 
 
 @lru_cache(maxsize=8)
@@ -167,7 +174,7 @@ class SingleBitboards:
         self._parts = [
             (start, min(PART, rules.cells - start)) for start in range(0, rules.cells, PART)
         ]
-        self.has_line: Any = _line_finder(rules)
+        self.has_line: Callable[[int], int] = line_finder(rules)
         if rules.cells <= PART:
             self.has_line = bitboards_of(rules).lines.tobytes().__getitem__
 

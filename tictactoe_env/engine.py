@@ -96,11 +96,20 @@ class BatchEngine(Protocol):
         """The opponents in the form that `reply` takes."""
         ...
 
-    def play(self, states: States, cells: NDArray[np.intp]) -> States:
-        """States (..., B) after moves of the learner onto `cells` (B,).
+    def advance(
+        self,
+        states: States,
+        cells: NDArray[np.intp],
+        replies: Reply,
+        which: NDArray[np.intp],
+        rng: np.random.Generator,
+        waiting: NDArray[np.intp] | None = None,
+    ) -> tuple[States, NDArray[np.int8]]:
+        """States (..., B) and fresh results (B,) after the learner's moves and the replies.
 
-        A move onto a taken cell is illegal and ends the game. The result is undefined for finished
-        games; callers overwrite it.
+        A move onto a taken cell is illegal and ends the game. which (B,): the opponent of each
+        game, an index into the policies given to `prepare`. waiting: the finished games; their
+        state and result are undefined afterwards, and callers overwrite them.
         """
         ...
 
@@ -114,7 +123,6 @@ class BatchEngine(Protocol):
     ) -> States:
         """States (..., B) after the opponents' moves, where it is an opponent's turn.
 
-        which (B,): the opponent of each game, an index into the policies given to `prepare`.
         same_board: whether all games have the same board. A policy that has no table is then asked
         only if it was asked for another board the last time.
         """

@@ -106,10 +106,20 @@ class RowGames:
         rows, movers = draw_starts(self.rules, self.tables.early_draw, seats, rng)
         return rows + (movers < 0) * self.tables.size
 
-    def play(self, states: States, cells: NDArray[np.intp]) -> States:
-        """States (B,) after moves of the learner; the result is undefined for finished games."""
+    def advance(
+        self,
+        states: States,
+        cells: NDArray[np.intp],
+        replies: RowReplies,
+        which: NDArray[np.intp],
+        rng: np.random.Generator,
+        waiting: NDArray[np.intp] | None = None,
+    ) -> tuple[States, NDArray[np.int8]]:
+        """States (B,) and results (B,) after the learner's moves and the opponents' replies."""
         # States after an illegal move are not in this table: "clip" gives them any successor.
-        return self._children.take(states * self.cells + cells, mode="clip")
+        states = self._children.take(states * self.cells + cells, mode="clip")
+        after = replies.draw(states, which, rng.random(len(states)))
+        return after, self.tables.result.take(after)
 
     def prepare(self, policies: list[Policy]) -> RowReplies:
         """The opponents as alias tables."""

@@ -250,10 +250,12 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             plays_o = (games + self._begun[games]) % 2
         else:
             plays_o = np.full(count, mark_of(side) < 0, dtype=np.intp)
-        which = pool.draw(rng, count) + first_opponent
+        which = pool.draw(rng, count)
+        if first_opponent:
+            which += first_opponent
         states, same_board = self._start_states(plays_o, given)
         settled = self._games.reply(states, self._replies, which, rng, same_board)
-        if self._games.result(settled).any():  # not ONGOING
+        if np.count_nonzero(self._games.result(settled)):  # not ONGOING
             raise ValueError(
                 "the opponent's first move ended a game: "
                 "give the learner the other side, or another board or opening"
@@ -313,11 +315,11 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
                 f"the games {waiting.tolist()} are over: "
                 'reset(options={"reset_mask": ...}) starts their next ones'
             )
-        after = games.play(before, cells)
         if self.config.illegal == "raise":
-            self._refuse_illegal(before, after, cells)
-        after = games.reply(after, self._replies, self._which, self.np_random)
-        result = games.result(after)
+            self._refuse_illegal(cells)
+        after, result = games.advance(
+            before, cells, self._replies, self._which, self.np_random, waiting
+        )
         if waiting is not None:
             result[waiting] = ONGOING
         ended = result != ONGOING
@@ -350,19 +352,21 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             return games.observe(states), rewards, ended, truncated, self._info()
         last = states.take(over, axis=-1)
         self._begin(over, {}, self._pool)
-        observations, masks, seats = games.observe(states), games.legal(states), games.seats(states)
-        final_obs = np.zeros_like(observations)
-        final_obs[over] = games.observe(last)
-        final_masks, final_seats = masks.copy(), seats.copy()
-        final_masks[over], final_seats[over] = games.legal(last), games.seats(last)
-        infos = _infos(masks, seats, np.zeros_like(result), np.ones_like(finished))
+        # One call for the new games and the finished ones; these come last.
+        both, count = np.concatenate([states, last], axis=-1), self.num_envs
+        observations, masks, seats = games.observe(both), games.legal(both), games.seats(both)
+        final_obs = np.zeros((count, *observations.shape[1:]), observations.dtype)
+        final_masks, final_seats = masks[:count].copy(), seats[:count].copy()
+        final_obs[over], final_masks[over] = observations[count:], masks[count:]
+        final_seats[over] = seats[count:]
+        infos = _infos(masks[:count], seats[:count], None, np.ones(count, dtype=bool))
         infos.update(
             final_obs=final_obs,
             _final_obs=finished.copy(),
             final_info=_infos(final_masks, final_seats, result, finished),
             _final_info=finished.copy(),
         )
-        return observations, rewards, ended, truncated, infos
+        return observations[:count], rewards, ended, truncated, infos
 
     def _info(self) -> dict[str, Any]:
         games, states = self._games, self._states
@@ -393,22 +397,21 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
                 f"one for each of the {self.num_envs} games; "
                 f"got an array of the shape {cells.shape} and dtype {cells.dtype}"
             )
-        if cells.min() < 0 or cells.max() >= self.rules.cells:
+        indices = cells.astype(np.intp, copy=False)
+        if indices.view(np.uintp).max() >= self.rules.cells:  # negative ones are large numbers here
             game = int(np.flatnonzero((cells < 0) | (cells >= self.rules.cells))[0])
             raise ValueError(
                 f"actions must be whole numbers from 0 to {self.rules.cells - 1}, "
                 f"got {cells[game]} for game {game}"
             )
-        return cells.astype(np.intp, copy=False)
+        return indices
 
-    def _refuse_illegal(self, before: Any, after: Any, cells: NDArray[np.intp]) -> None:
-        wrong = np.flatnonzero((self._games.result(after) == ILLEGAL) & ~self._over)
+    def _refuse_illegal(self, cells: NDArray[np.intp]) -> None:
+        legal = self._games.legal(self._states)[np.arange(self.num_envs), cells]
+        wrong = np.flatnonzero((legal == 0) & ~self._over)
         if len(wrong):
-            check_move(
-                self._games.boards(before.take(wrong[:1], axis=-1))[0],
-                int(cells[wrong[0]]),
-                self.rules,
-            )
+            board = self._games.boards(self._states.take(wrong[:1], axis=-1))[0]
+            check_move(board, int(cells[wrong[0]]), self.rules)
 
     def _check_open(self) -> None:
         if self.closed:
@@ -558,15 +561,22 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
 
 def _infos(masks: Any, seats: Any, results: Any, rows: NDArray[np.bool_]) -> dict[str, Any]:
-    """The keys of a single environment's info, with `rows` (B,) as their valid rows."""
+    """The keys of a single environment's info, with `rows` (B,) as their valid rows.
+
+    results: (B,), or None if all games are unfinished.
+    """
+    if results is None:
+        outcome, illegal = np.zeros((2, len(rows)), dtype=np.int8)
+    else:
+        outcome, illegal = OUTCOME_NUMBERS.take(results), (results >= ILLEGAL).view(np.int8)
     return {
         "action_mask": masks,
         "_action_mask": rows.copy(),
         "side": seats,
         "_side": rows.copy(),
-        "outcome": OUTCOME_NUMBERS.take(results),
+        "outcome": outcome,
         "_outcome": rows.copy(),
-        "illegal_move": (results >= ILLEGAL).view(np.int8),
+        "illegal_move": illegal,
         "_illegal_move": rows.copy(),
     }
 
