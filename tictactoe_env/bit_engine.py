@@ -8,7 +8,7 @@ step for all games of an opponent, and once for a start board, whose answer is k
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,17 @@ OPPONENT_MOVES = (RESULT == ONGOING) & (STATUSES >= OPPONENTS_TURN)
 STANDING = np.array([ONGOING, WIN, LOSS, WIN, DRAW, WIN, LOSS, WIN], dtype=np.int8)
 
 
+class StartBoard(NamedTuple):
+    """A board on which the opponent begins.
+
+    states: (4, 1). free: the free cells. answers: (4, cells), the states after each of its moves.
+    """
+
+    states: States
+    free: NDArray[np.intp]
+    answers: States
+
+
 class BitGames:
     """Many games at a time: states are int64 (4, B)."""
 
@@ -58,7 +69,7 @@ class BitGames:
         self.rules, self._board = rules, bitboards_of(rules)
         self._arguments = (rules, early_draw, observation)
         self._early_draw, self._observation = early_draw, observation
-        self._last_start, self._last_answers = b"", np.zeros((4, 0), dtype=np.int64)
+        self._start_key, self._start = b"", StartBoard(*[np.zeros(0, dtype=np.int64)] * 3)
 
     def __reduce__(self) -> Any:
         return (type(self), self._arguments)  # copies share the tables
@@ -146,12 +157,15 @@ class BitGames:
         games = OPPONENT_MOVES.take(states[3]).nonzero()[0]
         if len(games) == 0:
             return states
-        moving, after = states.take(games, axis=1), states.copy()
         theirs = which.take(games) if len(replies) > 1 else which
-        cells = self._drawn_cells(moving, replies, theirs, rng, same_board)
+        after = states.copy()
         if same_board:
-            after[:, games] = self._answers(moving[:, :1]).take(cells, axis=1)
+            start = self._start_of(states[:, games[:1]])
+            cells = self._drawn_cells(start.states, len(games), replies, theirs, rng, start.free)
+            after[:, games] = start.answers.take(cells, axis=1)
         else:
+            moving = states.take(games, axis=1)
+            cells = self._drawn_cells(moving, len(games), replies, theirs, rng)
             after[:, games] = self._replied(moving, self._board.bits.take(cells))
         return after
 
@@ -168,14 +182,15 @@ class BitGames:
         status -= OPPONENTS_TURN
         return states
 
-    def _answers(self, state: States) -> States:
-        """The states (4, cells) after each move of the opponent in one game (4, 1), kept."""
-        key = state.tobytes()
-        if key != self._last_start:
-            states = state.repeat(self.rules.cells, axis=1)
-            self._last_answers = self._replied(states, self._board.bits.copy())
-            self._last_start = key
-        return self._last_answers
+    def _start_of(self, states: States) -> StartBoard:
+        """What the opponent can do in one game (4, 1); kept, since most games start alike."""
+        key = states.tobytes()
+        if key != self._start_key:
+            repeated = states.repeat(self.rules.cells, axis=1)
+            answers = self._replied(repeated, self._board.bits.copy())
+            free = self._board.members(states[2])[0].nonzero()[0]
+            self._start_key, self._start = key, StartBoard(states, free, answers)
+        return self._start
 
     def _drawn_bits(
         self,
@@ -198,7 +213,8 @@ class BitGames:
             return bits, None
         theirs = which.take(games) if len(replies) > 1 else which
         asked = states.take(games, axis=1)
-        drawn = self._board.bits.take(self._drawn_cells(asked, replies, theirs, rng))
+        cells = self._drawn_cells(asked, len(games), replies, theirs, rng)
+        drawn = self._board.bits.take(cells)
         illegal = _refused(asked[2], drawn)
         bits[games] = drawn
         return bits, None if illegal is None else games[illegal]
@@ -206,31 +222,41 @@ class BitGames:
     def _drawn_cells(
         self,
         states: States,
+        games: int,
         replies: list[BitReply],
         which: NDArray[np.intp],
         rng: np.random.Generator,
-        same_board: bool = False,
+        free: NDArray[np.intp] | None = None,
     ) -> NDArray[np.intp]:
-        """The opponents' moves (B,), drawn for one opponent after the other."""
+        """The opponents' moves (games,), drawn for one opponent after the other.
+
+        free: the free cells, if all games have the same board; `states` is then (4, 1).
+        """
         if len(replies) == 1:
-            return self._cells_of(replies[0], states, rng, same_board)
-        cells = np.empty(states.shape[1], dtype=np.intp)
+            return self._cells_of(replies[0], states, games, rng, free)
+        cells = np.empty(games, dtype=np.intp)
         for number, reply in enumerate(replies):
-            games = (which == number).nonzero()[0]
-            if len(games):
-                cells[games] = self._cells_of(reply, states.take(games, axis=1), rng, same_board)
+            theirs = (which == number).nonzero()[0]
+            if len(theirs):
+                asked = states.take(theirs, axis=1) if free is None else states
+                cells[theirs] = self._cells_of(reply, asked, len(theirs), rng, free)
         return cells
 
     def _cells_of(
-        self, reply: BitReply, states: States, rng: np.random.Generator, same_board: bool
+        self,
+        reply: BitReply,
+        states: States,
+        games: int,
+        rng: np.random.Generator,
+        free: NDArray[np.intp] | None,
     ) -> NDArray[np.intp]:
-        """The moves (B,) of one opponent."""
-        games = states.shape[1]
-        if same_board:
-            states = states[:, :1]
-        if reply.is_random:
-            return self._board.draw(states[2], rng.random(games))
-        return reply.cells(self.boards(states), games, rng)
+        """The moves (games,) of one opponent."""
+        if not reply.is_random:
+            return reply.cells(self.boards(states), games, rng)
+        uniforms = rng.random(games)
+        if free is None:
+            return self._board.draw(states[2], uniforms)
+        return free.take((uniforms * len(free)).astype(np.intp))
 
     def result(self, states: States) -> NDArray[np.int8]:
         """Results (B,) int8."""

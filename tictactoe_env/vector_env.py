@@ -357,7 +357,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         observations, masks, seats = games.observe(both), games.legal(both), games.seats(both)
         final_obs = np.zeros((count, *observations.shape[1:]), observations.dtype)
         final_masks, final_seats = masks[:count].copy(), seats[:count].copy()
-        final_obs[over], final_masks[over] = observations[count:], masks[count:]
+        _set_rows(final_obs, over, observations[count:])
+        _set_rows(final_masks, over, masks[count:])
         final_seats[over] = seats[count:]
         infos = _infos(masks[:count], seats[:count], None, np.ones(count, dtype=bool))
         infos.update(
@@ -579,6 +580,13 @@ def _infos(masks: Any, seats: Any, results: Any, rows: NDArray[np.bool_]) -> dic
         "illegal_move": illegal,
         "_illegal_move": rows.copy(),
     }
+
+
+def _set_rows(array: NDArray[Any], games: NDArray[np.intp], rows: NDArray[Any]) -> None:
+    """array[games] = rows, for contiguous arrays: a row as one item takes a quarter of the time."""
+    row = np.dtype((np.void, array.nbytes // len(array)))
+    items = np.ndarray((len(array),), row, array)
+    items[games] = np.ndarray((len(rows),), row, rows)
 
 
 def _autoreset_mode(mode: Any) -> AutoresetMode:
