@@ -117,6 +117,9 @@ class Bitboards:
 
     def members(self, sets: Sets) -> NDArray[np.int8]:
         """1 on the cells of the set, else 0: (..., cells) of sets (...)."""
+        if self.cells == PART:
+            packed = sets.astype("<u2").view(np.uint8).ravel()
+            return np.unpackbits(packed, bitorder="little").view(np.int8).reshape(*sets.shape, PART)
         if self.is_one_part:
             return self._rows.take(sets, axis=0)
         as_bytes = np.ascontiguousarray(sets, dtype="<i8")[..., None].view(np.uint8)
