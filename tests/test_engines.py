@@ -1,5 +1,6 @@
 """Engines by rows and on bitboards: alike, and by the rules; `test_vector_env` has single games."""
 
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,11 +8,12 @@ import pytest
 from sample_players import CellPlayer, random_probs
 
 from tictactoe_env.bit_engine import BitGame, BitGames
+from tictactoe_env.bitboards import bitboards_of, single_bitboards_of
 from tictactoe_env.engine import batch_engine, game_engine
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, Uniforms
 from tictactoe_env.positions import positions_of
 from tictactoe_env.row_engine import RowGame, RowGames
-from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, WIN, Rules
+from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Rules
 
 SIZES = ((3, 3, 3), (3, 3, 2), (2, 3, 2), (2, 5, 3), (1, 5, 3), (5, 1, 2))
 BOARDS = [Rules(*size) for size in SIZES]
@@ -60,6 +62,19 @@ def assert_same_view(rows, row_states, bits, bit_states):
         assert seen_rows.dtype == seen_bits.dtype, verb
 
 
+def games_after(boards, seats, results, cells, replies, rules, early_draw):
+    """Boards and results of games (B,) after a move and a reply, by looking at every line."""
+    boards, results = boards.copy(), results.copy()
+    for mark, chosen, wrong in ((seats, cells, ILLEGAL), (-seats, replies, OPPONENT_ILLEGAL)):
+        going = np.flatnonzero(results == ONGOING)
+        free = boards[going, chosen[going]] == 0
+        results[going[~free]] = wrong
+        moved = going[free]
+        boards[moved, chosen[moved]] = mark[moved]
+        results[moved] = plain_results(boards[moved], seats[moved], rules, early_draw)
+    return boards, results
+
+
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 @EARLY_DRAW
 @pytest.mark.parametrize("observation", ["planes", "grid"])
@@ -70,24 +85,29 @@ def test_rows_bitboards_and_lines_agree_on_every_move_and_reply(rules, early_dra
     assert_same_view(rows, row_states, bits, bit_states)
     ours, seen = learner_to_move(boards, seats), set()
     assert np.array_equal(rows.opponent_moves(row_states), ~ours)
-    for cell in range(rules.cells):
-        cells = np.full(ours.sum(), cell)
-        row_moves = rows.play(row_states[ours], cells)
-        bit_moves = bits.play(bit_states[:, ours], cells)
-        assert_same_view(rows, row_moves, bits, bit_moves)
-        after = boards[ours]
-        legal, after[:, cell] = after[:, cell] == 0, seats[ours]
-        expected = plain_results(after, seats[ours], rules, early_draw)
-        assert np.array_equal(rows.result(row_moves), np.where(legal, expected, ILLEGAL))
-        for games, states in ((rows, row_moves), (bits, bit_moves)):  # as saved and loaded again
+    before, mine = boards[ours], seats[ours]
+    ongoing = np.zeros(len(mine), dtype=np.int8)
+    for cell, step in product(range(rules.cells), range(3)):
+        answer = (cell + step) % rules.cells  # step 0 is onto the taken cell
+        cells, answers = np.full(len(mine), cell), np.full(len(mine), answer)
+        after, results = games_after(before, mine, ongoing, cells, answers, rules, early_draw)
+        found = []
+        for games, states in ((rows, row_states), (bits, bit_states)):
+            replies, rng = games.prepare([CellPlayer(answer)]), np.random.default_rng(SEED)
+            states, result = games.advance(states[..., ours], cells, replies, nobody(ongoing), rng)
+            assert np.array_equal(result, results)
+            assert np.array_equal(result, games.result(states))
+            assert np.array_equal(games.boards(states), after)
             again = games.start(games.boards(states), games.seats(states), games.result(states))
-            assert_same_view(games, again, games, states)
-        player, rng = [CellPlayer(cell)], np.random.default_rng(SEED)
+            assert_same_view(games, again, games, states)  # as saved and loaded again
+            found.append(states)
+        assert_same_view(rows, found[0], bits, found[1])
+        seen |= set(results.tolist())
+        player, rng = [CellPlayer(answer)], np.random.default_rng(SEED)
         row_replies = rows.reply(row_states, rows.prepare(player), nobody(row_states), rng)
         bit_replies = bits.reply(bit_states, bits.prepare(player), nobody(bit_states), rng)
         assert_same_view(rows, row_replies, bits, bit_replies)
-        assert np.array_equal(rows.boards(row_replies[ours]), boards[ours]), "a reply out of turn"
-        seen |= {*rows.result(row_moves).tolist(), *rows.result(row_replies).tolist()}
+        assert np.array_equal(rows.boards(row_replies[ours]), before), "a reply out of turn"
     assert rules != Rules() or seen == set(range(6))
 
 
@@ -188,23 +208,80 @@ def test_each_reply_has_the_probability_of_the_opponents_table(engine, rules, ta
 @EARLY_DRAW
 def test_random_games_on_large_boards_follow_the_lines_move_by_move(rules, early_draw):
     rng, games, ended = np.random.default_rng(SEED), BitGames(rules, early_draw, "grid"), set()
-    seats = np.where(np.arange(12) % 2, 1, -1).astype(np.int8)
-    states = games.start(np.zeros((12, rules.cells), dtype=np.int8), seats)
+    seats = np.where(np.arange(40) % 2, 1, -1).astype(np.int8)
+    states = games.start(np.zeros((40, rules.cells), dtype=np.int8), seats)
     replies = games.prepare([RandomPolicy()])
-    for ply in range(2 * rules.cells):
-        moved = games.opponent_moves(states)
-        if ply % 2 == 0:
-            after = games.reply(states, replies, nobody(states), rng)
-        else:
-            moved = (games.result(states) == ONGOING) & ~moved
-            cells = (games.legal(states) * rng.random((12, rules.cells))).argmax(axis=1)
-            after = np.where(moved, games.play(states, cells), states)
-        new, old = games.boards(after), games.boards(states)
-        assert np.array_equal((new != old).sum(axis=1), moved.astype(int))
-        assert np.array_equal(games.observe(after).reshape(12, -1), new * seats[:, None])
-        results = plain_results(new, seats, rules, early_draw)
-        assert np.array_equal(games.result(after), results)
-        ended |= set(results.tolist())
-        states = after
-    assert ended >= {ONGOING, WIN, LOSS}
-    assert ONGOING not in results
+    states = games.reply(states, replies, nobody(seats), rng)
+    for _ in range(rules.cells):
+        old, results = games.boards(states), games.result(states)
+        over = results != ONGOING
+        cells = (games.legal(states) * rng.random((40, rules.cells))).argmax(axis=1)
+        after, found = games.advance(
+            states, cells, replies, nobody(seats), rng, np.flatnonzero(over)
+        )
+        states = np.where(over, states, after)
+        new = games.boards(states)
+        drawn = np.where(((new != old) & (new == -seats[:, None])).any(axis=1)[:, None], new, 0)
+        answers = ((drawn == -seats[:, None]) & (old == 0)).argmax(axis=1)
+        expected, standing = games_after(old, seats, results, cells, answers, rules, early_draw)
+        assert np.array_equal(new, expected)
+        assert np.array_equal(games.result(states), standing)
+        assert np.array_equal(found[~over], standing[~over])
+        assert np.array_equal(games.observe(states).reshape(40, -1), new * seats[:, None])
+        ended |= set(standing.tolist())
+    assert ended >= {WIN, LOSS}
+    assert (games.result(states) != ONGOING).all()
+
+
+class Counted:
+    """A player that plays any free cell, and counts how often it is asked."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def probs(self, boards):
+        self.asked += 1
+        return RandomPolicy().probs(boards)
+
+
+def test_a_policy_on_a_large_board_is_asked_once_for_a_start_board_and_once_a_step():
+    player, games, rng = (
+        Counted(),
+        BitGames(Rules(4, 4, 4), False, "planes"),
+        np.random.default_rng(0),
+    )
+    seats = np.full(200, -1, dtype=np.int8)
+    start = games.start(np.zeros((200, 16), dtype=np.int8), seats)
+    replies = games.prepare([player])
+    for _ in range(3):
+        states = games.reply(start, replies, nobody(seats), rng, same_board=True)
+    assert player.asked == 1
+    assert (games.legal(states) == 0).sum(axis=0).min() > 0, "each cell was drawn"
+    for asked in (2, 3):
+        cells = games.legal(states).argmax(axis=1)
+        states, _ = games.advance(states, cells, replies, nobody(seats), rng)
+        assert player.asked == asked
+
+
+@pytest.mark.parametrize(
+    "rules", [Rules(3, 4), Rules(4, 4, 4), Rules(5, 5, 4), Rules(7, 8, 5)], ids=str
+)
+def test_sets_of_cells_are_alike_for_one_game_and_for_many(rules):
+    rng, many, one = np.random.default_rng(SEED), bitboards_of(rules), single_bitboards_of(rules)
+    members = rng.random((300, rules.cells)) < rng.random((300, 1))
+    members[:, 0] = True  # not empty
+    sets, uniforms = many.sets(members), rng.random(300)
+    uniforms[:3] = 0, 2**-53, 1 - 2**-53
+    assert np.array_equal(many.members(sets), members)
+    lines = members[:, rules.lines].all(axis=2).any(axis=1)
+    assert np.array_equal(many.has_line(sets), lines)
+    drawn = [
+        np.flatnonzero(row)[int(u * row.sum())] for row, u in zip(members, uniforms, strict=True)
+    ]
+    assert many.draw(sets, uniforms).tolist() == drawn
+    for found, row, line, number, cell in zip(
+        sets.tolist(), members, lines, uniforms, drawn, strict=True
+    ):
+        assert one.members(found) == row.astype(np.int8).tobytes()
+        assert bool(one.has_line(found)) == line
+        assert one.draw(found, number) == cell

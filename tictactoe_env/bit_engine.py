@@ -1,9 +1,9 @@
 """Games on bitboards, for boards of any size; `engine` documents the methods.
 
-A state holds the learner's marks, the opponent's and the free cells as sets (see `bitboards`), and a
-status: how the game stands for the learner, which side the learner plays, and whose turn it is. On
-boards of up to 12 cells opponents are tabulated first. On larger ones `probs` is called once a
-step for all games of an opponent, and once for a start board, whose answer is kept.
+A state holds the learner's marks, the opponent's marks and the free cells as sets (see `bitboards`)
+and a status: how the game stands for the learner, which side the learner plays, and whose turn it
+is. On boards of up to 12 cells opponents are tabulated first. On larger ones `probs` is called once
+a step for all games of an opponent, and once for a start board, whose answer is kept.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.bitboards import Bitboards, bitboards_of, single_bitboards_of
+from tictactoe_env.bitboards import bitboards_of, single_bitboards_of
 from tictactoe_env.policy import (
     Policy,
     RandomPolicy,
@@ -133,7 +133,7 @@ class BitGames:
     def _results(
         self, own: Sets, other: Sets, free: Sets, won: NDArray[np.bool_]
     ) -> NDArray[np.int8]:
-        """Results (B,) by the marks; `won` is whether the learner has a line, also on full boards."""
+        """Results (B,) by the marks; `won` is whether the learner has a line."""
         code = self._drawn(own, other, free).view(np.uint8)
         code <<= 1
         code |= self._board.has_line(other)
@@ -336,30 +336,22 @@ class BitReply:
 
 # --- one game -------------------------------------------------------------------------------------
 
-ILLEGAL_MOVE = 4  # the code of a move; 0 goes on, 1 draws, 2 wins
-OF_LEARNER = (ONGOING, DRAW, WIN, WIN, ILLEGAL)
-OF_OPPONENT = (ONGOING, DRAW, LOSS, LOSS, OPPONENT_ILLEGAL)
+# The results of what a move leads to: see `SingleBitboards.moved`.
+OF_LEARNER = (ONGOING, DRAW, WIN, ILLEGAL)
+OF_OPPONENT = (ONGOING, DRAW, LOSS, OPPONENT_ILLEGAL)
+INT8 = np.dtype(np.int8)
 State = tuple[int, int, int]  # the learner's marks, the opponent's, the learner's mark +1 or -1
-
-
-def moved_one(board: Any, early_draw: bool, own: int, other: int, bit: int) -> tuple[int, int]:
-    """The mover's marks after a move onto `bit`, and the code of what it leads to, on ints."""
-    if (own | other) & bit:
-        return own, ILLEGAL_MOVE
-    own |= bit
-    if board.has_line(own):
-        return own, 2
-    return own, int((own | other) == board.full or (early_draw and board.is_dead(own, other)))
 
 
 class BitGame:
     """One game at a time, on Python integers."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
-        self.rules, self._board = rules, single_bitboards_of(rules)
+        self.rules, self._board = rules, single_bitboards_of(rules, early_draw)
         self._arguments = (rules, early_draw, observation)
         self._early_draw, self._observation = early_draw, observation
-        self._shape = (2, rules.rows, rules.cols) if observation == "planes" else 2 * rules.cells
+        flat, planes = (2 * rules.cells,), (2, rules.rows, rules.cols)
+        self._shape = planes if observation == "planes" else flat
 
     def __reduce__(self) -> Any:
         return (type(self), self._arguments)  # copies share the tables
@@ -382,7 +374,7 @@ class BitGame:
     ) -> tuple[State, int]:
         """The state and result after the learner's move and the opponent's reply."""
         own, other, seat = state
-        own, code = moved_one(self._board, self._early_draw, own, other, 1 << cell)
+        own, code = self._board.moved(own, other, cell)
         if code:
             return (own, other, seat), OF_LEARNER[code]
         return self.reply((own, other, seat), reply, uniforms)
@@ -390,7 +382,7 @@ class BitGame:
     def move(self, state: State, cell: int) -> tuple[State, int]:
         """The state and result after a move of the learner, who plays the other side then."""
         own, other, seat = state
-        own, code = moved_one(self._board, self._early_draw, own, other, 1 << cell)
+        own, code = self._board.moved(own, other, cell)
         return (other, own, -seat), OF_LEARNER[code]
 
     def prepare(self, policy: Policy) -> BitReply:
@@ -400,12 +392,12 @@ class BitGame:
     def reply(self, state: State, reply: BitReply, uniforms: Uniforms) -> tuple[State, int]:
         """The state and result after the opponent's move, drawn with one number in [0, 1)."""
         own, other, seat = state
-        uniform = uniforms.pop() if uniforms else uniforms.draw()
+        board, uniform = self._board, uniforms.pop() if uniforms else uniforms.draw()
         if reply.is_random:
-            cell = self._board.draw(self._board.full ^ (own | other), uniform)
+            cell = board.draw(board.full ^ (own | other), uniform)
         else:
             cell = reply.cell(self.board(state)[None], uniform)
-        other, code = moved_one(self._board, self._early_draw, other, own, 1 << cell)
+        other, code = board.moved(other, own, cell)
         return (own, other, seat), OF_OPPONENT[code]
 
     def opponent_moves(self, state: State) -> bool:
@@ -416,18 +408,19 @@ class BitGame:
     def view(self, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
         own, other, seat = state
-        board, members = self._board, self._board.members
+        board = self._board
+        members = board.members
         observation: NDArray[Any]
         if self._observation == "grid":
             grid = self.board(state) * np.int8(seat)
             observation = grid.reshape(self.rules.rows, self.rules.cols)
         else:
             planes = bytearray(members(own) + members(other))
-            observation = np.ndarray(self._shape, np.int8, planes)
+            observation = np.ndarray(self._shape, INT8, planes)
             if self._observation == "flat":
                 observation = observation.astype(np.float32)
         mask = bytearray(members(board.full ^ (own | other)))
-        return observation, np.ndarray((board.cells,), np.int8, mask)
+        return observation, np.ndarray(board.cells, INT8, mask)
 
     def board(self, state: State) -> Boards:
         """The board (cells,) int8."""

@@ -25,6 +25,7 @@ from tictactoe_env.rules import Rules
 
 PART = 16  # cells of a part of the board
 ONES = (1 << PART) - 1
+DRAWN, WON, REFUSED = 1, 2, 3  # what a move of one game leads to
 Sets = NDArray[np.int64]
 
 
@@ -156,56 +157,75 @@ class Bitboards:
 
 
 @lru_cache(maxsize=8)
-def single_bitboards_of(rules: Rules) -> SingleBitboards:
+def single_bitboards_of(rules: Rules, early_draw: bool = False) -> SingleBitboards:
     """The tables of a board for one game, built on first use and shared."""
-    return SingleBitboards(rules)
+    return SingleBitboards(rules, early_draw)
 
 
 @lru_cache(maxsize=1)
-def _flat_tables() -> tuple[bytes, bytes]:
-    """The members of the sets of 16 cells, and their n-th cells, as bytes of 1 MB each."""
-    return _members().tobytes(), _nth().tobytes()
+def _rows() -> list[bytes]:
+    """The members of each set of 16 cells, as bytes: (65536,) of 16."""
+    members = _members().tobytes()
+    return [members[start : start + PART] for start in range(0, len(members), PART)]
+
+
+@lru_cache(maxsize=1)
+def _nth_bytes() -> bytes:
+    return _nth().tobytes()
 
 
 class SingleBitboards:
-    """Sets of the cells of one board, as Python integers. full: the set of all cells."""
+    """Sets of the cells of one board, as Python integers. full: the set of all cells.
 
-    def __init__(self, rules: Rules):
-        self.cells = rules.cells
+    has_line: a function of a set, not 0 if k of its cells are in a line.
+    """
+
+    def __init__(self, rules: Rules, early_draw: bool):
+        self.cells, self._early_draw = rules.cells, early_draw
         self.full = (1 << rules.cells) - 1
-        self._rows, self._nth = _flat_tables()
-        self._parts = [
-            (start, min(PART, rules.cells - start)) for start in range(0, rules.cells, PART)
-        ]
+        self._rows, self._nth = _rows(), _nth_bytes()
+        self._part_starts = range(0, rules.cells, PART)
         self.has_line: Callable[[int], int] = line_finder(rules)
         if rules.cells <= PART:
             self.has_line = bitboards_of(rules).lines.tobytes().__getitem__
+            rows = self._rows
+            if rules.cells < PART:
+                rows = [row[: rules.cells] for row in rows[: self.full + 1]]
+            self.members: Callable[[int], bytes] = rows.__getitem__
+        else:
+            self.members = self._members_of_parts
 
-    def is_dead(self, own: int, other: int) -> bool:
+    def moved(self, own: int, other: int, cell: int) -> tuple[int, int]:
+        """The mover's marks after a move onto `cell`, and what it leads to.
+
+        That is 0 if the game goes on, DRAWN, WON, or REFUSED for a taken cell, which adds no mark.
+        A line wins, also on a full board.
+        """
+        bit, taken = 1 << cell, own | other
+        if taken & bit:
+            return own, REFUSED
+        own |= bit
+        if self.has_line(own):
+            return own, WON
+        if taken | bit == self.full or (self._early_draw and self._is_dead(own, other)):
+            return own, DRAWN
+        return own, 0
+
+    def _is_dead(self, own: int, other: int) -> bool:
         """Whether every line has marks of both sides, so nobody can win."""
         return not (self.has_line(self.full ^ own) or self.has_line(self.full ^ other))
 
-    def members(self, cells: int) -> bytes:
+    def _members_of_parts(self, cells: int) -> bytes:
         """1 on the cells of the set, else 0, one byte each."""
-        if self.cells <= PART:
-            return self._rows[cells << 4 : (cells << 4) + self.cells]
         rows = self._rows
-        return b"".join(
-            [
-                rows[(part := (cells >> start & ONES) << 4) : part + size]
-                for start, size in self._parts
-            ]
-        )
+        return b"".join([rows[cells >> start & ONES] for start in self._part_starts])[: self.cells]
 
     def draw(self, cells: int, uniform: float) -> int:
         """One cell of a set that is not empty: see `Bitboards.draw`."""
         wanted = int(uniform * cells.bit_count())
-        if self.cells <= PART:
-            return self._nth[(cells << 4) + wanted]
-        for start, _ in self._parts:
-            part = cells >> start & ONES
-            size = part.bit_count()
-            if wanted < size:
-                break
+        start = 0
+        while (size := (cells & ONES).bit_count()) <= wanted:
             wanted -= size
-        return self._nth[(part << 4) + wanted] + start
+            cells >>= PART
+            start += PART
+        return self._nth[((cells & ONES) << 4) + wanted] + start

@@ -199,6 +199,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         self._game: GameEngine = game_engine(self.rules, early_draw, observation)
         self._last_cell = self.rules.cells - 1
         self._rewards = config.reward_table.tolist()
+        self._ongoing_reward = self._rewards[ONGOING]
         self._state: State = None
         self._before: State = None  # the state before the last step, for render()
         self._uniforms = Uniforms(self.np_random)
@@ -298,14 +299,11 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         self._games_begun += 1
         self._state, self._running = state, True
         observation, mask = self._game.view(state)
-        return observation, self._info(mask, ONGOING)
-
-    def _info(self, mask: NDArray[np.int8], result: int) -> dict[str, Any]:
-        return {
+        return observation, {
             "action_mask": mask,
             "side": self._side,
-            "outcome": OUTCOME[result],
-            "illegal_move": ONE if result >= ILLEGAL else ZERO,
+            "outcome": ZERO,
+            "illegal_move": ZERO,
         }
 
     def _start(self, given: Mapping[str, Any]) -> tuple[State, bool]:
@@ -357,19 +355,25 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             self._refuse()
         if type(action) is not int or not 0 <= action <= self._last_cell:  # excludes bool
             action = self._cell(action)
-        before = self._state
+        before, game = self._state, self._game
         if self._both_sides:
-            after, result = self._game.move(before, action)
+            after, result = game.move(before, action)
+            side = -self._side
         else:
-            after, result = self._game.advance(before, action, self._reply, self._uniforms)
+            after, result = game.advance(before, action, self._reply, self._uniforms)
+            side = self._side
         if result == ILLEGAL and self.config.illegal == "raise":
             check_move(self.board, action, self.rules)
-        if self._both_sides:
-            self._side = -self._side
-        over = result != ONGOING
-        self._before, self._state, self._running = before, after, not over
-        observation, mask = self._game.view(after)
-        return observation, self._rewards[result], over, False, self._info(mask, result)
+        self._before, self._state, self._side = before, after, side
+        observation, mask = game.view(after)
+        info = {"action_mask": mask, "side": side, "outcome": ZERO, "illegal_move": ZERO}
+        if result == ONGOING:
+            return observation, self._ongoing_reward, False, False, info
+        self._running = False
+        info["outcome"] = OUTCOME[result]
+        if result >= ILLEGAL:
+            info["illegal_move"] = ONE
+        return observation, self._rewards[result], True, False, info
 
     def _cell(self, action: Any) -> int:
         if isinstance(action, np.integer) and 0 <= action <= self._last_cell:

@@ -34,7 +34,7 @@ except ImportError as error:
         'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
     ) from error
 
-from tictactoe_env.bit_engine import OF_LEARNER, moved_one
+from tictactoe_env.bit_engine import OF_LEARNER
 from tictactoe_env.bitboards import bitboards_of, single_bitboards_of
 from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config, Start
 from tictactoe_env.errors import checked_seed, one_of, unknown_name, whole_number
@@ -276,12 +276,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     def _move(self, cell: int) -> int:
         """Mark a cell for the side to move; the result for this side."""
         board, mark = self._started(), MARKS[self.agent_selection]
-        own, other, bitboards = (
-            self._marks[mark],
-            self._marks[-mark],
-            single_bitboards_of(self.rules),
-        )
-        own, code = moved_one(bitboards, self.config.early_draw, own, other, 1 << cell)
+        bitboards = single_bitboards_of(self.rules, self.config.early_draw)
+        own, code = bitboards.moved(self._marks[mark], self._marks[-mark], cell)
         result = OF_LEARNER[code]
         if result != ILLEGAL:
             self._marks[mark], board[cell], self._last = own, mark, cell

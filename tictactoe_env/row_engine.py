@@ -246,9 +246,8 @@ class RowGame:
         self.tables = tables = row_tables(rules, early_draw, observation)
         self.rules, self._cells = rules, rules.cells
         self._arguments = (rules, early_draw, observation)
-        self._children, self._result, self._observations, self._legal = _lists(
-            rules, early_draw, observation
-        )
+        self._children, self._result = _lists(rules, early_draw, observation)
+        self._observations, self._legal = tables.observations, tables.legal
         self._playing, self._size = tables.playing, tables.size
 
     def __reduce__(self) -> Any:
@@ -271,9 +270,7 @@ class RowGame:
         """The state and result after the learner's move and the opponent's reply."""
         state = self._children[state * self._cells + cell]
         result = self._result[state]
-        if result != ONGOING:
-            return state, result
-        return self.reply(state, reply, uniforms)
+        return (state, result) if result else self.reply(state, reply, uniforms)
 
     def move(self, state: int, cell: int) -> tuple[int, int]:
         """The state and result after a move of the learner, who plays the other side then."""
@@ -314,14 +311,9 @@ class RowGame:
 
 @lru_cache(maxsize=8)
 def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[Any, ...]:
-    """Children, results, observations and masks, in the types with the fastest single look-up."""
+    """Children and results, in the types with the fastest single look-up."""
     tables = row_tables(rules, early_draw, observation)
-    return (
-        array("i", tables.children.astype(np.intc).tobytes()),
-        tables.result.tobytes(),
-        tables.observations,
-        tables.legal,
-    )
+    return array("i", tables.children.astype(np.intc).tobytes()), tables.result.tobytes()
 
 
 class RowReply:

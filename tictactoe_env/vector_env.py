@@ -309,8 +309,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             raise ResetNeeded("step was called before reset: call reset() to start the games")
         cells = self._cells(actions)
         mode, games, before = self.autoreset_mode, self._games, self._states
-        waiting = None if mode is AutoresetMode.SAME_STEP else np.flatnonzero(self._over)
-        if mode is AutoresetMode.DISABLED and len(waiting):
+        waiting = self._over.nonzero()[0] if mode is not AutoresetMode.SAME_STEP else None
+        if waiting is not None and len(waiting) and mode is AutoresetMode.DISABLED:
             raise ResetNeeded(
                 f"the games {waiting.tolist()} are over: "
                 'reset(options={"reset_mask": ...}) starts their next ones'
