@@ -280,8 +280,10 @@ def test_sets_of_cells_are_alike_for_one_game_and_for_many(rules):
     ]
     assert many.draw(sets, uniforms).tolist() == drawn
     for found, row, line, number, cell in zip(
-        sets.tolist(), members, lines, uniforms, drawn, strict=True
+        sets.tolist(), members.astype(np.int8), lines, uniforms, drawn, strict=True
     ):
-        assert one.members(found) == row.astype(np.int8).tobytes()
+        left = bytes(1 - row)
+        assert one.view(found, 0) == bytes(row) + bytes(rules.cells) + left
+        assert one.view(0, found) == bytes(rules.cells) + bytes(row) + left
         assert bool(one.has_line(found)) == line
         assert one.draw(found, number) == cell

@@ -352,6 +352,8 @@ class BitGame:
         self._early_draw, self._observation = early_draw, observation
         flat, planes = (2 * rules.cells,), (2, rules.rows, rules.cols)
         self._shape = planes if observation == "planes" else flat
+        self._cells, self._full, self._nth = rules.cells, self._board.full, self._board.nth
+        self._lines = None if early_draw or rules.cells <= 8 else self._board.lines
 
     def __reduce__(self) -> Any:
         return (type(self), self._arguments)  # copies share the tables
@@ -373,11 +375,37 @@ class BitGame:
         self, state: State, cell: int, reply: BitReply, uniforms: Uniforms
     ) -> tuple[State, int]:
         """The state and result after the learner's move and the opponent's reply."""
+        if reply.is_random and self._lines is not None:
+            return self._advance_at_random(state, cell, uniforms)
         own, other, seat = state
         own, code = self._board.moved(own, other, cell)
         if code:
             return (own, other, seat), OF_LEARNER[code]
         return self.reply((own, other, seat), reply, uniforms)
+
+    def _advance_at_random(self, state: State, cell: int, uniforms: Uniforms) -> tuple[State, int]:
+        """`advance` against random play on up to 16 cells, without a call: it halves the time."""
+        own, other, seat = state
+        bit, free, lines = 1 << cell, self._full ^ (own | other), self._lines or b""
+        if not free & bit:
+            return state, ILLEGAL
+        own |= bit
+        free ^= bit
+        if lines[own]:
+            return (own, other, seat), WIN
+        if not free:
+            return (own, other, seat), DRAW
+        uniform = uniforms.pop() if uniforms else uniforms.draw()
+        wanted, low = int(uniform * free.bit_count()), free & 255
+        size = low.bit_count()
+        if wanted < size:
+            bit = 1 << self._nth[low << 3 | wanted]
+        else:
+            bit = 256 << self._nth[free >> 8 << 3 | wanted - size]
+        other |= bit
+        if lines[other]:
+            return (own, other, seat), LOSS
+        return (own, other, seat), ONGOING if free ^ bit else DRAW
 
     def move(self, state: State, cell: int) -> tuple[State, int]:
         """The state and result after a move of the learner, who plays the other side then."""
@@ -408,21 +436,19 @@ class BitGame:
     def view(self, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
         own, other, seat = state
-        board = self._board
-        members = board.members
+        seen = self._board.view(own, other)
+        mask = np.ndarray(self._cells, INT8, seen, 2 * self._cells)
         observation: NDArray[Any]
         if self._observation == "grid":
             grid = self.board(state) * np.int8(seat)
-            observation = grid.reshape(self.rules.rows, self.rules.cols)
-        else:
-            planes = bytearray(members(own) + members(other))
-            observation = np.ndarray(self._shape, INT8, planes)
-            if self._observation == "flat":
-                observation = observation.astype(np.float32)
-        mask = bytearray(members(board.full ^ (own | other)))
-        return observation, np.ndarray(board.cells, INT8, mask)
+            return grid.reshape(self.rules.rows, self.rules.cols), mask
+        observation = np.ndarray(self._shape, INT8, seen)
+        if self._observation == "flat":
+            observation = observation.astype(np.float32)
+        return observation, mask
 
     def board(self, state: State) -> Boards:
         """The board (cells,) int8."""
-        own, other = (np.frombuffer(self._board.members(marks), np.int8) for marks in state[:2])
-        return (own - other) * np.int8(state[2])
+        own, other, seat = state
+        seen = np.frombuffer(self._board.view(own, other), INT8).reshape(3, -1)
+        return (seen[0] - seen[1]) * np.int8(seat)
