@@ -1,131 +1,230 @@
-"""Steps per second of the environments and of Gymnasium's own: `make bench`.
+"""Steps per second of the environments, of Gymnasium's own and of other libraries: `make bench`.
 
 A step is one move of the learner in one game, with the opponent's reply, the observation, the mask
 and a reset where a game has ended. The learner's moves are uniformly random legal ones. They are
-recorded first and repeated from the same seed, so choosing them is not measured. Each number is the
-best of several repeats on one core. Other work on the machine slows all rows: compare the ratios.
+recorded first and repeated from the same seed, so choosing them is not measured. The rows of a
+table are measured in turns, several times, and each number is the best of them on one core. Other
+work on the machine slows all rows: compare the ratios. `rivals` says what a step of PettingZoo,
+OpenSpiel and pgx is.
 """
 
 from __future__ import annotations
 
+import argparse
 import functools
+import itertools
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import NDArray
 
 import tictactoe_env
+from benchmarks import rivals
 from tictactoe_env import RandomPolicy, Rules, evaluate
 
-REPEATS = 7
-SINGLE_STEPS = 50_000
 ENV_ID = tictactoe_env.ENV_IDS[0]
-LARGE: dict[str, Any] = {"rows": 4, "cols": 4, "k": 4}
+LINE_OF_4: dict[str, Any] = {"rows": 4, "cols": 4, "k": 4}
+OF_5X5: dict[str, Any] = {"rows": 5, "cols": 5, "k": 4}
+OF_7X8: dict[str, Any] = {"rows": 7, "cols": 8, "k": 5}
+HALF_MINIMAX: dict[str, Any] = {"opponent": [["random", 0.5], ["minimax", 0.5]]}
+SINGLE_STEPS = 5_000  # of one measurement
+VECTOR_STEPS = 150_000  # of one measurement, over all games
 
 
-def single_rate(make: Callable[[], gym.Env[Any, Any]], masked: bool) -> float:
-    """Steps per second of one game through `gym.make`, resets included."""
-    env, rng, seed = make(), np.random.default_rng(0), 7
-    actions = []
-    _, info = env.reset(seed=seed)
-    for _ in range(SINGLE_STEPS):
-        cells = np.flatnonzero(info["action_mask"]) if masked else env.action_space.n
-        actions.append(int(rng.choice(cells)))
-        _, _, terminated, truncated, info = env.step(actions[-1])
-        if terminated or truncated:
-            _, info = env.reset()
-    best = 0.0
-    for _ in range(REPEATS):
-        env.reset(seed=seed)
-        began = time.perf_counter()
-        for action in actions:
-            _, _, terminated, truncated, _ = env.step(action)
-            if terminated or truncated:
-                env.reset()
-        best = max(best, SINGLE_STEPS / (time.perf_counter() - began))
+class Row(NamedTuple):
+    """One line of a table. run: a measurement, in steps per second; None if not installed."""
+
+    name: str
+    run: Callable[[], float] | None
+    target: str = ""
+
+
+def best_of(rows: Sequence[Row], rounds: int) -> list[float]:
+    """The highest rate of each row, measured in turns."""
+    best = [0.0] * len(rows)
+    for _ in range(rounds):
+        for number, row in enumerate(rows):
+            if row.run is not None:
+                best[number] = max(best[number], row.run())
     return best
 
 
-def vector_rate(envs: Any, masked: bool) -> float:
-    """Steps per second over all games of a vector environment, in its default autoreset mode."""
-    steps = max(20, 300_000 // envs.num_envs)
-    rng, seed = np.random.default_rng(0), 7
-    actions = []
-    _, info = envs.reset(seed=seed)
-    for _ in range(steps):
-        scores = rng.random((envs.num_envs, envs.single_action_space.n), dtype=np.float32)
-        actions.append((scores * info["action_mask"] if masked else scores).argmax(axis=1))
-        info = envs.step(actions[-1])[4]
-    best = 0.0
-    for _ in range(REPEATS):
-        envs.reset(seed=seed)
-        began = time.perf_counter()
-        for action in actions:
-            envs.step(action)
-        best = max(best, steps * envs.num_envs / (time.perf_counter() - began))
-    return best
-
-
-def import_milliseconds(module: str) -> float:
-    """Median time of a process that imports a module and exits."""
-    times = []
-    for _ in range(2 * REPEATS):
-        began = time.perf_counter()
-        subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
-        times.append(time.perf_counter() - began)
-    return 1000 * statistics.median(times)
+def print_table(title: str, rows: Sequence[Row], rounds: int, references: dict[str, int]) -> None:
+    """Measure the rows and print them, with their ratios to some of the rows, by name."""
+    header(title, "million steps/s", *(f"times {name}" for name in references), "target")
+    rates = best_of(rows, rounds)
+    for row, rate in zip(rows, rates, strict=True):
+        numbers = [f"{rate / 1e6:.3f}", *(f"{rate / rates[at]:.2f}" for at in references.values())]
+        if row.run is None:
+            numbers = ["not installed", *[""] * len(references)]
+        print(f"| {row.name} | {' | '.join(numbers)} | {row.target} |", flush=True)
 
 
 def header(*columns: str) -> None:
     print(f"| {' | '.join(columns)} |\n{'| --- ' * len(columns)}|", flush=True)
 
 
-def row(name: str, rate: float, reference: float, floor: str = "") -> None:
-    print(f"| {name} | {rate / 1e6:.3f} | {rate / reference:.2f} | {floor} |", flush=True)
+# --- one game -------------------------------------------------------------------------------------
 
 
-def single_games() -> None:
+def single(make: Callable[[], gym.Env[Any, Any]]) -> Callable[[], float]:
+    """A measurement of one game through `gym.make`, resets included."""
+    env, rng, seed = make(), np.random.default_rng(0), 7
+    actions = []
+    _, info = env.reset(seed=seed)
+    for _ in range(SINGLE_STEPS):
+        mask = info.get("action_mask")
+        cells = env.action_space.n if mask is None else np.flatnonzero(mask)  # type: ignore
+        actions.append(int(rng.choice(cells)))
+        _, _, terminated, truncated, info = env.step(actions[-1])
+        if terminated or truncated:
+            _, info = env.reset()
+
+    def run() -> float:
+        env.reset(seed=seed)
+        began = time.perf_counter()
+        for action in actions:
+            _, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                env.reset()
+        return SINGLE_STEPS / (time.perf_counter() - began)
+
+    return run
+
+
+def ours(name: str, target: str = "", **arguments: Any) -> Row:
+    return Row(name, single(functools.partial(gym.make, ENV_ID, **arguments)), target)
+
+
+def single_games(rounds: int) -> None:
     """The table of one game at a time."""
-    header("one game through gym.make", "million steps/s", "times FrozenLake-v1", "floor")
-    frozen_lake = single_rate(lambda: gym.make("FrozenLake-v1"), masked=False)
-    row("FrozenLake-v1", frozen_lake, frozen_lake)
-    row("CartPole-v1", single_rate(lambda: gym.make("CartPole-v1"), masked=False), frozen_lake)
-    for name, arguments, floor in (
-        ("random opponent", {}, "2.5 times"),
-        ("minimax opponent", {"opponent": "minimax"}, ""),
-        ("4x4, four in a row", LARGE, ""),
-    ):
-        rate = single_rate(functools.partial(gym.make, ENV_ID, **arguments), masked=True)
-        row(f"TicTacToe-v0, {name}", rate, frozen_lake, floor)
+    rows = [
+        Row("FrozenLake-v1", single(functools.partial(gym.make, "FrozenLake-v1"))),
+        Row("CartPole-v1", single(functools.partial(gym.make, "CartPole-v1"))),
+        ours("TicTacToe-v0, random opponent", "4 times"),
+        ours("TicTacToe-v0, minimax opponent", opponent="minimax"),
+        ours("TicTacToe-v0, 4x4, four in a row", "2.5 times", **LINE_OF_4),
+        ours("TicTacToe-v0, 5x5, four in a row", **OF_5X5),
+        Row("PettingZoo tictactoe_v3", rivals.pettingzoo()),
+        Row("OpenSpiel tic_tac_toe", rivals.open_spiel()),
+    ]
+    print_table("one game through gym.make", rows, rounds, {"FrozenLake-v1": 0})
 
 
-def many_games(games: int, floor: str) -> None:
+# --- many games -----------------------------------------------------------------------------------
+
+
+def vector(envs: Any) -> Callable[[], float]:
+    """A measurement of all games of a vector environment, in its default autoreset mode."""
+    steps = max(8, VECTOR_STEPS // envs.num_envs)
+    rng, seed = np.random.default_rng(0), 7
+    actions = []
+    _, info = envs.reset(seed=seed)
+    for _ in range(steps):
+        scores = rng.random((envs.num_envs, envs.single_action_space.n), dtype=np.float32)
+        actions.append((scores * info.get("action_mask", 1)).argmax(axis=1))
+        info = envs.step(actions[-1])[4]
+
+    def run() -> float:
+        envs.reset(seed=seed)
+        began = time.perf_counter()
+        for action in actions:
+            envs.step(action)
+        return steps * envs.num_envs / (time.perf_counter() - began)
+
+    return run
+
+
+def many_games(games: int, rounds: int) -> None:
     """The table of many games at a time."""
-    title = "times CartPole's vector environment"
-    header(f"{games:,} games", "million steps/s", title, "floor")
-    envs = gym.make_vec("CartPole-v1", games, vectorization_mode="vector_entry_point")
-    cart_pole = vector_rate(envs, masked=False)
-    row("CartPole-v1", cart_pole, cart_pole)
-    for name, arguments, its_floor in (
-        ("random opponent", {}, floor),
-        ("half random, half minimax", {"opponent": [["random", 0.5], ["minimax", 0.5]]}, ""),
-        ("4x4, four in a row", LARGE, ""),
-    ):
-        rate = vector_rate(gym.make_vec(ENV_ID, games, **arguments), masked=True)
-        row(f"TicTacToe-v0, {name}", rate, cart_pole, its_floor)
+    large = games > 64
+    cart_pole = gym.make_vec("CartPole-v1", games, vectorization_mode="vector_entry_point")
+    boards: tuple[tuple[str, dict[str, Any], str], ...] = (
+        ("random opponent", {}, "0.9 times CartPole"),
+        ("half random, half minimax", HALF_MINIMAX, ""),
+        ("4x4, four in a row", LINE_OF_4, "0.8 times 3x3" if large else ""),
+        ("5x5, four in a row", OF_5X5, "0.33 times 3x3" if large else ""),
+        ("7x8, five in a row", OF_7X8, "0.33 times 3x3" if large else ""),
+    )
+    rows = [Row("CartPole-v1", vector(cart_pole))]
+    for name, arguments, target in boards:
+        envs = gym.make_vec(ENV_ID, games, **arguments)
+        rows.append(Row(f"TicTacToe-v0, {name}", vector(envs), target))
+    rows += [
+        Row("pgx tic_tac_toe, a call a move", rivals.pgx_calls(games)),
+        Row("pgx tic_tac_toe, in a jitted scan", rivals.pgx_scan(games)),
+    ]
+    print_table(f"{games:,} games", rows, rounds, {"CartPole's vector environment": 0, "3x3": 1})
+
+
+# --- policies as opponents ------------------------------------------------------------------------
+
+
+class Network:
+    """A policy with two hidden layers of 256 units in NumPy, with random weights."""
+
+    def __init__(self, cells: int):
+        rng = np.random.default_rng(0)
+        sizes = (2 * cells, 256, 256, cells)
+        self._weights = [
+            rng.normal(0, 0.1, size).astype(np.float32) for size in itertools.pairwise(sizes)
+        ]
+
+    def probs(self, boards: NDArray[np.int8]) -> NDArray[np.float32]:
+        """Probabilities (B, cells), 0 on taken cells."""
+        layer = np.concatenate([boards > 0, boards < 0], axis=1).astype(np.float32)
+        for weights in self._weights[:-1]:
+            layer = np.maximum(layer @ weights, 0)
+        scores = np.where(boards == 0, np.exp(layer @ self._weights[-1]), 0)
+        return scores / scores.sum(axis=1, keepdims=True)
+
+
+def policies(rounds: int) -> None:
+    """The table of a network as the opponent, on boards that are not tabulated."""
+    header("a network as the opponent", "ms a step", "ms a call of probs", "step / (call + random)")
+    for name, arguments, cells in (("4x4", LINE_OF_4, 16), ("5x5", OF_5X5, 25)):
+        for games in (64, 1_024):
+            network, rng = Network(cells), np.random.default_rng(0)
+            boards = (rng.random((games, cells)) < 0.4) * rng.choice([-1, 1], (games, cells))
+            made = {
+                key: vector(gym.make_vec(ENV_ID, games, **arguments, opponent=opponent))
+                for key, opponent in (("network", network), ("random", "random"))
+            }
+            call = functools.partial(network.probs, boards.astype(np.int8))
+            rows = [Row(key, run) for key, run in made.items()]
+            rows.append(Row("call", lambda call=call: 1 / (milliseconds(call, 20) / 1000)))
+            rates = best_of(rows, rounds)
+            step, random = (1000 * games / rate for rate in rates[:2])
+            of_call = 1000 / rates[2]
+            numbers = f"{step:.3f} | {of_call:.3f} | {step / (of_call + random):.2f}"
+            print(f"| {name}, {games:,} games | {numbers} |", flush=True)
+
+
+# --- once for a training --------------------------------------------------------------------------
+
+
+def import_milliseconds(module: str) -> float:
+    """Median time of a process that imports a module and exits."""
+    times = []
+    for _ in range(14):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
+        times.append(time.perf_counter() - began)
+    return 1000 * statistics.median(times)
 
 
 def imports() -> None:
     """The table of import times."""
     header("import, whole process", "ms", "floor")
-    base, ours = import_milliseconds("gymnasium"), import_milliseconds("tictactoe_env")
+    base, total = import_milliseconds("gymnasium"), import_milliseconds("tictactoe_env")
     print(f"| gymnasium | {base:.0f} | |")
-    print(f"| tictactoe_env | {ours:.0f} | at most 30 ms more: {ours - base:+.0f} |")
+    print(f"| tictactoe_env | {total:.0f} | at most 30 ms more: {total - base:+.0f} |")
 
 
 def milliseconds(call: Callable[[], object], repeats: int) -> float:
@@ -150,11 +249,20 @@ def calls() -> None:
         print(f"| evaluate, {board} | {milliseconds(judge, repeats):.1f} |", flush=True)
 
 
-def main() -> None:
-    single_games()
-    for games, floor in ((1_024, "10 million"), (16_384, "18 million")):
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print all tables, or those of the steps alone."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15, help="measurements of each row (15)")
+    parser.add_argument("--steps-only", action="store_true", help="leave out calls and imports")
+    given = parser.parse_args(arguments)
+    single_games(given.rounds)
+    for games in (64, 1_024, 16_384):
         print()
-        many_games(games, floor)
+        many_games(games, given.rounds)
+    print()
+    policies(given.rounds)
+    if given.steps_only:
+        return
     print()
     calls()
     print()
