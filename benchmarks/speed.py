@@ -3,9 +3,9 @@
 A step is one move of the learner in one game, with the opponent's reply, the observation, the mask
 and a reset where a game has ended. The learner's moves are uniformly random legal ones. They are
 recorded first and repeated from the same seed, so choosing them is not measured. The rows of a
-table are measured in turns, several times, and each number is the best of them on one core. Other
-work on the machine slows all rows: compare the ratios. `rivals` says what a step of PettingZoo,
-OpenSpiel and pgx is.
+table are measured in turns, several times, in seconds of CPU, and each number is the best of them.
+Other work on the machine slows all rows: compare the ratios. `rivals` says what a step of
+PettingZoo, OpenSpiel and pgx is.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OF_5X5: dict[str, Any] = {"rows": 5, "cols": 5, "k": 4}
 OF_7X8: dict[str, Any] = {"rows": 7, "cols": 8, "k": 5}
 HALF_MINIMAX: dict[str, Any] = {"opponent": [["random", 0.5], ["minimax", 0.5]]}
 SINGLE_STEPS = 5_000  # of one measurement
-VECTOR_STEPS = 150_000  # of one measurement, over all games
+VECTOR_STEPS = 100_000  # of one measurement, over all games
 
 
 class Row(NamedTuple):
@@ -88,12 +88,12 @@ def single(make: Callable[[], gym.Env[Any, Any]]) -> Callable[[], float]:
 
     def run() -> float:
         env.reset(seed=seed)
-        began = time.perf_counter()
+        began = time.process_time()
         for action in actions:
             _, _, terminated, truncated, _ = env.step(action)
             if terminated or truncated:
                 env.reset()
-        return SINGLE_STEPS / (time.perf_counter() - began)
+        return SINGLE_STEPS / (time.process_time() - began)
 
     return run
 
@@ -133,10 +133,10 @@ def vector(envs: Any) -> Callable[[], float]:
 
     def run() -> float:
         envs.reset(seed=seed)
-        began = time.perf_counter()
+        began = time.process_time()
         for action in actions:
             envs.step(action)
-        return steps * envs.num_envs / (time.perf_counter() - began)
+        return steps * envs.num_envs / (time.process_time() - began)
 
     return run
 
@@ -185,6 +185,19 @@ class Network:
         return scores / scores.sum(axis=1, keepdims=True)
 
 
+def repeated(network: Network, boards: NDArray[np.int8]) -> Callable[[], float]:
+    """A measurement of calls of `probs`, in boards per second."""
+    count = max(8, VECTOR_STEPS // len(boards))
+
+    def run() -> float:
+        began = time.process_time()
+        for _ in range(count):
+            network.probs(boards)
+        return count * len(boards) / (time.process_time() - began)
+
+    return run
+
+
 def policies(rounds: int) -> None:
     """The table of a network as the opponent, on boards that are not tabulated."""
     header("a network as the opponent", "ms a step", "ms a call of probs", "step / (call + random)")
@@ -196,12 +209,10 @@ def policies(rounds: int) -> None:
                 key: vector(gym.make_vec(ENV_ID, games, **arguments, opponent=opponent))
                 for key, opponent in (("network", network), ("random", "random"))
             }
-            call = functools.partial(network.probs, boards.astype(np.int8))
             rows = [Row(key, run) for key, run in made.items()]
-            rows.append(Row("call", lambda call=call: 1 / (milliseconds(call, 20) / 1000)))
+            rows.append(Row("call", repeated(network, boards.astype(np.int8))))
             rates = best_of(rows, rounds)
-            step, random = (1000 * games / rate for rate in rates[:2])
-            of_call = 1000 / rates[2]
+            step, random, of_call = (1000 * games / rate for rate in rates)
             numbers = f"{step:.3f} | {of_call:.3f} | {step / (of_call + random):.2f}"
             print(f"| {name}, {games:,} games | {numbers} |", flush=True)
 

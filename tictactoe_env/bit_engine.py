@@ -313,7 +313,7 @@ class BitReply:
         if rules.cells <= MAX_TABLE_CELLS and not self.is_random:
             policy = tabulate(policy, rules)
         self._policy = policy
-        self._board, self._probs = b"", np.zeros((0, 0))
+        self._board, self._ends = b"", np.zeros(0)
 
     def cells(self, boards: Boards, games: int, rng: np.random.Generator) -> NDArray[np.intp]:
         """One cell for each game (games,), drawn by the probabilities of one call of `probs`.
@@ -324,8 +324,9 @@ class BitReply:
         if len(boards) == games:
             return drawn_cells(self._policy.probs(boards), rng, games, boards.shape[1])
         if boards.tobytes() != self._board:
-            self._probs, self._board = np.array(self._policy.probs(boards)), boards.tobytes()
-        return drawn_cells(np.repeat(self._probs, games, axis=0), rng, games, boards.shape[1])
+            self._ends = checked_probs(self._policy.probs(boards), boards.shape)[0].cumsum()
+            self._board = boards.tobytes()
+        return np.searchsorted(self._ends, rng.random(games) * self._ends[-1], side="right")
 
     def cell(self, board: Boards, uniform: float) -> int:
         """One cell of a board (1, cells), drawn with a number in [0, 1)."""

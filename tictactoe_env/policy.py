@@ -406,7 +406,7 @@ def tabulate(policy: Policy | Model, rules: Rules) -> TabularPolicy:
 
 def sample(probs: NDArray[np.floating[Any]], rng: np.random.Generator) -> NDArray[np.intp]:
     """One cell (B,) drawn from each row of probabilities (B, cells)."""
-    return _first_beyond(probs.cumsum(axis=1), rng)
+    return _first_beyond(_cumulated(probs), rng)
 
 
 def drawn_cells(probs: Any, rng: np.random.Generator, games: int, cells: int) -> NDArray[np.intp]:
@@ -417,15 +417,20 @@ def drawn_cells(probs: Any, rng: np.random.Generator, games: int, cells: int) ->
     """
     array = np.asarray(probs)
     if array.shape == (games, cells) and array.dtype.kind == "f":
-        ends = array.cumsum(axis=1, dtype=np.float64)
-        if array.min() >= 0 and (np.abs(ends[:, -1] - 1) <= SUM_TOLERANCE).all():  # no NaN either
+        ends = _cumulated(array)
+        if array.min() >= 0 and (np.abs(ends[-1] - 1) <= SUM_TOLERANCE).all():  # no NaN either
             return _first_beyond(ends, rng)
-    return _first_beyond(checked_probs(probs, (games, cells)).cumsum(axis=1), rng)
+    return _first_beyond(_cumulated(checked_probs(probs, (games, cells))), rng)
+
+
+def _cumulated(probs: NDArray[np.floating[Any]]) -> Probs:
+    """The sums of the probabilities (B, cells) up to each cell: (cells, B), which adds up fast."""
+    return np.ascontiguousarray(probs.T, dtype=np.float64).cumsum(axis=0)
 
 
 def _first_beyond(ends: Probs, rng: np.random.Generator) -> NDArray[np.intp]:
-    """The cells (B,) of random numbers in the cumulated probabilities (B, cells)."""
-    return (ends > rng.random(len(ends))[:, None] * ends[:, -1:]).argmax(axis=1)
+    """The cells (B,) where the cumulated probabilities (cells, B) exceed random numbers."""
+    return (ends <= rng.random(ends.shape[1]) * ends[-1]).sum(axis=0)
 
 
 class Uniforms(list[float]):
