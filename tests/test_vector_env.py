@@ -232,3 +232,12 @@ def test_actions_that_are_no_cells_are_refused_and_the_games_continue(mode):
         env.reset()
         env.step(kind([4, 5]))
         assert (env.boards[0, 4], env.boards[1, 5]) == (1, 1)
+
+
+def test_a_state_with_finished_games_is_refused_where_the_next_games_begin_at_once():
+    saved = TicTacToeVectorEnv(2, side="X", opponent=CellPlayer(0), autoreset_mode="DISABLED")
+    saved.reset(seed=0)
+    saved.step([0, 1])
+    env = TicTacToeVectorEnv(2, side="X", opponent=CellPlayer(0))
+    with refuses("the state has finished games"):
+        env.load_state_dict(saved.state_dict())

@@ -467,6 +467,11 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             raise ValueError(
                 "the state's results do not fit its boards: give one that state_dict() made"
             )
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and results.any():
+            raise ValueError(
+                "the state has finished games, but with SAME_STEP the next ones have begun: "
+                "load it in an environment with the autoreset_mode of the saved one"
+            )
         states = self._games.start(boards, seats, results)
         bits = type(self.np_random.bit_generator)()
         try:
