@@ -26,7 +26,9 @@ from numpy.typing import NDArray
 
 import tictactoe_env
 from benchmarks import rivals
-from tictactoe_env import RandomPolicy, Rules, evaluate
+from tictactoe_env import RandomPolicy, Rules, evaluate, make_opponent
+from tictactoe_env.bit_engine import BitGames
+from tictactoe_env.row_engine import RowGames
 
 ENV_ID = tictactoe_env.ENV_IDS[0]
 LINE_OF_4: dict[str, Any] = {"rows": 4, "cols": 4, "k": 4}
@@ -163,6 +165,60 @@ def many_games(games: int, rounds: int) -> None:
     print_table(f"{games:,} games", rows, rounds, {"CartPole's vector environment": 0, "3x3": 1})
 
 
+# --- rows and bitboards ---------------------------------------------------------------------------
+
+
+def engine(games: RowGames | BitGames, opponent: str, count: int) -> Callable[[], float]:
+    """A measurement of an engine alone: moves, replies, observations, masks and new games."""
+    rules, seats = games.rules, np.where(np.arange(count) % 2, -1, 1).astype(np.int8)
+    empty = games.start(np.zeros((count, rules.cells), dtype=np.int8), seats)
+    replies: Any = games.prepare([make_opponent(opponent, rules)])
+    which, steps = np.zeros(count, dtype=np.intp), max(8, VECTOR_STEPS // count)
+
+    def play(choose: Callable[[NDArray[np.int8]], NDArray[np.intp]]) -> None:
+        rng = np.random.default_rng(7)
+        states = games.reply(empty, replies, which, rng, True)
+        mask = games.legal(states)
+        for _ in range(steps):
+            states, result = games.advance(states, choose(mask), replies, which, rng)
+            over = result.nonzero()[0]
+            new = games.reply(empty.take(over, axis=-1), replies, which[over], rng, True)
+            states[..., over] = new
+            games.observe(states)
+            mask = games.legal(states)
+
+    rng, moves = np.random.default_rng(0), list[NDArray[np.intp]]()
+
+    def record(mask: NDArray[np.int8]) -> NDArray[np.intp]:
+        moves.append((mask * rng.random(mask.shape)).argmax(axis=1))
+        return moves[-1]
+
+    play(record)
+
+    def run() -> float:
+        following = iter(moves)
+        began = time.process_time()
+        play(lambda _: next(following))
+        return steps * count / (time.process_time() - began)
+
+    return run
+
+
+def engines(rounds: int) -> None:
+    """The table of both engines on boards that either could play."""
+    header("million steps/s of the engine alone", "by row", "on bitboards", "bitboards / rows")
+    for rules in (Rules(), Rules(2, 5, 3)):
+        arguments = rules, False, "planes"
+        for opponent in ("random", "minimax"):
+            for count in (64, 1_024, 16_384):
+                both = (RowGames(*arguments), BitGames(*arguments))
+                rows = [Row("", engine(games, opponent, count)) for games in both]
+                by_row, on_bits = best_of(rows, rounds)
+                numbers = f"{by_row / 1e6:.2f} | {on_bits / 1e6:.2f} | {on_bits / by_row:.2f}"
+                name = f"{rules.rows}x{rules.cols}, {opponent}, {count:,} games"
+                print(f"| {name} | {numbers} |", flush=True)
+
+
 # --- policies as opponents ------------------------------------------------------------------------
 
 
@@ -270,6 +326,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for games in (64, 1_024, 16_384):
         print()
         many_games(games, given.rounds)
+    print()
+    engines(given.rounds)
     print()
     policies(given.rounds)
     if given.steps_only:
