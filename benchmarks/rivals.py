@@ -9,35 +9,40 @@ sides' moves are drawn inside the compiled functions, where it costs little, and
 
 from __future__ import annotations
 
+import functools
 import importlib
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 GAMES = 500  # of one measurement of one game at a time
 MOVES = 40  # of one measurement of many games
 
-Measurement = Callable[[], float] | None  # steps per second
+Measurement: TypeAlias = Callable[[], float] | None  # steps per second
 
 
-def _library(name: str) -> Any:
-    """A module, or None if it or a library that it needs is not installed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return importlib.import_module(name)
-        except ImportError:
-            return None
+def if_installed(make: Callable[..., Callable[[], float]]) -> Callable[..., Measurement]:
+    """`make`, with None where a library that it imports is not installed."""
+
+    @functools.wraps(make)
+    def made(*arguments: Any) -> Measurement:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            try:
+                return make(*arguments)
+            except ImportError:
+                return None
+
+    return made
 
 
-def pettingzoo() -> Measurement:
+@if_installed
+def pettingzoo() -> Callable[[], float]:
     """PettingZoo's tictactoe_v3, one game at a time."""
-    module = _library("pettingzoo.classic.tictactoe_v3")
-    if module is None:
-        return None
+    module = importlib.import_module("pettingzoo.classic.tictactoe_v3")
     env, rng = module.env(), np.random.default_rng(0)
 
     def play(choose: Callable[[Any], int]) -> list[int]:
@@ -64,11 +69,10 @@ def pettingzoo() -> Measurement:
     return run
 
 
-def open_spiel() -> Measurement:
+@if_installed
+def open_spiel() -> Callable[[], float]:
     """OpenSpiel's tic_tac_toe through Python, one game at a time."""
-    pyspiel = _library("pyspiel")
-    if pyspiel is None:
-        return None
+    pyspiel = importlib.import_module("pyspiel")
     game, rng = pyspiel.load_game("tic_tac_toe"), np.random.default_rng(0)
     games = []
     for _ in range(GAMES):
@@ -93,11 +97,9 @@ def open_spiel() -> Measurement:
     return run
 
 
-def _pgx(games: int) -> tuple[Any, Any, Any, Any] | None:
+def _pgx(games: int) -> tuple[Any, Any, Any, Any]:
     """jax, a function that draws moves and makes them, its first state, and a key."""
-    jax, pgx = _library("jax"), _library("pgx")
-    if jax is None or pgx is None:
-        return None
+    jax, pgx = importlib.import_module("jax"), importlib.import_module("pgx")
     env = pgx.make("tic_tac_toe")
     wrappers = importlib.import_module("pgx.experimental.wrappers")
     step = jax.vmap(wrappers.auto_reset(env.step, env.init))
@@ -112,12 +114,10 @@ def _pgx(games: int) -> tuple[Any, Any, Any, Any] | None:
     return jax, move, first, jax.random.PRNGKey(1)
 
 
-def pgx_calls(games: int) -> Measurement:
+@if_installed
+def pgx_calls(games: int) -> Callable[[], float]:
     """pgx on the CPU with one compiled call a move, as in a loop in Python."""
-    found = _pgx(games)
-    if found is None:
-        return None
-    jax, move, first, key = found
+    jax, move, first, key = _pgx(games)
     compiled, keys = jax.jit(move), list(jax.random.split(key, MOVES))
 
     def run() -> float:
@@ -132,12 +132,10 @@ def pgx_calls(games: int) -> Measurement:
     return run
 
 
-def pgx_scan(games: int) -> Measurement:
+@if_installed
+def pgx_scan(games: int) -> Callable[[], float]:
     """pgx on the CPU with all moves in one compiled scan; observations and masks are summed up."""
-    found = _pgx(games)
-    if found is None:
-        return None
-    jax, move, first, key = found
+    jax, move, first, key = _pgx(games)
     keys = jax.random.split(key, MOVES)
 
     def body(state: Any, one: Any) -> Any:
