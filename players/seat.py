@@ -15,7 +15,7 @@ import agents
 from agents import WITH_VALUES
 from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from tictactoe_env.analysis import EXPECTED, EXPECTED_CELLS, OWN, Thoughts, kinds_of, thoughts
-from tictactoe_env.certificate import FILE, load_policy, read
+from tictactoe_env.certificate import FILE, load_policy, read, rules_of
 from tictactoe_env.games import MAX_NAME, Player
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
 from tictactoe_env.own_values import FILE as VALUES
@@ -181,9 +181,11 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
     Raises ValueError for another board, a damaged file, and values or a model that do not belong to
     the certificate beside them.
     """
-    table, content = load_policy(path, rules), read(path)
+    content, table = read(path), load_policy(path, rules)
     file = path / FILE if path.is_dir() else path
     source = hashlib.sha256(file.read_bytes()).hexdigest()
+    if not isinstance(table, TabularPolicy):  # the moves on its lines have no values
+        return Seat(Player("run", name, source), rules, table)
     if learns(path, content.get("agent")):
         pupil = Pupil(path, model_of(path, content.get("agent"), table))
         return Seat(Player("run", name, source), rules, pupil.policy(), pupil=pupil)
@@ -251,5 +253,5 @@ def board_of(specs: Iterable[str]) -> Rules | None:
     """The board of the first saved run among some players; None if there is none."""
     for path in map(path_of, specs):
         if path is not None:
-            return load_policy(path).rules
+            return rules_of(read(path))
     return None
