@@ -62,6 +62,7 @@ from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Chart, Learner, State, crossed
+from training.limits import LIMITS
 from training.options import (
     BoardConfig,
     Count,
@@ -124,6 +125,8 @@ class Config(BoardConfig):
 
     Schedules do not depend on `steps`, so a longer training begins exactly as a shorter one does.
     """
+
+    BOARDS = LIMITS[AGENT]
 
     steps: Count = option(
         10_000_000,

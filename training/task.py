@@ -52,6 +52,16 @@ class TaskConfig(BoardConfig):
             )
 
     @property
+    def opens_at_random(self) -> bool:
+        """Whether all first moves are equally likely."""
+        return self.opening == RANDOM
+
+    @property
+    def results(self) -> tuple[float, float, float]:
+        """The rewards of a win, a draw and a loss."""
+        return self.win_reward, self.draw_reward, -self.loss_penalty
+
+    @property
     def rewards(self) -> dict[str, float]:
         """The rewards, as the environments take them."""
         return {"win": self.win_reward, "draw": self.draw_reward, "loss": -self.loss_penalty}

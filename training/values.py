@@ -58,9 +58,14 @@ def expected_rewards(
 
     rewards: of a win, a draw and a loss. discount: of each later move of the same side.
     """
+    return OwnValues(values, *reward_scale(rewards, discount))
+
+
+def reward_scale(rewards: Sequence[float], discount: float = 1.0) -> tuple[str, float, float]:
+    """What such values are, in words, and those of a sure loss and of a sure win."""
     names = zip(("win", "draw", "loss"), rewards, strict=True)
     meaning = f"expected reward: {', '.join(f'{name} {reward:g}' for name, reward in names)}"
     if discount != 1:
         meaning += f", times {discount:g} for each later move of its own"
     low, high = min(rewards), max(rewards)
-    return OwnValues(values, meaning, low, high if high > low else low + 1)
+    return meaning, low, high if high > low else low + 1
