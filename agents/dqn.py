@@ -357,7 +357,7 @@ def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
         values = scores_of(network.move_scores, boards, config.rules)
         return np.where(values == LOWEST, -np.inf, values).astype(np.float32)
 
-    values = LiveValues(q_values, *reward_scale(config.results, config.discount))
+    values = LiveValues(q_values, *reward_scale(config.results, config.discount), decide=True)
     found = NetworkPolicy(
         config.rules,
         network.move_scores,

@@ -29,13 +29,14 @@ class LiveValues(NamedTuple):
     """What a network thinks of the moves, computed for the boards that are asked for.
 
     of: from boards (B, cells) to values (B, cells) for the side to move, -inf or NaN for forbidden
-    moves. meaning, low, high: see `OwnValues`.
+    moves. meaning, low, high: see `OwnValues`. decide: whether the player moves by them.
     """
 
     of: Callable[[Boards], NDArray[np.floating[Any]]]
     meaning: str
     low: float
     high: float
+    decide: bool = False
 
 
 class NetworkPolicy:
@@ -64,6 +65,11 @@ class NetworkPolicy:
     def meaning(self) -> str:
         """What the values are, in words."""
         return self.values.meaning
+
+    @property
+    def moves_by_values(self) -> bool:
+        """Whether it makes the move of the highest value."""
+        return self.values.decide
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -106,6 +112,7 @@ class SymmetricNetwork(CanonicalPolicy):
         self.network = network
         self.weights, self.q_values = network.weights, network.q_values
         self.meaning, self.scale = network.meaning, network.scale
+        self.moves_by_values = network.moves_by_values
 
 
 LivePolicy = NetworkPolicy | SymmetricNetwork

@@ -22,6 +22,8 @@ class ValuedTable(TabularPolicy):
     move. They are -inf for illegal moves, unless the player does not know the rules.
     """
 
+    moves_by_values = True
+
     def __init__(self, rules: Rules, values: NDArray[np.floating[Any]]):
         super().__init__(rules, one_hot(values.argmax(axis=1), rules.cells))
         self.values = values
