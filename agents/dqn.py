@@ -128,7 +128,7 @@ class Config(TaskConfig):
     device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
     threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
     judge_every: Count = option(
-        8_192, "Environment steps between two exact evaluations.", larger=131_072
+        8_192, "Environment steps between two exact evaluations.", larger=65_536
     )
     snapshot_every: Count = option(
         16_384,

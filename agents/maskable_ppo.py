@@ -116,7 +116,7 @@ class Config(TaskConfig):
     device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
     threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
     judge_every: Count = option(
-        8_192, "Environment steps between two exact evaluations.", larger=131_072
+        8_192, "Environment steps between two exact evaluations.", larger=65_536
     )
     snapshot_every: Count = option(
         65_536,
@@ -324,27 +324,27 @@ def own_values(config: Config, model: Arrays) -> OwnValues:
     """
     positions = positions_of(config.rules)
     going, children = positions.unfinished, positions.children[positions.unfinished]
-    win, draw, loss = config.win_reward, config.draw_reward, -config.loss_penalty
-    to_move = np.where(positions.outcome_x == 0, draw, loss)  # where a game is over
+    _, draw, loss = config.results
+    worth = np.where(positions.outcome_x == 0, draw, loss)  # of the side to move, at the end
     with torch.no_grad():
         planes = torch.as_tensor(observe(positions.boards[going], config.rules))
-        to_move[going] = networks_of(config, model).predict_values(planes)[:, 0].numpy()
+        worth[going] = networks_of(config, model).predict_values(planes)[:, 0].numpy()
     if config.early_draw:
-        to_move[positions.is_dead & ~positions.is_over] = draw
-    values = np.where(children >= 0, -to_move[children], np.nan)
+        worth[positions.is_dead & ~positions.is_over] = draw
+    values = np.where(children >= 0, -worth[children], np.nan)
     return OwnValues(values, *scale_of(config))
 
 
 def scale_of(config: Config) -> tuple[str, float, float]:
     """What the values are, in words, and those of a sure loss and of a sure win."""
-    win, draw, loss = config.win_reward, config.draw_reward, -config.loss_penalty
+    win, draw, loss = config.results
     meaning = f"{MEANING}: win {win:g}, draw {draw:g}, loss {loss:g}"
     return meaning, min(-win, loss), max(win, -loss)
 
 
 def live_values(config: Config, networks: BoardPolicy) -> LiveValues:
     """The same values as `own_values`, computed for the boards that are asked for."""
-    rules = config.rules
+    rules, (_, draw, loss) = config.rules, config.results
 
     def of(boards: Boards) -> NDArray[Any]:
         at, cells = np.nonzero(boards == 0)
@@ -353,7 +353,7 @@ def live_values(config: Config, networks: BoardPolicy) -> LiveValues:
         x, o = rules.to_bits(after)
         won = rules.has_line(x) | rules.has_line(o)
         drawn = rules.is_full(x, o) | (rules.is_dead(x, o) & config.early_draw)
-        other = np.where(won, -config.loss_penalty, config.draw_reward)
+        other = np.where(won, loss, draw)
         going = ~(won | drawn)
         if going.any():
             other[going] = scores_of(networks.predict_values, after[going], rules)[:, 0]

@@ -68,9 +68,7 @@ def example_game(
     print_game(standing(cells, rules), console)
 
 
-def example_of(
-    policy: BoardPlayer, side: str, name: str, console: Console, seed: int = 0
-) -> None:
+def example_of(policy: BoardPlayer, side: str, name: str, console: Console, seed: int = 0) -> None:
     """Play one game against random play and print it. The player is O if `side` is "O", else X."""
     uniform: Policy = RandomPolicy()
     if policy.rules.cells <= TABLE_CELLS:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tictactoe_env.positions import symmetries_of
 from tictactoe_env.rules import Rules
 
-
 EXACT_CELLS = {torch.float32: 14, torch.float64: 33}  # of a ternary code without rounding
 
 

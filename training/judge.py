@@ -55,6 +55,6 @@ def _proven(
 
 
 def _sampled(policy: BoardPlayer, side: str) -> Result:
-    pair = (policy, RandomPolicy()) if side == "X" else (RandomPolicy(), policy)
-    result = sampled_result(*pair, policy.rules, SAMPLED_GAMES).result
+    x, o = (policy, RandomPolicy()) if side == "X" else (RandomPolicy(), policy)
+    result = sampled_result(x, o, policy.rules, SAMPLED_GAMES).result
     return result if side == "X" else result.other_side

@@ -91,7 +91,7 @@ class Learner(ABC):
         """The snapshot of this learner that has these weights, on boards without a table."""
         raise NotImplementedError(f"{type(self).__name__} has snapshots as tables only")
 
-    def know(self, rival: Learner) -> None:
+    def know(self, rival: Learner) -> None:  # noqa: B027 (most learners have no rival)
         """Say whose snapshots `restore` finds among the opponents as those of a rival."""
 
     def notes(self) -> dict[str, float]:

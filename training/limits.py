@@ -29,7 +29,7 @@ LIMITS = {
     "dqn": NETWORK,
     "maskable_ppo": NETWORK,
     "mcts": Limit(TABLE_CELLS, "its move in every position is searched for"),
-    "neuroevolution": Limit(TABLE_CELLS, "every network of a generation is judged in all positions"),
+    "neuroevolution": Limit(TABLE_CELLS, "every network is judged in all positions"),
     "tabular_q": TABLE,
     "tictacnet": TABLE,
     "trie": TABLE,

@@ -456,10 +456,14 @@ def _parsed(row: dict[str, str]) -> dict[str, Any]:
 def _results(row: dict[str, Any], rules: Rules) -> Evaluation:
     names = ("win", "draw", "loss", "illegal")
     x, o = (Result(*(row[f"{side}_{name}"] for name in names)) for side in "xo")
+    unbeatable_x, unbeatable_o, optimal_x, optimal_o = (bool(row[name]) for name in PROVEN)
     return Evaluation(
         x,
         o,
-        *(bool(row[name]) for name in PROVEN),
+        unbeatable_x,
+        unbeatable_o,
+        optimal_x,
+        optimal_o,
         always_wins_x=bool(row.get("always_wins_x", 0)),
         best_play_x=None if row["unbeatable_o"] else best_play_x(rules),
         sampled=tuple(side for side in SIDES if row.get(f"sampled_{side.lower()}")),

@@ -79,9 +79,7 @@ class SelfPlay:
         """Add a snapshot of another learner in the same way."""
         self._add(snapshot, self.rivals, self.other)
 
-    def _add(
-        self, snapshot: Policy, kept: list[Policy], member: Member | None
-    ) -> None:
+    def _add(self, snapshot: Policy, kept: list[Policy], member: Member | None) -> None:
         member = member or Member(keep=self.size)
         place = place_of_next(len(kept), member.keep, member.replace, self.rng)
         if place is not None:
