@@ -116,7 +116,7 @@ def train(
                 drive(learner, config, run.evaluate)
         except KeyboardInterrupt:
             return ended_at_once(run)
-    report.certificate(run.finish(), console)
+    print_certificate(run, console)
     print_values(run, console)
     battle.example_of(run.best_player, run.side, run.name, console)
     export(page, folder, export_sb3, console)
@@ -126,13 +126,31 @@ def train(
     return verdict(run, until, lambda text: report.say(text, console))
 
 
+def print_certificate(run: Any, console: Console) -> None:
+    """Finish a run and print its certificate, or why it has none."""
+    content = run.finish()
+    if content is not None:
+        report.certificate(content, console)
+        return
+    positions = f"{run.config.proof_positions:,}"
+    text = (
+        f"no certificate: the best model can meet more than {positions} positions on each side that "
+        "it learns; train longer, or raise --proof-positions"
+    )
+    report.say(text, console, "bold")
+
+
 def print_values(run: Any, console: Console) -> None:
     """Print the best model's own values of the first moves, if it chooses a move by them."""
     rules = run.config.rules
-    seat = run_seat(run.folder, run.name, rules)
-    if OWN not in seat.kinds or run.side == "O":
+    if run.side == "O":
         return
-    thoughts = seat.thoughts(np.zeros(rules.cells, np.int8))
+    player: Any = run.best_player
+    if rules.cells <= TABLE_CELLS:
+        player = run_seat(run.folder, run.name, rules)
+    elif not player.moves_by_values:
+        return
+    thoughts = thoughts_of(player, rules)
     known = [-np.inf if value is None else value for value in thoughts.values or ()]
     if known and known[int(np.argmax(np.array(thoughts.probs, dtype=float)))] == max(known):
         position.print_first_moves(thoughts, rules, console)
@@ -200,7 +218,7 @@ def train_rivals(
         except KeyboardInterrupt:
             return ended_at_once(runs[0])
     for run in runs:
-        report.certificate(run.finish(), console)
+        print_certificate(run, console)
     battle.of_rivals({run.label: (run.best_player, run.side) for run in runs}, console)
     export(page, folder, export_sb3, console)
     folders = [str(run.folder) for run in runs]

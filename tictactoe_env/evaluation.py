@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tictactoe_env import match
 from tictactoe_env.match import BestResponse, Result
@@ -116,43 +117,55 @@ def evaluate(
     )
 
 
+class SideEvaluation(NamedTuple):
+    """The evaluation of a policy on one side.
+
+    result: against uniformly random play. response: the best response; None if the result is that
+    of sampled games, so that nothing is proven. always_wins: whether it wins every game.
+    """
+
+    result: Result
+    response: BestResponse | None = None
+    always_wins: bool = False
+
+
 def evaluate_side(
     policy: Policy | Model,
     side: str,
     rules: Rules,
     limit: Limit | None = None,
     progress: Progress | None = None,
-) -> tuple[Result, BestResponse]:
-    """The exact result of a policy as `side` against random play, and its best response.
+) -> SideEvaluation:
+    """The exact evaluation of a policy as `side`.
 
     limit, progress: as those of `evaluate`. Raises ProofLimitError beyond the limit.
     """
     reach = reach_of(policy, side, rules, limit, progress)
-    return match.reach_vs_random(reach), match.best_response(reach)
+    response, wins = match.best_response(reach), False
+    if response.value >= 1 - match.ROUNDING:
+        wins = match.always_wins(reach)
+    return SideEvaluation(match.reach_vs_random(reach), response, wins)
 
 
-def evaluation_of(
-    sides: Mapping[str, tuple[Result, BestResponse | None]], rules: Rules
-) -> Evaluation:
-    """The evaluation that consists of the results of both sides.
-
-    sides: by side. One without a best response was sampled, and nothing is proven of it.
-    """
+def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluation:
+    """The evaluation that consists of those of both sides."""
     is_table = rules.cells <= TABLE_CELLS
     best = match.best_achievable(rules) if is_table else dict.fromkeys(SIDES)
-    responses = {side: response for side, (_, response) in sides.items() if response is not None}
+    responses = {
+        side: found.response for side, found in sides.items() if found.response is not None
+    }
     safe = {side: not response.can_lose for side, response in responses.items()}
 
     def is_optimal(side: str) -> bool:
         top = best[side]
-        is_best = top is not None and sides[side][0].win >= top.win - match.ROUNDING
+        is_best = top is not None and sides[side].result.win >= top.win - match.ROUNDING
         return is_best and safe.get(side, False)
 
-    always_wins_x = "X" in responses and responses["X"].value >= 1 - match.ROUNDING
+    always_wins_x = sides["X"].always_wins
     proven = 1 if always_wins_x else 0 if safe.get("O") else None
     return Evaluation(
-        sides["X"][0],
-        sides["O"][0],
+        sides["X"].result,
+        sides["O"].result,
         unbeatable_x=safe.get("X", False),
         unbeatable_o=safe.get("O", False),
         optimal_x=is_optimal("X"),

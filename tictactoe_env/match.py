@@ -187,6 +187,17 @@ def best_response(reach: Reach) -> BestResponse:
     return BestResponse(reach.side, float(values[0]), float(losses[0]), can_lose, line)
 
 
+def always_wins(reach: Reach) -> bool:
+    """Whether a policy wins, on its side, every game that has a positive probability."""
+    for ply in reach.plies():
+        possible = ply.legal if ply.probs is None else ply.probs > 0
+        after = ply.children[possible & ply.legal]
+        other = reach.is_over[after] & (reach.outcome_x[after] != _mark(reach.side))
+        if other.any() or (possible & ~ply.legal).any():
+            return False
+    return True
+
+
 def plies_to_loss(reach: Reach) -> Values:
     """The length of the shortest game that the policy can lose, from each position: (N,) float64.
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from tictactoe_env.evaluation import Evaluation, evaluate, evaluate_side, evaluation_of
-from tictactoe_env.match import BestResponse, Result, sampled_result
+from tictactoe_env.evaluation import (
+    Evaluation,
+    SideEvaluation,
+    best_play_x,
+    evaluate,
+    evaluate_side,
+    evaluation_of,
+)
+from tictactoe_env.match import Result, sampled_result
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.proof import TABLE_CELLS, Limit, Progress, ProofLimitError
-from tictactoe_env.rules import SIDES
+from tictactoe_env.rules import SIDES, Rules
 from training.learner import BoardPlayer
 
 SAMPLED_GAMES = 2_000  # against random play, of a side that is not proven
@@ -38,7 +45,7 @@ def judge(
         {
             one: _proven(policy, one, limit, progress)
             if side in ("both", one)
-            else (_sampled(policy, one), None)
+            else SideEvaluation(_sampled(policy, one))
             for one in SIDES
         },
         policy.rules,
@@ -47,14 +54,38 @@ def judge(
 
 def _proven(
     policy: BoardPlayer, side: str, limit: Limit | None, progress: Progress | None
-) -> tuple[Result, BestResponse | None]:
+) -> SideEvaluation:
     try:
         return evaluate_side(policy, side, policy.rules, limit, progress)
     except ProofLimitError:  # the evaluation names the side as sampled
-        return _sampled(policy, side), None
+        return SideEvaluation(_sampled(policy, side))
 
 
 def _sampled(policy: BoardPlayer, side: str) -> Result:
     x, o = (policy, RandomPolicy()) if side == "X" else (RandomPolicy(), policy)
     result = sampled_result(x, o, policy.rules, SAMPLED_GAMES).result
     return result if side == "X" else result.other_side
+
+
+def check_goal(until: str, side: str, rules: Rules) -> None:
+    """Raises ValueError for a goal that cannot be reached, or that nothing can prove."""
+    if until == "optimal" and rules.cells > TABLE_CELLS:
+        raise ValueError(
+            "the best achievable results are computed on boards of at most "
+            f"{TABLE_CELLS} cells, not on {rules}: give --until unbeatable"
+        )
+    if until != "steps" and side == "O" and best_play_x(rules) == 1:
+        raise ValueError(
+            f"no O can avoid losing on {rules}, where X wins with best play: leave --until "
+            f"{until} out, or train another side"
+        )
+
+
+def goal_text(until: str, rules: Rules) -> str:
+    """What the goal of a training means where X wins with best play; "" on other boards."""
+    if until == "steps" or best_play_x(rules) != 1:
+        return ""
+    return (
+        f"X wins {rules} with best play: the goal is that X wins against everybody; O, which "
+        "cannot avoid losing, does not count"
+    )

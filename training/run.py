@@ -45,7 +45,7 @@ from training.files import (
     write_folder,
     write_json,
 )
-from training.judge import judge, limit_of
+from training.judge import check_goal, judge, limit_of
 from training.learner import BoardPlayer, GamesLearner, Learner, Page
 from training.options import BoardConfig
 from training.plots import chart, learning_curves
@@ -84,6 +84,7 @@ class Run:
         self.folder, self.page, self.config = folder, page, config
         self.until, self.preset = until, preset
         self.side: str = getattr(config, "side", "both")
+        check_goal(until, self.side, config.rules)
         self.console = console or Console()
         self.rows: list[dict[str, Any]] = []
         self.best: tuple[Evaluation, int, BoardPlayer] | None = None
@@ -380,32 +381,43 @@ class Run:
 
     # --- the end ---------------------------------------------------------------------------------
 
-    def finish(self) -> dict[str, Any]:
-        """Write the metrics, the learning curves, and certificate and values of the best model."""
+    def finish(self) -> dict[str, Any] | None:
+        """Write the metrics, the learning curves, and certificate and values of the best model.
+
+        Returns the certificate; None if there is none, since nothing is proven of the best model.
+        """
         policy = self.best_player
         self.write_metrics()
         title = f"{self.name}, seed {self.config.seed}"
         learning_curves(self.rows, policy.rules, self.folder / "growth.png", title)
         return self._write_certificate()
 
-    def _write_certificate(self) -> dict[str, Any]:
+    def _write_certificate(self) -> dict[str, Any] | None:
         """Write the certificate of the best model, and its own values of the moves.
 
         After a kill in between there is no file of values, never one that belongs to another model.
+        Without a proof of any side there is no certificate. On boards of more than 12 cells there
+        is no file of values: the player of the model computes them.
         """
         content, values = self._certificate(), self.folder / VALUES
         values.unlink(missing_ok=True)
+        if content is None:
+            (self.folder / FILE).unlink(missing_ok=True)
+            return None
         write(content, self.folder / FILE)
         if self.config.rules.cells > TABLE_CELLS:
-            return content  # the player of the model computes its values
+            return content
         own = own_values_of(self.page, *checkpoint.load_model(self.page, self.folder))
         if own is not None:
             write_values(own, content["sha256_of_moves"], values)
         return content
 
-    def _certificate(self) -> dict[str, Any]:
-        """The certificate of the best model."""
-        _, steps, policy = self._best()
+    def _certificate(self) -> dict[str, Any] | None:
+        """The certificate of the best model, for the sides that were proven; None if none was."""
+        results, steps, policy = self._best()
+        proven = tuple(side for side in SIDES if side not in results.sampled)
+        if not proven:
+            return None
         last = self.rows[-1]
         best = next((row for row in self.rows if row["steps"] == steps), last)
         training: Mapping[str, Any] = {
@@ -424,7 +436,10 @@ class Run:
             "config": asdict(self.config),
             "training": training,
         }
-        return certify(policy, self.page.AGENT, **about)
+        options = {"sides": proven, "limit": limit_of(self.config)}
+        if policy.rules.cells <= TABLE_CELLS:
+            options = {}
+        return certify(policy, self.page.AGENT, **options, **about)
 
 
 def _point(steps: int, seconds: float) -> dict[str, Any]:
