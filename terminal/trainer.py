@@ -15,7 +15,8 @@ import numpy as np
 
 from players.seat import run_seat
 from terminal import battle, position, report
-from tictactoe_env.analysis import OWN
+from tictactoe_env.analysis import OWN, thoughts
+from tictactoe_env.proof import TABLE_CELLS
 from training.selfplay import RIVAL
 
 if TYPE_CHECKING:
@@ -98,11 +99,14 @@ def train(
     ended the training at once. Raises KeyboardInterrupt if nothing was saved by then. learn_from:
     games that a resumed run takes in, if it learns from games.
     """
+    from training.judge import goal_text
     from training.learner import drive
     from training.run import Run
 
     refuse_export(page, export_sb3)
     run = Run(folder, page, config, until, console, preset)
+    if goal := goal_text(until, config.rules):
+        report.say(goal, console)
     with warnings_on(console):
         learner = page.begin(config)
         if is_resumed:
@@ -145,15 +149,18 @@ def print_values(run: Any, console: Console) -> None:
     rules = run.config.rules
     if run.side == "O":
         return
-    player: Any = run.best_player
-    if rules.cells <= TABLE_CELLS:
-        player = run_seat(run.folder, run.name, rules)
-    elif not player.moves_by_values:
+    empty = np.zeros(rules.cells, np.int8)
+    if rules.cells > TABLE_CELLS:
+        if run.best_player.moves_by_values:
+            position.print_first_moves(thoughts(run.best_player, empty, rules), rules, console)
         return
-    thoughts = thoughts_of(player, rules)
-    known = [-np.inf if value is None else value for value in thoughts.values or ()]
-    if known and known[int(np.argmax(np.array(thoughts.probs, dtype=float)))] == max(known):
-        position.print_first_moves(thoughts, rules, console)
+    seat = run_seat(run.folder, run.name, rules)
+    if OWN not in seat.kinds:
+        return
+    found = seat.thoughts(empty)
+    known = [-np.inf if value is None else value for value in found.values or ()]
+    if known and known[int(np.argmax(np.array(found.probs, dtype=float)))] == max(known):
+        position.print_first_moves(found, rules, console)
 
 
 def learned_text(counts: Mapping[str, int]) -> str:
