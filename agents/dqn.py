@@ -347,11 +347,9 @@ def network_of(config: Config, model: Arrays) -> BoardQNetwork:
     return policy.player
 
 
-def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
-    """The player of a saved model, on the CPU whatever `config.device` is."""
-    network = network_of(config, model)
-    if config.rules.cells <= TABLE_CELLS:
-        return config.opened(values_of(network, config.rules))
+def live_policy_of(config: Config, weights: Arrays) -> LivePolicy:
+    """The greedy policy of a saved network on a board without a table."""
+    network = network_of(config, weights)
 
     def q_values(boards: Boards) -> NDArray[Any]:
         values = scores_of(network.move_scores, boards, config.rules)
@@ -361,11 +359,18 @@ def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
     found = NetworkPolicy(
         config.rules,
         network.move_scores,
-        model,
+        weights,
         values,
         opens_at_random=config.opens_at_random,
     )
     return live_policy(found, config.symmetry)
+
+
+def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
+    """The player of a saved model, on the CPU whatever `config.device` is."""
+    if config.rules.cells > TABLE_CELLS:
+        return live_policy_of(config, model)
+    return config.opened(values_of(network_of(config, model), config.rules))
 
 
 def own_values(config: Config, model: Arrays) -> OwnValues:

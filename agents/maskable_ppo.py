@@ -253,6 +253,11 @@ class BoardPolicy(MaskableActorCriticPolicy):
         logits = self.action_net(latent).gather(1, cells)
         return logits.masked_fill(self.opening.forbidden(planes), TAKEN)
 
+    def position_values(self, planes: torch.Tensor) -> torch.Tensor:
+        """Values (B, 1) of planes (B, 2, rows, cols). Equal boards are not looked for."""
+        boards, _ = self.canonical.each(planes.float())
+        return self.value_net(self.mlp_extractor.forward_critic(self.features_extractor(boards)))
+
     def predict_values(self, obs: Any) -> torch.Tensor:
         """Values (B, 1)."""
         return self.log_probs_and_values(obs)[1]
@@ -356,7 +361,7 @@ def live_values(config: Config, networks: BoardPolicy) -> LiveValues:
         other = np.where(won, loss, draw)
         going = ~(won | drawn)
         if going.any():
-            other[going] = scores_of(networks.predict_values, after[going], rules)[:, 0]
+            other[going] = scores_of(networks.position_values, after[going], rules)[:, 0]
         values = np.full(boards.shape, np.nan)
         values[at, cells] = -other
         return values

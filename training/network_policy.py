@@ -20,6 +20,9 @@ from tictactoe_env.rules import Boards, Rules
 from training.learner import Arrays
 
 BATCH = 1 << 14  # boards at a time; larger batches leave the processor's caches
+# Boards at least. A matrix product of fewer rows rounds otherwise (measured: of 32 and less), so a
+# move could depend on how many boards are asked for together.
+LEAST = 64
 
 Scores = Callable[[torch.Tensor], torch.Tensor]
 """A network: from planes (B, 2, rows, cols) to the scores of the moves (B, cells)."""
@@ -95,12 +98,18 @@ class NetworkPolicy:
 
 
 def scores_of(scores: Scores, boards: Boards, rules: Rules) -> NDArray[np.float32]:
-    """What a network says of boards (B, cells) int8: (B, ...), some boards at a time."""
+    """What a network says of boards (B, cells) int8: (B, ...), some boards at a time.
+
+    What it says of a board does not depend on the others.
+    """
     parts = []
     with torch.no_grad():
         for start in range(0, len(boards), BATCH):
-            planes = observe(boards[start : start + BATCH], rules)
-            parts.append(scores(torch.from_numpy(planes)).numpy())
+            part = boards[start : start + BATCH]
+            count = len(part)
+            if count < LEAST:
+                part = np.concatenate([part, np.zeros((LEAST - count, rules.cells), np.int8)])
+            parts.append(scores(torch.from_numpy(observe(part, rules))).numpy()[:count])
     return np.concatenate(parts)
 
 
