@@ -225,9 +225,13 @@ class BoardReach:
 
     def boards(self, ply: Ply) -> Boards:
         """The boards (B, cells) int8 of a ply."""
+        return self.rules.to_boards(*self.bits(ply))
+
+    def bits(self, ply: Ply) -> tuple[Marks, Marks]:
+        """X's and O's bitboards (B,) uint64 of a ply, sorted by X's and then by O's."""
         layer, start = self._layers[ply.number], self.starts[ply.number]
         part = slice(ply.rows.start - start, ply.rows.stop - start)
-        return self.rules.to_boards(layer.x[part], layer.o[part])
+        return layer.x[part], layer.o[part]
 
     def place(self, ply: Ply, row: int) -> int | None:
         """The index of a row among those of a ply; None if it is not there."""
