@@ -1,25 +1,35 @@
 """A certificate recomputed in plain Python, by code that shares nothing with the package.
 
-    recomputed(content)     # the results of the certificate's moves, exact, as JSON values
-    check(content)          # raises Refused unless the certificate states these, and its digest
+It is written from docs/CERTIFICATE.md, which describes the file.
+
+    meetings = check(content)                 # raises Refused if a result or the digest is wrong
+    meetings["X"].start.nearest               # moves until the nearest loss, None without one
+    meetings["X"].against_random()["win"]     # an exact Fraction
+    len(meetings["X"].decisions)              # positions in which the player decides
 
 A board is its text, "X../.O./...", and a place is an index into this text. The positions that a
-player can meet are found by recursion with a dictionary as memo. Results are exact: integers, or
-Fractions where a player draws its moves. Nothing here is fast on purpose; 200,000 decisions take
-some seconds.
+player can meet are found by recursion, with a dictionary of those that are known. Results are
+whole numbers, or Fractions where a player draws its moves. It is written to be read; 200,000
+decisions take some seconds.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
+X_DIGITS, O_DIGITS = str.maketrans("X.O/", "1000"), str.maketrans("O.X/", "1000")
 NEAR = Fraction(1, 10**12)  # how far a stated float may be from the exact number
+INFORMATION = ("agent", "seed", "config", "training", "versions")  # cannot be verified
+GIVEN = ("format", "board", "moves", "sha256_of_moves")
+ENTRIES = {1: GIVEN, 2: (*GIVEN, "sides", "canonical")}  # beside the results, by format
 Moves = dict[int, Any]  # the probability of each place
 Decide = Callable[[str], Moves]
 
@@ -52,6 +62,39 @@ class Game:
                         line = [r * (cols + 1) + c for r, c in steps]
                         for place in line:
                             self.lines[place].append(line)
+
+    @cached_property
+    def symmetries(self) -> list[list[int]]:
+        """The turns and mirror images of the board: where each letter of its text comes from."""
+        grid = [
+            [row * (self.cols + 1) + col for col in range(self.cols)] for row in range(self.rows)
+        ]
+        found = []
+        for _ in range(4):
+            grid = [list(column) for column in zip(*grid[::-1], strict=True)]  # a quarter turn
+            for image in (grid, [row[::-1] for row in grid]):
+                if len(image) == self.rows:
+                    found.append([place for row in image for place in (*row, self.cols)][:-1])
+        return found
+
+    def canonical(self, board: str) -> str:
+        """Of all images of a board the first in the order of `rank`."""
+        images = ["".join([board[place] for place in image]) for image in self.symmetries]
+        return min(images, key=self.rank)
+
+    @staticmethod
+    def rank(board: str) -> tuple[str, str]:
+        """The order of positions: by X's marks as a binary number, then by O's.
+
+        The last cell is the highest digit.
+        """
+        reverse = board[::-1]
+        return reverse.translate(X_DIGITS), reverse.translate(O_DIGITS)
+
+    @cached_property
+    def perfect(self) -> Perfect:
+        """Perfect play, for boards of up to 12 cells."""
+        return Perfect(self)
 
     def free(self, board: str) -> list[int]:
         return [place for place, letter in enumerate(board) if letter == "."]
@@ -91,11 +134,12 @@ class Outlook(NamedTuple):
 class Meeting:
     """All positions that a player can meet as one side, whatever the other side does.
 
-    decide: its moves on a board. decisions: the boards on which it was asked.
+    decide: its moves on a board. decisions: the boards on which it was asked. form: what is asked
+    instead of a board, such as its canonical form.
     """
 
-    def __init__(self, game: Game, side: str, decide: Decide):
-        self.game, self.side, self.decide = game, side, decide
+    def __init__(self, game: Game, side: str, decide: Decide, form: Callable[[str], str] = str):
+        self.game, self.side, self.decide, self.form = game, side, decide, form
         self.decisions: dict[str, Moves] = {}
         self.known: dict[str, Outlook] = {}
         # The number of random replies from each ply to the last. A game that ends early counts for
@@ -145,7 +189,7 @@ class Meeting:
             return Outlook(0, 0, weight, 0, 0, -1, 1)
         if ply + 1 == self.game.cells:
             return Outlook(0, weight, 0, 0, None, 0, 0)
-        return self.outlook(after, ply + 1)
+        return self.outlook(self.form(after), ply + 1)
 
     def loses(self, line: list[str]) -> bool:
         """Whether a line of moves, by their names, is a game that the player can lose."""
@@ -153,7 +197,7 @@ class Meeting:
         for number, name in enumerate(line):
             place, own = self.game.place[name], self.game.mover(board) == self.side
             is_last = number == len(line) - 1
-            if own and not self.decide(board).get(place):
+            if own and not self.can_move(board, place):
                 return False
             if board[place] != ".":
                 return own and is_last
@@ -161,6 +205,18 @@ class Meeting:
             if self.game.wins(board, place):
                 return not own and is_last
         return False
+
+    def can_move(self, board: str, place: int) -> bool:
+        """Whether the player can make a move, or one that leads to the same form."""
+        asked = self.form(board)
+        moves = [one for one, chance in self.decide(asked).items() if chance]
+        if self.form is str:
+            return place in moves
+        taken = [board[place] != "."] + [asked[one] != "." for one in moves]
+        if any(taken):
+            return taken[0] and any(taken[1:])
+        ends = [self.form(self.game.after(asked, one)) for one in moves]
+        return self.form(self.game.after(board, place)) in ends
 
     def against_random(self) -> dict[str, Fraction]:
         start, all_games = self.start, self.weights[0]
@@ -258,74 +314,136 @@ class Perfect:
         return dict(zip(("win", "draw", "loss", "illegal"), result(self.game.empty), strict=True))
 
 
-# --- certificates of all positions ----------------------------------------------------------------
+# --- the moves of a certificate -------------------------------------------------------------------
 
 
 def game_of(content: Mapping[str, Any]) -> Game:
     return Game(*(content["board"][name] for name in ("rows", "cols", "k")))
 
 
-def table_of(content: Mapping[str, Any]) -> dict[str, Moves]:
-    """The player's moves on each board of the certificate."""
+def meetings_of(content: Mapping[str, Any]) -> dict[str, Meeting]:
+    """What the player meets as each side of the certificate. Refused if its moves do not fit."""
     game = game_of(content)
-    table = {}
-    for board, move in content["moves"].items():
-        chances = move if isinstance(move, Mapping) else {move: 1}
-        unknown = set(chances) - set(game.place)
-        if unknown or not all(0 <= chance <= 1 for chance in chances.values()):
-            raise Refused(f"no moves of {board}: {move}")
-        total = sum(map(Fraction, chances.values()))
-        if abs(total - 1) > Fraction(1, 10**5):
-            raise Refused(f"the moves of {board} have a probability of {float(total)}")
-        table[board] = {
-            game.place[name]: Fraction(one) / total for name, one in chances.items() if one
-        }
+    if content["format"] not in (1, 2):
+        raise Refused(f"the format is {content['format']}, expected 1 or 2")
+    if content["format"] == 1:
+        table = all_moves(content["moves"], game)
+        return {side: Meeting(game, side, table.__getitem__) for side in "XO"}
+    form = game.canonical if content["canonical"] else str
+    moves, sides = json.loads(text_of(content)), content["sides"]
+    if list(moves) != sides or sides not in (["X"], ["O"], ["X", "O"]):
+        raise Refused(f"there are moves of {list(moves)}, and results of {sides}")
+    tables = {side: moves_on_lines(moves[side], game, side, form) for side in sides}
+    return {side: Meeting(game, side, table.__getitem__, form) for side, table in tables.items()}
+
+
+def text_of(content: Mapping[str, Any]) -> str:
+    """The text of the moves, of which the certificate holds the digest."""
+    if content["format"] == 1:
+        return json.dumps(content["moves"], sort_keys=True, separators=(",", ":"))
+    try:
+        return zlib.decompress(base64.b64decode(content["moves"], validate=True)).decode()
+    except (zlib.error, ValueError) as error:
+        raise Refused(f"the moves cannot be decompressed: {error}") from error
+
+
+def all_moves(moves: Mapping[str, Any], game: Game) -> dict[str, Moves]:
+    """Format 1: the moves on every unfinished board, by its text."""
+    table = {board: chances_of(move, game.place) for board, move in moves.items()}
+    if set(table) != set(game.perfect.values):
+        raise Refused("the boards are not those on which a move can be made")
     return table
 
 
-def recomputed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Every result of a certificate, from its moves. Raises Refused for missing or unknown boards.
+def moves_on_lines(
+    plies: list[list[Any]], game: Game, side: str, form: Callable[[str], str]
+) -> dict[str, Moves]:
+    """Format 2: the moves in the positions that can be met, ply by ply, in the order of `rank`."""
+    places = {str(cell): place for cell, place in enumerate(game.place.values())}
+    table: dict[str, Moves] = {}
+    boards, number = [game.empty], 0
+    for ply in range(game.cells):
+        following = set()
+        own = "XO"[ply % 2] == side
+        if own and boards:
+            given = plies[number] if number < len(plies) else []
+            if len(given) != len(boards):
+                raise Refused(f"{len(given)} moves in {len(boards)} positions of ply {ply}")
+            table |= {
+                board: chances_of(move, places) for board, move in zip(boards, given, strict=True)
+            }
+            number += 1
+        for board in boards:
+            for place in table[board] if own else game.free(board):
+                after = game.after(board, place) if board[place] == "." else ""
+                if "." in after and not game.wins(after, place):
+                    following.add(form(after))
+        boards = sorted(following, key=game.rank)
+    if number < len(plies):
+        raise Refused(f"{len(plies) - number} plies have moves, but are never reached")
+    return table
 
-    `decisions` is the number of positions in which the player decides, by side; it is no entry of
-    a certificate.
-    """
-    game, table = game_of(content), table_of(content)
-    perfect = Perfect(game)
-    if set(table) != set(perfect.values):
-        raise Refused("the boards are not those on which a move can be made")
-    meetings = {side: Meeting(game, side, table.__getitem__) for side in "XO"}
-    sides = {side: side_results(one, perfect, content) for side, one in meetings.items()}
-    met = {board for one in meetings.values() for board in one.decisions}
-    share = {
-        board: sum(table[board].get(place, 0) for place in perfect.best(board)) for board in table
-    }
-    return {
-        "unbeatable": all(one["unbeatable"] for one in sides.values()),
-        "optimal": all(one["optimal"] for one in sides.values()),
-        "as_x": sides["X"],
-        "as_o": sides["O"],
-        "optimal_moves": {
-            "everywhere": Fraction(sum(share.values())) / len(share),
-            "reachable": Fraction(sum(share[board] for board in met)) / len(met),
-        },
-    }
+
+def chances_of(move: Any, places: Mapping[str, int]) -> Moves:
+    """The probability of each place. move: the name of one, or {name: probability}."""
+    chances = move if isinstance(move, Mapping) else {str(move): 1}
+    if not all(name in places and 0 <= chance <= 1 for name, chance in chances.items()):
+        raise Refused(f"no move: {move}")
+    total = sum(map(Fraction, chances.values()))
+    if abs(total - 1) > NEAR:
+        raise Refused(f"the probabilities of a move sum to {float(total)}")
+    return {places[name]: Fraction(one) / total for name, one in chances.items() if one}
 
 
-def side_results(meeting: Meeting, perfect: Perfect, content: Mapping[str, Any]) -> dict[str, Any]:
-    found, side = meeting.start, meeting.side
-    random, limit = meeting.against_random(), perfect.limit(side)
-    is_optimal = found.nearest is None and limit is not None and random["win"] >= limit - NEAR
-    best = None if limit is None else {"win": limit, "draw": 1 - limit, "loss": 0, "illegal": 0}
-    return {
-        "unbeatable": found.nearest is None,
-        "optimal": is_optimal,
-        "losing_line": checked_line(meeting, content[f"as_{side.lower()}"].get("losing_line")),
-        "worst_case_value": Fraction(found.value),
-        "worst_case_loss": Fraction(found.risk),
-        "vs_random": random,
-        "vs_minimax": perfect.against(side, meeting.decide),
-        "limit_vs_random": best,
+# --- the results ----------------------------------------------------------------------------------
+
+
+def check(content: Mapping[str, Any]) -> dict[str, Meeting]:
+    """What the player meets. Refused unless the certificate states its results and its digest."""
+    if hashlib.sha256(text_of(content).encode()).hexdigest() != content["sha256_of_moves"]:
+        raise Refused("the digest is not that of the moves")
+    meetings = meetings_of(content)
+    results = recomputed(content, meetings)
+    unknown = set(content) - set(results) - set(INFORMATION) - set(ENTRIES[content["format"]])
+    if unknown:
+        raise Refused(f"there are unknown entries: {sorted(unknown)}")
+    compare(results, content)
+    return meetings
+
+
+def recomputed(content: Mapping[str, Any], meetings: Mapping[str, Meeting]) -> dict[str, Any]:
+    """Every result of a certificate, from its moves."""
+    results = {side: side_results(one, content) for side, one in meetings.items()}
+    never_loses = all(one["unbeatable"] for one in results.values())
+    found = {f"as_{side.lower()}": one for side, one in results.items()}
+    if content["format"] == 2:
+        known = never_loses if len(meetings) == 2 or not never_loses else None
+        return {"unbeatable": known} | found
+    perfect = meetings["X"].game.perfect
+    for side, meeting in meetings.items():
+        found[f"as_{side.lower()}"] |= against_perfect(meeting, perfect)
+    optimal = all(one["optimal"] for one in found.values())
+    found["optimal_moves"] = optimal_moves(meetings, perfect)
+    return {"unbeatable": never_loses, "optimal": optimal} | found
+
+
+def side_results(meeting: Meeting, content: Mapping[str, Any]) -> dict[str, Any]:
+    """What both formats state, and the entries of format 2."""
+    start = meeting.start
+    found = {
+        "unbeatable": start.nearest is None,
+        "losing_line": checked_line(meeting, content[f"as_{meeting.side.lower()}"]["losing_line"]),
+        "worst_case_value": Fraction(start.value),
+        "worst_case_loss": Fraction(start.risk),
+        "vs_random": meeting.against_random(),
     }
+    if content["format"] == 2:
+        found |= {
+            "always_wins": start.value == 1,
+            "positions": len(meeting.known),
+            "decisions": len(meeting.decisions),
+        }
+    return found
 
 
 def checked_line(meeting: Meeting, stated: list[str] | None) -> list[str] | None:
@@ -338,32 +456,45 @@ def checked_line(meeting: Meeting, stated: list[str] | None) -> list[str] | None
     return stated
 
 
-# --- stated and recomputed ------------------------------------------------------------------------
+def against_perfect(meeting: Meeting, perfect: Perfect) -> dict[str, Any]:
+    """Further results of format 1: against perfect play, and measured by it."""
+    wins, limit = meeting.against_random()["win"], perfect.limit(meeting.side)
+    best = None if limit is None else {"win": limit, "draw": 1 - limit, "loss": 0, "illegal": 0}
+    return {
+        "optimal": meeting.start.nearest is None and limit is not None and wins >= limit - NEAR,
+        "vs_minimax": perfect.against(meeting.side, meeting.decide),
+        "limit_vs_random": best,
+    }
 
 
-def check(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The results, recomputed. Raises Refused unless the certificate states them and its digest."""
-    text = json.dumps(content["moves"], sort_keys=True, separators=(",", ":"))
-    if hashlib.sha256(text.encode()).hexdigest() != content["sha256_of_moves"]:
-        raise Refused("the digest is not that of the moves")
-    found = recomputed(content)
-    for name, exact in found.items():
-        compare(name, exact, content.get(name))
-    return found
+def optimal_moves(meetings: Mapping[str, Meeting], perfect: Perfect) -> dict[str, Fraction]:
+    """The mean probability of optimal moves, in all positions and in those that are met."""
+    decide = meetings["X"].decide
+    share = {
+        board: sum(decide(board).get(place, 0) for place in perfect.best(board))
+        for board in perfect.values
+    }
+    met = {board for one in meetings.values() for board in one.decisions}
+    return {
+        "everywhere": Fraction(sum(share.values())) / len(share),
+        "reachable": Fraction(sum(share[board] for board in met)) / len(met),
+    }
 
 
-def compare(name: str, exact: Any, stated: Any) -> None:
+def compare(exact: Any, stated: Any, name: str = "the certificate") -> None:
     """Refused unless the stated value is the exact one, or a float next to it."""
     if isinstance(exact, dict) and isinstance(stated, Mapping):
-        if set(exact) != set(stated):
-            raise Refused(f"{name} has {sorted(stated)}, expected {sorted(exact)}")
+        unknown = set(stated) - set(exact)
+        if unknown and name != "the certificate":
+            raise Refused(f"{name} has unknown entries: {sorted(unknown)}")
         for part, value in exact.items():
-            compare(f"{name}.{part}", value, stated[part])
+            compare(value, stated.get(part, "nothing"), part)
         return
     if isinstance(exact, Fraction) or (isinstance(stated, float) and exact is not None):
-        is_near = isinstance(stated, (int, float)) and abs(Fraction(stated) - exact) <= NEAR
+        is_number = isinstance(stated, (int, float)) and not isinstance(stated, bool)
+        is_same = is_number and abs(Fraction(stated) - exact) <= NEAR
     else:
-        is_near = type(exact) is type(stated) and exact == stated
-    if not is_near:
+        is_same = type(exact) is type(stated) and exact == stated
+    if not is_same:
         shown = float(exact) if isinstance(exact, Fraction) else exact
         raise Refused(f"{name} is {shown}, the certificate states {stated}")
