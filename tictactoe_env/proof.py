@@ -107,15 +107,16 @@ def reach_of(
 class TableReach:
     """A reach on a board whose positions are tabulated; the rows are those of `Positions`.
 
-    table: (N, cells), the policy's probabilities in all positions.
+    table: (N, cells), the policy's probabilities in all positions. everywhere: whether all
+    unfinished positions belong to it, also those that the policy cannot meet.
     """
 
-    def __init__(self, side: str, table: Probs, rules: Rules):
+    def __init__(self, side: str, table: Probs, rules: Rules, everywhere: bool = False):
         positions = positions_of(rules)
         self.side, self.rules, self.table = side, rules, table
         self.outcome_x, self.is_over = positions.outcome_x, positions.is_over
         reached = np.zeros(len(positions), dtype=bool)
-        reached[0] = True
+        reached[0 if not everywhere else slice(None)] = True
         self._plies = []
         self.decisions = 0
         for ply in positions.plies():
@@ -265,6 +266,10 @@ class BoardReach:
             self._indexes[number] = PositionIndex(layer.x, layer.o, self.rules)
         found = self._indexes[number].find(x, o)
         return np.where(found >= 0, found + self.starts[number], -1)
+
+    def forget_moves(self) -> None:
+        """Free the memory of the moves; the positions remain, and `rows` finds them."""
+        self._layers = [layer._replace(moves=[]) for layer in self._layers]
 
     # --- finding the positions ply by ply ---------------------------------------------------------
 
