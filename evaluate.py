@@ -35,6 +35,7 @@ from tictactoe_env.errors import unknown_name
 from tictactoe_env.lines import LinesPolicy
 from tictactoe_env.opponents import is_trained
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.positions import can_enumerate
 from tictactoe_env.proof import Limit, ProofLimitError
 from tictactoe_env.rules import Rules
 from tictactoe_env.trained import facts_of
@@ -245,8 +246,10 @@ def proven(
                 compare_lines_with_model(path, content, limit)
         return player, content
     policy = policy_of(spec, rules, "agent")
-    if given.max_positions == 0:
-        report.say(f"{name} on {rules}: results are sampled and prove nothing", console)
+    meets_all = type(policy) is RandomPolicy and not can_enumerate(rules)
+    if given.max_positions == 0 or meets_all:
+        why = "because it can meet all positions" if meets_all else "as --max-positions 0 asks"
+        report.say(f"{name} on {rules}: results are sampled and prove nothing, {why}", console)
         return policy, None
     try:
         with proving.shown(name, rules) as progress:
