@@ -24,8 +24,10 @@ class Hashed:
     def probs(self, boards):
         free = boards == 0
         weights = np.array(
-            [[hash((self.salt, cell, *board)) % 1009 for cell in range(boards.shape[1])]
-             for board in boards.tolist()]
+            [
+                [hash((self.salt, cell, *board)) % 1009 for cell in range(boards.shape[1])]
+                for board in boards.tolist()
+            ]
         )
         best = np.where(free, weights, -1).argmax(axis=1)
         return np.eye(boards.shape[1])[best]
