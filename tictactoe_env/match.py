@@ -169,22 +169,27 @@ def best_response(reach: Reach) -> BestResponse:
     """The exact best response to a policy on the side whose positions these are."""
     outcome = reach.outcome_x * _mark(reach.side)
 
-    def value(ply: Ply, after: Values) -> Values:
-        if ply.probs is not None:
-            return (ply.probs * np.where(ply.legal, after, -1.0)).sum(axis=1)
-        return np.where(ply.legal, after, np.inf).min(axis=1)
-
     def loss(ply: Ply, after: Values) -> Values:
         if ply.probs is not None:
             return (ply.probs * np.where(ply.legal, after, 1.0)).sum(axis=1)
         return np.where(ply.legal, after, -np.inf).max(axis=1)
 
-    values = backward_induction(reach, outcome, value)
-    losses = backward_induction(reach, outcome < 0, loss)
+    values, losses = values_of(reach), backward_induction(reach, outcome < 0, loss)
     distances = plies_to_loss(reach)
     line = _shortest_line(reach, distances)
     can_lose = line is not None
     return BestResponse(reach.side, float(values[0]), float(losses[0]), can_lose, line)
+
+
+def values_of(reach: Reach) -> Values:
+    """The policy's smallest expected result (win - loss) from each position on: (N,) float64."""
+
+    def value(ply: Ply, after: Values) -> Values:
+        if ply.probs is not None:
+            return (ply.probs * np.where(ply.legal, after, -1.0)).sum(axis=1)
+        return np.where(ply.legal, after, np.inf).min(axis=1)
+
+    return backward_induction(reach, reach.outcome_x * _mark(reach.side), value)
 
 
 def always_wins(reach: Reach) -> bool:
