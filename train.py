@@ -20,7 +20,7 @@ from tictactoe_env.evaluation import UNTIL
 from tictactoe_env.names import split_options
 from tictactoe_env.pool import parse_pool
 from training.command_line import CommandLine, Option, one_of
-from training.limits import LIMITS
+from training.limits import LIMITS, TABLE
 from training.options import BoardConfig, board_defaults, options_of, read_config
 from training.selfplay import RIVAL
 
@@ -76,7 +76,7 @@ ABOUT = "Train an agent against a pool of opponents, and prove how well it plays
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     more = "python train.py AGENT --help lists the options of an agent."
-    boards = listed({name: limit.text for name, limit in LIMITS.items()})
+    boards = listed({name: LIMITS.get(name, TABLE).text for name in TRAINABLE})
     epilog = f"agents:\n{listed(TRAINABLE)}\n\nboards:\n{boards}\n\n{more}"
     general = CommandLine("train.py", [AGENT, *GENERAL], USAGE, ABOUT, epilog)
     given, rest = general.parse_known(arguments)  # the other options depend on the agent
