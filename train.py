@@ -19,9 +19,8 @@ from tictactoe_env.errors import unknown_name
 from tictactoe_env.evaluation import UNTIL
 from tictactoe_env.names import split_options
 from tictactoe_env.pool import parse_pool
-from tictactoe_env.proof import TABLE_CELLS
 from training.command_line import CommandLine, Option, one_of
-from training.limits import LIMITS
+from training.limits import LIMITS, TABLE
 from training.options import BoardConfig, board_defaults, options_of, read_config
 from training.selfplay import RIVAL
 
@@ -77,7 +76,7 @@ ABOUT = "Train an agent against a pool of opponents, and prove how well it plays
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     more = "python train.py AGENT --help lists the options of an agent."
-    boards = listed({name: limit.text for name, limit in LIMITS.items()})
+    boards = listed({name: LIMITS.get(name, TABLE).text for name in TRAINABLE})
     epilog = f"agents:\n{listed(TRAINABLE)}\n\nboards:\n{boards}\n\n{more}"
     general = CommandLine("train.py", [AGENT, *GENERAL], USAGE, ABOUT, epilog)
     given, rest = general.parse_known(arguments)  # the other options depend on the agent
@@ -113,7 +112,7 @@ def command_line(page: Any, prog: str = "train.py") -> CommandLine:
     options = [
         Option(
             known.name,
-            sentence_of(known),
+            known.sentence,
             known.parsed,
             known.default,
             kind="switch" if known.kind is bool else "value",
@@ -132,15 +131,6 @@ def command_line(page: Any, prog: str = "train.py") -> CommandLine:
         epilog = f"presets of {page.AGENT}:\n{listed(presets)}"
     epilog += f"\n\nboards of {page.AGENT}: {page.Config.BOARDS.text}"
     return CommandLine(prog, [AGENT, *GENERAL, *options], USAGE, ABOUT, epilog)
-
-
-def sentence_of(known: Any) -> str:
-    """The sentence of an option of an agent, with its default on larger boards if it is another."""
-    if known.larger is None:
-        return str(known.sentence)
-    value = known.larger
-    text = ",".join(map(str, value)) if isinstance(value, tuple) else value
-    return f"{known.sentence} On boards of more than {TABLE_CELLS} cells the default is {text}."
 
 
 def listed(sentences: Mapping[str, str]) -> str:

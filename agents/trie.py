@@ -31,7 +31,7 @@ step size and no network.
 The article about tophep/TicTacToe describes an earlier algorithm too: a list of all games, in which
 the moves of lost games are avoided. The trie replaced it there, and it is not here.
 
-A step is a game. Boards have at most 12 cells; 3x4 takes a second to prepare.
+A step is a game. A board of 3x4 takes a second to prepare.
 """
 
 from __future__ import annotations

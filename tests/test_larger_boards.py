@@ -60,7 +60,7 @@ def boards_of(rules, count=300, seed=0):
 
 
 def test_one_table_says_how_far_each_agent_goes_and_the_help_and_the_errors_show_it(capsys):
-    assert LIMITS.keys() == agents.TRAINABLE.keys()
+    assert LIMITS.keys() == agents.TRAINABLE.keys()  # others learn boards of up to 12 cells
     assert {name for name, limit in LIMITS.items() if limit.cells >= ANY} == set(OPTIONS)
     train.main(["--help"])
     general = " ".join(capsys.readouterr().out.split())

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tictactoe_env.evaluation import best_play_x
 from tictactoe_env.files import write_file
 from tictactoe_env.match import best_achievable
 from tictactoe_env.proof import TABLE_CELLS
@@ -28,7 +29,8 @@ def learning_curves(
     """Exact results against random over the steps, with a panel for each side.
 
     rows: those of metrics.csv. Lines mark the most wins of a player that never loses, where that
-    is known, and the first evaluation at which the side was unbeatable.
+    is known, and the first evaluations at which the side was unbeatable, and at which X won against
+    everybody.
     """
     from matplotlib.figure import Figure
 
@@ -56,7 +58,10 @@ def _draw_side(axes: Axes, rows: Sequence[Mapping[str, Any]], side: str, rules: 
     sampled = [row.get(f"sampled_{side}", 0) for row in rows]
     how = "sampled" if all(sampled) else "sampled in part" if any(sampled) else "exact"
     y_label = f"per cent of games against random, {how}"
-    axes.set(xlabel="steps, thousands", ylabel=y_label, title=f"as {side.upper()}", ylim=(-2, 102))
+    title = f"as {side.upper()}"
+    if side == "o" and best_play_x(rules) == 1:
+        title += ", which cannot avoid losing to best play"
+    axes.set(xlabel="steps, thousands", ylabel=y_label, title=title, ylim=(-2, 102))
     axes.legend(loc="center right", fontsize=8)
     axes.grid(alpha=0.3)
 

@@ -388,7 +388,7 @@ class Run:
         """
         policy = self.best_player
         self.write_metrics()
-        title = f"{self.name}, seed {self.config.seed}"
+        title = f"{self.name} on {policy.rules}, seed {self.config.seed}"
         learning_curves(self.rows, policy.rules, self.folder / "growth.png", title)
         return self._write_certificate()
 
