@@ -432,8 +432,8 @@ def value_named(value: str | Value, rules: Rules) -> Value | None:
     player = load_policy(value, rules)
     if not isinstance(player, TabularPolicy):
         raise ValueError(
-            f"a value function needs a player of all positions, but {value} has only the positions "
-            f"that it can meet on {rules}: give a run on a board of at most 12 cells"
+            f"the value of positions by {value} needs its moves in all positions, but on {rules} "
+            f"its certificate has those on its lines only: take {ROLLOUTS}"
         )
     return value_of(player)
 
