@@ -19,7 +19,7 @@ from tictactoe_env.errors import unknown_name
 from tictactoe_env.evaluation import UNTIL
 from tictactoe_env.names import split_options
 from tictactoe_env.pool import parse_pool
-from training.command_line import CommandLine, Option, one_of
+from training.command_line import CommandLine, Option, one_of, whole
 from training.options import BoardConfig, options_of, read_config
 from training.selfplay import RIVAL
 
@@ -66,6 +66,25 @@ GENERAL = [
         Path,
         metavar="FILE",
     ),
+    Option(
+        "optimize",
+        "search the agent's options with Optuna, in this many trials, and print the best with its "
+        "command line; options that are given are fixed. The score is the share of --steps until "
+        "--until is proven, and beyond that what the best model lacks. Bad trials are pruned. The "
+        "same command continues a search in its --out (default: runs/AGENT-optimize-SEED), and "
+        "may run several times at once",
+        whole(1),
+        metavar="TRIALS",
+        bound="at least 1",
+    ),
+    Option(
+        "seeds_per_trial",
+        "with --optimize: seeds that each trial trains, from --seed on; its score is their mean",
+        whole(1),
+        3,
+        metavar="INT",
+        bound="at least 1",
+    ),
 ]
 AGENT = Option("agent", "the agent to train; taken from the run with --resume", kind="argument")
 USAGE = "train.py AGENT [options], or train.py --resume RUN [options]"
@@ -93,6 +112,8 @@ def main(arguments: list[str] | None = None) -> int:
         line = command_line(page)
         typed = line.parse(arguments)
         given = SimpleNamespace(**{**line.defaults, **typed})
+        if "optimize" in typed:
+            return optimize(page, typed, given)
         if "rival" in typed or "rival" in saved:
             return train_rivals(rival_entries(page, typed, saved), given)
         entry = Entry(page, *configuration(page, typed, saved))
@@ -244,6 +265,28 @@ def train(entry: Entry, given: SimpleNamespace) -> int:
         is_resumed=bool(given.resume),
         learn_from=getattr(given, "learn_from", ""),
         export_sb3=given.export_sb3,
+    )
+
+
+def optimize(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
+    """Search the options that were not given, and print the best; the exit code."""
+    from rich.console import Console
+
+    from terminal import tuner
+
+    entry = Entry(page, *configuration(page, typed, {}))
+    names = {known.name for known in options_of(page.Config)}
+    preset = page.PRESETS[entry.preset].options if entry.preset else {}
+    return tuner.optimize(
+        page,
+        entry.config,
+        Console(),
+        trials=given.optimize,
+        seeds=given.seeds_per_trial,
+        typed=typed,
+        fixed=sorted(names & {*typed, *preset}),
+        folder=given.out or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}",
+        until=given.until,
     )
 
 
