@@ -114,6 +114,8 @@ def main(arguments: list[str] | None = None) -> int:
         given = SimpleNamespace(**{**line.defaults, **typed})
         if "optimize" in typed:
             return optimize(page, typed, given)
+        if "seeds_per_trial" in typed:
+            raise ValueError("--seeds-per-trial is for --optimize: give the number of its trials")
         if "rival" in typed or "rival" in saved:
             return train_rivals(rival_entries(page, typed, saved), given)
         entry = Entry(page, *configuration(page, typed, saved))

@@ -56,12 +56,14 @@ def optimize(
         if name in typed:
             raise ValueError(f"--optimize is not for {what}: leave --{name.replace('_', '-')} out")
     try:
+        import optuna
+
         from training import tuning
     except ModuleNotFoundError as error:
         if error.name not in ("optuna", "sqlalchemy"):
             raise
         raise ValueError(f"--optimize needs Optuna: {GROUP}") from None
-    tuning.optuna.logging.set_verbosity(tuning.optuna.logging.WARNING)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
     task = tuning.Task(page, config, until, seeds, tuple(fixed))
     assert task.searched
     page.begin(config)  # raises the errors of the command line before anything is written
@@ -183,8 +185,13 @@ def conclude(search: Search, typed: Mapping[str, Any], console: Console) -> int:
         report.say("no trial is better than the first, with the agent's own options", console)
     options = best.user_attrs["options"] if place_of(best) else {}
     words = command(task, typed, options)
-    report.say("train the best, which took its place with these very seeds:", console)
+    report.say(f"train the best, trial {place_of(best)}:", console)
     console.print(shlex.join(words), markup=False, highlight=False, soft_wrap=True, style="bold")
+    report.say(
+        "its figures are those of the seeds that chose it: expect less of others, such as --seed "
+        f"{task.config.seed + task.seeds}",
+        console,
+    )
     report.say(f"saved: {search.folder}", console)
     reached = [training["reached"] for training in best.user_attrs.get("trainings", [])]
     return 0 if task.until == "steps" or (reached and None not in reached) else 1
@@ -227,9 +234,8 @@ def print_table(task: Task, ranked: Sequence[FrozenTrial], console: Console) -> 
         )
     console.print(table)
     if any("%" in result for trial in ranked for result in results_of(trial, task)):
-        lacking = "" if task.until == "steps" else f", where {task.until} was not reached"
-        text = "sides that were unbeatable, and wins minus losses against random"
-        report.say(f"n of m, %: {text}, of the best model{lacking}", console)
+        text = "n of m: the sides that are unbeatable, and wins minus losses against random"
+        report.say(text if task.until == "steps" else f"{text}, short of the goal", console)
 
 
 def write_files(search: Search, ranked: Sequence[FrozenTrial]) -> None:
@@ -279,7 +285,7 @@ def history(task: Task, trials: Sequence[FrozenTrial]) -> Chart:
     return Chart(
         f"{task.page.AGENT}: {goal_of(task)}",
         "trial",
-        "score: share of the steps until the goal; above 1: not reached",
+        "score, the lowest is the best",
         [place_of(trial) for trial in ordered],
         [
             ("finished", "C0o", [nan if pruned else score for score, pruned in split]),

@@ -115,7 +115,7 @@ class Training:
         return {**made, "unbeatable_sides": int(unbeatable), "value": value}
 
 
-class ExactMedianPruner(optuna.pruners.BasePruner):
+class ExactMedianPruner(optuna.pruners.BasePruner):  # type: ignore[misc]
     """Prunes a trial whose score is above the median of the completed trials, as far as it is.
 
     A completed trial that had ended by then counts with its final score. So a trial is also pruned
@@ -250,9 +250,10 @@ class Search:
         self.folder, self.task = folder, task
         self.path = folder / STUDY
         self._token = uuid.uuid4().hex
-        self._check_file()
+        self._check_folder()
         folder.mkdir(parents=True, exist_ok=True)
         with self._reading(), held(folder / LOCK, LOCK_SECONDS):
+            self._check_file()
             storage = optuna.storages.RDBStorage(
                 f"sqlite:///{self.path}", engine_kwargs={"connect_args": {"timeout": LOCK_SECONDS}}
             )
@@ -266,24 +267,25 @@ class Search:
             )
             self._check_task()
 
+    def _check_folder(self) -> None:
+        """Raise StudyError for a folder with something else."""
+        files = list(self.folder.iterdir()) if self.folder.is_dir() else []
+        others = [path for path in files if not path.name.startswith((STUDY, "."))]
+        is_folder = self.folder.is_dir() or not self.folder.exists()
+        if not is_folder or (others and not self.path.exists()):
+            raise StudyError(f"{self.folder} is not an empty folder: give another --out")
+
     def _check_file(self) -> None:
-        """Raise StudyError for a folder of something else, or a file that is no study."""
+        """Raise StudyError for a damaged file, or one that is no study of Optuna."""
         if not self.path.exists():
-            left = [path for path in self._files() if path.name != LOCK]
-            if left or (self.folder.exists() and not self.folder.is_dir()):
-                raise StudyError(f"{self.folder} is not an empty folder: give another --out")
             return
-        with self._reading(), closing(sqlite3.connect(self.path)) as connection:
-            connection.execute("PRAGMA busy_timeout = 60000")
+        with closing(sqlite3.connect(self.path, timeout=LOCK_SECONDS)) as connection:
             faults = connection.execute("PRAGMA quick_check(1)").fetchall()
             tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
         if faults != [("ok",)]:
             raise self._damaged(faults[0][0])
         if tables and ("studies",) not in tables:
             raise StudyError(f"{self.path} is not a study of Optuna: give another --out")
-
-    def _files(self) -> list[Path]:
-        return list(self.folder.iterdir()) if self.folder.is_dir() else []
 
     def _damaged(self, reason: object) -> StudyError:
         text = str(reason).strip().splitlines()[0]
@@ -335,8 +337,10 @@ class Search:
         with self._reading(), held(self.folder / LOCK, LOCK_SECONDS):
             for trial in self.running():
                 if not self._is_at_work(trial.user_attrs.get("worker")):
-                    self.study.tell(trial.number, state=TrialState.FAIL)
-            taken = {place_of(trial) for trial in [*self.finished, *self.running()]}
+                    # It may have been finished since the list was read.
+                    self.study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
+            counted = (*FINISHED, TrialState.RUNNING)  # in one list: a trial may end meanwhile
+            taken = {place_of(trial) for trial in self.study.get_trials(False, counted)}
             place = next((number for number in range(total) if number not in taken), None)
             return None if place is None else self._begin(place)
 
