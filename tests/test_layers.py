@@ -13,7 +13,8 @@ PACKAGE = "tictactoe_env"
 # The package from the bottom up; a file imports from lower layers only, never from its own.
 LAYERS = (
     "errors files < rules < standing < notation observation < positions games < "
-    "starts solver store orientations render < policy < match own_values snapshots table_json < "
+    "starts solver store orientations render < policy < canonical < proof < "
+    "match own_values snapshots table_json < "
     "row_engine bit_engine < evaluation engine search < certificate analysis < "
     "mcts runs trained < names < opponents < pool < config spec_json < pooled < "
     "env < vector_env wrappers < __init__ < "

@@ -4,9 +4,10 @@
     found.x.win, found.unbeatable, found.best_responses["O"].losing_line
     exploitability(policy)      # 0 for perfect play
 
-The results are computed from the policy's table, so the board must be one that can be enumerated.
-On 3x3 an evaluation takes milliseconds, on 3x4 tenths of a second. On 4x4 there are 9.7 million
-positions: it takes most of a minute and some gigabytes of memory.
+On boards of up to 12 cells the results are computed from the policy's table of all positions: on
+3x3 this takes milliseconds, on 3x4 tenths of a second. On larger boards they are computed from the
+positions that the policy can meet, see `proof`: for one that makes one move in each position, this
+takes about a second on 4x4.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from tictactoe_env import match
 from tictactoe_env.match import BestResponse, Result
 from tictactoe_env.policy import Model, Policy, tabulate
+from tictactoe_env.proof import TABLE_CELLS, Limit, Progress, reach_of
 from tictactoe_env.rules import SIDES, Rules
 
 UNTIL = ("steps", "unbeatable", "optimal")  # goals of a training
@@ -29,7 +31,8 @@ class Evaluation:
     x, o: its exact results as X and as O against uniformly random play.
     unbeatable_x, unbeatable_o: whether it never loses on that side, whatever the opponent does.
     optimal_x, optimal_o: whether it is unbeatable on that side and no unbeatable policy wins more
-    often against random play. False if the side cannot avoid losing.
+    often against random play. False if the side cannot avoid losing, and on boards of more than 12
+    cells, where the best achievable result is not computed.
     best_responses: by side; empty in an evaluation that was read from a table of metrics.
     """
 
@@ -70,27 +73,40 @@ class Evaluation:
         return float(sum(unbeatable)), float(sum(values))
 
 
-def evaluate(policy: Policy | Model, rules: Rules | None = None) -> Evaluation:
-    """The exact evaluation of a policy. ValueError on boards of more than 16 cells.
+def evaluate(
+    policy: Policy | Model,
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """The exact evaluation of a policy.
 
-    The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3.
+    The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3. On
+    boards of more than 12 cells the positions that the policy can meet must be within `limit`, and
+    `progress` is called after each ply: see `proof`. Raises ProofLimitError beyond the limit.
     """
-    table = tabulate(policy, match.board_of(rules, policy))
-    x, o = (match.result_vs_random(side, table) for side in SIDES)
-    responses, best = match.best_responses(table), match.best_achievable(table.rules)
+    rules = match.board_of(rules, policy)
+    is_table = rules.cells <= TABLE_CELLS
+    policy = tabulate(policy, rules) if is_table else policy
+    results, responses = {}, {}
+    for side in SIDES:
+        reach = reach_of(policy, side, rules, limit, progress)
+        results[side] = match.reach_vs_random(reach)
+        responses[side] = match.best_response(reach)
+    best = match.best_achievable(rules) if is_table else dict.fromkeys(SIDES)
 
-    def is_optimal(side: str, result: Result) -> bool:
+    def is_optimal(side: str) -> bool:
         top = best[side]
-        is_best = top is not None and result.win >= top.win - match.ROUNDING
+        is_best = top is not None and results[side].win >= top.win - match.ROUNDING
         return is_best and not responses[side].can_lose
 
     return Evaluation(
-        x,
-        o,
+        results["X"],
+        results["O"],
         unbeatable_x=not responses["X"].can_lose,
         unbeatable_o=not responses["O"].can_lose,
-        optimal_x=is_optimal("X", x),
-        optimal_o=is_optimal("O", o),
+        optimal_x=is_optimal("X"),
+        optimal_o=is_optimal("O"),
         best_responses=responses,
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,17 +34,21 @@ def positions_of(rules: Rules) -> Positions:
 
 
 class Ply(NamedTuple):
-    """The B unfinished positions with `number` marks.
+    """B unfinished positions with `number` marks.
 
-    side: the side to move, "X" or "O". rows: (B,). children: (B, cells), the row after each move,
-    -1 where a move is illegal. legal: (B, cells) bool.
+    side: the side to move, "X" or "O". rows: (B,) or a slice. children: (B, M), the row after each
+    of M moves, -1 where a move is illegal. legal: (B, M) bool. probs: (B, M), the probabilities of
+    the moves where they are known. cells: (B, M) of the moves; None if move m is cell m, as in
+    `Positions`.
     """
 
     number: int
     side: str
-    rows: NDArray[np.intp]
+    rows: Any
     children: NDArray[np.int32]
     legal: NDArray[np.bool_]
+    probs: NDArray[np.float64] | None = None
+    cells: NDArray[np.int8] | None = None
 
 
 class Positions:
@@ -183,11 +187,17 @@ class Positions:
 
     def plies(self, first: int = 0, backward: bool = False) -> Iterator[Ply]:
         """The unfinished positions by ply, from ply `first` to the last, or in reverse order."""
-        numbers = range(first, self.rules.cells)
-        for number in reversed(numbers) if backward else numbers:
+        plies = self._plies[first:]
+        return reversed(plies) if backward else iter(plies)
+
+    @cached_property
+    def _plies(self) -> list[Ply]:
+        found = []
+        for number in range(self.rules.cells):
             rows = self.unfinished_at(number)
             children = self.children[rows]
-            yield Ply(number, SIDES[number % 2], rows, children, children >= 0)
+            found.append(Ply(number, SIDES[number % 2], rows, children, children >= 0))
+        return found
 
     def unfinished_at(self, ply: int) -> NDArray[np.intp]:
         """Rows of the unfinished positions with `ply` marks."""

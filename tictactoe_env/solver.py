@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +15,26 @@ from tictactoe_env.rules import Rules
 Values = NDArray[np.float64]
 
 
+class Graph(Protocol):
+    """Positions with their successors, such as `Positions` or a `proof.Reach`."""
+
+    def plies(self, first: int = 0, backward: bool = False) -> Iterator[Ply]:
+        """The unfinished positions from ply `first` to the last, or in reverse order."""
+        ...
+
+
 def backward_induction(
-    positions: Positions, values: Any, rule: Callable[[Ply, Values], Values], first: int = 0
+    graph: Graph, values: Any, rule: Callable[[Ply, Values], Values], first: int = 0
 ) -> Values:
     """The values of all positions from ply `first` on: (N, ...) float64.
 
     values: (N, ...); those of finished positions are kept, the others are computed.
-    rule: called with a ply and the values after each move (B, cells, ...); it returns the values of
-    the ply's positions (B, ...). The value after an illegal move is undefined: the rule must
-    overwrite it.
+    rule: called with a ply and the values after each move (B, M, ...); it returns the values of the
+    ply's positions (B, ...). The value after an illegal move is undefined: the rule must overwrite
+    it.
     """
     values = values.astype(np.float64)
-    for ply in positions.plies(first, backward=True):
+    for ply in graph.plies(first, backward=True):
         values[ply.rows] = rule(ply, values[ply.children])
     return values
 
