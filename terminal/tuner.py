@@ -218,7 +218,8 @@ def print_table(task: Task, ranked: Sequence[FrozenTrial], console: Console) -> 
     seeds = [task.config.seed + number for number in range(task.seeds)]
     report.say(f"\nthe best trials of {task.page.AGENT}, {goal_of(task)}", console, "bold")
     table = Table()
-    for name in ("trial", *(f"seed {seed}" for seed in seeds), "mean", "score"):
+    means = ["mean"] if task.seeds > 1 and task.until != "steps" else []
+    for name in ("trial", *(f"seed {seed}" for seed in seeds), *means, "score"):
         table.add_column(name, justify="right")
     table.add_column("")
     for trial in ranked:
@@ -228,7 +229,7 @@ def print_table(task: Task, ranked: Sequence[FrozenTrial], console: Console) -> 
         table.add_row(
             str(place_of(trial)),
             *results,
-            mean_of(trial),
+            *([mean_of(trial)] if means else []),
             "" if score is None else f"{score:.3f}",
             "" if state == "complete" else state,
         )
