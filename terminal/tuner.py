@@ -70,13 +70,13 @@ def optimize(
     with warnings_on(console):
         search = tuning.Search(folder, task)
         report.say(heading(search, trials), console)
-        try:
-            with search:
+        with search:
+            try:
                 make_trials(search, trials, console)
-        except KeyboardInterrupt:
-            report.say("stopped; the same command goes on", console, "yellow")
-            return 130
-        return conclude(search, typed, console)
+            except KeyboardInterrupt:
+                report.say("stopped; the same command goes on", console, "yellow")
+                return 130
+            return conclude(search, typed, console)
 
 
 def heading(search: Search, trials: int) -> str:
