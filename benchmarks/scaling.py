@@ -215,6 +215,11 @@ def megahertz(rate: float) -> str:
     return f"{rate / 1e6:.2f}"
 
 
+def megabytes_text(megabytes: float) -> str:
+    """Megabytes; below one the resident set, which grows by pages, says little."""
+    return f"{megabytes:,.0f}" if megabytes >= 1 else "under 1"
+
+
 def games() -> Rows:
     """Games at a time on 3x3."""
     rows = []
@@ -258,8 +263,8 @@ def positions() -> Rows:
     rows = []
     for rules in ENUMERATED:
         count, found, solved, megabytes = in_a_process(solving, rules)
-        cells = (f"{count:,}", f"{found:.3f}", f"{solved:.3f}", f"{megabytes:,.0f}")
-        rows.append((str(rules), *cells))
+        figures = (f"{count:,}", f"{found:.3f}", f"{solved:.3f}", megabytes_text(megabytes))
+        rows.append((str(rules), *figures))
     return Rows(("board", "positions", "found in s", "solved in s", "MB"), rows)
 
 
@@ -276,7 +281,12 @@ def proofs() -> Rows:
                     continue
                 decisions, reached, can_lose, seconds, megabytes = found
                 verdict = "can be beaten" if can_lose else "unbeatable"
-                figures = (f"{decisions:,}", f"{reached:,}", f"{seconds:.2f}", f"{megabytes:,.0f}")
+                figures = (
+                    f"{decisions:,}",
+                    f"{reached:,}",
+                    f"{seconds:.2f}",
+                    megabytes_text(megabytes),
+                )
                 rows.append((*about, *figures, verdict))
     names = ("board", "side", "symmetry", "decisions", "positions", "s", "MB", "the player")
     return Rows(names, rows)
@@ -339,50 +349,53 @@ def number(text: str) -> float:
 
 
 def draw(page: str, path: Path) -> None:
-    """Draw the tables of the page: games, cells, positions and decisions, on logarithmic axes."""
+    """Draw the tables of the page: games, cells, positions and decisions."""
     from matplotlib.figure import Figure
 
-    tables = {name: table_on(page, name).rows for name in TABLES}
     figure = Figure(figsize=(11, 8), layout="constrained")
-    panels = figure.subplots(2, 2).flat
-
-    def curve(axes: Any, xs: Sequence[str], ys: Sequence[str], style: str, label: str) -> None:
-        axes.plot([number(x) for x in xs], [number(y) for y in ys], style, label=label)
-
-    axes = panels[0]
-    count, environment, trained = zip(*tables["games"], strict=True)
-    curve(axes, count, [str(1e6 * number(one)) for one in environment], "C0o-", "environment")
-    curve(axes, count, trained, "C1o-", "training, MaskablePPO")
-    axes.set(title="games at a time, 3x3", xlabel="games", ylabel="steps/s")
-
-    axes = panels[1]
-    _, count, environment, _, trained, _ = zip(*tables["cells"], strict=True)
-    curve(axes, count, [str(1e6 * number(one)) for one in environment], "C0o-", "environment")
-    curve(axes, count, trained, "C1o-", "training, MaskablePPO")
-    axes.set(title="cells, 1,024 games at a time", xlabel="cells", ylabel="steps/s")
-
-    axes = panels[2]
-    _, count, found, solved, megabytes = zip(*tables["positions"], strict=True)
-    seconds = [f"{number(a) + number(b)}" for a, b in zip(found, solved, strict=True)]
-    curve(axes, count, seconds, "C0o-", "seconds to find and solve them")
-    curve(axes, count, megabytes, "C1o-", "MB")
-    axes.set(title="all positions of a board", xlabel="positions", ylabel="s, MB")
-
-    axes = panels[3]
-    proven = [row for row in tables["proofs"] if row[4:5] != [""]]
-    for side, colour in zip(SIDES, ("C0", "C1"), strict=True):
-        for symmetric, style in (("no", "o-"), ("yes", "s--")):
-            rows = [row for row in proven if (row[1], row[2]) == (side, symmetric)]
-            cells = [str(Rules.cells.fget(rules_of(row[0]))) for row in rows]  # type: ignore[attr-defined]
-            label = f"as {side}{', symmetric' if symmetric == 'yes' else ''}"
-            curve(axes, cells, [row[3] for row in rows], f"{colour}{style}", label)
-    axes.set(title="decisions of a player, by its proof", xlabel="cells", ylabel="decisions")
-
+    panels = list(figure.subplots(2, 2).flat)
+    draw_speeds(panels[0], [(row[0], row[1], row[2]) for row in table_on(page, "games").rows])
+    panels[0].set(title="games at a time, 3x3", xlabel="games", xscale="log")
+    draw_speeds(panels[1], [(row[1], row[2], row[4]) for row in table_on(page, "cells").rows])
+    panels[1].set(title="cells, 1,024 games at a time", xlabel="cells")
+    draw_positions(panels[2], table_on(page, "positions").rows)
+    draw_decisions(panels[3], table_on(page, "proofs").rows)
+    for axes in (panels[1], panels[3]):
+        axes.set_xticks([rules.cells for rules in BOARDS])
     for axes in panels:
-        axes.set(xscale="log", yscale="log")
+        axes.set(yscale="log")
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8)
     write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))
+
+
+def draw_speeds(axes: Any, rows: Sequence[tuple[str, str, str]]) -> None:
+    """Steps/s of the environment, in millions, and of a training, over the first column."""
+    xs = [number(row[0]) for row in rows]
+    axes.plot(xs, [1e6 * number(row[1]) for row in rows], "C0o-", label="environment")
+    axes.plot(xs, [number(row[2]) for row in rows], "C1o-", label="training, MaskablePPO")
+    axes.set(ylabel="steps/s")
+
+
+def draw_positions(axes: Any, rows: Sequence[Sequence[str]]) -> None:
+    """Seconds and megabytes over the positions."""
+    xs = [number(row[1]) for row in rows]
+    seconds = [number(row[2]) + number(row[3]) for row in rows]
+    axes.plot(xs, seconds, "C0o-", label="seconds to find and solve them")
+    sizes = [(x, number(row[4])) for x, row in zip(xs, rows, strict=True) if "under" not in row[4]]
+    axes.plot([x for x, _ in sizes], [size for _, size in sizes], "C1o-", label="MB")
+    axes.set(title="all positions of a board", xlabel="positions", ylabel="s, MB", xscale="log")
+
+
+def draw_decisions(axes: Any, rows: Sequence[Sequence[str]]) -> None:
+    """Decisions over the cells, by side, without symmetry and with it."""
+    for side, colour in zip(SIDES, ("C0", "C1"), strict=True):
+        for symmetric, style in (("no", "o-"), ("yes", "s--")):
+            chosen = [row for row in rows if row[1:3] == [side, symmetric] and row[4]]
+            xs = [rules_of(row[0]).cells for row in chosen]
+            label = f"as {side}{', with symmetry' if symmetric == 'yes' else ''}"
+            axes.plot(xs, [number(row[3]) for row in chosen], f"{colour}{style}", label=label)
+    axes.set(title="decisions of a player, by its proof", xlabel="cells", ylabel="decisions")
 
 
 def rules_of(text: str) -> Rules:

@@ -164,7 +164,7 @@ def results_of(trial: FrozenTrial, task: Task) -> list[str]:
     return [
         f"{training['reached']:,}"
         if training["reached"] is not None
-        else f"{training['unbeatable_sides']} of {sides}, {100 * training['value'] / sides:.2f} %"
+        else f"{training['unbeatable_sides']}/{sides}, {100 * training['value'] / sides:.1f} %"
         for training in trial.user_attrs.get("trainings", [])
     ]
 
@@ -235,8 +235,8 @@ def print_table(task: Task, ranked: Sequence[FrozenTrial], console: Console) -> 
         )
     console.print(table)
     if any("%" in result for trial in ranked for result in results_of(trial, task)):
-        text = "n of m: the sides that are unbeatable, and wins minus losses against random"
-        report.say(text if task.until == "steps" else f"{text}, short of the goal", console)
+        text = "1/2: one of two sides is unbeatable; %: wins minus losses against random"
+        report.say(text if task.until == "steps" else f"{text}; short of the goal", console)
 
 
 def write_files(search: Search, ranked: Sequence[FrozenTrial]) -> None:
