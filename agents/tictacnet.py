@@ -58,10 +58,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tictactoe_env.own_values import OwnValues
-from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
-from training.learner import Arrays, Chart, Learner, State, crossed
+from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
+from training.limits import LIMITS
 from training.options import (
     BoardConfig,
     Count,
@@ -125,6 +125,8 @@ class Config(BoardConfig):
 
     Schedules do not depend on `steps`, so a longer training begins exactly as a shorter one does.
     """
+
+    BOARDS = LIMITS[AGENT]
 
     steps: Count = option(
         10_000_000,
@@ -469,7 +471,7 @@ class TicTacNet(Learner):
         values = self.view.values_at(self.target, self.positions.unfinished)
         return ValuedTable(self.config.rules, values)
 
-    def meet(self, rival: TabularPolicy) -> None:
+    def meet(self, rival: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents."""
         self.pool.add_rival(rival)
 

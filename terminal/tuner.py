@@ -14,6 +14,7 @@ from rich.table import Table
 from terminal import report
 from terminal.trainer import warnings_on
 from training.files import write_csv
+from training.judge import check_goal
 from training.learner import Bars, Chart
 from training.options import options_of
 from training.plots import chart
@@ -66,6 +67,7 @@ def optimize(
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     task = tuning.Task(page, config, until, seeds, tuple(fixed))
     assert task.searched
+    check_goal(until, getattr(config, "side", "both"), config.rules)
     page.begin(config)  # raises the errors of the command line before anything is written
     with warnings_on(console):
         search = tuning.Search(folder, task)
@@ -133,7 +135,7 @@ def make_one(search: Search, trial: Trial, console: Console) -> None:
 
         ended = search.train(trial, show)
     number, options = f"trial {place_of(ended):>3}", spelled(ended.user_attrs["options"])
-    report.say(f"{number}  {outcome(search.task, ended)}   {shlex.join(options)}", console)
+    report.say(f"{number}  {outcome(ended)}   {shlex.join(options)}", console)
 
 
 def place_of(trial: FrozenTrial | Trial) -> int:
@@ -150,22 +152,21 @@ def spelled(options: Mapping[str, str]) -> list[str]:
 # --- the results ----------------------------------------------------------------------------------
 
 
-def outcome(task: Task, trial: FrozenTrial) -> str:
+def outcome(trial: FrozenTrial) -> str:
     """The result of a trial in words: "24,576  32,768 steps", or what the best models lack."""
     if "failed" in trial.user_attrs:
         return f"failed: {trial.user_attrs['failed']}"
-    text = "   ".join(results_of(trial, task))
+    text = "   ".join(results_of(trial))
     return f"pruned: {text}" if trial.state.name == "PRUNED" else text
 
 
-def results_of(trial: FrozenTrial, task: Task) -> list[str]:
+def results_of(trial: FrozenTrial) -> list[str]:
     """The result of each seed: the steps until the goal, or the figures of the best model."""
-    sides = 2 if getattr(task.config, "side", "both") == "both" else 1
     return [
-        f"{training['reached']:,}"
-        if training["reached"] is not None
-        else f"{training['unbeatable_sides']}/{sides}, {100 * training['value'] / sides:.1f} %"
-        for training in trial.user_attrs.get("trainings", [])
+        f"{one['reached']:,}"
+        if one["reached"] is not None
+        else f"{one['unbeatable_sides']}/{one['sides']}, {100 * one['value']:.1f} %"
+        for one in trial.user_attrs.get("trainings", [])
     ]
 
 
@@ -223,7 +224,7 @@ def print_table(task: Task, ranked: Sequence[FrozenTrial], console: Console) -> 
         table.add_column(name, justify="right")
     table.add_column("")
     for trial in ranked:
-        results = (results_of(trial, task) + [""] * task.seeds)[: task.seeds]
+        results = (results_of(trial) + [""] * task.seeds)[: task.seeds]
         score = trial.intermediate_values.get(trial.last_step or 0)
         state = "failed" if "failed" in trial.user_attrs else trial.state.name.lower()
         table.add_row(
@@ -234,7 +235,7 @@ def print_table(task: Task, ranked: Sequence[FrozenTrial], console: Console) -> 
             "" if state == "complete" else state,
         )
     console.print(table)
-    if any("%" in result for trial in ranked for result in results_of(trial, task)):
+    if any("%" in result for trial in ranked for result in results_of(trial)):
         text = "1/2: one of two sides is unbeatable; %: wins minus losses against random"
         report.say(text if task.until == "steps" else f"{text}; short of the goal", console)
 

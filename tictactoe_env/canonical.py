@@ -105,5 +105,9 @@ class CanonicalPolicy:
 
 
 def plays_symmetrically(policy: Any) -> bool:
-    """Whether a policy is known to play alike on symmetric boards: random play and the above."""
-    return isinstance(policy, CanonicalPolicy) or type(policy) is RandomPolicy
+    """Whether a policy is known to play alike on symmetric boards.
+
+    That is a CanonicalPolicy, random play, and a policy whose attribute `is_symmetric` is True.
+    """
+    is_symmetric = getattr(policy, "is_symmetric", False) is True
+    return is_symmetric or isinstance(policy, CanonicalPolicy) or type(policy) is RandomPolicy

@@ -8,7 +8,7 @@ taken cell counts as a loss by illegal move, and is also reported separately.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.blocks import After, Block, backward_by_blocks
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.policy import (
     Model,
@@ -28,7 +29,7 @@ from tictactoe_env.policy import (
     sample,
     tabulate,
 )
-from tictactoe_env.positions import Ply, Positions, positions_of
+from tictactoe_env.positions import CHUNK, Ply, Positions, positions_of
 from tictactoe_env.proof import (
     TABLE_CELLS,
     BoardReach,
@@ -41,6 +42,7 @@ from tictactoe_env.proof import (
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
 from tictactoe_env.solver import Values, backward_induction, solve
 
+UNSAFE = -np.inf  # in place of a probability, where a side cannot avoid losing to perfect play
 ROUNDING = 1e-12  # probabilities this close are equal: they are sums of some thousand float64 terms
 
 
@@ -167,22 +169,38 @@ def best_response(reach: Reach) -> BestResponse:
     """The exact best response to a policy on the side whose positions these are."""
     outcome = reach.outcome_x * _mark(reach.side)
 
-    def value(ply: Ply, after: Values) -> Values:
-        if ply.probs is not None:
-            return (ply.probs * np.where(ply.legal, after, -1.0)).sum(axis=1)
-        return np.where(ply.legal, after, np.inf).min(axis=1)
-
     def loss(ply: Ply, after: Values) -> Values:
         if ply.probs is not None:
             return (ply.probs * np.where(ply.legal, after, 1.0)).sum(axis=1)
         return np.where(ply.legal, after, -np.inf).max(axis=1)
 
-    values = backward_induction(reach, outcome, value)
-    losses = backward_induction(reach, outcome < 0, loss)
+    values, losses = values_of(reach), backward_induction(reach, outcome < 0, loss)
     distances = plies_to_loss(reach)
     line = _shortest_line(reach, distances)
     can_lose = line is not None
     return BestResponse(reach.side, float(values[0]), float(losses[0]), can_lose, line)
+
+
+def values_of(reach: Reach) -> Values:
+    """The policy's smallest expected result (win - loss) from each position on: (N,) float64."""
+
+    def value(ply: Ply, after: Values) -> Values:
+        if ply.probs is not None:
+            return (ply.probs * np.where(ply.legal, after, -1.0)).sum(axis=1)
+        return np.where(ply.legal, after, np.inf).min(axis=1)
+
+    return backward_induction(reach, reach.outcome_x * _mark(reach.side), value)
+
+
+def always_wins(reach: Reach) -> bool:
+    """Whether a policy wins, on its side, every game that has a positive probability."""
+    for ply in reach.plies():
+        possible = ply.legal if ply.probs is None else ply.probs > 0
+        after = ply.children[possible & ply.legal]
+        other = reach.is_over[after] & (reach.outcome_x[after] != _mark(reach.side))
+        if other.any() or (possible & ~ply.legal).any():
+            return False
+    return True
 
 
 def plies_to_loss(reach: Reach) -> Values:
@@ -259,7 +277,12 @@ def optimal_share(policy: Policy | Model, rules: Rules | None = None) -> Optimal
 
 @lru_cache(maxsize=8)
 def _optimal(rules: Rules) -> NDArray[np.bool_]:
-    return solve(rules).optimal(np.arange(len(positions_of(rules))))
+    positions, solution = positions_of(rules), solve(rules)
+    every = np.arange(len(positions))
+    parts = (every[start : start + CHUNK] for start in range(0, len(every), CHUNK))
+    return np.concatenate(
+        [solution.optimal(rules.to_boards(*positions.bits(part))) for part in parts]
+    )
 
 
 @lru_cache(maxsize=8)
@@ -273,18 +296,22 @@ def best_achievable(rules: Rules) -> dict[str, Result | None]:
 
 
 def _best_achievable(side: str, rules: Rules) -> Result | None:
-    positions, mark = positions_of(rules), _mark(side)
-    safe = solve(rules).value_x * mark >= 0
-    if not safe[0]:
-        return None
+    """Backward induction over the probability of winning, UNSAFE where perfect play beats `side`.
 
-    def wins(ply: Ply, after: Values) -> Values:
-        if ply.side == side:
-            return np.where(ply.legal & safe[ply.children], after, 0.0).max(axis=1)
-        return np.where(ply.legal, after, 0.0).sum(axis=1) / ply.legal.sum(axis=1)
+    The largest probability of a safe move is kept, and an unsafe reply makes a mean unsafe.
+    """
 
-    win = float(backward_induction(positions, positions.outcome_x == mark, wins)[0])
-    return Result(win, 1 - win, 0.0)
+    def wins(block: Block, standing: NDArray[np.int8], moves: Iterator[After]) -> Values:
+        own = block.side == side
+        after = np.full((*standing.shape, rules.cells), UNSAFE if own else 0.0)
+        for cell, where, values in moves:
+            after[..., cell][where] = values
+        found = after.max(axis=2) if own else after.sum(axis=2) / (rules.cells - block.ply or 1)
+        # In a position with a line the side to move has lost.
+        return np.choose(standing, [found, UNSAFE if own else 1.0, 0.0, UNSAFE])
+
+    win = float(backward_by_blocks(rules, wins))
+    return None if win == UNSAFE else Result(win, 1 - win, 0.0)
 
 
 def action_values(

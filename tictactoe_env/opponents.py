@@ -29,6 +29,7 @@ from tictactoe_env.certificate import FILE, exact_results, load_policy, sides_of
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.names import (
     LATEST,
+    LEARNED,
     NAMES,
     SELF,
     description,
@@ -98,10 +99,12 @@ def saved_path(
         return None
     if isinstance(spec, str) and spec.startswith(LATEST):
         return _latest(spec.removeprefix(LATEST), rules)
-    if isinstance(spec, str) and split_options(spec)[0] == SELF and SELF not in also:
+    if isinstance(spec, str) and split_options(spec)[0] in LEARNED and text not in also:
+        is_self = split_options(spec)[0] == SELF
         raise ValueError(
-            f"{spec!r} stands for snapshots of a learner, which only an environment (add_snapshot) "
-            "and a training by self-play have: name another player here"
+            f"{spec!r} stands for {'snapshots of' if is_self else 'the best response to'} a "
+            "learner, which only an environment (add_snapshot) and a training by self-play have: "
+            "name another player here"
         )
     is_path = not isinstance(spec, str) or os.sep in text or "/" in text
     if is_path or (text and os.path.exists(text)):

@@ -106,15 +106,16 @@ def reach_of(
 class TableReach:
     """A reach on a board whose positions are tabulated; the rows are those of `Positions`.
 
-    table: (N, cells), the policy's probabilities in all positions.
+    table: (N, cells), the policy's probabilities in all positions. everywhere: whether all
+    unfinished positions belong to it, also those that the policy cannot meet.
     """
 
-    def __init__(self, side: str, table: Probs, rules: Rules):
+    def __init__(self, side: str, table: Probs, rules: Rules, everywhere: bool = False):
         positions = positions_of(rules)
         self.side, self.rules, self.table = side, rules, table
         self.outcome_x, self.is_over = positions.outcome_x, positions.is_over
         reached = np.zeros(len(positions), dtype=bool)
-        reached[0] = True
+        reached[0 if not everywhere else slice(None)] = True
         self._plies = []
         self.decisions = 0
         for ply in positions.plies():
@@ -224,9 +225,13 @@ class BoardReach:
 
     def boards(self, ply: Ply) -> Boards:
         """The boards (B, cells) int8 of a ply."""
+        return self.rules.to_boards(*self.bits(ply))
+
+    def bits(self, ply: Ply) -> tuple[Marks, Marks]:
+        """X's and O's bitboards (B,) uint64 of a ply, sorted by X's and then by O's."""
         layer, start = self._layers[ply.number], self.starts[ply.number]
         part = slice(ply.rows.start - start, ply.rows.stop - start)
-        return self.rules.to_boards(layer.x[part], layer.o[part])
+        return layer.x[part], layer.o[part]
 
     def place(self, ply: Ply, row: int) -> int | None:
         """The index of a row among those of a ply; None if it is not there."""
@@ -256,6 +261,14 @@ class BoardReach:
             found = np.array([known.get(key, -1) for key in wanted], dtype=np.intp)
             is_met = found >= 0
         return np.where(is_met, found + self.starts[number], -1)
+
+    def forget_moves(self) -> None:
+        """Free the memory of the moves; the positions remain, and `rows` finds them."""
+        nothing = np.zeros((0, 0), dtype=np.int32)
+        self._layers = [
+            Layer(layer.x, layer.o, nothing, nothing.astype(np.int8), None)
+            for layer in self._layers
+        ]
 
     # --- finding the positions ply by ply ---------------------------------------------------------
 

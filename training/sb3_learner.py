@@ -17,10 +17,9 @@ from stable_baselines3.common.logger import Logger
 
 from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
-from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import TicTacToeVecEnv
-from training.learner import Arrays, Chart, Learner, State, crossed
+from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
 from training.selfplay import SelfPlay
 from training.tally import Tally, windows_chart
 from training.task import TaskConfig
@@ -36,14 +35,20 @@ class SB3Learner(Learner):
 
     def __init__(self, config: Any, build: Callable[[Any], Any], round_steps: int):
         self.config, self.round_steps = config, round_steps
-        self.pool = SelfPlay(config.opponents, config.rules, config.snapshots, config.seed)
+        self.pool = SelfPlay(
+            config.opponents, config.rules, config.snapshots, config.seed, thaw=self.thawed
+        )
         self.tally = Tally()
         self.algorithm = build(config)
         self.algorithm.set_logger(Logger(None, []))
         self.algorithm.env.set_opponent(self.pool.pool())
         self.callback = Rounds(self)
 
-    def meet(self, rival: TabularPolicy) -> None:
+    def know(self, rival: Learner) -> None:
+        """Say whose snapshots `restore` finds among the opponents as those of a rival."""
+        self.pool.thaw_rival = rival.thawed
+
+    def meet(self, rival: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents."""
         self.pool.add_rival(rival)
         self.algorithm.env.set_opponent(self.pool.pool())

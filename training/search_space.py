@@ -60,3 +60,10 @@ def text_of(known: Option, value: object, digits: int | None = None) -> str:
     if isinstance(value, float) and digits is not None and not is_whole(known):
         return f"{value:.{digits}g}"
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def holds(place: Range | Choice, known: Option, value: object) -> bool:
+    """Whether a value of an option is within its range."""
+    if isinstance(place, Choice):
+        return text_of(known, value) in place.texts
+    return isinstance(value, int | float) and place.low <= value <= place.high

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from tictactoe_env.names import SELF
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import Policy, TabularPolicy, one_hot, tabulate
+from tictactoe_env.policy import (
+    MixturePolicy,
+    Policy,
+    RandomPolicy,
+    TabularPolicy,
+    one_hot,
+    tabulate,
+)
 from tictactoe_env.pool import Pool, parse_pool, split_self
 from tictactoe_env.pool import Snapshots as Member
 from tictactoe_env.positions import Positions, positions_of
@@ -25,6 +32,8 @@ from tictactoe_env.rules import Rules
 from tictactoe_env.snapshots import place_of_next
 
 RIVAL = "rival"
+Thaw = Callable[[dict[str, NDArray[Any]]], Policy]
+"""Makes a snapshot from the weights of its network."""
 
 
 class SelfPlay:
@@ -33,19 +42,27 @@ class SelfPlay:
     Snapshots of another learner share the weight of `rival` in the same way. size: how many
     snapshots of each are kept, unless the text says `self-keep=N`; `self-replace=oldest` says which
     one makes room for a further one, see `tictactoe_env.snapshots.place_of_next`. epsilon:
-    probability that a snapshot makes a random legal move. Raises ValueError for an unknown
-    opponent.
+    probability that a snapshot makes a random legal move. thaw: the snapshot of the learner with
+    given weights, for snapshots that are no tables; `thaw_rival` is that of a rival. Raises
+    ValueError for an unknown opponent.
     """
 
     def __init__(
-        self, opponents: str, rules: Rules, size: int = 8, seed: int = 0, epsilon: float = 0.0
+        self,
+        opponents: str,
+        rules: Rules,
+        size: int = 8,
+        seed: int = 0,
+        epsilon: float = 0.0,
+        thaw: Thaw | None = None,
     ):
         self.own, others = split_self(parse_pool(opponents), keep=size)
         self.other, others = split_self(others, keep=size, name=RIVAL)
         self.fixed = [(make_opponent(name, rules, also=[SELF]), weight) for name, weight in others]
         self.rules, self.size, self.epsilon = rules, size, epsilon
-        self.snapshots: list[TabularPolicy] = []
-        self.rivals: list[TabularPolicy] = []
+        self.snapshots: list[Policy] = []
+        self.rivals: list[Policy] = []
+        self.thaw, self.thaw_rival = thaw, thaw
         self.rng = np.random.default_rng(seed)
         self._opponents: Opponents | None = None
 
@@ -54,17 +71,15 @@ class SelfPlay:
         """Whether the pool contains snapshots of the learner."""
         return self.own is not None and self.own.weight > 0
 
-    def add(self, snapshot: TabularPolicy) -> None:
+    def add(self, snapshot: Policy) -> None:
         """Add a snapshot of the learner, in place of another one if the pool is full."""
         self._add(snapshot, self.snapshots, self.own)
 
-    def add_rival(self, snapshot: TabularPolicy) -> None:
+    def add_rival(self, snapshot: Policy) -> None:
         """Add a snapshot of another learner in the same way."""
         self._add(snapshot, self.rivals, self.other)
 
-    def _add(
-        self, snapshot: TabularPolicy, kept: list[TabularPolicy], member: Member | None
-    ) -> None:
+    def _add(self, snapshot: Policy, kept: list[Policy], member: Member | None) -> None:
         member = member or Member(keep=self.size)
         place = place_of_next(len(kept), member.keep, member.replace, self.rng)
         if place is not None:
@@ -95,31 +110,42 @@ class SelfPlay:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from `state`. Raises ValueError for tables that do not fit the board."""
-        self.snapshots = [_expanded(array, self.rules) for array in state["snapshots"]]
-        self.rivals = [_expanded(array, self.rules) for array in state.get("rivals", [])]
+        self.snapshots = [self._read(saved, self.thaw) for saved in state["snapshots"]]
+        self.rivals = [self._read(saved, self.thaw_rival) for saved in state.get("rivals", [])]
         self.rng = state["rng"]
         self._opponents = None
 
+    def _read(self, saved: Any, thaw: Thaw | None) -> Policy:
+        """The snapshot that was saved as a table, or by its weights."""
+        if isinstance(saved, dict):
+            if thaw is None:
+                raise ValueError("expected snapshots as tables, got weights of networks")
+            return thaw(saved)
+        probs = one_hot(saved.astype(np.intp), self.rules.cells) if saved.ndim == 1 else saved
+        return TabularPolicy(self.rules, probs)
 
-def exploring(player: TabularPolicy, epsilon: float) -> TabularPolicy:
+
+def exploring(player: Policy, epsilon: float) -> Policy:
     """The epsilon-greedy version of a player: a random legal move with probability `epsilon`."""
     if epsilon == 0:
         return player
+    if not isinstance(player, TabularPolicy):
+        return MixturePolicy([(player, 1 - epsilon), (RandomPolicy(), epsilon)])
     positions = positions_of(player.rules)
     free = positions.boards[positions.unfinished] == 0
     uniform = free / free.sum(axis=1, keepdims=True)
     return TabularPolicy(player.rules, (1 - epsilon) * player.table + epsilon * uniform)
 
 
-def _compact(player: TabularPolicy) -> NDArray[Any]:
-    """The moves (U,) uint8 of a deterministic player, else the probabilities (U, cells)."""
+def _compact(player: Any) -> Any:
+    """The moves (U,) uint8 of a deterministic table, the probabilities (U, cells) of another one.
+
+    Of a network its weights, by name.
+    """
+    if not isinstance(player, TabularPolicy):
+        return player.weights
     is_sure = bool((player.table.max(axis=1) == 1).all())
     return player.table.argmax(axis=1).astype(np.uint8) if is_sure else player.table
-
-
-def _expanded(array: NDArray[Any], rules: Rules) -> TabularPolicy:
-    probs = one_hot(array.astype(np.intp), rules.cells) if array.ndim == 1 else array
-    return TabularPolicy(rules, probs)
 
 
 class Moves(NamedTuple):

@@ -6,8 +6,9 @@ the scores of these trainings, and the lowest is the best:
     0 to 1          the goal was proven: its steps, as a share of the steps that were allowed
     above 1         it was not: 1, and what the best model lacks, see `shortfall`
 
-Every figure is exact. The trainings of a trial advance together, from one evaluation to the next,
-so that a bad trial is pruned before any of its seeds has used all steps.
+The figures are those of `training.judge`: exact, unless a proof is beyond its limit. The trainings
+of a trial advance together, from one evaluation to the next, so that a bad trial is pruned before
+any of its seeds has used all steps.
 
     runs/dqn-optimize-0/
         study.db        Optuna's study, in SQLite; `optuna-dashboard` and Optuna itself read it
@@ -45,10 +46,12 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
-from tictactoe_env.evaluation import Evaluation, evaluate
+from tictactoe_env.evaluation import Evaluation
+from tictactoe_env.rules import SIDES
+from training.judge import judge, limit_of
 from training.learner import Page, evaluations
 from training.options import BoardConfig, Option, options_of
-from training.search_space import DIGITS, Choice, Range, SearchSpace, is_whole, text_of
+from training.search_space import DIGITS, Choice, Range, SearchSpace, holds, is_whole, text_of
 
 STUDY, NAME = "study.db", "search"  # the file, and the name of the study in it
 LOCK = ".claims.lock"  # held while a process claims a trial
@@ -68,14 +71,20 @@ class StudyError(ValueError):
 
 
 def shortfall(results: Evaluation, side: str = "both") -> float:
-    """What a policy lacks of perfect play: it falls as `Evaluation.rank` grows.
+    """What a policy lacks: it falls as `Evaluation.rank` grows, and is at least 0.
 
-    The number of sides that can be beaten, plus a fraction from 0 to 1 that falls with the wins
-    minus losses against random play.
+    The best number of sides in a rank (an X that wins against everybody counts as two, but then no
+    O is unbeatable) less the policy's, plus a fraction from 0 to 1 that falls with the wins minus
+    losses against random play.
     """
     unbeatable, value = results.rank(side)
-    sides = 2 if side == "both" else 1
-    return sides - unbeatable + (sides - value) / (2 * sides)
+    sides = sides_of(side)
+    return (1 if side == "O" else 2) - unbeatable + (sides - value) / (2 * sides)
+
+
+def sides_of(side: str) -> int:
+    """The number of sides that are learned."""
+    return 2 if side == "both" else 1
 
 
 class Training:
@@ -93,7 +102,8 @@ class Training:
     def go_on(self) -> None:
         """Train up to the next evaluation, and evaluate."""
         next(self._rounds)
-        results, steps = evaluate(self.learner.policy()), self.learner.steps
+        policy, steps = self.learner.policy(), self.learner.steps
+        results = judge(policy, self.side, limit_of(self.config))
         if self.best is None or results.rank(self.side) > self.best.rank(self.side):
             self.best = results
         if results.reached(self.until, self.side):
@@ -111,9 +121,11 @@ class Training:
     def about(self) -> dict[str, Any]:
         """The figures of the training, as JSON: see `terminal.tuner`."""
         assert self.best is not None
-        unbeatable, value = self.best.rank(self.side)
+        proven = {"X": self.best.unbeatable_x, "O": self.best.unbeatable_o}
+        sides = [proven[one] for one in SIDES if self.side in ("both", one)]
         made = {"seed": self.config.seed, "steps": self.learner.steps, "reached": self.reached}
-        return {**made, "unbeatable_sides": int(unbeatable), "value": value}
+        value = self.best.rank(self.side)[1] / len(sides)
+        return {**made, "sides": len(sides), "unbeatable_sides": sum(sides), "value": value}
 
 
 class ExactMedianPruner(optuna.pruners.BasePruner):  # type: ignore[misc]
@@ -152,14 +164,19 @@ def distribution(known: Option, place: Range | Choice) -> BaseDistribution:
     return FloatDistribution(place.low, place.high, log=place.log)
 
 
-def searched_options(page: Page, fixed: Sequence[str]) -> dict[str, Option]:
+def searched_options(page: Page, config: BoardConfig, fixed: Sequence[str]) -> dict[str, Option]:
     """The options of the page's SEARCH, by name, without those that are fixed.
 
-    Raises ValueError if there are none.
+    An option whose value is outside its range keeps it, such as one that the board requires. Raises
+    ValueError if there are none.
     """
     space: SearchSpace = getattr(page, "SEARCH", {})
     known = {option.name: option for option in options_of(page.Config)}
-    found = {name: known[name] for name in space if name not in fixed}
+    found = {
+        name: known[name]
+        for name, place in space.items()
+        if name not in fixed and holds(place, known[name], getattr(config, name))
+    }
     if not space:
         raise ValueError(
             f"{page.AGENT} has no ranges to search: define SEARCH in its page, see "
@@ -194,7 +211,7 @@ class Task:
     @property
     def searched(self) -> dict[str, Option]:
         """The options that are searched, by name. Raises ValueError if there are none."""
-        return searched_options(self.page, self.fixed)
+        return searched_options(self.page, self.config, self.fixed)
 
     @property
     def distributions(self) -> dict[str, BaseDistribution]:
