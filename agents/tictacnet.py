@@ -425,7 +425,7 @@ class TicTacNet(Learner):
         self._take_snapshot()
 
     def _take_snapshot(self) -> None:
-        if self.pool.has_self:
+        if self.pool.takes_snapshots:
             self.pool.add(self.policy())
 
     @property
@@ -463,7 +463,9 @@ class TicTacNet(Learner):
         while self.steps < goal:
             before = self.steps
             self.round()
-            if self.pool.has_self and crossed(before, self.steps, self.config.snapshot_every):
+            if self.pool.takes_snapshots and crossed(
+                before, self.steps, self.config.snapshot_every
+            ):
                 self._take_snapshot()
 
     def policy(self) -> ValuedTable:

@@ -436,9 +436,9 @@ class Run:
             "config": asdict(self.config),
             "training": training,
         }
-        options = {"sides": proven, "limit": limit_of(self.config)}
-        if policy.rules.cells <= TABLE_CELLS:
-            options = {}
+        options: dict[str, Any] = {}
+        if policy.rules.cells > TABLE_CELLS:
+            options = {"sides": proven, "limit": limit_of(self.config)}
         return certify(policy, self.page.AGENT, **options, **about)
 
 
