@@ -63,12 +63,6 @@ GENERAL = [
         metavar="RUN",
     ),
     Option(
-        "export_sb3",
-        "also write the trained model as Stable-Baselines3's own zip",
-        Path,
-        metavar="FILE",
-    ),
-    Option(
         "optimize",
         "search the agent's options with Optuna, in this many trials, and print the best with its "
         "command line; options that are given are fixed. The score is the share of --steps until "
@@ -86,6 +80,12 @@ GENERAL = [
         3,
         metavar="INT",
         bound="at least 1",
+    ),
+    Option(
+        "export_sb3",
+        "also write the trained model as Stable-Baselines3's own zip",
+        Path,
+        metavar="FILE",
     ),
 ]
 AGENT = Option("agent", "the agent to train; taken from the run with --resume", kind="argument")
@@ -114,11 +114,9 @@ def main(arguments: list[str] | None = None) -> int:
         page: Any = agents.page(agent_of(agent, saved, given.get("resume")))
         line = command_line(page)
         typed = line.parse(arguments)
+        if "optimize" in typed or "seeds_per_trial" in typed:
+            return optimize(page, typed)
         given = SimpleNamespace(**{**line.defaults, **typed})
-        if "optimize" in typed:
-            return optimize(page, typed, given)
-        if "seeds_per_trial" in typed:
-            raise ValueError("--seeds-per-trial is for --optimize: give the number of its trials")
         if "rival" in typed or "rival" in saved:
             return train_rivals(rival_entries(page, typed, saved), given)
         entry = Entry(page, *configuration(page, typed, saved))
@@ -264,6 +262,32 @@ def resumed(
     return read_config(page.Config, {**saved["config"], **chosen}, folder / "config.json")
 
 
+def optimize(page: Any, typed: dict[str, Any]) -> int:
+    """Search the options that were not given, and print the best; the exit code."""
+    from rich.console import Console
+
+    from terminal import tuner
+
+    if "optimize" not in typed:
+        raise ValueError("--seeds-per-trial is for --optimize: give the number of its trials")
+    entry = Entry(page, *configuration(page, typed, {}))
+    names = {known.name for known in options_of(page.Config)}
+    preset = page.PRESETS[entry.preset].options if entry.preset else {}
+    board = board_defaults(page.Config, {**preset, **typed})
+    fixed = {*typed, *preset, *({"opponents"} & set(board))}  # few boards have perfect opponents
+    return tuner.optimize(
+        page,
+        entry.config,
+        Console(),
+        trials=typed["optimize"],
+        seeds=typed.get("seeds_per_trial", tuner.SEEDS),
+        typed=typed,
+        fixed=sorted(names & fixed),
+        folder=typed.get("out") or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}",
+        until=typed.get("until", "steps"),
+    )
+
+
 def train(entry: Entry, given: SimpleNamespace) -> int:
     """Train, write the run, and print its certificate; the exit code."""
     from rich.console import Console
@@ -282,30 +306,6 @@ def train(entry: Entry, given: SimpleNamespace) -> int:
         is_resumed=bool(given.resume),
         learn_from=getattr(given, "learn_from", ""),
         export_sb3=given.export_sb3,
-    )
-
-
-def optimize(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
-    """Search the options that were not given, and print the best; the exit code."""
-    from rich.console import Console
-
-    from terminal import tuner
-
-    entry = Entry(page, *configuration(page, typed, {}))
-    names = {known.name for known in options_of(page.Config)}
-    preset = page.PRESETS[entry.preset].options if entry.preset else {}
-    board = board_defaults(page.Config, {**preset, **typed})
-    fixed = {*typed, *preset, *({"opponents"} & set(board))}  # few boards have perfect opponents
-    return tuner.optimize(
-        page,
-        entry.config,
-        Console(),
-        trials=given.optimize,
-        seeds=given.seeds_per_trial,
-        typed=typed,
-        fixed=sorted(names & fixed),
-        folder=given.out or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}",
-        until=given.until,
     )
 
 

@@ -28,9 +28,15 @@ if TYPE_CHECKING:
     from training.tuning import Search, Task, Training
 
 BEST = 10  # trials in the table
+SEEDS = 3  # of a trial
 POLL_SECONDS = 1  # seconds between two looks at the trials of other processes
 GROUP = "pip install -e . --group optimize (pip 25.1 or newer)"
-NOT_SEARCHED = {"rival": "two learners", "resume": "a run", "export_sb3": "a model"}
+NOT_SEARCHED = {
+    "rival": "two learners",
+    "resume": "a run",
+    "export_sb3": "a model",
+    "seeds": "a study",
+}
 
 
 def optimize(

@@ -246,6 +246,17 @@ def test_an_interrupted_search_says_that_it_goes_on(tmp_path, capsys, monkeypatc
     assert sorted(by_trial(tmp_path / "s")) == [0, 1]
 
 
+def test_on_larger_boards_opponents_are_not_searched_since_few_have_perfect_ones(monkeypatch):
+    found = {}
+    monkeypatch.setattr("terminal.tuner.optimize", lambda *_, **given: found.update(given) or 0)
+    board = ["--rows", "4", "--cols", "4", "--k", "4"]
+    assert train.main(["dqn", "--optimize", "2", *board, "--hidden", "32"]) == 0
+    assert found["fixed"] == ["cols", "hidden", "k", "opponents", "rows"]
+    page, config = agents.page("dqn"), agents.page("dqn").Config(hidden=(32,), average=0.5)
+    searched = set(tuning.searched_options(page, config, ["epsilon_end"]))
+    assert searched == set(page.SEARCH) - {"epsilon_end", "hidden", "average"}
+
+
 def test_options_that_contradict_each_other_are_a_failed_trial_with_its_reason(tmp_path, capsys):
     options = ["trie", "--rule", "one-tie", "--opponents", "random", "--steps", "40"]
     search(tmp_path / "s", 6, "--seeds-per-trial", 1, agent_and_options=options)
