@@ -19,7 +19,8 @@ from tictactoe_env.errors import unknown_name
 from tictactoe_env.evaluation import UNTIL
 from tictactoe_env.names import split_options
 from tictactoe_env.pool import parse_pool
-from training.command_line import CommandLine, Option, one_of
+from tictactoe_env.proof import TABLE_CELLS
+from training.command_line import CommandLine, Option, one_of, whole
 from training.limits import LIMITS, TABLE
 from training.options import BoardConfig, board_defaults, options_of, read_config
 from training.selfplay import RIVAL
@@ -62,6 +63,25 @@ GENERAL = [
         metavar="RUN",
     ),
     Option(
+        "optimize",
+        "search the agent's options with Optuna, in this many trials, and print the best with its "
+        "command line; options that are given are fixed. The score is the share of --steps until "
+        "--until is proven, and beyond that what the best model lacks. Bad trials are pruned. The "
+        "same command continues a search in its --out (default: runs/AGENT-optimize-SEED), and "
+        "may run several times at once",
+        whole(1),
+        metavar="TRIALS",
+        bound="at least 1",
+    ),
+    Option(
+        "seeds_per_trial",
+        "with --optimize: seeds that each trial trains, from --seed on; its score is their mean",
+        whole(1),
+        3,
+        metavar="INT",
+        bound="at least 1",
+    ),
+    Option(
         "export_sb3",
         "also write the trained model as Stable-Baselines3's own zip",
         Path,
@@ -94,6 +114,8 @@ def main(arguments: list[str] | None = None) -> int:
         page: Any = agents.page(agent_of(agent, saved, given.get("resume")))
         line = command_line(page)
         typed = line.parse(arguments)
+        if "optimize" in typed or "seeds_per_trial" in typed:
+            return optimize(page, typed)
         given = SimpleNamespace(**{**line.defaults, **typed})
         if "rival" in typed or "rival" in saved:
             return train_rivals(rival_entries(page, typed, saved), given)
@@ -229,6 +251,32 @@ def resumed(
             "change in a resumed run"
         )
     return read_config(page.Config, {**saved["config"], **chosen}, folder / "config.json")
+
+
+def optimize(page: Any, typed: dict[str, Any]) -> int:
+    """Search the options that were not given, and print the best; the exit code."""
+    from rich.console import Console
+
+    from terminal import tuner
+
+    if "optimize" not in typed:
+        raise ValueError("--seeds-per-trial is for --optimize: give the number of its trials")
+    entry = Entry(page, *configuration(page, typed, {}))
+    names = {known.name for known in options_of(page.Config)}
+    preset = page.PRESETS[entry.preset].options if entry.preset else {}
+    board = board_defaults(page.Config, {**preset, **typed})
+    fixed = {*typed, *preset, *({"opponents"} & set(board))}  # few boards have perfect opponents
+    return tuner.optimize(
+        page,
+        entry.config,
+        Console(),
+        trials=typed["optimize"],
+        seeds=typed.get("seeds_per_trial", tuner.SEEDS),
+        typed=typed,
+        fixed=sorted(names & fixed),
+        folder=typed.get("out") or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}",
+        until=typed.get("until", "steps"),
+    )
 
 
 def train(entry: Entry, given: SimpleNamespace) -> int:

@@ -76,6 +76,7 @@ from training.options import (
     option,
 )
 from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
+from training.search_space import Choice, Range
 from training.task import TaskConfig
 from training.torch_arrays import ACTIVATIONS, Activation, load_weights, weights_of
 
@@ -173,6 +174,23 @@ class Config(TaskConfig):
     value_weight: Positive = option(0.5, "Coefficient of the value loss.")
     max_grad_norm: Positive = option(0.5, "Norm to which longer gradients are clipped.")
 
+
+SEARCH = {
+    "opponents": Choice(
+        "minimax-slip=0.65:0.9,self:0.1", "minimax-slip=0.5:0.9,self:0.1", "self:0.75,random:0.25"
+    ),
+    "num_envs": Choice("256", "512", "1024"),
+    "exploring_starts": Range(0.0, 0.5),
+    "batch_size": Choice("512", "1024", "2048"),
+    "epochs": Range(2, 10),
+    "hidden": Choice("64,64", "128,128", "256,256"),
+    "learning_rate": Range(5e-4, 1e-2, log=True),
+    "entropy": Range(0.005, 0.2, log=True),
+    "entropy_half": Range(50_000, 1_000_000, log=True),
+    "entropy_power": Range(0.0, 3.0),
+    "gae_lambda": Range(0.8, 1.0),
+    "clip_range": Range(0.1, 0.4),
+}
 
 PRESETS: dict[str, Preset] = {}
 
