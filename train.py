@@ -19,7 +19,6 @@ from tictactoe_env.errors import unknown_name
 from tictactoe_env.evaluation import UNTIL
 from tictactoe_env.names import split_options
 from tictactoe_env.pool import parse_pool
-from tictactoe_env.proof import TABLE_CELLS
 from training.command_line import CommandLine, Option, one_of, whole
 from training.limits import LIMITS, TABLE
 from training.options import BoardConfig, board_defaults, options_of, read_config
