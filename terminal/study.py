@@ -1,0 +1,152 @@
+"""A study in the terminal: a line for each seed that ends, and a table and a plot at the end."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from terminal import report
+from training.cluster import Lost, Workers, connect, outcomes
+from training.jobs import FAILED, FINISHED, KILL, STOPPED, Job, Outcome, Owner
+from training.study import GOALS, Study, seeds_text, summary_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def train(study: Study, console: Console, cluster: str | None, jobs: int | None) -> int:
+    """Train the seeds of a study that are not finished, and print its table; the exit code.
+
+    0: every seed is finished and has reached the goal `until`, if there is one; 1: a seed failed or
+    has not; 130: Ctrl-C stopped the study. Raises ValueError if the folder holds something else, or
+    if the cluster cannot be used.
+    """
+    asked = study.seeds
+    with study.locked():
+        study.check_folder()
+        wanted = [study.job(seed) for seed in asked]
+        left = [job for job in wanted if not job.is_finished]
+        study.write(study.rows())
+        done = len(wanted) - len(left)
+        if done:
+            report.say(f"{done} of {len(wanted)} seeds are finished already", console)
+        is_stopped = False
+        if left:
+            with connect(cluster, jobs) as workers:
+                is_stopped = _train(study, left, console, workers)
+        rows = study.rows()
+        study.write(rows)
+        study.write_report(rows)
+    print_study(study, rows, console)
+    return _verdict(study, asked, rows, is_stopped)
+
+
+def _train(study: Study, jobs: Sequence[Job], console: Console, workers: Workers) -> bool:
+    """Train the runs, with a line for each that ends; whether Ctrl-C stopped the study."""
+    places = f"{workers.jobs} at a time" if workers.is_local else f"on {workers.jobs} slots"
+    report.say(f"training {len(jobs)} seeds, {places}, in {study.folder}", console)
+    seeds = {job.name: int(job.name.split()[1]) for job in jobs}
+    owner, ended = Owner.begin(study.folder, workers.is_local), 0
+    with stopping(owner, console) as stops:
+        for found in outcomes(jobs, owner, workers):
+            if isinstance(found, Lost):
+                if not stops:
+                    text = f"a worker was lost ({found.error}): its seeds continue"
+                    report.say(text, console, "yellow")
+                continue
+            seed = seeds[found.job.name]
+            if found.state == FAILED:
+                study.errors[seed] = found.error
+            if found.state != STOPPED:
+                ended += 1
+                report.say(f"{_line(study, seed, found)}   [{ended} of {len(jobs)}]", console)
+    return bool(stops)
+
+
+def _line(study: Study, seed: int, found: Outcome) -> str:
+    """What came of a seed, in one line."""
+    if found.state == FAILED:
+        return f"seed {seed}: FAILED: {found.error} (see {found.job.log})"
+    row = study.row(seed)
+    assert found.state == FINISHED
+    proven = [f"{side.upper()}" for side in "xo" if row.get(f"unbeatable_{side}")]
+    text = f"unbeatable as {' and '.join(proven)}" if proven else "can be beaten"
+    best = ", best achievable" if row["optimal_both"] else ""
+    return f"seed {seed}: {text}{best}, {row['steps']:,} steps, {row['seconds']:.1f} s"
+
+
+@contextmanager
+def stopping(owner: Owner, console: Console | None = None) -> Iterator[list[int]]:
+    """Let Ctrl-C stop the jobs of an owner: yields a list that gets an entry for each.
+
+    The first stops each training at its next evaluation, where its state is saved; the second ends
+    them at once. At the end of the block no training goes on.
+    """
+    stops: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        stops.append(number)
+        owner.say("" if len(stops) == 1 else KILL)
+        if len(stops) == 1:
+            text = (
+                "stopping each training at its next evaluation, where its state is saved (Ctrl-C "
+                "again ends them at once)"
+            )
+            print(text, file=sys.stderr, flush=True)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, interrupt) if is_main else None
+    try:
+        yield stops
+    finally:
+        owner.say(KILL if len(stops) > 1 else "")
+        if is_main:
+            signal.signal(signal.SIGINT, before)
+
+
+def print_study(study: Study, rows: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Print the table of a study, and what is not finished."""
+    from rich.table import Table
+
+    states = [row["state"] for row in rows]
+    title = f"{study.name}, seeds {seeds_text(study.seeds)}, until {study.until}"
+    finished = states.count("finished")
+    report.say(f"\n{title}: {finished} of {len(rows)} finished", console, "bold")
+    headings, lines = summary_table(rows)
+    if lines:
+        table = Table()
+        for number, heading in enumerate(headings):
+            table.add_column(heading, justify="left" if number == 0 else "right")
+        for line in lines:
+            table.add_row(*line)
+        report.print_whole(table, console)
+        report.say("median (smallest to largest) over the seeds; all rates are exact", console)
+    for seed, error in study.errors.items():
+        report.say(f"seed {seed} failed: {error}", console, "red")
+    report.say(f"saved: {study.folder} (study.md, study.png, study.csv, study.json)", console)
+
+
+def _verdict(
+    study: Study, asked: Sequence[int], rows: Sequence[Mapping[str, Any]], is_stopped: bool
+) -> int:
+    """Say what is missing; the exit code."""
+    mine = [row for row in rows if row["seed"] in asked]
+    missing = [row["seed"] for row in mine if row["state"] != "finished"]
+    if missing:
+        print(
+            f"train.py: {len(missing)} of {len(mine)} seeds are not finished "
+            f"({seeds_text(missing)}): the same command continues them",
+            file=sys.stderr,
+        )
+        return 130 if is_stopped else 1
+    if study.until not in GOALS:
+        return 0
+    missed = [row["seed"] for row in mine if not row[f"{study.until}_both"]]
+    if missed:
+        print(f"train.py: seeds {seeds_text(missed)} are not {study.until}", file=sys.stderr)
+    return 1 if missed else 0
