@@ -6,7 +6,9 @@ It ends at the next evaluation, where the state is saved, when its input ends: s
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -74,9 +76,12 @@ def train(job: Job, ended: threading.Event) -> int:
     run = JobRun(job.path, page, config, job.until, Console(), job.preset)
     run.ended = ended
     learner = page.begin(config)
+    who = f"{job.name}, process {os.getpid()} on {socket.gethostname()}"
     if job.is_begun:
         is_left = run.carry_on(learner)
+        print(f"{who}: continues at {learner.steps:,} steps", flush=True)
     else:
+        print(f"{who}: begins", flush=True)
         shutil.rmtree(job.path, ignore_errors=True)  # killed before its first checkpoint
         run.start()
         is_left = True

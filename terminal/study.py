@@ -48,8 +48,8 @@ def train(study: Study, console: Console, cluster: str | None, jobs: int | None)
 
 def _train(study: Study, jobs: Sequence[Job], console: Console, workers: Workers) -> bool:
     """Train the runs, with a line for each that ends; whether Ctrl-C stopped the study."""
-    places = f"{workers.jobs} at a time" if workers.is_local else f"on {workers.jobs} slots"
-    report.say(f"training {len(jobs)} seeds, {places}, in {study.folder}", console)
+    text = f"training {len(jobs)} seeds {workers.place}, {workers.jobs} at a time: {study.folder}"
+    report.say(text, console)
     seeds = {job.name: int(job.name.split()[1]) for job in jobs}
     owner, ended = Owner.begin(study.folder, workers.is_local), 0
     with stopping(owner, console) as stops:

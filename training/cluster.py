@@ -23,12 +23,23 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from training.jobs import BLOCKED, ROOT, Job, Outcome, Owner, train_job
+from training.jobs import (
+    ROOT,
+    SHARED_SECONDS,
+    BlockedError,
+    Job,
+    Outcome,
+    Owner,
+    do_job,
+    read_outcome,
+)
 
 CONNECT_SECONDS = 15  # after which a scheduler that does not answer is given up
 GONE_SECONDS = 60  # after which a scheduler that is gone, or has no workers left, is given up
+LOOK_SECONDS = 0.5  # seconds between two looks at the files of the workers
 CHECK_SECONDS = 5  # seconds between two looks at the scheduler
 ROUNDS = 3  # in a row in which workers are lost and no run gets any further
+DASK = "study-dask"  # the name under which our backend for Dask is registered
 FORM = re.compile(r"(dask|ray)://([^/:\s]+|\[[0-9a-fA-F:]+\]):(\d{1,5})")
 
 
@@ -41,11 +52,13 @@ class Workers:
     """What does jobs. backend: joblib's name of it. jobs: how many at a time.
 
     check: raises ClusterError if there are no workers. options: further ones of joblib's backend.
-    takes_all: whether it gets all jobs at once, so that workers that join later have some too.
+    place: where, in words. takes_all: whether it gets all jobs at once, so that workers that join
+    later have some too.
     """
 
     backend: str
     jobs: int
+    place: str = "on this machine"
     check: Callable[[], None] = lambda: None
     options: Mapping[str, Any] = field(default_factory=dict)
     takes_all: bool = False
@@ -141,11 +154,39 @@ def _dask(address: str, host: str, port: int, jobs: int | None) -> Iterator[Work
         def has_workers() -> bool:
             return client.status == "running" and bool(client.scheduler_info()["workers"])
 
-        check = _Watch(address, host, port, has_workers)
-        yield Workers("dask", jobs or slots, check, {"client": client}, takes_all=jobs is None)
+        _register_dask()
+        check = _Watch(address, has_workers)
+        options, place = {"client": client}, f"on {address}"
+        yield Workers(DASK, jobs or slots, place, check, options, takes_all=jobs is None)
     finally:
         with suppress(Exception):  # the connection may be lost already
             client.close(timeout=CHECK_SECONDS)
+
+
+def _register_dask() -> None:
+    """Register joblib's backend for Dask, with an answer for tasks that fail outside of a function.
+
+    joblib waits for ever for a task whose worker cannot load it, or dies with it again and again.
+    """
+    from joblib import register_parallel_backend
+    from joblib._dask import DaskDistributedBackend
+
+    class Backend(DaskDistributedBackend):  # type: ignore[misc]
+        def submit(self, func: Any, callback: Any = None) -> Any:
+            def ended(future: Any) -> None:
+                if future.exception() is not None:
+                    callback(future.exception())
+
+            future = super().submit(func, callback)
+            future.add_done_callback(ended)
+            return future
+
+        def retrieve_result_callback(self, out: Any) -> Any:
+            if isinstance(out, BaseException):  # a cancelled task has one that is no Exception
+                raise out if isinstance(out, Exception) else ConnectionError(repr(out))
+            return super().retrieve_result_callback(out)
+
+    register_parallel_backend(DASK, Backend)
 
 
 @contextmanager
@@ -168,7 +209,8 @@ def _ray(address: str, host: str, port: int, jobs: int | None) -> Iterator[Worke
         slots = int(ray.cluster_resources().get("CPU", 0))
         if slots < 2:  # joblib runs a single job in the calling process
             raise ClusterError(f"the cluster {address} has {slots} CPUs: a study needs 2 or more")
-        yield Workers("ray", min(jobs or slots, slots), _Watch(address, host, port))
+        check = _Watch(address, lambda: _answers(host, port, CHECK_SECONDS))
+        yield Workers("ray", min(jobs or slots, slots), f"on {address}", check)
     finally:
         with suppress(Exception):
             ray.shutdown()
@@ -177,10 +219,8 @@ def _ray(address: str, host: str, port: int, jobs: int | None) -> Iterator[Worke
 class _Watch:
     """Called now and then: raises ClusterError once a cluster has been gone for GONE_SECONDS."""
 
-    def __init__(
-        self, address: str, host: str, port: int, has_workers: Callable[[], bool] = lambda: True
-    ):
-        self.address, self.place, self.has_workers = address, (host, port), has_workers
+    def __init__(self, address: str, is_there: Callable[[], bool]):
+        self.address, self.is_there = address, is_there
         self.good = self.looked = time.monotonic()
 
     def __call__(self) -> None:
@@ -188,7 +228,7 @@ class _Watch:
         if now - self.looked < CHECK_SECONDS:
             return
         self.looked = now
-        if _answers(*self.place, CHECK_SECONDS) and self.has_workers():
+        if self.is_there():
             self.good = time.monotonic()
         elif now - self.good > GONE_SECONDS:
             raise ClusterError(
@@ -203,62 +243,79 @@ class _Watch:
 def outcomes(jobs: Sequence[Job], owner: Owner, workers: Workers) -> Iterator[Outcome | Lost]:
     """Do jobs; what comes of each, in the order in which they end.
 
-    If a worker is lost and the backend does not restart its jobs, this does, and yields a Lost.
-    Raises ClusterError if the cluster is lost, or if a worker cannot work at all.
+    The workers say it in files of the common folder, because not all of joblib's backends return
+    one result after the other. If a worker is lost and the backend does not restart its jobs, this
+    does, and yields a Lost. Raises ClusterError if the cluster is lost or cannot work at all.
     """
-    found: queue.Queue[Outcome | Lost | Exception | None] = queue.Queue()
-    threading.Thread(target=_do, args=(jobs, owner, workers, found), daemon=True).start()
-    while True:
-        try:
-            item = found.get(timeout=1)
-        except queue.Empty:
+    left, end = {job.outcome.name: job for job in jobs}, float("inf")
+    for job in jobs:
+        job.outcome.unlink(missing_ok=True)  # of an earlier owner
+    news: queue.Queue[Lost | Exception | None] = queue.Queue()
+    threading.Thread(target=_do, args=(jobs, owner, workers, news), daemon=True).start()
+    try:
+        while left:
+            for name in sorted(left.keys() & set(os.listdir(owner.folder))):
+                found = read_outcome(left[name], owner)
+                if found:
+                    del left[name]
+                    yield found
+            with suppress(queue.Empty):
+                item = news.get(timeout=LOOK_SECONDS if left else 0)
+                if isinstance(item, Exception):
+                    raise item
+                if item is None:
+                    end = time.monotonic() + SHARED_SECONDS
+                else:
+                    yield item
+            if time.monotonic() > end and left:
+                some = ", ".join(job.name for job in left.values())
+                raise ClusterError(f"{owner.folder} does not show what came of {some}")
             workers.check()
-            continue
-        if item is None:
-            return
-        if isinstance(item, Exception):
-            raise item
-        if isinstance(item, Outcome) and item.state == BLOCKED:
-            raise ClusterError(item.error)
-        yield item
+    finally:
+        for job in jobs:
+            job.outcome.unlink(missing_ok=True)
 
 
-def _do(jobs: Sequence[Job], owner: Owner, workers: Workers, found: queue.Queue[Any]) -> None:
-    """Put what comes of jobs into a queue, None at the end, and an exception that ends it."""
-    rounds, open_jobs = 0, {job.name: job for job in jobs}
-    while open_jobs:
-        saved = _progress(open_jobs.values())
-        try:
-            for outcome in _round(list(open_jobs.values()), owner, workers):
-                del open_jobs[outcome.job.name]
-                found.put(outcome)
-                rounds = 0
-        except Exception as error:  # each backend has its own for a worker that is lost
-            rounds = 1 if _progress(open_jobs.values()) > saved else rounds + 1
-            if rounds >= ROUNDS:
-                found.put(ClusterError(f"the workers do not work: {_one_line(error)}"))
-                return
-            found.put(Lost(_one_line(error)))
-    found.put(None)
+def _do(jobs: Sequence[Job], owner: Owner, workers: Workers, news: queue.Queue[Any]) -> None:
+    """Do jobs until there is an outcome of each. Puts a Lost, a last exception, or None at the end.
 
-
-def _round(jobs: Sequence[Job], owner: Owner, workers: Workers) -> Iterator[Outcome]:
-    """Do jobs once, by joblib. Raises what the backend raises if it loses a worker."""
+    A round of joblib ends with an exception of its backend if that loses a worker and does not
+    start its jobs again.
+    """
     from joblib import Parallel, delayed, parallel_config
 
     several = max(2, workers.jobs) if workers.backend == "ray" else workers.jobs
-    with parallel_config(workers.backend, n_jobs=several, **workers.options):
-        ahead = "all" if workers.takes_all else workers.jobs
-        parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=ahead)
-        yield from parallel(delayed(train_job)(job, owner) for job in jobs)
+    ahead = "all" if workers.takes_all else workers.jobs
+    rounds, left, saved = 0, list(jobs), _progress(jobs)
+    while left:
+        try:
+            with parallel_config(workers.backend, n_jobs=several, **workers.options):
+                parallel = Parallel(batch_size=1, pre_dispatch=ahead)
+                parallel(delayed(do_job)(job, owner) for job in left)
+            break
+        except BlockedError as error:
+            news.put(ClusterError(str(error)))
+            return
+        except Exception as error:
+            rounds = 1 if _progress(jobs) > saved else rounds + 1
+            if rounds >= ROUNDS:
+                text = (
+                    f"the workers do not work, {ROUNDS} times in a row: {_one_line(error)}; start "
+                    "them again, with the same version of all packages and of this folder"
+                )
+                news.put(ClusterError(text))
+                return
+            news.put(Lost(_one_line(error)))
+        left, saved = [job for job in left if not read_outcome(job, owner)], _progress(jobs)
+    news.put(None)
 
 
-def _progress(jobs: Any) -> int:
-    """A number that grows whenever one of the runs writes a checkpoint."""
-    return sum(job.steps_saved for job in jobs)
+def _progress(jobs: Sequence[Job]) -> int:
+    """A number that grows whenever one of the runs writes a checkpoint or is finished."""
+    return sum(job.steps_saved + job.is_finished for job in jobs)
 
 
 def _one_line(error: Exception) -> str:
-    """The first line of an error, with its type."""
-    text = str(error).strip().split("\n")[0]
+    """An error with its type, in one line."""
+    text = " ".join(str(error).split())[:300]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -26,7 +26,7 @@ from typing import Any
 
 from tictactoe_env.certificate import FILE
 from tictactoe_env.files import write_file
-from training.files import DamagedFileError, read_json, recover_folder
+from training.files import DamagedFileError, read_json, recover_folder, write_json
 
 ROOT = Path(__file__).parent.parent
 OWNER = ".owner"  # in the common folder: the token of the process whose jobs are wanted
@@ -36,7 +36,11 @@ STARTS = 3  # starts of a training that is killed each time before it writes a n
 EXIT_FINISHED, EXIT_STOPPED = 0, 3
 KILL = "kill"  # in OWNER instead of a token: end all trainings at once
 
-FINISHED, STOPPED, FAILED, BLOCKED = "finished", "stopped", "failed", "blocked"
+FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
+
+
+class BlockedError(Exception):
+    """A worker cannot work at all, for example because it does not see the common folder."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,11 @@ class Job:
         return self.path.with_name(f".{self.path.name}.lock")
 
     @property
+    def outcome(self) -> Path:
+        """The file in which the worker says what came of the job."""
+        return self.path.with_name(f".{self.path.name}.outcome")
+
+    @property
     def is_finished(self) -> bool:
         """Whether the run was trained to its end: its certificate is written last."""
         return (self.path / FILE).exists()
@@ -87,10 +96,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job: FINISHED, STOPPED, FAILED, or BLOCKED where a worker cannot work at all.
-
-    error: what failed, in one line.
-    """
+    """What came of a job: FINISHED, STOPPED or FAILED. error: what failed, in one line."""
 
     job: Job
     state: str
@@ -171,16 +177,34 @@ class Owner:
         return ""
 
 
-def train_job(job: Job, owner: Owner) -> Outcome:
-    """Train a run to its end, or continue it: the task of a worker.
+def read_outcome(job: Job, owner: Owner) -> Outcome | None:
+    """What a worker of this owner has said of a job; None if nothing yet."""
+    try:
+        said = read_json(job.outcome)
+    except (FileNotFoundError, DamagedFileError):
+        return None
+    return Outcome(job, said["state"], said["error"]) if said["token"] == owner.token else None
 
-    A training that is killed starts again from its checkpoint, STARTS times without a new one.
+
+def do_job(job: Job, owner: Owner) -> None:
+    """The task of a worker: train a run and say what came of it, in a file of the common folder.
+
+    Raises BlockedError if the worker cannot do jobs at all.
     """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the owner's: it asks to stop
     missing = owner.missing_on_this_machine()
     if missing:
-        return Outcome(job, BLOCKED, missing)
+        raise BlockedError(missing)
+    found = train_job(job, owner)
+    write_json(job.outcome, {"state": found.state, "error": found.error, "token": owner.token})
+
+
+def train_job(job: Job, owner: Owner) -> Outcome:
+    """Train a run to its end, or continue it, until its owner does not want it any more.
+
+    A training that is killed starts again from its checkpoint, STARTS times without a new one.
+    """
     starts, saved = 0, job.steps_saved
     while True:
         if job.is_finished:
@@ -202,7 +226,7 @@ def train_job(job: Job, owner: Owner) -> Outcome:
 def _train_in_a_process(job: Job, owner: Owner) -> int:
     """Train a run in a process; its exit code, or minus the number of the signal that killed it."""
     program = "import sys; sys.path[0] = sys.argv[1]; from terminal.job import main; main()"
-    command = [sys.executable, "-c", program, owner.root]
+    command = [sys.executable, "-c", program, owner.root, job.folder]  # the last for `ps`
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     with (
         open(job.log, "ab") as log,
