@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from terminal import report
-from training.cluster import Lost, Workers, connect, outcomes
-from training.jobs import FAILED, FINISHED, KILL, STOPPED, Job, Outcome, Owner
-from training.study import GOALS, Study, seeds_text, summary_table
+from training.cluster import Lost, Workers, connect, outcomes, stopping
+from training.jobs import FAILED, FINISHED, STOPPED, Job, Outcome, Owner
+from training.study import GOALS, Study, locked, seeds_text, summary_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +23,7 @@ def train(study: Study, console: Console, cluster: str | None, jobs: int | None)
     if the cluster cannot be used.
     """
     asked = study.seeds
-    with study.locked():
+    with locked(study.folder):
         study.check_folder()
         wanted = [study.job(seed) for seed in asked]
         left = [job for job in wanted if not job.is_finished]
@@ -52,7 +48,7 @@ def _train(study: Study, jobs: Sequence[Job], console: Console, workers: Workers
     report.say(text, console)
     seeds = {job.name: int(job.name.split()[1]) for job in jobs}
     owner, ended = Owner.begin(study.folder, workers.is_local), 0
-    with stopping(owner, console) as stops:
+    with stopping(owner) as stops:
         for found in outcomes(jobs, owner, workers):
             if isinstance(found, Lost):
                 if not stops:
@@ -78,35 +74,6 @@ def _line(study: Study, seed: int, found: Outcome) -> str:
     text = f"unbeatable as {' and '.join(proven)}" if proven else "can be beaten"
     best = ", best achievable" if row["optimal_both"] else ""
     return f"seed {seed}: {text}{best}, {row['steps']:,} steps, {row['seconds']:.1f} s"
-
-
-@contextmanager
-def stopping(owner: Owner, console: Console | None = None) -> Iterator[list[int]]:
-    """Let Ctrl-C stop the jobs of an owner: yields a list that gets an entry for each.
-
-    The first stops each training at its next evaluation, where its state is saved; the second ends
-    them at once. At the end of the block no training goes on.
-    """
-    stops: list[int] = []
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        stops.append(number)
-        owner.say("" if len(stops) == 1 else KILL)
-        if len(stops) == 1:
-            text = (
-                "stopping each training at its next evaluation, where its state is saved (Ctrl-C "
-                "again ends them at once)"
-            )
-            print(text, file=sys.stderr, flush=True)
-
-    is_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, interrupt) if is_main else None
-    try:
-        yield stops
-    finally:
-        owner.say(KILL if len(stops) > 1 else "")
-        if is_main:
-            signal.signal(signal.SIGINT, before)
 
 
 def print_study(study: Study, rows: Sequence[Mapping[str, Any]], console: Console) -> None:

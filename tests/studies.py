@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from small_runs import ROOT, environment, metrics
 import train
 from training.files import read_json
 
-AGENT, STEPS, SEEDS = "tabular_q", 20_000, (0, 1, 2)
+AGENT, STEPS, SEEDS = "tabular_q", 12_000, (0, 1, 2)
 OPTIONS = [*OF_AGENTS[AGENT], "--judge-every", "1000", "--steps", str(STEPS)]
 # Loaded by each Python process that has its folder on PYTHONPATH. Trainings, which are started with
 # -c, write a checkpoint at each evaluation, as one does that goes on for long.
@@ -93,9 +92,10 @@ def check(folder, plain):
         log = (folder / f"{run.name}.log").read_text()
         at = [int(text.replace(",", "")) for text in re.findall(r"continues at ([\d,]+)", log)]
         evaluated = re.findall(r"^ *([\d,]+) steps", log, re.M)
-        assert at == sorted(set(at)), "each continues where the one before it was"
+        assert at == sorted(at), "each continues where the one before it was, or later"
         assert log.count(": begins") == 1
-        assert len(evaluated) == len(set(evaluated)) or at == [], "nothing is shown twice"
+        twice = len(evaluated) - len(set(evaluated))
+        assert twice <= len(at), "at most the evaluation after the last checkpoint is made again"
     summary = read_json(folder / "study.json")["summary"]
     assert (summary["seeds"], summary["finished"]) == (len(plain), len(plain))
 

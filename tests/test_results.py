@@ -118,7 +118,7 @@ def test_the_page_says_what_its_runs_say_and_loads_them_again(tmp_path, monkeypa
     found = exact_result(table_of(runs["tabular_q-0"]), RandomPolicy())
     assert "/".join(f"{100 * getattr(found, rate):.0f}" for rate in ("win", "draw", "loss")) in text
     assert (tmp_path / "cross_table.png").read_bytes().startswith(b"\x89PNG")
-    monkeypatch.setattr(results.subprocess, "run", None)
+    monkeypatch.setattr(results, "train_jobs", None)
     assert results.document(entries, ready, 2, tmp_path / "RESULTS.md") == text
     beside = text.partition("## Beside")[2].partition("## All")[0].splitlines()
     last = [line.strip("| ").rpartition(" | ")[2] for line in beside if line.startswith("| ")]

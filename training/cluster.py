@@ -13,17 +13,21 @@ import logging
 import os
 import queue
 import re
+import signal
 import site
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from types import FrameType
 from typing import Any
 
 from training.jobs import (
+    KILL,
     ROOT,
     SHARED_SECONDS,
     BlockedError,
@@ -39,6 +43,7 @@ GONE_SECONDS = 60  # after which a scheduler that is gone, or has no workers lef
 LOOK_SECONDS = 0.5  # seconds between two looks at the files of the workers
 CHECK_SECONDS = 5  # seconds between two looks at the scheduler
 ROUNDS = 3  # in a row in which workers are lost and no run gets any further
+IDLE_SECONDS = 20  # after which a process that has no job ends
 DASK = "study-dask"  # the name under which our backend for Dask is registered
 FORM = re.compile(r"(dask|ray)://([^/:\s]+|\[[0-9a-fA-F:]+\]):(\d{1,5})")
 
@@ -127,7 +132,7 @@ def _answers(host: str, port: int, seconds: float) -> bool:
 def _processes(jobs: int | None) -> Iterator[Workers]:
     import joblib
 
-    yield Workers("loky", jobs or joblib.cpu_count())
+    yield Workers("loky", jobs or joblib.cpu_count(), options={"idle_worker_timeout": IDLE_SECONDS})
 
 
 @contextmanager
@@ -238,6 +243,35 @@ class _Watch:
 
 
 # --- doing the jobs ------------------------------------------------------------------------------
+
+
+@contextmanager
+def stopping(owner: Owner) -> Iterator[list[int]]:
+    """Let Ctrl-C stop the jobs of an owner: yields a list that gets an entry for each.
+
+    The first stops each training at its next evaluation, where its state is saved; the second ends
+    them at once. What still goes on at the end of the block stops at its next evaluation.
+    """
+    stops: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        stops.append(number)
+        owner.say("" if len(stops) == 1 else KILL)
+        if len(stops) == 1:
+            text = (
+                "stopping each training at its next evaluation, where its state is saved (Ctrl-C "
+                "again ends them at once)"
+            )
+            print(text, file=sys.stderr, flush=True)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, interrupt) if is_main else None
+    try:
+        yield stops
+    finally:
+        owner.say(KILL if len(stops) > 1 else "")
+        if is_main:
+            signal.signal(signal.SIGINT, before)
 
 
 def outcomes(jobs: Sequence[Job], owner: Owner, workers: Workers) -> Iterator[Outcome | Lost]:

@@ -143,9 +143,14 @@ class Owner:
         write_file(self.file, lambda file: file.write(text.encode()))
 
     @property
+    def is_dead_parent(self) -> bool:
+        """Whether it had started this process, and was killed since."""
+        return self.is_local and self.pid not in (os.getpid(), os.getppid())
+
+    @property
     def said(self) -> str | None:
         """What the owner says; None if its file cannot be read, "" if the owner is gone."""
-        if self.is_local and self.pid not in (os.getpid(), os.getppid()):
+        if self.is_dead_parent:
             return ""
         try:
             return self.file.read_text()
@@ -197,6 +202,8 @@ def do_job(job: Job, owner: Owner) -> None:
     if missing:
         raise BlockedError(missing)
     found = train_job(job, owner)
+    if owner.is_dead_parent:
+        os._exit(1)  # nobody would end this worker
     write_json(job.outcome, {"state": found.state, "error": found.error, "token": owner.token})
 
 

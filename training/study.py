@@ -32,6 +32,7 @@ from training.plots import study_chart
 FILE = "study.json"
 GOALS = ("unbeatable", "optimal")
 BOTH = "both"
+LOCK_SECONDS = 2  # after which a folder that another process has is refused
 MOST_SEEDS = 100_000  # of a study
 Rows = Sequence[Mapping[str, Any]]
 
@@ -61,6 +62,26 @@ def seeds_text(seeds: Sequence[int]) -> str:
     return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in ranges)
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder of runs, which is made. Raises ValueError if another process has it."""
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=LOCK_SECONDS)
+    except Timeout:
+        raise ValueError(
+            f"another process is training the runs of {folder}: wait for its end, or use another "
+            "folder"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 @dataclass
 class Study:
     """What is trained, with which seeds, and where. config: of any seed.
@@ -88,21 +109,6 @@ class Study:
         del config["seed"]
         about = {"agent": self.agent, "preset": self.preset, "until": self.until, "config": config}
         return dict(json.loads(json.dumps(about)))
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the folder, which is made. Raises ValueError if another process has it."""
-        from filelock import FileLock, Timeout
-
-        self.folder.mkdir(parents=True, exist_ok=True)
-        try:
-            with FileLock(self.folder / ".lock", timeout=1):
-                yield
-        except Timeout:
-            raise ValueError(
-                f"another process is training the study {self.folder}: wait for its end, or give "
-                "another --out"
-            ) from None
 
     def check_folder(self) -> None:
         """Take over the seeds of the study in the folder, if there is one.
