@@ -128,6 +128,26 @@ def _answers(host: str, port: int, seconds: float) -> bool:
     return False
 
 
+def within(seconds: float, function: Callable[[], Any]) -> Any:
+    """The result of a function. Raises TimeoutError if it takes longer, and lets it go on then."""
+    ended: queue.Queue[tuple[Any, Exception | None]] = queue.Queue()
+
+    def call() -> None:
+        try:
+            ended.put((function(), None))
+        except Exception as error:
+            ended.put((None, error))
+
+    threading.Thread(target=call, daemon=True).start()
+    try:
+        result, error = ended.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError(f"no answer within {seconds} seconds") from None
+    if error is not None:
+        raise error
+    return result
+
+
 @contextmanager
 def _processes(jobs: int | None) -> Iterator[Workers]:
     import joblib
@@ -140,8 +160,11 @@ def _dask(address: str, host: str, port: int, jobs: int | None) -> Iterator[Work
     from distributed import Client
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the errors are ours
+    place = f"tcp://{host}:{port}"
     try:
-        client = Client(f"tcp://{host}:{port}", timeout=CONNECT_SECONDS, set_as_default=False)
+        client = within(
+            CONNECT_SECONDS, lambda: Client(place, timeout=CONNECT_SECONDS, set_as_default=False)
+        )
     except Exception as error:
         raise ClusterError(f"{address} is no Dask scheduler: {_one_line(error)}") from None
     try:
@@ -161,8 +184,8 @@ def _dask(address: str, host: str, port: int, jobs: int | None) -> Iterator[Work
 
         _register_dask()
         check = _Watch(address, has_workers)
-        options, place = {"client": client}, f"on {address}"
-        yield Workers(DASK, jobs or slots, place, check, options, takes_all=jobs is None)
+        at, options = f"on {address}", {"client": client}
+        yield Workers(DASK, jobs or slots, at, check, options, takes_all=jobs is None)
     finally:
         with suppress(Exception):  # the connection may be lost already
             client.close(timeout=CHECK_SECONDS)
