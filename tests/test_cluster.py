@@ -71,6 +71,9 @@ class Dask:
         command = [BIN / "dask", "worker", f"127.0.0.1:{self.port}", *options]
         self.processes.append(launched(self.folder, "workers", self.env, *command))
 
+    def is_ready(self, folder):
+        return answers(self.port)
+
     def end(self):
         for process in reversed(self.processes):
             ended(process)
@@ -94,6 +97,9 @@ class Ray:
     def add_workers(self):
         """They belong to the head."""
 
+    def is_ready(self, folder):
+        return "Ray runtime started" in (folder / "ray.log").read_text() and answers(self.port)
+
     end = Dask.end
 
 
@@ -104,7 +110,7 @@ def running(request, tmp_path_factory):
     found = request.param(folder, often(folder))
     found.add_workers()
     try:
-        wait_for(lambda: answers(found.port), found.processes[0])
+        wait_for(lambda: found.is_ready(folder), found.processes[0])
         yield found
     finally:
         found.end()
@@ -205,7 +211,7 @@ def test_a_study_whose_scheduler_is_gone_ends_with_one_line(plain, tmp_path):
         os.killpg(dask.scheduler.pid, signal.SIGKILL)
         printed = study.communicate(timeout=300)[0]
         assert study.returncode == 2, printed
-        assert "has had no scheduler or no workers for" in printed.splitlines()[-1]
+        assert "there has been no scheduler or no worker on dask://" in printed.splitlines()[-1]
     finally:
         dask.end()
     again = started(folder, env, "--jobs", "2")

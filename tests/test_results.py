@@ -110,7 +110,8 @@ def test_the_page_says_what_its_runs_say_and_loads_them_again(tmp_path, monkeypa
     entries = [Entry("tabular_q", until="unbeatable"), Entry("trie", "tophep")]
     ready = {"search": "search", "random": "random"}
     text = results.document(entries, ready, 2, tmp_path / "RESULTS.md")
-    runs = {path.name: read(path) for path in sorted((tmp_path / "runs").iterdir())}
+    folders = sorted(path for path in (tmp_path / "runs").iterdir() if path.is_dir())
+    runs = {path.name: read(path) for path in folders}
     assert set(runs) == {"tabular_q-0", "tabular_q-1", "trie-tophep-0", "trie-tophep-1"}
     assert results.rates(runs["tabular_q-0"]["as_x"]["vs_random"]) in text
     assert f"{runs['trie-tophep-0']['training']['seconds']:.1f} | 10,000 games" in text

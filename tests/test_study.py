@@ -102,7 +102,7 @@ def test_a_missing_package_and_an_address_where_nobody_is_are_errors(
 ):
     monkeypatch.setitem(__import__("sys").modules, package, None)
     line = [*QUICK, "--seeds", "0", "--out", tmp_path / "a", "--cluster", address]
-    said = f"--cluster {address} needs {package}, which cannot be imported"
+    said = f"--cluster {address} needs {package}, which is not installed"
     assert said in error_of(capsys, *line)
     monkeypatch.setattr(cluster, "_need", lambda *_: None)
     assert f"nothing answers at {address}: start the cluster (" in error_of(capsys, *line)

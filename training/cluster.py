@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from types import FrameType
 from typing import Any
 
@@ -56,7 +57,7 @@ class ClusterError(ValueError):
 class Workers:
     """What does jobs. backend: joblib's name of it. jobs: how many at a time.
 
-    check: raises ClusterError if there are no workers. options: further ones of joblib's backend.
+    is_there: whether there are workers now. options: further ones of joblib's backend.
     place: where, in words. takes_all: whether it gets all jobs at once, so that workers that join
     later have some too.
     """
@@ -64,7 +65,7 @@ class Workers:
     backend: str
     jobs: int
     place: str = "on this machine"
-    check: Callable[[], None] = lambda: None
+    is_there: Callable[[], bool] = lambda: True
     options: Mapping[str, Any] = field(default_factory=dict)
     takes_all: bool = False
 
@@ -112,13 +113,10 @@ def connect(address: str | None, jobs: int | None = None) -> AbstractContextMana
 
 
 def _need(package: str, group: str, option: str) -> None:
-    try:
-        __import__(package)
-    except ImportError as error:
+    if find_spec(package) is None:
         raise ClusterError(
-            f"{option} needs {package}, which cannot be imported ({error}): "
-            f"pip install -e . --group {group}"
-        ) from None
+            f"{option} needs {package}, which is not installed: pip install -e . --group {group}"
+        )
 
 
 def _answers(host: str, port: int, seconds: float) -> bool:
@@ -183,9 +181,8 @@ def _dask(address: str, host: str, port: int, jobs: int | None) -> Iterator[Work
             return client.status == "running" and bool(client.scheduler_info()["workers"])
 
         _register_dask()
-        check = _Watch(address, has_workers)
         at, options = f"on {address}", {"client": client}
-        yield Workers(DASK, jobs or slots, at, check, options, takes_all=jobs is None)
+        yield Workers(DASK, jobs or slots, at, has_workers, options, takes_all=jobs is None)
     finally:
         with suppress(Exception):  # the connection may be lost already
             client.close(timeout=CHECK_SECONDS)
@@ -224,10 +221,20 @@ def _ray(address: str, host: str, port: int, jobs: int | None) -> Iterator[Worke
 
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {"env_vars": {"PYTHONPATH": os.pathsep.join(paths)}}
+    end = time.monotonic() + CONNECT_SECONDS
     try:
-        ray.init(
-            address, runtime_env=environment, logging_level=logging.CRITICAL, log_to_driver=False
-        )
+        while not ray.is_initialized():
+            try:
+                ray.init(
+                    address,
+                    runtime_env=environment,
+                    logging_level=logging.CRITICAL,
+                    log_to_driver=False,
+                )
+            except ConnectionAbortedError:  # as by a head node that has just been started
+                if time.monotonic() > end:
+                    raise
+                time.sleep(1)
     except Exception as error:
         raise ClusterError(
             f"{address} is no Ray client server that can be used from here: {_one_line(error)}"
@@ -237,18 +244,18 @@ def _ray(address: str, host: str, port: int, jobs: int | None) -> Iterator[Worke
         slots = int(ray.cluster_resources().get("CPU", 0))
         if slots < 2:  # joblib runs a single job in the calling process
             raise ClusterError(f"the cluster {address} has {slots} CPUs: a study needs 2 or more")
-        check = _Watch(address, lambda: _answers(host, port, CHECK_SECONDS))
-        yield Workers("ray", min(jobs or slots, slots), f"on {address}", check)
+        answers = partial(_answers, host, port, CHECK_SECONDS)
+        yield Workers("ray", min(jobs or slots, slots), f"on {address}", answers)
     finally:
         with suppress(Exception):
             ray.shutdown()
 
 
 class _Watch:
-    """Called now and then: raises ClusterError once a cluster has been gone for GONE_SECONDS."""
+    """Called now and then: raises ClusterError once the workers have been gone for GONE_SECONDS."""
 
-    def __init__(self, address: str, is_there: Callable[[], bool]):
-        self.address, self.is_there = address, is_there
+    def __init__(self, workers: Workers):
+        self.workers = workers
         self.good = self.looked = time.monotonic()
 
     def __call__(self) -> None:
@@ -256,12 +263,13 @@ class _Watch:
         if now - self.looked < CHECK_SECONDS:
             return
         self.looked = now
-        if self.is_there():
+        if self.workers.is_there():
             self.good = time.monotonic()
         elif now - self.good > GONE_SECONDS:
             raise ClusterError(
-                f"{self.address} has had no scheduler or no workers for {GONE_SECONDS} s: start "
-                "them again, then give the same command; what was saved is kept"
+                f"there has been no scheduler or no worker {self.workers.place} for "
+                f"{GONE_SECONDS} s: start them again, then give the same command; what was saved "
+                "is kept"
             )
 
 
@@ -308,6 +316,7 @@ def outcomes(jobs: Sequence[Job], owner: Owner, workers: Workers) -> Iterator[Ou
     for job in jobs:
         job.outcome.unlink(missing_ok=True)  # of an earlier owner
     news: queue.Queue[Lost | Exception | None] = queue.Queue()
+    watch = _Watch(workers)
     threading.Thread(target=_do, args=(jobs, owner, workers, news), daemon=True).start()
     try:
         while left:
@@ -327,7 +336,7 @@ def outcomes(jobs: Sequence[Job], owner: Owner, workers: Workers) -> Iterator[Ou
             if time.monotonic() > end and left:
                 some = ", ".join(job.name for job in left.values())
                 raise ClusterError(f"{owner.folder} does not show what came of {some}")
-            workers.check()
+            watch()
     finally:
         for job in jobs:
             job.outcome.unlink(missing_ok=True)
@@ -354,6 +363,8 @@ def _do(jobs: Sequence[Job], owner: Owner, workers: Workers, news: queue.Queue[A
             news.put(ClusterError(str(error)))
             return
         except Exception as error:
+            while not workers.is_there():  # they may come back; the watch ends it if they do not
+                time.sleep(CHECK_SECONDS)
             rounds = 1 if _progress(jobs) > saved else rounds + 1
             if rounds >= ROUNDS:
                 text = (
