@@ -19,9 +19,11 @@ from tictactoe_env.errors import unknown_name
 from tictactoe_env.evaluation import UNTIL
 from tictactoe_env.names import split_options
 from tictactoe_env.pool import parse_pool
+from tictactoe_env.proof import TABLE_CELLS
 from training.cluster import cluster_address
 from training.command_line import CommandLine, Option, one_of, whole
-from training.options import BoardConfig, options_of, read_config
+from training.limits import LIMITS
+from training.options import BoardConfig, board_defaults, options_of, read_config
 from training.selfplay import RIVAL
 from training.study import parse_seeds
 
@@ -100,7 +102,8 @@ ABOUT = "Train an agent against a pool of opponents, and prove how well it plays
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     more = "python train.py AGENT --help lists the options of an agent."
-    epilog = f"agents:\n{listed(TRAINABLE)}\n\n{more}"
+    boards = listed({name: limit.text for name, limit in LIMITS.items()})
+    epilog = f"agents:\n{listed(TRAINABLE)}\n\nboards:\n{boards}\n\n{more}"
     general = CommandLine("train.py", [AGENT, *GENERAL], USAGE, ABOUT, epilog)
     given, rest = general.parse_known(arguments)  # the other options depend on the agent
     agent = rest[0] if rest and not rest[0].startswith("-") else None
@@ -136,7 +139,7 @@ def command_line(page: Any, prog: str = "train.py") -> CommandLine:
     options = [
         Option(
             known.name,
-            known.sentence,
+            sentence_of(known),
             known.parsed,
             known.default,
             kind="switch" if known.kind is bool else "value",
@@ -153,7 +156,17 @@ def command_line(page: Any, prog: str = "train.py") -> CommandLine:
     epilog = f"{page.AGENT} has no presets."
     if presets:
         epilog = f"presets of {page.AGENT}:\n{listed(presets)}"
+    epilog += f"\n\nboards of {page.AGENT}: {page.Config.BOARDS.text}"
     return CommandLine(prog, [AGENT, *GENERAL, *options], USAGE, ABOUT, epilog)
+
+
+def sentence_of(known: Any) -> str:
+    """The sentence of an option of an agent, with its default on larger boards if it is another."""
+    if known.larger is None:
+        return str(known.sentence)
+    value = known.larger
+    text = ",".join(map(str, value)) if isinstance(value, tuple) else value
+    return f"{known.sentence} On boards of more than {TABLE_CELLS} cells the default is {text}."
 
 
 def listed(sentences: Mapping[str, str]) -> str:
@@ -227,7 +240,9 @@ def configuration(
             raise ValueError(f"{page.AGENT} has no presets: leave --preset {preset} out")
         raise unknown_name(f"preset of {page.AGENT}", preset, page.PRESETS)
     options = page.PRESETS[preset].options if preset else {}
-    return page.Config(**{**(defaults or {}), **options, **chosen}), preset
+    options = {**options, **chosen}
+    board = board_defaults(page.Config, options)
+    return page.Config(**{**board, **(defaults or {}), **options}), preset
 
 
 def resumed(

@@ -34,6 +34,7 @@ from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Learner, State
+from training.limits import LIMITS
 from training.options import BoardConfig, Count, NotNegative, Preset, Share, option
 
 AGENT = "mcts"
@@ -53,6 +54,7 @@ class Config(BoardConfig):
     """The options of a search. A step is a playout from the empty board."""
 
     STEP: ClassVar[str] = "playouts"
+    BOARDS = LIMITS[AGENT]
 
     steps: Count = option(4_000, "Playouts after which the search ends.")
     exploration: NotNegative = option(math.sqrt(2), "Weight of the exploration term of UCB1.")

@@ -73,6 +73,7 @@ from tictactoe_env.pool import parse_pool
 from tictactoe_env.positions import positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Chart, Learner, Panels, State, Table
+from training.limits import LIMITS
 from training.options import (
     BoardConfig,
     Count,
@@ -120,6 +121,7 @@ class Config(BoardConfig):
     """The options of a training. A step is a generation."""
 
     STEP: ClassVar[str] = "generations"
+    BOARDS = LIMITS[AGENT]
 
     steps: Count = option(5_000, "Generations after which training ends.")
     judge_every: Count = option(50, "Generations between two exact evaluations.")

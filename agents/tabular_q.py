@@ -41,10 +41,10 @@ from pydantic import Field
 
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.own_values import OwnValues
-from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
-from training.learner import Arrays, Learner, State, crossed
+from training.learner import Arrays, BoardPlayer, Learner, State, crossed
+from training.limits import LIMITS
 from training.options import (
     BoardConfig,
     Count,
@@ -75,6 +75,8 @@ class Config(BoardConfig):
 
     Schedules do not depend on `steps`, so a longer training begins exactly as a shorter one does.
     """
+
+    BOARDS = LIMITS[AGENT]
 
     steps: Count = option(
         20_000_000,
@@ -226,7 +228,7 @@ class TabularQ(Learner):
         self._take_snapshot()
 
     def _take_snapshot(self) -> None:
-        if self.pool.has_self:
+        if self.pool.takes_snapshots:
             self.pool.add(self.policy())
 
     @property
@@ -244,14 +246,16 @@ class TabularQ(Learner):
         while self.steps < goal:
             before = self.steps
             self.round()
-            if self.pool.has_self and crossed(before, self.steps, self.config.snapshot_every):
+            if self.pool.takes_snapshots and crossed(
+                before, self.steps, self.config.snapshot_every
+            ):
                 self._take_snapshot()
 
     def policy(self) -> ValuedTable:
         """The greedy policy of the mean of the tables."""
         return table_of(self.config, self.positions, self.values[:, :-1])
 
-    def meet(self, rival: TabularPolicy) -> None:
+    def meet(self, rival: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents."""
         self.pool.add_rival(rival)
 

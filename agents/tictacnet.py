@@ -58,10 +58,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tictactoe_env.own_values import OwnValues
-from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
-from training.learner import Arrays, Chart, Learner, State, crossed
+from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
+from training.limits import LIMITS
 from training.options import (
     BoardConfig,
     Count,
@@ -124,6 +124,8 @@ class Config(BoardConfig):
 
     Schedules do not depend on `steps`, so a longer training begins exactly as a shorter one does.
     """
+
+    BOARDS = LIMITS[AGENT]
 
     steps: Count = option(
         10_000_000,
@@ -408,7 +410,7 @@ class TicTacNet(Learner):
         self._take_snapshot()
 
     def _take_snapshot(self) -> None:
-        if self.pool.has_self:
+        if self.pool.takes_snapshots:
             self.pool.add(self.policy())
 
     @property
@@ -446,7 +448,9 @@ class TicTacNet(Learner):
         while self.steps < goal:
             before = self.steps
             self.round()
-            if self.pool.has_self and crossed(before, self.steps, self.config.snapshot_every):
+            if self.pool.takes_snapshots and crossed(
+                before, self.steps, self.config.snapshot_every
+            ):
                 self._take_snapshot()
 
     def policy(self) -> ValuedTable:
@@ -454,7 +458,7 @@ class TicTacNet(Learner):
         values = self.view.values_at(self.target, self.positions.unfinished)
         return ValuedTable(self.config.rules, values)
 
-    def meet(self, rival: TabularPolicy) -> None:
+    def meet(self, rival: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents."""
         self.pool.add_rival(rival)
 

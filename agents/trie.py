@@ -64,6 +64,7 @@ from tictactoe_env.rules import Boards, Rules
 from training import checkpoint
 from training.learned import AGAIN, FILE, GameFile, reason_against, since, without_id
 from training.learner import Arrays, GamesLearner, State
+from training.limits import LIMITS
 from training.options import BoardConfig, Count, Natural, Preset, Share, option
 from training.sequences import SequenceTree, averaged, exact_results
 
@@ -82,6 +83,7 @@ class Config(BoardConfig):
     """The options of a training. A step is a game."""
 
     STEP: ClassVar[str] = "games"
+    BOARDS = LIMITS[AGENT]
 
     steps: Natural = option(
         100_000, "Games after which training ends; those of --learn-from do not count."

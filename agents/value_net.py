@@ -80,6 +80,7 @@ from training import checkpoint
 from training.checkpoint import take
 from training.files import read_arrays, read_csv, write_csv
 from training.learner import Arrays, Bars, Chart, Learner, State, Table
+from training.limits import LIMITS
 from training.options import (
     BoardConfig,
     Count,
@@ -114,6 +115,7 @@ class Config(BoardConfig):
     """
 
     STEP: ClassVar[str] = "games"
+    BOARDS = LIMITS[AGENT]
 
     steps: Count = option(
         510_000,

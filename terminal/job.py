@@ -19,7 +19,8 @@ from filelock import FileLock, Timeout
 from rich.console import Console
 
 import agents
-from training.jobs import EXIT_FINISHED, EXIT_STOPPED, Job
+from training.files import write_json
+from training.jobs import END, EXIT_FINISHED, EXIT_STOPPED, Job
 from training.learner import drive
 from training.options import read_config
 from training.run import Run
@@ -91,4 +92,6 @@ def train(job: Job, ended: threading.Event) -> int:
     if not run.is_at_its_end:
         return EXIT_STOPPED
     run.finish()
+    end = {"steps": learner.steps, "reached": job.until in ("steps", *run.first_reached)}
+    write_json(job.path / END, end)
     return EXIT_FINISHED

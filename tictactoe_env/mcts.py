@@ -429,7 +429,13 @@ def value_named(value: str | Value, rules: Rules) -> Value | None:
         return None
     if not Path(value).exists():
         raise unknown_name("value", value, (ROLLOUTS, "the path of a saved run"))
-    return value_of(load_policy(value, rules))
+    player = load_policy(value, rules)
+    if not isinstance(player, TabularPolicy):
+        raise ValueError(
+            f"a value function needs a player of all positions, but {value} has only the positions "
+            f"that it can meet on {rules}: give a run on a board of at most 12 cells"
+        )
+    return value_of(player)
 
 
 def value_of(player: TabularPolicy) -> Value:

@@ -12,6 +12,8 @@ runs/dqn-0               the policy that a run saved in its certificate.json
 latest:dqn               the newest run of this agent in models/ or runs/ of the working folder
 
 `gym.make`, every command line and the page for a browser accept these; all call `make_opponent`.
+`minimax` plays on boards of up to 16 cells. A board is solved when it is needed for the first time,
+4x4 in a second; all environments of a process share the solution, 43 MB on 4x4.
 `register_opponent` adds names. `python -m tictactoe_env.opponents` lists all of them, with their
 strengths and whether they can be beaten.
 """
@@ -29,6 +31,7 @@ from tictactoe_env.certificate import FILE, exact_results, load_policy, sides_of
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.names import (
     LATEST,
+    LEARNED,
     NAMES,
     SELF,
     description,
@@ -98,10 +101,12 @@ def saved_path(
         return None
     if isinstance(spec, str) and spec.startswith(LATEST):
         return _latest(spec.removeprefix(LATEST), rules)
-    if isinstance(spec, str) and split_options(spec)[0] == SELF and SELF not in also:
+    if isinstance(spec, str) and split_options(spec)[0] in LEARNED and text not in also:
+        is_self = split_options(spec)[0] == SELF
         raise ValueError(
-            f"{spec!r} stands for snapshots of a learner, which only an environment (add_snapshot) "
-            "and a training by self-play have: name another player here"
+            f"{spec!r} stands for {'snapshots of' if is_self else 'the best response to'} a "
+            "learner, which only an environment (add_snapshot) and a training by self-play have: "
+            "name another player here"
         )
     is_path = not isinstance(spec, str) or os.sep in text or "/" in text
     if is_path or (text and os.path.exists(text)):

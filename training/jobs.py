@@ -24,11 +24,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.certificate import FILE
 from tictactoe_env.files import write_file
 from training.files import DamagedFileError, read_json, recover_folder, write_json
 
 ROOT = Path(__file__).parent.parent
+END = "finished.json"  # in a run's folder, written last: its steps, whether it reached its goal
 OWNER = ".owner"  # in the common folder: the token of the process whose jobs are wanted
 POLL_SECONDS = 0.5  # seconds between two looks at the training and at OWNER
 SHARED_SECONDS = 15  # seconds in which a file of the common folder must reach a worker
@@ -76,8 +76,8 @@ class Job:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the run was trained to its end: its certificate is written last."""
-        return (self.path / FILE).exists()
+        """Whether the run was trained to its end."""
+        return (self.path / END).exists()
 
     @property
     def steps_saved(self) -> int:
@@ -227,7 +227,7 @@ def train_job(job: Job, owner: Owner) -> Outcome:
         if code < 0 and starts >= STARTS:
             return Outcome(job, FAILED, _killed_text(-code))
         if code == EXIT_FINISHED and not job.is_finished:
-            return Outcome(job, FAILED, f"it ended without {FILE}: see {job.log}")
+            return Outcome(job, FAILED, f"it ended without {END}: see {job.log}")
 
 
 def _train_in_a_process(job: Job, owner: Owner) -> int:

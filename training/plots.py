@@ -10,6 +10,7 @@ import numpy as np
 
 from tictactoe_env.files import write_file
 from tictactoe_env.match import best_achievable
+from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import Rules
 from training.learner import Bars, Chart, Panels
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 # From Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLOURS = {"win": "#0072b2", "draw": "#999999", "loss": "#d55e00"}
-UNBEATABLE = "#009e73"
+UNBEATABLE, ALWAYS = "#009e73", "#cc79a7"
 CURVES = 9  # of a chart with its legend inside; with more curves it is beside them
 
 
@@ -45,7 +46,7 @@ def _draw_side(axes: Axes, rows: Sequence[Mapping[str, Any]], side: str, rules: 
     for name, colour in COLOURS.items():
         rates = [100 * row[f"{side}_{name}"] for row in rows]
         axes.plot(steps, rates, color=colour, label=f"{name} {rates[-1]:.2f} %")
-    best = best_achievable(rules)[side.upper()]
+    best = best_achievable(rules)[side.upper()] if rules.cells <= TABLE_CELLS else None
     if best is not None:
         label = f"most wins without a loss {100 * best.win:.2f} %"
         axes.axhline(100 * best.win, color="black", linestyle=":", linewidth=1, label=label)
@@ -53,10 +54,21 @@ def _draw_side(axes: Axes, rows: Sequence[Mapping[str, Any]], side: str, rules: 
     if safe:
         label = f"unbeatable first at {1000 * safe[0]:,.0f} steps"
         axes.axvline(safe[0], color=UNBEATABLE, linestyle="--", linewidth=1, label=label)
-    y_label = "per cent of games against random, exact"
+    _mark_wins(axes, rows, side)
+    sampled = [row.get(f"sampled_{side}", 0) for row in rows]
+    how = "sampled" if all(sampled) else "sampled in part" if any(sampled) else "exact"
+    y_label = f"per cent of games against random, {how}"
     axes.set(xlabel="steps, thousands", ylabel=y_label, title=f"as {side.upper()}", ylim=(-2, 102))
     axes.legend(loc="center right", fontsize=8)
     axes.grid(alpha=0.3)
+
+
+def _mark_wins(axes: Axes, rows: Sequence[Mapping[str, Any]], side: str) -> None:
+    """Mark the first evaluation at which X won against everybody."""
+    won = [row["steps"] for row in rows if side == "x" and row.get("always_wins_x")]
+    if won:
+        label = f"wins against everybody first at {won[0]:,.0f} steps"
+        axes.axvline(won[0] / 1000, color=ALWAYS, linestyle="-.", linewidth=1, label=label)
 
 
 def study_chart(
@@ -80,7 +92,8 @@ def study_chart(
             axes.plot(steps / 1000, middle, color=colour, label=f"{name}, median")
             ends = np.nanmin(rates, axis=0), np.nanmax(rates, axis=0)
             axes.fill_between(steps / 1000, *ends, color=colour, alpha=0.2, linewidth=0)
-        label = "per cent of games against random, exact"
+        is_sampled = any(row.get(f"sampled_{side.lower()}") for rows in runs for row in rows)
+        label = f"per cent of games against random, {'sampled' if is_sampled else 'exact'}"
         axes.set(xlabel="steps, thousands", ylabel=label, title=f"as {side}", ylim=(-2, 102))
     for axes in (first, *others):
         axes.legend(loc="center right", fontsize=8)
@@ -113,7 +126,7 @@ def _draw_shares(
 def _held(rows: Sequence[Mapping[str, float]], name: str, steps: Any) -> Any:
     """A column at other steps: the value of the last row before, NaN before the first row."""
     at = np.searchsorted([row["steps"] for row in rows], steps, side="right") - 1
-    values = np.array([row[name] for row in rows], dtype=float)
+    values = np.array([row.get(name, np.nan) for row in rows], dtype=float)
     return np.where(at < 0, np.nan, values[np.maximum(at, 0)])
 
 

@@ -21,11 +21,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tictactoe_env.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificate import read, sides_of, versions
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES
 from training.files import DamagedFileError, read_json, write_csv, write_json
-from training.jobs import Job
+from training.jobs import END, Job
 from training.options import BoardConfig
 from training.plots import study_chart
 
@@ -171,12 +172,13 @@ class Study:
         if not job.is_finished:
             saved = job.steps_saved
             return {**about, "state": "new" if saved < 0 else "begun", "steps": max(saved, 0)}
-        content, metrics = read(job.path), metrics_of(job.path)
-        training = content["training"]
-        about |= {"state": "finished", "steps": training["steps"], "seconds": training["seconds"]}
-        for side in sides_of(content):
-            about |= _results_of(content, side) | _firsts(metrics, content, (side,))
-        return about | _firsts(metrics, content, sides_of(content), BOTH)
+        metrics, content = metrics_of(job.path), certificate_of(job.path)
+        training, sides = content.get("training", metrics[-1]), sides_of({"config": job.config})
+        about |= {"state": "finished", "steps": int(training["steps"])}
+        about |= {"seconds": training["seconds"], "reached": read_json(job.path / END)["reached"]}
+        for side in sides:
+            about |= _results_of(content, metrics[-1], side) | _firsts(metrics, content, (side,))
+        return about | _firsts(metrics, content, sides, BOTH)
 
     def rows(self) -> list[dict[str, Any]]:
         """The facts of every seed."""
@@ -225,14 +227,19 @@ def metrics_of(folder: Path) -> list[dict[str, float]]:
     return [{name: float(value) for name, value in row.items() if value} for row in rows]
 
 
-def _results_of(content: Mapping[str, Any], side: str) -> dict[str, Any]:
-    """What the certificate says of a side: what is proven, and the rates against random play."""
-    found, name = content[f"as_{side.lower()}"], side.lower()
-    rates = found.get("vs_random") or {}
-    return {
-        **{f"{goal}_{name}": bool(found[goal]) for goal in GOALS},
-        **{f"{rate}_{name}": rates.get(rate) for rate in ("win", "draw", "loss", "illegal")},
-    }
+def certificate_of(folder: Path) -> dict[str, Any]:
+    """The certificate of a run; empty if it has none, because nothing was proven of its model."""
+    return dict(read(folder)) if (folder / CERTIFICATE).exists() else {}
+
+
+def _results_of(
+    content: Mapping[str, Any], last: Mapping[str, float], side: str
+) -> dict[str, float | None]:
+    """The rates of a side against random play: those of the certificate, or of the last row."""
+    name = side.lower()
+    rates = (content.get(f"as_{name}") or {}).get("vs_random") or {}
+    kinds = ("win", "draw", "loss", "illegal")
+    return {f"{rate}_{name}": rates.get(rate, last.get(f"{name}_{rate}")) for rate in kinds}
 
 
 def _firsts(
@@ -243,8 +250,8 @@ def _firsts(
     name = name or sides[0].lower()
     for goal in GOALS:
         columns = [f"{goal}_{side.lower()}" for side in sides]
-        is_proven = all(content[f"as_{side.lower()}"][goal] for side in sides)
-        first = next((row for row in metrics if all(row[column] for column in columns)), None)
+        is_proven = all((content.get(f"as_{side.lower()}") or {}).get(goal) for side in sides)
+        first = next((row for row in metrics if all(row.get(one) for one in columns)), None)
         point = first if is_proven and first else {}
         found |= {
             f"{goal}_{name}": is_proven,
