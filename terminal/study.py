@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from terminal import report
 from training.cluster import Lost, Workers, connect, outcomes, stopping
 from training.jobs import FAILED, FINISHED, STOPPED, Job, Outcome, Owner
-from training.study import Study, locked, seeds_text, summary_table
+from training.study import GOALS, Study, locked, seeds_text, summary_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,8 +71,8 @@ def _line(study: Study, seed: int, found: Outcome) -> str:
     row = study.row(seed)
     assert found.state == FINISHED
     proven = [f"{side.upper()}" for side in "xo" if row.get(f"unbeatable_{side}")]
-    text = f"unbeatable as {' and '.join(proven)}" if proven else "can be beaten"
-    best = ", best achievable" if row["optimal_both"] else ""
+    text = f"unbeatable as {' and '.join(proven)}" if proven else "not proven"
+    best = ", best achievable" if row.get("optimal_both") else ""
     return f"seed {seed}: {text}{best}, {row['steps']:,} steps, {row['seconds']:.1f} s"
 
 
@@ -92,7 +92,9 @@ def print_study(study: Study, rows: Sequence[Mapping[str, Any]], console: Consol
         for line in lines:
             table.add_row(*line)
         report.print_whole(table, console)
-        report.say("median (smallest to largest) over the seeds; all rates are exact", console)
+        is_small = study.goals == GOALS
+        how = "exact" if is_small else "exact where a side is proven, sampled elsewhere"
+        report.say(f"median (smallest to largest) over the seeds; rates are {how}", console)
     for seed, error in study.errors.items():
         report.say(f"seed {seed} failed: {error}", console, "red")
     report.say(f"saved: {study.folder} (study.md, study.png, study.csv, study.json)", console)

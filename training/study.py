@@ -24,6 +24,7 @@ from typing import Any
 from tictactoe_env.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificate import read, sides_of, versions
 from tictactoe_env.files import write_file
+from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import SIDES
 from training.files import DamagedFileError, read_json, write_csv, write_json
 from training.jobs import END, Job
@@ -104,6 +105,11 @@ class Study:
         return f"{self.agent}-{self.preset}" if self.preset else self.agent
 
     @property
+    def goals(self) -> tuple[str, ...]:
+        """What is counted. What is best achievable is known on boards of up to 12 cells."""
+        return GOALS if self.config.rules.cells <= TABLE_CELLS else GOALS[:1]
+
+    @property
     def definition(self) -> dict[str, Any]:
         """What must not change when a study continues, as JSON."""
         config = asdict(self.config)
@@ -177,8 +183,9 @@ class Study:
         about |= {"state": "finished", "steps": int(training["steps"])}
         about |= {"seconds": training["seconds"], "reached": read_json(job.path / END)["reached"]}
         for side in sides:
-            about |= _results_of(content, metrics[-1], side) | _firsts(metrics, content, (side,))
-        return about | _firsts(metrics, content, sides, BOTH)
+            about |= _results_of(content, metrics[-1], side)
+            about |= _firsts(metrics, content, (side,), side.lower(), self.goals)
+        return about | _firsts(metrics, content, sides, BOTH, self.goals)
 
     def rows(self) -> list[dict[str, Any]]:
         """The facts of every seed."""
@@ -243,12 +250,15 @@ def _results_of(
 
 
 def _firsts(
-    metrics: Rows, content: Mapping[str, Any], sides: Sequence[str], name: str = ""
+    metrics: Rows,
+    content: Mapping[str, Any],
+    sides: Sequence[str],
+    name: str,
+    goals: Sequence[str],
 ) -> dict[str, Any]:
     """Whether goals are proven on all these sides, and after how many steps and seconds first."""
     found: dict[str, Any] = {}
-    name = name or sides[0].lower()
-    for goal in GOALS:
+    for goal in goals:
         columns = [f"{goal}_{side.lower()}" for side in sides]
         is_proven = all((content.get(f"as_{side.lower()}") or {}).get(goal) for side in sides)
         first = next((row for row in metrics if all(row.get(one) for one in columns)), None)
@@ -321,6 +331,8 @@ def summary_table(rows: Rows) -> tuple[list[str], list[list[str]]]:
 
     lines = []
     for goal, text in zip(GOALS, ("proven unbeatable", "best achievable"), strict=True):
+        if not any(f"{goal}_{at}" in row for row in finished for at in columns):
+            continue
         counts = [sum(bool(row[f"{goal}_{at}"]) for row in finished) for at in columns]
         lines.append([text, *(f"{count} of {len(finished)}" for count in counts)])
         lines.append(line("- steps until then", f"{goal}_{{}}_steps", 0))
