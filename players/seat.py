@@ -16,7 +16,7 @@ from agents import WITH_VALUES
 from players.live import LivePlayer
 from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from tictactoe_env.analysis import EXPECTED, EXPECTED_CELLS, OWN, Thoughts, kinds_of, thoughts
-from tictactoe_env.certificate import FILE, load_policy, read
+from tictactoe_env.certificate import FILE, load_policy, read, rules_of
 from tictactoe_env.games import MAX_NAME, Player
 from tictactoe_env.lines import LinesPolicy
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
@@ -270,5 +270,5 @@ def board_of(specs: Iterable[str]) -> Rules | None:
     """The board of the first saved run among some players; None if there is none."""
     for path in map(path_of, specs):
         if path is not None:
-            return load_policy(path).rules
+            return rules_of(read(path))
     return None

@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tictactoe_env.certificate import sides_of
+from tictactoe_env.certificate import certified_sides, is_of_lines, sides_of
 from tictactoe_env.match import exact_result, sampled_result
 from tictactoe_env.notation import SIDES
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
+from tictactoe_env.policy import Policy, RandomPolicy
+from tictactoe_env.proof import Limit
 from tictactoe_env.rules import Rules
 
 if TYPE_CHECKING:  # `evaluate.py --verify` works without rich
@@ -47,16 +48,30 @@ def certificate(
     if counted:
         say("sampled: with 95 % Wilson intervals in brackets; all other results are exact", console)
     trained = sides_of(content)
-    for side in SIDES:
+    for side in certified_sides(content):
         found = best_response_text(content[f"as_{side.lower()}"], side)
         say(f"as {side}{'' if side in trained else ' (not trained for)'}: {found}", console)
-    optimal = content["optimal_moves"]
-    say(
-        f"optimal moves: {100 * optimal['reachable']:.2f} % of the positions it can reach, "
-        f"{100 * optimal['everywhere']:.2f} % of all {len(content['moves']):,}",
-        console,
-    )
+    if is_of_lines(content):
+        for side in certified_sides(content):
+            say(_reach_text(content, side), console)
+    else:
+        optimal = content["optimal_moves"]
+        say(
+            f"optimal moves: {100 * optimal['reachable']:.2f} % of the positions it can reach, "
+            f"{100 * optimal['everywhere']:.2f} % of all {len(content['moves']):,}",
+            console,
+        )
     say(verdict(content), console, "bold")
+
+
+def _reach_text(content: Mapping[str, Any], side: str) -> str:
+    """How many positions the proof of one side has."""
+    found = content[f"as_{side.lower()}"]
+    equal = ", symmetric ones counted once" if content["canonical"] else ""
+    return (
+        f"proof as {side}: it can meet {found['positions']:,} positions and moves in "
+        f"{found['decisions']:,} of them{equal}"
+    )
 
 
 def _heading(content: Mapping[str, Any]) -> str:
@@ -82,10 +97,10 @@ def _print_results(
     table = Table()
     for heading in ("side", "against", "win %", "draw %", "loss %", "illegal %"):
         table.add_column(heading, justify="left" if heading in ("side", "against") else "right")
-    for side in SIDES:
+    for side in certified_sides(content):
         results = content[f"as_{side.lower()}"]
         for key, opponent in AGAINST.items():
-            if results[key] is not None:
+            if results.get(key) is not None:
                 rates = [f"{100 * results[key][rate]:.4f}" for rate in RATES]
                 style = "dim" if key == "limit_vs_random" else None
                 table.add_row(side, opponent, *rates, style=style)
@@ -134,7 +149,8 @@ def best_response_text(results: Mapping[str, Any], side: str) -> str:
 
 
 def _unavoidable(results: Mapping[str, Any], side: str) -> str:
-    is_avoidable = results["limit_vs_random"] is not None
+    is_unknown = "limit_vs_random" not in results  # of a certificate of lines
+    is_avoidable = is_unknown or results["limit_vs_random"] is not None
     return "" if is_avoidable else f" (no {side} can avoid it on this board)"
 
 
@@ -143,7 +159,11 @@ def verdict(content: Mapping[str, Any]) -> str:
     sides = sides_of(content)
     found = {side: content[f"as_{side.lower()}"] for side in sides}
     only = f" (trained as {sides[0]} only)" if len(sides) == 1 else ""
+    if len(certified_sides(content)) == 1:
+        only = f" (nothing is proven as {'O' if sides[0] == 'X' else 'X'})"
     if all(results["unbeatable"] for results in found.values()):
+        if is_of_lines(content):
+            return f"PROVEN: {' and '.join(map(_proven_text, sides, found.values()))}{only}"
         proven = f"PROVEN: unbeatable {' and '.join(f'as {side}' for side in sides)}{only}"
         if all(results["optimal"] for results in found.values()):
             return f"{proven}, and no player that never loses wins more often against random"
@@ -159,18 +179,34 @@ def verdict(content: Mapping[str, Any]) -> str:
     )
 
 
+def _proven_text(side: str, results: Mapping[str, Any]) -> str:
+    return f"{'always wins' if results['always_wins'] else 'unbeatable'} as {side}"
+
+
 # --- several agents ---------------------------------------------------------------------------
 
 
-def cross_table(players: Mapping[str, TabularPolicy]) -> dict[str, dict[str, dict[str, float]]]:
-    """Exact results of each player as X against each as O: {x: {o: {rate: of X}}}, see RATES."""
-    return {
-        x_name: {
-            o_name: {rate: getattr(exact_result(x, o), rate) for rate in RATES}
-            for o_name, o in players.items()
-        }
-        for x_name, x in players.items()
+def cross_table(
+    players: Mapping[str, Policy],
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+    sides: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Exact results of each player as X against each as O: {x: {o: {rate: of X}}}, see RATES.
+
+    rules: the board, if no player knows it. limit: see `exact_result`. sides: those that each
+    player plays, by default both.
+    """
+    playing = {
+        side: [name for name in players if side in (sides or {}).get(name, SIDES)] for side in SIDES
     }
+    table: dict[str, dict[str, dict[str, float]]] = {}
+    for x_name in playing["X"]:
+        table[x_name] = {}
+        for o_name in playing["O"]:
+            found = exact_result(players[x_name], players[o_name], rules, limit)
+            table[x_name][o_name] = {rate: getattr(found, rate) for rate in RATES}
+    return table
 
 
 def print_cross_table(
@@ -184,7 +220,7 @@ def print_cross_table(
         title="each as X (rows) against each as O (columns): X wins / draws / O wins, %, exact"
     )
     table.add_column("X \\ O", overflow="fold")
-    for name in results:
+    for name in next(iter(results.values()), {}):
         table.add_column(escape(name), justify="right", overflow="fold")
     for name, row in results.items():
         cells = ("/".join(f"{100 * cell[rate]:.1f}" for rate in RATES[:3]) for cell in row.values())
@@ -220,12 +256,10 @@ def count_games(
 
 
 def counted_against_random(
-    player: TabularPolicy, games: int, seed: int
+    player: Policy, rules: Rules, games: int, seed: int
 ) -> dict[str, dict[str, Any]]:
     """The result of `count_games` against random play, for each side."""
-    return {
-        side: count_games(side, player, RandomPolicy(), player.rules, games, seed) for side in SIDES
-    }
+    return {side: count_games(side, player, RandomPolicy(), rules, games, seed) for side in SIDES}
 
 
 def rates_with_intervals(counted: Mapping[str, Any]) -> list[str]:

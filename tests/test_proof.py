@@ -1,16 +1,12 @@
 """Proof by reach: against plain recursion, against tables, and players that lose only deep down."""
 
-import itertools
 from functools import cache
 
 import numpy as np
 import pytest
 
-from tictactoe_env import Rules, RandomPolicy, evaluate, match
-from tictactoe_env.canonical import CanonicalPolicy, canonical_forms
-from tictactoe_env.policy import GreedyPolicy, MinimaxPolicy, tabulate
-from tictactoe_env.positions import positions_of, symmetries_of
-from tictactoe_env.proof import BoardReach, Limit, ProofLimitError, TableReach, reach_of
+from tictactoe_env import Rules, match
+from tictactoe_env.proof import BoardReach, reach_of
 
 SMALL = [Rules(3, 3, 3), Rules(2, 4, 3), Rules(3, 4, 3)]
 
@@ -24,8 +20,10 @@ class Hashed:
     def probs(self, boards):
         free = boards == 0
         weights = np.array(
-            [[hash((self.salt, cell, *board)) % 1009 for cell in range(boards.shape[1])]
-             for board in boards.tolist()]
+            [
+                [hash((self.salt, cell, *board)) % 1009 for cell in range(boards.shape[1])]
+                for board in boards.tolist()
+            ]
         )
         best = np.where(free, weights, -1).argmax(axis=1)
         return np.eye(boards.shape[1])[best]

@@ -163,33 +163,69 @@ def certify(
     Raises ValueError for an entry that is computed from the moves, ProofLimitError beyond `limit`.
     """
     rules = match.board_of(rules, policy)
-    head = {"agent": agent, "board": {"rows": rules.rows, "cols": rules.cols, "k": rules.k}}
     if lines_only or rules.cells > MAX_CELLS:
-        chosen = sides_of({"config": about.get("config")}) if sides is None else _checked(sides)
-        player = as_policy(policy, rules)
-        reaches = {
-            side: BoardReach({side: player}, side, rules, limit, progress) for side in chosen
-        }
-        text = moves_text(reaches)
-        content = {"format": LINES, **head, **line_results(reaches)}
-        moves: Any = compressed(text)
-        digest = hashlib.sha256(text.encode()).hexdigest()
-    else:
-        if sides is not None and _checked(sides) != SIDES:
-            raise ValueError(
-                "a certificate of all positions is of both sides: leave sides out, or give "
-                "lines_only=True too"
-            )
-        table = tabulate(policy, rules)
-        content = {"format": TABLE, **head, **exact_results(table)}
-        moves = moves_of(table)
-        digest = _digest(moves)
-    content |= {"seed": None, "config": {}, "versions": versions(), "moves": moves}
+        chosen = sides_of({"config": about.get("config")}) if sides is None else sides
+        return certify_lines(lines_of(policy, rules, chosen, limit, progress), agent, **about)
+    if sides is not None and _checked(sides) != SIDES:
+        raise ValueError(
+            "a certificate of all positions is of both sides: leave sides out, or give "
+            "lines_only=True too"
+        )
+    table = tabulate(policy, rules)
+    moves = moves_of(table)
+    results = exact_results(table)
+    return _content(TABLE, agent, rules, results, moves, _digest(moves), about)
+
+
+def lines_of(
+    policy: Policy | Model,
+    rules: Rules,
+    sides: Sequence[str] = SIDES,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> dict[str, BoardReach]:
+    """The positions that a policy can meet as each of some sides, on a board of any size.
+
+    Raises ProofLimitError beyond `limit`.
+    """
+    player = as_policy(policy, rules)
+    return {
+        side: BoardReach({side: player}, side, rules, limit, progress) for side in _checked(sides)
+    }
+
+
+def certify_lines(reaches: Mapping[str, BoardReach], agent: str, **about: Any) -> dict[str, Any]:
+    """The certificate of a policy by the positions of `lines_of`: see `certify`."""
+    rules, text = next(iter(reaches.values())).rules, moves_text(reaches)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return _content(LINES, agent, rules, line_results(reaches), compressed(text), digest, about)
+
+
+def _content(
+    number: int,
+    agent: str,
+    rules: Rules,
+    results: Mapping[str, Any],
+    moves: Any,
+    digest: str,
+    about: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The content of a certificate. Raises ValueError for an entry that it computes."""
+    content: dict[str, Any] = {
+        "format": number,
+        "agent": agent,
+        "board": {"rows": rules.rows, "cols": rules.cols, "k": rules.k},
+        **results,
+        "seed": None,
+        "config": {},
+        "versions": versions(),
+        "moves": moves,
+    }
     computed = set(about) & (set(content) - {"seed", "config", "versions"})
     if computed:
         names = ", ".join(sorted(computed))
         raise ValueError(f"{names} cannot be given: a certificate computes them from the moves")
-    return content | about | {"sha256_of_moves": digest}
+    return {**content, **about, "sha256_of_moves": digest}
 
 
 def _checked(sides: Any) -> tuple[str, ...]:
@@ -334,25 +370,28 @@ def _moves_text(content: Mapping[str, Any]) -> bytes:
 
 def verify(
     content: Mapping[str, Any], limit: Limit | None = None, progress: Progress | None = None
-) -> None:
-    """Recompute every result from the moves.
+) -> TabularPolicy | LinesPolicy:
+    """Recompute every result from the moves. Returns the policy that makes these moves.
 
     limit, progress: of a certificate of lines, see `proof`. Raises CertificateError for the first
     result that differs and for an unknown entry, and ProofLimitError beyond `limit`.
     """
     check_format(content, "this")
+    policy: TabularPolicy | LinesPolicy
     if is_of_lines(content):
-        results = line_results(_reaches_in(content, limit, progress))
+        reaches = _reaches_in(content, limit, progress)
+        results, policy = line_results(reaches), LinesPolicy(reaches, rules_of(content))
     else:
-        table = table_of(content)
+        policy = table_of(content)
         check_digest(content)
-        results = exact_results(table)
+        results = exact_results(policy)
     for key, value in results.items():
         _compare(key, value, content.get(key, MISSING))
     unknown = set(content) - {*results, *STATED}
     if unknown:
         names = ", ".join(sorted(unknown))
         raise CertificateError(f"unknown entries in the certificate, not verifiable: {names}")
+    return policy
 
 
 # The entries of a certificate beside its results.
@@ -387,6 +426,8 @@ def _changed() -> CertificateError:
 
 def check_format(content: Mapping[str, Any], what: object) -> None:
     """Raises CertificateError unless a certificate has a format that is known here."""
+    if not isinstance(content, Mapping):
+        raise CertificateError(f"{what} is not a certificate: it is no JSON object")
     stated = content.get("format", MISSING)
     if isinstance(stated, bool) or stated not in (TABLE, LINES):
         newer = (
@@ -439,10 +480,9 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         content = json.loads(target.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as error:
         raise CertificateError(f"{target} is damaged, it is not JSON: {error}") from None
-    if not isinstance(content, dict):
-        raise CertificateError(f"{target} is not a certificate: it is no JSON object")
     check_format(content, target)
-    return content
+    found: dict[str, Any] = content
+    return found
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

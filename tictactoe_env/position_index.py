@@ -22,7 +22,7 @@ def fits_one_number(rules: Rules) -> bool:
 
 def packed(x: Marks, o: Marks) -> Marks:
     """Two numbers of at most 32 bits as one, ordered by the first and then by the second."""
-    return (x << HALF) | o
+    return (x.astype(np.uint64) << HALF) | o
 
 
 def unpacked(keys: Marks) -> tuple[Marks, Marks]:

@@ -25,12 +25,13 @@ from numpy.typing import NDArray
 from tictactoe_env.canonical import CanonicalPolicy, canonical_forms, plays_symmetrically
 from tictactoe_env.errors import whole_number
 from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs, tabulate
+from tictactoe_env.position_index import PositionIndex, distinct, fits_one_number, merged
 from tictactoe_env.positions import Ply, positions_of
 from tictactoe_env.rules import SIDES, Boards, Rules
 
 TABLE_CELLS = 12  # of the largest board whose positions are all tabulated: 3x4 has 111,973
 CHUNK = 1 << 17  # positions at a time, so that arrays (B, cells) stay small
-PACKED_BITS = 32  # two bitboards of this size are sorted as one number
+MAX_ROWS = 2**31 - 5  # of a reach: they are int32, and the ends of games take four
 
 # The child of a move that ends the game; these are also the last rows of a reach.
 ILLEGAL, O_WINS, DRAW, X_WINS = -1, -2, -3, -4
@@ -150,23 +151,34 @@ class TableReach:
         return np.arange(self.rules.cells)
 
 
-class Layer(NamedTuple):
-    """The B positions of one ply.
+class Moves(NamedTuple):
+    """The moves of at most CHUNK positions of one ply.
 
-    x, o: (B,) bitboards, sorted. children: (B, M) int32, the row after each of M moves or one of
-    ENDS. cells: (B, M) int8, the moves. probs: (B, M), or None where every reply is possible.
+    children: (B, M) int32, the row after each of M moves or one of ENDS. cells: (B, M) int8, the
+    moves. probs: (B, M), or None where every reply is possible.
     """
 
-    x: Marks
-    o: Marks
     children: NDArray[np.int32]
     cells: NDArray[np.int8]
     probs: Probs | None
 
     @property
     def bytes(self) -> int:
-        """Memory of the layer, and of three float64 results of each position."""
-        return sum(array.nbytes for array in self if array is not None) + 24 * len(self.x)
+        """Memory of the moves."""
+        return sum(array.nbytes for array in self if array is not None)
+
+
+class Layer(NamedTuple):
+    """The B positions of one ply: x, o (B,) bitboards, sorted, and their moves by chunks."""
+
+    x: Marks
+    o: Marks
+    moves: list[Moves]
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the layer, and of four float64 results of each position."""
+        return sum(moves.bytes for moves in self.moves) + (16 + 32) * len(self.x)
 
 
 class BoardReach:
@@ -187,14 +199,16 @@ class BoardReach:
     ):
         self.side, self.rules, self.limit = side, rules, checked_limit(limit)
         self.is_symmetric = all(plays_symmetrically(player) for player in players.values())
+        # On boards that fit 32 bits, marks that wait to be looked up are kept in half the memory.
+        self._marks = np.uint32 if fits_one_number(rules) else np.uint64
         self._players = {
             side: player.policy
             if self.is_symmetric and isinstance(player, CanonicalPolicy)
             else player
             for side, player in players.items()
         }
-        self._is_packed = rules.rows * (rules.cols + 1) <= PACKED_BITS
         self._layers: list[Layer] = []
+        self._indexes: dict[int, PositionIndex] = {}
         self.starts = [0, 1]
         self._bytes = 0
         x, o = (np.zeros(1, dtype=np.uint64) for _ in SIDES)
@@ -213,14 +227,12 @@ class BoardReach:
         """The positions by ply, some at a time, from ply `first` to the last or reversed."""
         numbers = range(first, len(self._layers))
         for number in reversed(numbers) if backward else numbers:
-            layer, start = self._layers[number], self.starts[number]
-            for begin in range(0, len(layer.x), CHUNK):
-                part = slice(begin, begin + CHUNK)
-                children = layer.children[part]
-                rows = slice(start + begin, start + begin + len(children))
-                probs = None if layer.probs is None else layer.probs[part]
+            start = self.starts[number]
+            for moves in self._layers[number].moves:
+                children, cells, probs = moves
+                rows = slice(start, start + len(children))
+                start += len(children)
                 legal = children != ILLEGAL
-                cells = layer.cells[part]
                 yield Ply(number, SIDES[number % 2], rows, children, legal, probs, cells)
 
     def boards(self, ply: Ply) -> Boards:
@@ -247,59 +259,52 @@ class BoardReach:
 
     def rows(self, number: int, x: Marks, o: Marks) -> NDArray[np.intp]:
         """The rows (B,) of positions with `number` marks in canonical form; -1 if not met."""
-        if number >= len(self._layers):
-            return np.full(len(x), -1)
-        layer = self._layers[number]
-        if self._is_packed:
-            keys, sought = _packed(layer.x, layer.o), _packed(x, o)
-            found = np.searchsorted(keys, sought).clip(max=len(keys) - 1)
-            is_met = keys[found] == sought
-        else:
-            met = zip(layer.x.tolist(), layer.o.tolist(), strict=True)
-            known = {key: row for row, key in enumerate(met)}
-            wanted = zip(x.tolist(), o.tolist(), strict=True)
-            found = np.array([known.get(key, -1) for key in wanted], dtype=np.intp)
-            is_met = found >= 0
-        return np.where(is_met, found + self.starts[number], -1)
+        if not 0 <= number < len(self._layers):
+            return np.full(len(x), -1, dtype=np.intp)
+        if number not in self._indexes:
+            layer = self._layers[number]
+            self._indexes[number] = PositionIndex(layer.x, layer.o, self.rules)
+        found = self._indexes[number].find(x, o)
+        return np.where(found >= 0, found + self.starts[number], -1)
 
     def forget_moves(self) -> None:
         """Free the memory of the moves; the positions remain, and `rows` finds them."""
-        nothing = np.zeros((0, 0), dtype=np.int32)
-        self._layers = [
-            Layer(layer.x, layer.o, nothing, nothing.astype(np.int8), None)
-            for layer in self._layers
-        ]
+        self._layers = [layer._replace(moves=[]) for layer in self._layers]
 
     # --- finding the positions ply by ply ---------------------------------------------------------
 
     def _add_layer(self, x: Marks, o: Marks) -> tuple[Marks, Marks]:
         """Add the layer of these positions, sorted; returns those of the next layer, sorted."""
-        number = len(self._layers)
-        parts = []
+        number, further = len(self._layers), 0
+        moved, found = [], []
         for begin in range(0, len(x), CHUNK):
             part = slice(begin, begin + CHUNK)
-            parts.append(self._moved(number, x[part], o[part]))
-            self._check(number, sum(len(moved.x) for moved in parts) * 16)
-        cells, probs = _stacked([(moved.cells, moved.probs) for moved in parts])
-        next_x, next_o, index = self._distinct(
-            *(np.concatenate([getattr(moved, name) for moved in parts]) for name in "xo")
-        )
-        children = np.full(cells.shape, ILLEGAL, dtype=np.int32)
-        begin = 0
-        for at, moved in zip(range(0, len(x), CHUNK), parts, strict=True):
-            ends = moved.ends
-            ends[ends == 0] = index[begin : begin + len(moved.x)] + self.starts[-1]
-            begin += len(moved.x)
-            children[at : at + len(ends), : ends.shape[1]] = ends
-        self._layers.append(Layer(x, o, children, cells, probs))
-        self._bytes += self._layers[-1].bytes
+            moves, after_x, after_o = self._moved(number, x[part], o[part])
+            found.append(distinct(after_x, after_o, self.rules))
+            after: list[Any] = [marks.astype(self._marks) for marks in (after_x, after_o)]
+            moved.append((moves, after))
+            further += moves.bytes + 2 * after[0].nbytes + 2 * found[-1][0].nbytes
+            self._check(number, further)
+        next_x, next_o = merged(found, self.rules)
+        del found
+        index = PositionIndex(next_x, next_o, self.rules)
+        layer = Layer(x, o, [])
+        for moves, after in moved:
+            goes_on = moves.children == 0
+            moves.children[goes_on] = index.find(*after) + self.starts[-1]
+            layer.moves.append(moves)
+        self._layers.append(layer)
+        self._bytes += layer.bytes
         if len(next_x):
             self.starts.append(self.starts[-1] + len(next_x))
-        self._check(number, len(next_x) * 16)
+        self._check(number, 2 * next_x.nbytes)
         return next_x, next_o
 
-    def _moved(self, number: int, x: Marks, o: Marks) -> Moved:
-        """The moves of positions (B,) with `number` marks, and where they lead."""
+    def _moved(self, number: int, x: Marks, o: Marks) -> tuple[Moves, Marks, Marks]:
+        """The moves of positions (B,) with `number` marks, and the positions after them.
+
+        The children of moves that do not end the game are 0; there is one position for each.
+        """
         cells, probs = self._moves(number, x, o)
         bits = np.array(self.rules.cell_bits, dtype=np.uint64)[cells]
         own, other = (x, o) if number % 2 == 0 else (o, x)
@@ -316,7 +321,7 @@ class BoardReach:
         marks = (after[goes_on], others) if number % 2 == 0 else (others, after[goes_on])
         if self.is_symmetric:
             marks = canonical_forms(self.rules).find(*marks)[:2]
-        return Moved(cells, probs, ends, *marks)
+        return Moves(ends, cells, probs), *marks
 
     def _moves(self, number: int, x: Marks, o: Marks) -> tuple[NDArray[np.int8], Probs | None]:
         """The cells (B, M) of the moves, and their probabilities; None for every reply."""
@@ -333,23 +338,6 @@ class BoardReach:
             cells = np.argsort(probs <= 0, axis=1, kind="stable")[:, :width]
         return cells.astype(np.int8), np.take_along_axis(probs, cells, axis=1)
 
-    def _distinct(self, x: Marks, o: Marks) -> tuple[Marks, Marks, NDArray[Any]]:
-        """The distinct positions, sorted by X's bitboard and then O's, and the index of each."""
-        if self._is_packed:
-            keys = _packed(x, o)
-            parts = [keys[at : at + (1 << 22)] for at in range(0, len(keys), 1 << 22)]
-            parts = [np.unique(part) for part in parts] or [keys]
-            known = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
-            low = np.uint64((1 << PACKED_BITS) - 1)
-            return known >> np.uint64(PACKED_BITS), known & low, np.searchsorted(known, keys)
-        order = np.lexsort((o, x))
-        x, o = x[order], o[order]
-        is_first = np.ones(len(x), dtype=bool)
-        is_first[1:] = (x[1:] != x[:-1]) | (o[1:] != o[:-1])
-        index = np.empty(len(x), dtype=np.intp)
-        index[order] = is_first.cumsum() - 1
-        return x[is_first], o[is_first], index
-
     def _check(self, number: int, further: int) -> None:
         """Raises ProofLimitError where the positions, or their memory, are beyond the limit."""
         megabytes = (self._bytes + further) / 1e6
@@ -365,36 +353,10 @@ class BoardReach:
         )
 
 
-class Moved(NamedTuple):
-    """Moves: cells and probs (B, M), their ends (B, M), and the C positions without an end."""
-
-    cells: NDArray[np.int8]
-    probs: Probs | None
-    ends: NDArray[np.int32]
-    x: Marks
-    o: Marks
-
-
 def checked_limit(limit: Limit | None) -> Limit:
-    """The limit, or the default one. Raises ValueError unless both numbers are at least 1."""
-    limit = Limit() if limit is None else Limit(*limit)
-    names = ("positions of a proof", "megabytes of a proof")
-    return Limit(*(whole_number(value, name, 1) for value, name in zip(limit, names, strict=True)))
-
-
-def _packed(x: Marks, o: Marks) -> Marks:
-    """Both bitboards as one number, in the order of X's and then O's."""
-    return (x << np.uint64(PACKED_BITS)) | o
-
-
-def _stacked(parts: list[tuple[NDArray[np.int8], Probs | None]]) -> tuple[Any, Any]:
-    """Moves and probabilities of several parts, padded to the most moves of any."""
-    width = max(cells.shape[1] for cells, _ in parts)
-
-    def padded(array: NDArray[Any]) -> NDArray[Any]:
-        return np.pad(array, ((0, 0), (0, width - array.shape[1])))
-
-    cells = np.concatenate([padded(cells) for cells, _ in parts])
-    if any(probs is None for _, probs in parts):
-        return cells, None
-    return cells, np.concatenate([padded(probs) for _, probs in parts if probs is not None])
+    """The limit, or the default one. Raises ValueError for numbers that are none or too small."""
+    positions, megabytes = Limit() if limit is None else limit
+    return Limit(
+        whole_number(positions, "positions of a proof", 1, MAX_ROWS),
+        whole_number(megabytes, "megabytes of a proof", 1),
+    )
