@@ -159,6 +159,24 @@ class Run:
                 raise self._nothing_left(steps, counts)
         return counts
 
+    def carry_on(self, learner: Learner) -> bool:
+        """Continue from the checkpoint as `resume` does, even if the training is over.
+
+        Returns whether steps are left to train. Raises FileNotFoundError without a checkpoint,
+        DamagedFileError for damaged files.
+        """
+        self.steps_made()
+        self.restore(learner)
+        if isinstance(learner, GamesLearner):
+            self._take_in(learner, "")
+        return not self.is_at_its_end
+
+    @property
+    def is_at_its_end(self) -> bool:
+        """Whether the training has made its steps, or reached the goal `until`."""
+        steps = self.rows[-1]["steps"] if self.rows else 0
+        return steps >= self.config.steps or self.until in self.first_reached
+
     def steps_made(self) -> int:
         """The steps of the checkpoint, after a crash that of before. Raises as `resume` does."""
         recover_folder(self.checkpoint)
