@@ -454,10 +454,9 @@ class Run:
             "config": asdict(self.config),
             "training": training,
         }
-        options: dict[str, Any] = {}
-        if policy.rules.cells > TABLE_CELLS:
-            options = {"sides": proven, "limit": limit_of(self.config)}
-        return certify(policy, self.page.AGENT, **options, **about)
+        sides = None if policy.rules.cells <= TABLE_CELLS else proven
+        limit = limit_of(self.config)
+        return certify(policy, self.page.AGENT, sides=sides, limit=limit, **about)
 
 
 def _point(steps: int, seconds: float) -> dict[str, Any]:
