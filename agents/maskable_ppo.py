@@ -76,6 +76,7 @@ from training.options import (
     option,
 )
 from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
+from training.search_space import Choice, Range
 from training.task import TaskConfig
 from training.torch_arrays import ACTIVATIONS, Activation, load_weights, weights_of
 
@@ -106,9 +107,9 @@ class Config(TaskConfig):
     )
     opponents: str = option(
         "minimax-slip=0.65:0.9,self:0.1",
-        'Opponents, as name:weight,...; "self" means snapshots of the learner, "rival" those of '
-        "--rival.",
-        larger="self:0.75,random:0.25",
+        'Opponents, as name:weight,...; "self" means snapshots of the learner, "best-response" the '
+        'exact best reply to the newest one, "rival" snapshots of --rival.',
+        larger="best-response:0.5,self:0.45,random:0.05",
     )
     symmetry: bool = option(
         True, "Whether boards that are equal under symmetry share their probabilities and values."
@@ -116,28 +117,37 @@ class Config(TaskConfig):
     device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
     threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
     judge_every: Count = option(
-        8_192, "Environment steps between two exact evaluations.", larger=65_536
+        8_192, "Environment steps between two exact evaluations.", larger=32_768
     )
     snapshot_every: Count = option(
         65_536,
-        "Environment steps between two snapshots; used only if self is an opponent, and as "
-        "the length of a turn against a rival.",
+        "Environment steps between two snapshots; used only if self or best-response is an "
+        "opponent, and as the length of a turn against a rival.",
+        larger=24_576,
     )
     snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
-    exploring_starts: Share = option(0.25, "Share of the games that start from a random board.")
-    num_envs: Count = option(1_024, "Number of games played in parallel.")
-    rollout_steps: Count = option(
-        8, "Moves of each game in a rollout; an update follows each rollout."
+    exploring_starts: Share = option(
+        0.25, "Share of the games that start from a random board.", larger=0.1
     )
-    batch_size: Count = option(2_048, "Number of moves in a minibatch.")
-    epochs: Count = option(6, "Number of passes over a rollout in an update.")
+    counterexamples: Share = option(
+        0.0,
+        "Share of the games that start from a board from which the learner's newest snapshots can "
+        "still be beaten; needs best-response among the opponents.",
+        larger=0.5,
+    )
+    num_envs: Count = option(1_024, "Number of games played in parallel.", larger=256)
+    rollout_steps: Count = option(
+        8, "Moves of each game in a rollout; an update follows each rollout.", larger=32
+    )
+    batch_size: Count = option(2_048, "Number of moves in a minibatch.", larger=1_024)
+    epochs: Count = option(6, "Number of passes over a rollout in an update.", larger=4)
     hidden: Layers = option(
         (128, 128),
         "Units of the hidden layers; policy and value have one network each.",
         larger=(256, 256),
     )
     activation: Activation = option("relu", "Activation of the hidden layers.")
-    learning_rate: Positive = option(4e-3, "Adam's learning rate at the start.")
+    learning_rate: Positive = option(4e-3, "Adam's learning rate at the start.", larger=1e-3)
     learning_rate_half: Count = option(
         1_000_000, "Environment steps after which the learning rate has halved."
     )
@@ -146,10 +156,14 @@ class Config(TaskConfig):
         "Entropy coefficient at the start, on an empty board, in units of the reward.",
     )
     entropy_half: Count = option(
-        150_000, "Environment steps after which the entropy coefficient has halved."
+        150_000,
+        "Environment steps after which the entropy coefficient has halved.",
+        larger=300_000,
     )
     entropy_power: NotNegative = option(
-        2.0, "The entropy coefficient is multiplied by the share of free cells to this power."
+        2.0,
+        "The entropy coefficient is multiplied by the share of free cells to this power.",
+        larger=0.0,
     )
     gae_lambda: Share = option(
         0.9, "Lambda of generalized advantage estimation: 0 for one step, 1 for whole games."
@@ -161,7 +175,60 @@ class Config(TaskConfig):
     max_grad_norm: Positive = option(0.5, "Norm to which longer gradients are clipped.")
 
 
-PRESETS: dict[str, Preset] = {}
+SEARCH = {
+    "opponents": Choice(
+        "minimax-slip=0.65:0.9,self:0.1", "minimax-slip=0.5:0.9,self:0.1", "self:0.75,random:0.25"
+    ),
+    "num_envs": Choice("256", "512", "1024"),
+    "exploring_starts": Range(0.0, 0.5),
+    "batch_size": Choice("512", "1024", "2048"),
+    "epochs": Range(2, 10),
+    "hidden": Choice("64,64", "128,128", "256,256"),
+    "learning_rate": Range(5e-4, 1e-2, log=True),
+    "entropy": Range(0.005, 0.2, log=True),
+    "entropy_half": Range(50_000, 1_000_000, log=True),
+    "entropy_power": Range(0.0, 3.0),
+    "gae_lambda": Range(0.8, 1.0),
+    "clip_range": Range(0.1, 0.4),
+}
+
+# What trains against the best response to itself, as on larger boards by default.
+AGAINST_ITSELF: dict[str, Any] = {
+    "opponents": "best-response:0.5,self:0.45,random:0.05",
+    "counterexamples": 0.5,
+    "exploring_starts": 0.1,
+    "snapshot_every": 24_576,
+    "judge_every": 32_768,
+    "num_envs": 256,
+    "rollout_steps": 32,
+    "batch_size": 1_024,
+    "epochs": 4,
+    "hidden": (256, 256),
+    "learning_rate": 1e-3,
+    "entropy_half": 300_000,
+    "entropy_power": 0.0,
+}
+PRESETS: dict[str, Preset] = {
+    "3x4": Preset(
+        "3x4, three in a row: X learns to win against everybody",
+        {"rows": 3, "cols": 4, "k": 3, **AGAINST_ITSELF},
+    ),
+    "3x5": Preset(
+        "3x5, three in a row: X learns to win against everybody", {"rows": 3, "cols": 5, "k": 3}
+    ),
+    "4x4": Preset("4x4, four in a row", {"rows": 4, "cols": 4, "k": 4}),
+    "4x4-k3": Preset(
+        "4x4, three in a row: X learns to win against everybody", {"rows": 4, "cols": 4, "k": 3}
+    ),
+    "5x5-x": Preset(
+        "X on 5x5, four in a row",
+        {"rows": 5, "cols": 5, "k": 4, "side": "X", "steps": 10_000_000},
+    ),
+    "5x5-o": Preset(
+        "O on 5x5, four in a row",
+        {"rows": 5, "cols": 5, "k": 4, "side": "O", "steps": 30_000_000},
+    ),
+}
 
 
 # --- the network ---------------------------------------------------------------------------------
@@ -449,6 +516,10 @@ class PPOLearner(SB3Learner):
         rate = config.learning_rate / (1 + steps / config.learning_rate_half)
         self.algorithm.lr_schedule = FloatSchedule(rate)
         self.algorithm.ent_coef = config.entropy / (1 + steps / config.entropy_half)
+
+    def played(self, weights: Arrays) -> BoardPlayer:
+        """The greedy policy of these weights."""
+        return player(self.config, weights)
 
     def policy(self) -> BoardPlayer:
         """The most probable moves."""

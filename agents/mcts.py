@@ -36,6 +36,7 @@ from training.checkpoint import take
 from training.learner import Arrays, Learner, State
 from training.limits import LIMITS
 from training.options import BoardConfig, Count, NotNegative, Preset, Share, option
+from training.search_space import Range
 
 AGENT = "mcts"
 COLUMNS = {
@@ -78,6 +79,8 @@ class Config(BoardConfig):
         """A descent evaluates no new position."""
         check_playout(self.playout, self.value)
 
+
+SEARCH = {"exploration": Range(0.2, 4.0, log=True), "draws": Range(0.2, 0.8)}
 
 PRESETS = {
     "tictac": Preset(

@@ -84,6 +84,7 @@ from training.options import (
     Share,
     option,
 )
+from training.search_space import Choice, Range
 from training.symmetry import Representatives
 
 AGENT = "neuroevolution"
@@ -243,6 +244,19 @@ class Config(BoardConfig):
         """Whether networks play against `opponents`: for the exact fitness or for rebirth."""
         return "exact" in self.fitness_weights or self.rebirth > 0
 
+
+SEARCH = {
+    "responses": Range(5, 100, log=True),
+    "respond_every": Range(3, 50, log=True),
+    "response_share": Range(0.1, 0.9),
+    "loss_penalty": Range(1.0, 6.0),
+    "slip": Range(0.0, 0.3),
+    "mutation": Range(0.1, 2.0, log=True),
+    "mutation_share": Range(0.02, 0.5, log=True),
+    "adaptation": Range(0.0, 0.5),
+    "rebirth": Range(0.0, 0.6),
+    "hidden": Choice("32", "64", "128"),
+}
 
 _BLOG = {
     "mutation_share": 1.0,

@@ -54,6 +54,7 @@ from training.options import (
     Share,
     option,
 )
+from training.search_space import Choice, Range
 from training.selfplay import Moves, SelfPlay, play_games
 from training.values import ValuedTable, expected_rewards
 
@@ -128,6 +129,19 @@ class Config(BoardConfig):
         """Raises ValueError for unknown rewards."""
         parse_rewards(self.rewards)
 
+
+SEARCH = {
+    "opponents": Choice(
+        "minimax-slip=0.6", "minimax-slip=0.4", "random:0.5,self:0.5", "self:0.75,random:0.25"
+    ),
+    "tables": Range(1, 4),
+    "games": Range(64, 4_096, log=True),
+    "learning_rate": Range(0.1, 1.0, log=True),
+    "rate_power": Range(0.5, 1.0),
+    "epsilon": Range(0.3, 1.0),
+    "epsilon_end": Range(0.05, 0.6),
+    "anneal_steps": Range(50_000, 2_000_000, log=True),
+}
 
 PRESETS = {
     "tictac": Preset(
@@ -228,7 +242,7 @@ class TabularQ(Learner):
         self._take_snapshot()
 
     def _take_snapshot(self) -> None:
-        if self.pool.has_self:
+        if self.pool.takes_snapshots:
             self.pool.add(self.policy())
 
     @property
@@ -246,7 +260,9 @@ class TabularQ(Learner):
         while self.steps < goal:
             before = self.steps
             self.round()
-            if self.pool.has_self and crossed(before, self.steps, self.config.snapshot_every):
+            if self.pool.takes_snapshots and crossed(
+                before, self.steps, self.config.snapshot_every
+            ):
                 self._take_snapshot()
 
     def policy(self) -> ValuedTable:

@@ -36,6 +36,7 @@ from tictactoe_env.certificate import (
     read,
     sides_of,
     verify,
+    wins_all,
 )
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.games import MAX_NAME, Player
@@ -346,6 +347,8 @@ def _strength(content: Mapping[str, Any]) -> str:
     """What the certificate states; of a run that was trained as one side, for that side."""
     sides = sides_of(content)
     only = "" if len(sides) == 2 else f" as {sides[0]}, the side that it was trained for"
+    if "X" in sides and wins_all(content, "X"):
+        return "wins against everybody as X"
     if len(certified_sides(content)) == 1:
         only = f" as {sides[0]}, the side that is certified"
     if _all_are("unbeatable", content):

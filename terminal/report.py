@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tictactoe_env.certificate import certified_sides, is_of_lines, sides_of
+from tictactoe_env.certificate import certified_sides, is_of_lines, sides_of, wins_all
 from tictactoe_env.match import exact_result, sampled_result
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy, RandomPolicy
@@ -49,7 +49,7 @@ def certificate(
         say("sampled: with 95 % Wilson intervals in brackets; all other results are exact", console)
     trained = sides_of(content)
     for side in certified_sides(content):
-        found = best_response_text(content[f"as_{side.lower()}"], side)
+        found = best_response_text(content, side)
         say(f"as {side}{'' if side in trained else ' (not trained for)'}: {found}", console)
     if is_of_lines(content):
         for side in certified_sides(content):
@@ -136,51 +136,56 @@ def _training_text(training: Any) -> list[str]:
     ]
 
 
-def best_response_text(results: Mapping[str, Any], side: str) -> str:
+def best_response_text(content: Mapping[str, Any], side: str) -> str:
     """What the best response achieves against a player on one side."""
+    results = content[f"as_{side.lower()}"]
+    if wins_all(content, side):
+        return "wins against everybody"
     if results["unbeatable"]:
         value = f"{results['worst_case_value']:+.4f}"
         return f"no opponent can beat it; the best response leaves it {value} (wins minus losses)"
     return (
-        f"can be beaten{_unavoidable(results, side)}, with probability "
+        f"can be beaten{_unavoidable(content, side)}, with probability "
         f"{results['worst_case_loss']:.4f} by the best response; shortest losing game: "
         f"{' '.join(results['losing_line'])}"
     )
 
 
-def _unavoidable(results: Mapping[str, Any], side: str) -> str:
-    is_unknown = "limit_vs_random" not in results  # of a certificate of lines
-    is_avoidable = is_unknown or results["limit_vs_random"] is not None
-    return "" if is_avoidable else f" (no {side} can avoid it on this board)"
+def _cannot_avoid_losing(content: Mapping[str, Any], side: str) -> bool:
+    """Whether a side is known to lose to perfect play."""
+    results = content[f"as_{side.lower()}"]
+    # A certificate of lines does not state the limit; but an X that always wins shows it.
+    is_lost = results.get("limit_vs_random", "unknown") is None
+    return is_lost or (side == "O" and wins_all(content, "X"))
+
+
+def _unavoidable(content: Mapping[str, Any], side: str) -> str:
+    is_lost = _cannot_avoid_losing(content, side)
+    return f" (no {side} can avoid it on this board)" if is_lost else ""
 
 
 def verdict(content: Mapping[str, Any]) -> str:
-    """What a certificate proves, in a sentence; of a run that was trained as one side, for it."""
+    """What a certificate proves, in a sentence; of a run that was trained as one side, for it.
+
+    Where X wins against everybody, O cannot avoid losing and is not judged by that.
+    """
     sides = sides_of(content)
-    found = {side: content[f"as_{side.lower()}"] for side in sides}
     only = f" (trained as {sides[0]} only)" if len(sides) == 1 else ""
     if len(certified_sides(content)) == 1:
         only = f" (nothing is proven as {'O' if sides[0] == 'X' else 'X'})"
-    if all(results["unbeatable"] for results in found.values()):
-        if is_of_lines(content):
-            return f"PROVEN: {' and '.join(map(_proven_text, sides, found.values()))}{only}"
-        proven = f"PROVEN: unbeatable {' and '.join(f'as {side}' for side in sides)}{only}"
-        if all(results["optimal"] for results in found.values()):
-            return f"{proven}, and no player that never loses wins more often against random"
-        return f"{proven}; a player that never loses could win more often against random"
-    return (
-        "can be beaten as "
-        + " and as ".join(
-            f"{side}{_unavoidable(results, side)}"
-            for side, results in found.items()
-            if not results["unbeatable"]
-        )
-        + only
-    )
-
-
-def _proven_text(side: str, results: Mapping[str, Any]) -> str:
-    return f"{'always wins' if results['always_wins'] else 'unbeatable'} as {side}"
+    beaten = [side for side in sides if not content[f"as_{side.lower()}"]["unbeatable"]]
+    if "X" in sides and wins_all(content, "X"):
+        lost = "; O cannot avoid losing on this board" if beaten else ""
+        return f"PROVEN: wins against everybody as X{lost}{only}"
+    if beaten:
+        texts = (f"{side}{_unavoidable(content, side)}" for side in beaten)
+        return f"can be beaten as {' and as '.join(texts)}{only}"
+    proven = f"PROVEN: unbeatable {' and '.join(f'as {side}' for side in sides)}{only}"
+    if is_of_lines(content):
+        return proven
+    if all(content[f"as_{side.lower()}"]["optimal"] for side in sides):
+        return f"{proven}, and no player that never loses wins more often against random"
+    return f"{proven}; a player that never loses could win more often against random"
 
 
 # --- several agents ---------------------------------------------------------------------------

@@ -138,8 +138,8 @@ def print_certificate(run: Any, console: Console) -> None:
         return
     positions = f"{run.config.proof_positions:,}"
     text = (
-        f"no certificate: the best model can meet more than {positions} positions on each side that "
-        "it learns; train longer, or raise --proof-positions"
+        f"no certificate: the best model can meet more than {positions} positions on each side "
+        "that it learns; train longer, or raise --proof-positions"
     )
     report.say(text, console, "bold")
 

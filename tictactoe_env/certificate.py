@@ -263,6 +263,16 @@ def sides_of(content: Mapping[str, Any]) -> tuple[str, ...]:
     return (str(side),) if side in certified else certified
 
 
+def wins_all(content: Mapping[str, Any], side: str) -> bool:
+    """Whether a certificate states that the agent wins every game as `side`."""
+    results = content.get(f"as_{side.lower()}")
+    if not isinstance(results, Mapping):
+        return False
+    worst = results.get("worst_case_value")
+    is_sure = isinstance(worst, (int, float)) and worst >= 1 - match.ROUNDING
+    return bool(results.get("always_wins", is_sure))
+
+
 def rules_of(content: Mapping[str, Any]) -> Rules:
     """The board of a certificate. Raises CertificateError if it names none."""
     board = content.get("board")

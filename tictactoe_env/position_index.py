@@ -40,7 +40,7 @@ class PositionIndex:
     def __init__(self, x: Marks, o: Marks, rules: Rules):
         """x, o: sorted and distinct, as `distinct` gives them."""
         self.x, self.o = x, o
-        self._ranked = None if fits_one_number(rules) else (np.unique(x), np.unique(o))
+        self._ranked = None if fits_one_number(rules) else (_sorted(x), _sorted(o))
         self._keys = packed(x, o) if self._ranked is None else packed(*self._ranks(x, o)[:2])
 
     def __len__(self) -> int:
@@ -77,12 +77,20 @@ class PositionIndex:
 def distinct(x: Marks, o: Marks, rules: Rules) -> tuple[Marks, Marks]:
     """The distinct positions of (B,) bitboards, sorted by X's bitboard and then by O's."""
     if fits_one_number(rules):
-        return unpacked(np.unique(packed(x, o)))
+        return unpacked(_sorted(packed(x, o)))
     order = np.lexsort((o, x))
     x, o = x[order], o[order]
     is_first = np.ones(len(x), dtype=bool)
     is_first[1:] = (x[1:] != x[:-1]) | (o[1:] != o[:-1])
     return x[is_first], o[is_first]
+
+
+def _sorted(numbers: Marks) -> Marks:
+    """The distinct numbers, sorted. For millions `np.unique` takes 50 times as long (NumPy 2.3)."""
+    ordered = np.sort(numbers)
+    is_first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
 
 
 def merged(parts: Sequence[tuple[Marks, Marks]], rules: Rules) -> tuple[Marks, Marks]:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tictactoe_env.rules import SIDES, Boards, Rules
 
+KEPT_CELLS = 12  # of a board whose plies are kept: 3x4 needs 10 MB
 MAX_CELLS = 16  # of a board that is enumerated; 3^16 table entries are 172 MB
 CHUNK = 1 << 20  # positions at a time, where an array (N, cells) would not fit the cache
 
@@ -208,17 +209,22 @@ class Positions:
 
     def plies(self, first: int = 0, backward: bool = False) -> Iterator[Ply]:
         """The unfinished positions by ply, from ply `first` to the last, or in reverse order."""
-        plies = self._plies[first:]
-        return reversed(plies) if backward else iter(plies)
+        numbers = range(first, self.rules.cells)
+        for number in reversed(numbers) if backward else numbers:
+            yield self._kept_plies[number] if self._is_small else self._ply(number)
+
+    @property
+    def _is_small(self) -> bool:
+        return self.rules.cells <= KEPT_CELLS
 
     @cached_property
-    def _plies(self) -> list[Ply]:
-        found = []
-        for number in range(self.rules.cells):
-            rows = self.unfinished_at(number)
-            children = self.children[rows]
-            found.append(Ply(number, SIDES[number % 2], rows, children, children >= 0))
-        return found
+    def _kept_plies(self) -> list[Ply]:
+        return [self._ply(number) for number in range(self.rules.cells)]
+
+    def _ply(self, number: int) -> Ply:
+        rows = self.unfinished_at(number)
+        children = self.children[rows]
+        return Ply(number, SIDES[number % 2], rows, children, children >= 0)
 
     def unfinished_at(self, ply: int) -> NDArray[np.intp]:
         """Rows of the unfinished positions with `ply` marks."""

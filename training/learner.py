@@ -15,6 +15,8 @@ A page is a module of `agents/` with these names:
                            optional: the `OwnValues` of a saved model, which are stored beside its
                            certificate. Without it they are those of the player, if that is a
                            `ValuedTable`; other players have none
+    SEARCH                 optional: the ranges in which `train.py AGENT --optimize` searches its
+                           options, see `training.search_space`
 
 Everything else is done here, in `training.checkpoint` and in `training.run`: the learner is
 trained, evaluated, saved, resumed and loaded, and its progress is shown.
@@ -24,7 +26,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -192,12 +194,23 @@ def crossed(before: int, after: int, every: int) -> bool:
 
 
 def drive(learner: Learner, config: BoardConfig, evaluate: Callable[[Learner], bool]) -> None:
-    """Train until `config.steps` steps are made or `evaluate` returns True: the one training loop.
+    """Train until `config.steps` steps are made or `evaluate` returns True.
 
     `evaluate` is called after the round that reaches a multiple of `config.judge_every`, and at the
     end.
     """
-    while True:
+    for _ in evaluations(learner, config):
+        if evaluate(learner):
+            return
+
+
+def evaluations(learner: Learner, config: BoardConfig) -> Iterator[None]:
+    """The one training loop: trains, and stops whenever an evaluation is due.
+
+    That is after the round that reaches a multiple of `config.judge_every`, and at the end.
+    """
+    is_over = False
+    while not is_over:
         before = learner.steps
         to_go = config.judge_every - before % config.judge_every
         asked = max(0, min(to_go, config.steps - before))
@@ -209,6 +222,5 @@ def drive(learner: Learner, config: BoardConfig, evaluate: Callable[[Learner], b
                 f"{before + asked}, got {learner.steps}"
             )
         is_over = learner.steps >= config.steps
-        is_due = is_over or crossed(before, learner.steps, config.judge_every)
-        if is_due and (evaluate(learner) or is_over):
-            return
+        if is_over or crossed(before, learner.steps, config.judge_every):
+            yield

@@ -168,12 +168,21 @@ def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
                 field.name,
                 hints[field.name],
                 field.default,
-                field.metadata["help"].replace("{steps}", kind.STEP),
+                _sentence_of(field.metadata).replace("{steps}", kind.STEP),
                 field.metadata["larger"],
             )
             for field in fields
         )
     return _known[kind]
+
+
+def _sentence_of(metadata: Mapping[str, Any]) -> str:
+    """The sentence of an option, and its default on larger boards if that is another one."""
+    sentence, larger = str(metadata["help"]), metadata["larger"]
+    if larger is None:
+        return sentence
+    text = ",".join(map(str, larger)) if isinstance(larger, tuple) else larger
+    return f"{sentence} On boards of more than {TABLE_CELLS} cells the default is {text}."
 
 
 _known: dict[type[BoardConfig], tuple[Option, ...]] = {}

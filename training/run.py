@@ -159,6 +159,24 @@ class Run:
                 raise self._nothing_left(steps, counts)
         return counts
 
+    def carry_on(self, learner: Learner) -> bool:
+        """Continue from the checkpoint as `resume` does, even if the training is over.
+
+        Returns whether steps are left to train. Raises FileNotFoundError without a checkpoint,
+        DamagedFileError for damaged files.
+        """
+        self.steps_made()
+        self.restore(learner)
+        if isinstance(learner, GamesLearner):
+            self._take_in(learner, "")
+        return not self.is_at_its_end
+
+    @property
+    def is_at_its_end(self) -> bool:
+        """Whether the training has made its steps, or reached the goal `until`."""
+        steps = self.rows[-1]["steps"] if self.rows else 0
+        return steps >= self.config.steps or self.until in self.first_reached
+
     def steps_made(self) -> int:
         """The steps of the checkpoint, after a crash that of before. Raises as `resume` does."""
         recover_folder(self.checkpoint)
@@ -388,7 +406,7 @@ class Run:
         """
         policy = self.best_player
         self.write_metrics()
-        title = f"{self.name}, seed {self.config.seed}"
+        title = f"{self.name} on {policy.rules}, seed {self.config.seed}"
         learning_curves(self.rows, policy.rules, self.folder / "growth.png", title)
         return self._write_certificate()
 
@@ -436,10 +454,9 @@ class Run:
             "config": asdict(self.config),
             "training": training,
         }
-        options = {"sides": proven, "limit": limit_of(self.config)}
-        if policy.rules.cells <= TABLE_CELLS:
-            options = {}
-        return certify(policy, self.page.AGENT, **options, **about)
+        sides = None if policy.rules.cells <= TABLE_CELLS else proven
+        limit = limit_of(self.config)
+        return certify(policy, self.page.AGENT, sides=sides, limit=limit, **about)
 
 
 def _point(steps: int, seconds: float) -> dict[str, Any]:

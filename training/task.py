@@ -20,6 +20,11 @@ class TaskConfig(BoardConfig):
 
     num_envs: Count = option(256, "Number of games played in parallel.")
     exploring_starts: Share = option(0.0, "Share of the games that start from a random board.")
+    counterexamples: Share = option(
+        0.0,
+        "Share of the games that start from a board from which the learner's newest snapshots can "
+        "still be beaten; needs best-response among the opponents.",
+    )
     side: Literal["both", "X", "O"] = option(
         "both", "Side that is learned; exploring starts use boards of both sides in any case."
     )
@@ -47,7 +52,12 @@ class TaskConfig(BoardConfig):
     )
 
     def check(self) -> None:
-        """Raises ValueError for an opening that cannot be played."""
+        """Raises ValueError for an opening that cannot be played, and for wrong shares."""
+        if self.exploring_starts + self.counterexamples > 1:
+            raise ValueError(
+                "exploring_starts and counterexamples must be at most 1 together, got "
+                f"{self.exploring_starts} and {self.counterexamples}"
+            )
         if self.opening not in ("", RANDOM):
             parse_cell(self.opening, self.rules)
         if self.opening and self.side == "O":
