@@ -192,7 +192,43 @@ SEARCH = {
     "clip_range": Range(0.1, 0.4),
 }
 
-PRESETS: dict[str, Preset] = {}
+# What trains against the best response to itself, as on larger boards by default.
+AGAINST_ITSELF: dict[str, Any] = {
+    "opponents": "best-response:0.5,self:0.45,random:0.05",
+    "counterexamples": 0.5,
+    "exploring_starts": 0.1,
+    "snapshot_every": 24_576,
+    "judge_every": 32_768,
+    "num_envs": 256,
+    "rollout_steps": 32,
+    "batch_size": 1_024,
+    "epochs": 4,
+    "hidden": (256, 256),
+    "learning_rate": 1e-3,
+    "entropy_half": 300_000,
+    "entropy_power": 0.0,
+}
+PRESETS: dict[str, Preset] = {
+    "3x4": Preset(
+        "3x4, three in a row: X learns to win against everybody",
+        {"rows": 3, "cols": 4, "k": 3, **AGAINST_ITSELF},
+    ),
+    "3x5": Preset(
+        "3x5, three in a row: X learns to win against everybody", {"rows": 3, "cols": 5, "k": 3}
+    ),
+    "4x4": Preset("4x4, four in a row", {"rows": 4, "cols": 4, "k": 4}),
+    "4x4-k3": Preset(
+        "4x4, three in a row: X learns to win against everybody", {"rows": 4, "cols": 4, "k": 3}
+    ),
+    "5x5-x": Preset(
+        "X on 5x5, four in a row",
+        {"rows": 5, "cols": 5, "k": 4, "side": "X", "steps": 10_000_000},
+    ),
+    "5x5-o": Preset(
+        "O on 5x5, four in a row",
+        {"rows": 5, "cols": 5, "k": 4, "side": "O", "steps": 30_000_000},
+    ),
+}
 
 
 # --- the network ---------------------------------------------------------------------------------

@@ -275,12 +275,16 @@ def wins_all(content: Mapping[str, Any], side: str) -> bool:
 
 def rules_of(content: Mapping[str, Any]) -> Rules:
     """The board of a certificate. Raises CertificateError if it names none."""
-    try:
-        return Rules(**content["board"])
-    except (KeyError, TypeError, ValueError) as error:
+    board = content.get("board")
+    if not isinstance(board, Mapping) or set(board) != {"rows", "cols", "k"}:
         raise CertificateError(
-            f"this is not a certificate, it names no board: {type(error).__name__}: {error}"
-        ) from None
+            "this is not a certificate: it must name a board, such as "
+            f'{{"rows": 4, "cols": 4, "k": 4}}, got {board!r:.80}'
+        )
+    try:
+        return Rules(**board)
+    except ValueError as error:
+        raise CertificateError(f"this is not a certificate: {error}") from None
 
 
 def moves_in(content: Mapping[str, Any]) -> int:

@@ -27,7 +27,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.certificate import FILE, exact_results, load_policy, sides_of
+from tictactoe_env.certificate import (
+    FILE,
+    certified_sides,
+    exact_results,
+    load_policy,
+    sides_of,
+)
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.names import (
     LATEST,
@@ -51,7 +57,9 @@ def make_opponent(
 ) -> Policy:
     """The policy of a name, a saved run, a table, or an object with `probs` or `predict`.
 
-    A saved run plays by the table of its certificate. A table is the mapping of `table_json`.
+    A saved run plays by the moves of its certificate; on boards of more than 12 cells it makes
+    random legal moves off its lines, see `lines.LinesPolicy`. A table is the mapping of
+    `table_json`.
     what: what an error calls the player. also: further names that the error lists.
     Raises ValueError for an unknown name or option, a damaged run, a player of another board, and
     an object that is not a player.
@@ -183,12 +191,14 @@ def strength(facts: Mapping[str, Any]) -> str:
     sides = sides_of(facts)
     stated = {side: facts[f"as_{side.lower()}"] for side in sides}
     only = "" if len(sides) == 2 else f", trained as {sides[0]} only"
+    if len(certified_sides(facts)) == 1:
+        only = f", certified as {sides[0]} only"
     lines = {side: one["losing_line"] for side, one in stated.items() if not one["unbeatable"]}
     if lines:
         beaten = [f"as {side} ({' '.join(line)})" for side, line in lines.items()]
         return f"can be beaten {' and '.join(beaten)}{only}"
     as_side = "" if len(sides) == 2 else f" as {sides[0]}"
-    best = ", best achievable" if all(one["optimal"] for one in stated.values()) else ""
+    best = ", best achievable" if all(one.get("optimal") for one in stated.values()) else ""
     return f"cannot be beaten{as_side}{best}{only}"
 
 
