@@ -119,9 +119,9 @@ class Config(TaskConfig):
     steps: Count = option(3_000_000, "Environment steps after which training ends.")
     opponents: str = option(
         "minimax-slip=0.8:0.75,self:0.25",
-        'Opponents, as name:weight,...; "self" means snapshots of the learner, "rival" those of '
-        "--rival.",
-        larger="self:0.75,random:0.25",
+        'Opponents, as name:weight,...; "self" means snapshots of the learner, "best-response" the '
+        'exact best reply to the newest one, "rival" snapshots of --rival.',
+        larger="best-response:0.5,self:0.45,random:0.05",
     )
     symmetry: bool = option(
         True, "Whether boards that are equal under symmetry share their values."
@@ -129,15 +129,24 @@ class Config(TaskConfig):
     device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
     threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
     judge_every: Count = option(
-        8_192, "Environment steps between two exact evaluations.", larger=65_536
+        8_192, "Environment steps between two exact evaluations.", larger=32_768
     )
     snapshot_every: Count = option(
         16_384,
-        "Environment steps between two snapshots; used only if self is an opponent, and as "
-        "the length of a turn against a rival.",
+        "Environment steps between two snapshots; used only if self or best-response is an "
+        "opponent, for counterexamples, and as the length of a turn against a rival.",
+        larger=24_576,
     )
     snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
-    exploring_starts: Share = option(0.2, "Share of the games that start from a random board.")
+    exploring_starts: Share = option(
+        0.2, "Share of the games that start from a random board.", larger=0.1
+    )
+    counterexamples: Share = option(
+        0.0,
+        "Share of the games that start from a board from which the learner's newest snapshots can "
+        "still be beaten.",
+        larger=0.5,
+    )
     loss_penalty: NotNegative = option(2.0, "Penalty of a loss; its reward is minus this number.")
     hidden: Layers = option((256, 256), "Units of the hidden layers.")
     activation: Activation = option("relu", "Activation of the hidden layers.")

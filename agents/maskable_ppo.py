@@ -122,7 +122,7 @@ class Config(TaskConfig):
     snapshot_every: Count = option(
         65_536,
         "Environment steps between two snapshots; used only if self or best-response is an "
-        "opponent, and as the length of a turn against a rival.",
+        "opponent, for counterexamples, and as the length of a turn against a rival.",
         larger=24_576,
     )
     snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
@@ -132,7 +132,7 @@ class Config(TaskConfig):
     counterexamples: Share = option(
         0.0,
         "Share of the games that start from a board from which the learner's newest snapshots can "
-        "still be beaten; needs best-response among the opponents.",
+        "still be beaten.",
         larger=0.5,
     )
     num_envs: Count = option(1_024, "Number of games played in parallel.", larger=256)

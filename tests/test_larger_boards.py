@@ -9,8 +9,9 @@ from text_cases import refuses
 
 import agents
 import train
+from players.seat import run_seat
 from tictactoe_env.canonical import CanonicalPolicy
-from tictactoe_env.certificate import read, verify
+from tictactoe_env.certificate import load_policy, read, verify
 from tictactoe_env.evaluation import Evaluation, best_play_x, evaluate
 from tictactoe_env.match import Result
 from tictactoe_env.policy import GreedyPolicy, MinimaxPolicy, RandomPolicy
@@ -173,8 +174,23 @@ def test_a_training_writes_its_run_and_a_certificate_that_verifies(agent, tmp_pa
     )
     assert float(best["x_win"]) == found.x.win == content["as_x"]["vs_random"]["win"]
     assert {row["sampled_x"] + row["sampled_o"] for row in rows} == {"00"}
+    check_seat(folder)
     printed = capsys.readouterr().out
     assert re.search(r"against random, exact:  X [\d.]+/", printed)
+
+
+def check_seat(folder):
+    """A saved run moves as its certificate states on its lines, elsewhere as its model."""
+    seat, lines, boards = run_seat(folder, "run", SQUARE), load_policy(folder), boards_of(SQUARE)
+    known = lines.knows(boards)
+    assert known.any()
+    assert not known.all()
+    probs, model = seat.policy.probs(boards), agents.load(folder)
+    assert np.array_equal(probs[known], lines.probs(boards[known]))
+    assert np.array_equal(probs[~known], model.probs(boards[~known]))
+    assert seat.kinds == ("own",)
+    (folder / "model.safetensors").unlink()
+    assert np.array_equal(run_seat(folder, "run", SQUARE).policy.probs(boards), lines.probs(boards))
 
 
 def test_a_side_beyond_the_limit_is_sampled_and_a_run_without_a_proof_has_no_certificate(

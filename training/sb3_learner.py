@@ -46,6 +46,7 @@ class SB3Learner(Learner):
             thaw=self.thawed,
             sides=SIDES if config.side == "both" else (config.side,),
             limit=limit_of(config),
+            answers=config.counterexamples > 0,
         )
         self.pool.thaw_best = self.played
         self.tally = Tally()
@@ -90,11 +91,11 @@ class SB3Learner(Learner):
     def notes(self) -> dict[str, float]:
         """The number of games, and the results in windows of 1,000 games: see `Tally`.
 
-        With the opponent "best-response" also the number of counterexamples, -1 where the proof was
-        beyond the limit.
+        If snapshots are answered by a best response also the number of counterexamples, -1 where
+        the proof was beyond the limit.
         """
         found = self.tally.notes()
-        if self.pool.responder is not None:
+        if self.pool.answers:
             boards = self.pool.counterexamples
             found["counterexamples"] = -1 if boards is None else len(boards)
         return found

@@ -49,7 +49,9 @@ class SelfPlay:
     probability that a snapshot makes a random legal move. thaw: the snapshot of the learner with
     given weights, for snapshots that are no tables; `thaw_rival` is that of a rival, and
     `thaw_best` makes what the learner plays without exploration. sides: those that the learner
-    plays. limit: that of the proofs for "best-response". Raises ValueError for an unknown opponent.
+    plays. limit: that of the proofs for "best-response". answers: whether the best response is
+    computed even if it is not an opponent, for its counterexamples. Raises ValueError for an
+    unknown opponent.
 
     response: the best response to the newest snapshot; None without one, and if its proof would be
     beyond the limit, where the snapshot takes its place. counterexamples: the boards (N, cells)
@@ -66,6 +68,7 @@ class SelfPlay:
         thaw: Thaw | None = None,
         sides: tuple[str, ...] = SIDES,
         limit: Limit | None = None,
+        answers: bool = False,
     ):
         self.own, others = split_self(parse_pool(opponents), keep=size)
         self.responder, others = split_response(others)
@@ -77,6 +80,7 @@ class SelfPlay:
         self.rivals: list[Policy] = []
         self.thaw, self.thaw_rival, self.thaw_best = thaw, thaw, thaw
         self.sides, self.limit = sides, limit
+        self.answers = answers or self.responder is not None
         # What it answers, and who plays elsewhere.
         self.answered: tuple[Policy, Policy] | None = None
         self.response: Policy | None = None
@@ -86,9 +90,9 @@ class SelfPlay:
 
     @property
     def takes_snapshots(self) -> bool:
-        """Whether the pool contains snapshots of the learner, or the best response to them."""
+        """Whether the learner's snapshots are opponents, or are answered by a best response."""
         has_self = self.own is not None and self.own.weight > 0
-        return has_self or self.responder is not None
+        return has_self or self.answers
 
     def add(self, snapshot: Policy, best: Policy | None = None) -> None:
         """Add a snapshot of the learner, in place of another one if the pool is full.
@@ -96,9 +100,9 @@ class SelfPlay:
         best: what the learner plays without exploration, which the best response answers; by
         default the snapshot itself.
         """
-        if self.responder is None or self.own is not None:
+        if self.own is not None or not self.answers:
             self._add(snapshot, self.snapshots, self.own)
-        if self.responder is not None:
+        if self.answers:
             self.answer(best or snapshot, snapshot)
 
     def answer(self, best: Policy, snapshot: Policy) -> None:

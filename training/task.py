@@ -23,7 +23,7 @@ class TaskConfig(BoardConfig):
     counterexamples: Share = option(
         0.0,
         "Share of the games that start from a board from which the learner's newest snapshots can "
-        "still be beaten; needs best-response among the opponents.",
+        "still be beaten.",
     )
     side: Literal["both", "X", "O"] = option(
         "both", "Side that is learned; exploring starts use boards of both sides in any case."
