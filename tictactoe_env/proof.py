@@ -348,7 +348,8 @@ class BoardReach:
             f"the proof as {self.side} on {self.rules} needs more than the limit of "
             f"{getattr(self.limit, which):,} {which}: it found {len(self):,} positions "
             f"({megabytes:,.0f} MB) up to ply {number + 1} of {self.rules.cells}; raise the limit, "
-            "or take a policy with one move in each position, or sample games "
+            "or take a policy with one move in each position, or one that plays alike on symmetric "
+            "boards (tictactoe_env.canonical.CanonicalPolicy), or sample games "
             "(tictactoe_env.match.sampled_result)"
         )
 
