@@ -363,3 +363,11 @@ def test_positions_are_found_among_sorted_ones(rules):
     assert swapped.tolist() == [expected.get(pair[::-1], -1) for pair in pairs]
     none = PositionIndex(*(np.zeros(0, dtype=np.uint64) for _ in "XO"), rules)
     assert none.find(*known).max() == -1
+
+
+def test_what_a_policy_says_of_its_symmetry_does_not_count():
+    class Claiming(Hashed):
+        is_symmetric = True
+        symmetry = "by construction"
+
+    assert not BoardReach({"X": Claiming()}, "X", Rules(2, 4, 3)).is_symmetric

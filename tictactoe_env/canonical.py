@@ -13,6 +13,7 @@ from tictactoe_env.positions import symmetries_of
 from tictactoe_env.rules import Boards, Rules, checked_rules
 
 PART_BITS = 11  # of a bitboard that are looked up at once; 2,048 entries stay in the fastest cache
+BY_CONSTRUCTION = object()
 Marks = NDArray[np.uint64]
 
 
@@ -105,9 +106,10 @@ class CanonicalPolicy:
 
 
 def plays_symmetrically(policy: Any) -> bool:
-    """Whether a policy is known to play alike on symmetric boards.
+    """Whether a policy plays alike on symmetric boards by the way in which it is made.
 
-    That is a CanonicalPolicy, random play, and a policy whose attribute `is_symmetric` is True.
+    That is a CanonicalPolicy, random play, and a policy of this package whose `symmetry` is
+    BY_CONSTRUCTION. What another policy says of itself does not count, since proofs rely on it.
     """
-    is_symmetric = getattr(policy, "is_symmetric", False) is True
-    return is_symmetric or isinstance(policy, CanonicalPolicy) or type(policy) is RandomPolicy
+    is_made_so = getattr(policy, "symmetry", None) is BY_CONSTRUCTION
+    return is_made_so or isinstance(policy, CanonicalPolicy) or type(policy) is RandomPolicy

@@ -68,8 +68,8 @@ def respond(
             reach = reach_of(policy, side, rules, limit)
             values = values_of(reach)
             examples.append(_below(reach, values, goals[side]))
-            lines[side] = Lines(reach, values)
-        return Response(LinesPolicy(lines, rules, elsewhere), np.concatenate(examples))
+            lines[side] = ResponseLines(reach, values)
+        return Response(ResponsePolicy(lines, rules, elsewhere), np.concatenate(examples))
     table = tabulate(policy, rules).by_row()
     replies = np.zeros(table.shape)
     examples = []
@@ -112,7 +112,7 @@ def _shares(replies: Probs, free: NDArray[np.bool_]) -> Probs:
     return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1)
 
 
-class Lines:
+class ResponseLines:
     """The best replies on the lines of play of a policy: bitboards of cells, ply by ply."""
 
     def __init__(self, reach: Reach, values: NDArray[np.float64]):
@@ -146,10 +146,12 @@ class Lines:
         return best
 
 
-class LinesPolicy:
+class ResponsePolicy:
     """Plays the best replies on the lines of a policy, and by another policy off them."""
 
-    def __init__(self, lines: dict[str, Lines], rules: Rules, elsewhere: Policy | None = None):
+    def __init__(
+        self, lines: dict[str, ResponseLines], rules: Rules, elsewhere: Policy | None = None
+    ):
         self.lines, self.rules = lines, rules
         self.elsewhere = elsewhere or RandomPolicy()
 
