@@ -370,4 +370,4 @@ def test_what_a_policy_says_of_its_symmetry_does_not_count():
         is_symmetric = True
         symmetry = "by construction"
 
-    assert not BoardReach({"X": Claiming()}, "X", Rules(2, 4, 3)).is_symmetric
+    assert not BoardReach({"X": Claiming(Rules(2, 4, 3))}, "X", Rules(2, 4, 3)).is_symmetric
