@@ -6,6 +6,7 @@
 # make check    ruff, types, tests: to run before a commit
 # make slow     the slow tests: learning to the end, large boards
 # make browser  the tests of the page in Chromium, which must be installed
+# make cluster  the tests of studies on local clusters of Dask and Ray
 # make bench    speeds, as tables; make bench-learning: learning; make bench-web: the page's server
 # make results  train every agent, evaluate it exactly, write docs/RESULTS.md
 # make trained  write the trained agents of the package from the runs of make results
@@ -22,7 +23,7 @@ JOBS ?= auto
 LOWEST ?= python3.10
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: play web train quick test check lint types slow browser bench bench-learning bench-web \
+.PHONY: play web train quick test check lint types slow browser cluster bench bench-learning bench-web \
 	results trained wheel ecosystem lowest docs release-check clean
 .DEFAULT_GOAL := test
 
@@ -53,6 +54,10 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .venv/test.installed: pyproject.toml | .venv/pip.installed
 	$(PIP) -e . --group test
 	@touch $@ .venv/play.installed .venv/web.installed .venv/train.installed .venv/quick.installed
+
+.venv/cluster.installed: pyproject.toml | .venv/pip.installed
+	$(PIP) -e . --group cluster --group quick
+	@touch $@
 
 .venv/docs.installed: pyproject.toml | .venv/pip.installed
 	$(PIP) -e . --group docs
@@ -88,6 +93,9 @@ slow: .venv/test.installed
 
 browser: .venv/test.installed
 	$(BIN)/python -m pytest -m browser $(ARGS)
+
+cluster: .venv/cluster.installed
+	$(BIN)/python -m pytest -m cluster $(ARGS)
 
 bench: .venv/train.installed
 	$(BIN)/python -m benchmarks.speed $(ARGS)

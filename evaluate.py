@@ -16,17 +16,33 @@ import numpy as np
 
 from agents import TRAINABLE, load
 from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
-from terminal import battle, position, report
-from tictactoe_env.certificate import MAX_CELLS, certify, load_policy, read, sides_of, verify
+from terminal import battle, position, proving, report
+from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
+from tictactoe_env.certificate import (
+    MAX_CELLS,
+    certified_sides,
+    certify,
+    certify_lines,
+    is_of_lines,
+    lines_of,
+    moves_in,
+    read,
+    rules_of,
+    sides_of,
+    verify,
+)
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.lines import LinesPolicy
 from tictactoe_env.opponents import is_trained
-from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.positions import can_enumerate
+from tictactoe_env.proof import Limit, ProofLimitError
 from tictactoe_env.rules import Rules
 from tictactoe_env.trained import facts_of
 from training.command_line import CommandLine, Option, whole
 
 RUN_FACTS = ("agent", "seed", "config", "training", "versions")
-GAMES = 1000  # games of a sampled result, on boards too large for exact results
+GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof
 SIZE = whole(1)
 
 LINE = CommandLine(
@@ -64,8 +80,23 @@ LINE = CommandLine(
         Option("k", "marks in a row needed to win (default: 3)", SIZE, metavar="N"),
         Option(
             "games",
-            "also sample N games as X and N games as O against random play (on boards of more than "
-            f"{MAX_CELLS} cells all results are sampled; default: {GAMES:,} games there)",
+            "also sample N games as X and N games as O against random play; where results cannot "
+            f"be exact, N is the number of games of each pair (default: {GAMES:,})",
+            whole(1),
+            metavar="N",
+        ),
+        Option(
+            "max_positions",
+            f"on boards of more than {MAX_CELLS} cells, results are computed from the positions "
+            "that an agent can meet: at most N, else games are sampled; 0 samples at once "
+            f"(default: {Limit().positions:,})",
+            whole(0),
+            metavar="N",
+        ),
+        Option(
+            "max_megabytes",
+            "memory for these positions, without that of the agents "
+            f"(default: {Limit().megabytes:,})",
             whole(1),
             metavar="N",
         ),
@@ -91,7 +122,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check(given, typed)
         if given.verify is not None:
-            return max([print_verified(path) for path in given.verify])
+            return max([print_verified(path, limit_of(given)) for path in given.verify])
         if not given.agents:
             LINE.print_help()
             return 2
@@ -100,7 +131,9 @@ def main(arguments: list[str] | None = None) -> int:
             return examine(given, rules)
         if given.battle is not None:
             return fight(given, rules)
-        return sample_all(given, rules) if rules.cells > MAX_CELLS else evaluate_all(given, rules)
+        if rules.cells > MAX_CELLS:
+            return prove_all(given, rules)
+        return evaluate_all(given, rules)
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 1
@@ -111,7 +144,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def check(given: SimpleNamespace, typed: Mapping[str, Any]) -> None:
     """Raises ValueError for options that cannot be combined, before anything is computed."""
-    others = [name.replace("_", "-") for name in typed if name != "verify"]
+    limits = ("max_positions", "max_megabytes")
+    others = [name.replace("_", "-") for name in typed if name not in ("verify", *limits)]
     if given.verify is not None and others:
         raise ValueError(f"--verify only checks certificates: leave {', '.join(others)} out")
     if given.battle is not None and (
@@ -130,39 +164,125 @@ def check(given: SimpleNamespace, typed: Mapping[str, Any]) -> None:
         raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
 
 
-def print_verified(path: Path) -> int:
+def limit_of(given: SimpleNamespace) -> Limit:
+    """How large a proof may become, by the options; it has at least one position."""
+    positions, megabytes = given.max_positions, given.max_megabytes
+    return Limit(
+        Limit().positions if positions is None else max(1, positions),
+        Limit().megabytes if megabytes is None else megabytes,
+    )
+
+
+def print_verified(path: Path, limit: Limit) -> int:
     """Verify a certificate. Returns 0 if every result in it follows from its moves, else 1."""
     try:
         content = read(path)
-        verify(content)
+        with proving.shown(path.name, rules_of(content)) as progress:
+            verify(content, limit, progress)
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {path}: {error}", file=sys.stderr)
         return 1
     print(
-        f"verified: {path} ({content.get('agent')}), {len(content['moves']):,} positions: every "
+        f"verified: {path} ({content.get('agent')}), {moves_in(content):,} positions: every "
         "result follows from the moves; name, seed, configuration and times cannot be verified"
     )
     print(report.verdict(content))
     return 0
 
 
-def sample_all(given: SimpleNamespace, rules: Rules) -> int:
-    """Print sampled results, on a board that is too large for exact ones."""
+def prove_all(given: SimpleNamespace, rules: Rules) -> int:
+    """Print the exact results of every agent by the positions that it can meet.
+
+    Of an agent that can meet more than the limit allows, and then of all pairs, they are sampled.
+    """
     from rich.console import Console
 
-    console, games = Console(), GAMES if given.games is None else given.games
-    names = report.names_of(given.agents)
-    players = {
-        name: policy_of(spec, rules, "agent")
-        for name, spec in zip(names, given.agents, strict=True)
-    }
-    results = report.sampled_table(players, rules, games, given.game_seed)
-    report.say(
-        f"{rules}: more than {MAX_CELLS} cells, so results are sampled and prove nothing", console
-    )
-    report.print_sampled_table(results, rules, games, console)
-    write_results(given.json, {"sampled": results}, console)
+    console, names = Console(), report.names_of(given.agents)
+    players: dict[str, Policy] = {}
+    contents, counted = {}, {}
+    for name, spec in zip(names, given.agents, strict=True):
+        players[name], content = proven(name, spec, rules, given, console)
+        if content is None:
+            continue
+        contents[name] = content
+        if given.games is not None:
+            counted[name] = report.counted_against_random(
+                players[name], rules, given.games, given.game_seed
+            )
+        report.certificate(content, console, counted.get(name))
+    written: dict[str, Any] = {"agents": contents}
+    if len(contents) < len(players):
+        games = GAMES if given.games is None else given.games
+        written["sampled"] = report.sampled_table(players, rules, games, given.game_seed)
+        report.print_sampled_table(written["sampled"], rules, games, console)
+    else:
+        print_example(players, contents, rules, console, given.game_seed)
+        sides = {name: certified_sides(content) for name, content in contents.items()}
+        written["cross_table"] = report.cross_table(players, rules, limit_of(given), sides)
+        if len(names) > 1:
+            report.print_cross_table(written["cross_table"], console)
+    if counted:
+        written["sampled_against_random"] = counted
+    write_results(given.json, written, console)
     return 0
+
+
+def proven(
+    name: str, spec: str, rules: Rules, given: SimpleNamespace, console: Any
+) -> tuple[Policy, dict[str, Any] | None]:
+    """An agent on a board of more than 12 cells, and its certificate.
+
+    The certificate is None, and the reason is printed, if the agent can meet too many positions.
+    Raises ValueError for a saved run whose certificate cannot be verified within the limit.
+    """
+    path, limit = path_of(spec, rules, "agent"), limit_of(given)
+    if path is not None:
+        content = read(path)
+        if rules_of(content) != rules:
+            raise ValueError(f"{path} plays on {rules_of(content)}, not on {rules}")
+        with proving.shown(name, rules) as progress:
+            player = verify(content, limit, progress)
+            if given.from_model:
+                compare_lines_with_model(path, content, limit)
+        return player, content
+    policy = policy_of(spec, rules, "agent")
+    meets_all = type(policy) is RandomPolicy and not can_enumerate(rules)
+    if given.max_positions == 0 or meets_all:
+        why = "because it can meet all positions" if meets_all else "as --max-positions 0 asks"
+        report.say(f"{name} on {rules}: results are sampled and prove nothing, {why}", console)
+        return policy, None
+    try:
+        with proving.shown(name, rules) as progress:
+            reaches = lines_of(policy, rules, limit=limit, progress=progress)
+        return LinesPolicy(reaches, rules), certify_lines(reaches, spec)
+    except ProofLimitError as error:
+        report.say(
+            f"{name} on {rules}: results are sampled and prove nothing, because {error}", console
+        )
+        return policy, None
+
+
+def print_example(
+    players: Mapping[str, Policy],
+    contents: Mapping[str, Mapping[str, Any]],
+    rules: Rules,
+    console: Any,
+    seed: int,
+) -> None:
+    """Play the first agent against the last, or against random play, on the side it is trained for.
+
+    Nothing is printed if the last one plays the same side only.
+    """
+    first, *_, last = [*players, *players]
+    pair = [(players[first], first), (players[last], last)]
+    if len(players) == 1:
+        pair[1] = (RandomPolicy(), "random")
+    elif sides_of(contents[first]) == sides_of(contents[last]) != ("X", "O"):
+        return
+    if sides_of(contents[first]) == ("O",):
+        pair.reverse()
+    (x, name_x), (o, name_o) = pair
+    battle.example_game(x, o, (name_x, name_o), rules, console, seed)
 
 
 def fight(given: SimpleNamespace, rules: Rules) -> int:
@@ -212,7 +332,7 @@ def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
         players[name], contents[name] = player_of(spec, rules, given.from_model)
         if given.games is not None:
             counted[name] = report.counted_against_random(
-                players[name], given.games, given.game_seed
+                players[name], rules, given.games, given.game_seed
             )
         report.certificate(contents[name], console, counted.get(name))
         empty = np.zeros(rules.cells, dtype=np.int8)
@@ -250,7 +370,7 @@ def board_of(given: SimpleNamespace) -> Rules:
         return Rules(*(size if known is None else known for known, size in pairs))
     for path in (path_of(spec, what="agent") for spec in given.agents):
         if path is not None:
-            return load_policy(path).rules
+            return rules_of(read(path))
     return Rules(*other)
 
 
@@ -260,10 +380,16 @@ def player_of(
     """The table of an agent, and its certificate, which is computed from the table.
 
     RUN_FACTS are copied from the certificate of a run or of a trained agent of the package.
-    from_model: check the model of a run too.
+    from_model: check the model of a run too. A certificate of lines is verified, and its policy
+    makes random moves off its lines.
     """
+    path = path_of(spec, rules, "agent")
+    if path is not None and is_of_lines(content := read(path)):
+        if from_model:
+            compare_lines_with_model(path, content, Limit())
+        return tabulate(verify(content), rules), content
     player = tabulate(policy_of(spec, rules, "agent"), rules)
-    content, path = certify(player, spec, rules), path_of(spec, rules, "agent")
+    content = certify(player, spec, rules)
     if path is not None:
         content |= {fact: value for fact, value in read(path).items() if fact in RUN_FACTS}
         if from_model:
@@ -275,12 +401,7 @@ def player_of(
 
 def compare_with_model(folder: Path, player: TabularPolicy) -> None:
     """Raises ValueError unless the saved model makes the certified moves in every position."""
-    if not folder.is_dir():
-        raise ValueError(f"--from-model needs the folder of a run, {folder} is a file")
-    agent = read(folder).get("agent")
-    if not isinstance(agent, str) or agent not in TRAINABLE:
-        raise unknown_name("agent", agent, TRAINABLE)
-    model = tabulate(load(folder), player.rules)
+    model = tabulate(model_of(folder), player.rules)
     different = int((model.table != player.table).any(axis=1).sum())
     positions = f"{len(player.table):,} positions"
     if different:
@@ -288,6 +409,31 @@ def compare_with_model(folder: Path, player: TabularPolicy) -> None:
             f"the model of {folder} differs from its certificate in {different:,} of {positions}"
         )
     print(f"{folder}: the model makes the certified move in all {positions}")
+
+
+def compare_lines_with_model(folder: Path, content: Mapping[str, Any], limit: Limit) -> None:
+    """Raises ValueError unless the saved model makes the certified moves on its lines."""
+    model, rules = model_of(folder), rules_of(content)
+    if content["canonical"] and not plays_symmetrically(model):
+        model = CanonicalPolicy(model, rules)
+    sides = certified_sides(content)
+    found = certify_lines(lines_of(model, rules, sides, limit), "")
+    if found["sha256_of_moves"] != content["sha256_of_moves"]:
+        raise ValueError(f"the model of {folder} does not make the moves of its certificate")
+    print(
+        f"{folder}: the model makes the certified move in all {moves_in(content):,} positions that "
+        "it can meet"
+    )
+
+
+def model_of(folder: Path) -> Policy:
+    """The saved model of a run. Raises ValueError for a file and for an agent without models."""
+    if not folder.is_dir():
+        raise ValueError(f"--from-model needs the folder of a run, {folder} is a file")
+    agent = read(folder).get("agent")
+    if not isinstance(agent, str) or agent not in TRAINABLE:
+        raise unknown_name("agent", agent, TRAINABLE)
+    return load(folder)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,12 @@ from tictactoe_env.errors import unknown_name
 from tictactoe_env.evaluation import UNTIL
 from tictactoe_env.names import split_options
 from tictactoe_env.pool import parse_pool
-from training.command_line import CommandLine, Option, one_of
-from training.options import BoardConfig, options_of, read_config
+from training.cluster import cluster_address
+from training.command_line import CommandLine, Option, one_of, whole
+from training.limits import LIMITS, TABLE
+from training.options import BoardConfig, board_defaults, options_of, read_config
 from training.selfplay import RIVAL
+from training.study import parse_seeds
 
 GENERAL = [
     Option(
@@ -61,10 +64,52 @@ GENERAL = [
         metavar="RUN",
     ),
     Option(
+        "optimize",
+        "search the agent's options with Optuna, in this many trials, and print the best with its "
+        "command line; options that are given are fixed. The score is the share of --steps until "
+        "--until is proven, and beyond that what the best model lacks. Bad trials are pruned. The "
+        "same command continues a search in its --out (default: runs/AGENT-optimize-SEED), and "
+        "may run several times at once",
+        whole(1),
+        metavar="TRIALS",
+        bound="at least 1",
+    ),
+    Option(
+        "seeds_per_trial",
+        "with --optimize: seeds that each trial trains, from --seed on; its score is their mean",
+        whole(1),
+        3,
+        metavar="INT",
+        bound="at least 1",
+    ),
+    Option(
         "export_sb3",
         "also write the trained model as Stable-Baselines3's own zip",
         Path,
         metavar="FILE",
+    ),
+    Option(
+        "seeds",
+        "train a study: a run for each of these seeds, such as 0-99 or 0-4,7, in the folder --out "
+        "(default: runs/AGENT-study or runs/AGENT-PRESET-study); the same command continues what "
+        "is missing; prints a table over the seeds and draws a plot",
+        parse_seeds,
+        metavar="SEEDS",
+    ),
+    Option(
+        "jobs",
+        "of a study: the most runs that are trained at a time, each in a process with one thread "
+        "(default: one for each core, or each slot of the cluster)",
+        whole(1),
+        metavar="INT",
+        bound="at least 1",
+    ),
+    Option(
+        "cluster",
+        "of a study: train on this cluster, dask://HOST:PORT (a scheduler) or ray://HOST:PORT (a "
+        "client server), whose machines share the folder of the study",
+        cluster_address,
+        metavar="ADDRESS",
     ),
 ]
 AGENT = Option("agent", "the agent to train; taken from the run with --resume", kind="argument")
@@ -75,7 +120,8 @@ ABOUT = "Train an agent against a pool of opponents, and prove how well it plays
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     more = "python train.py AGENT --help lists the options of an agent."
-    epilog = f"agents:\n{listed(TRAINABLE)}\n\n{more}"
+    boards = listed({name: LIMITS.get(name, TABLE).text for name in TRAINABLE})
+    epilog = f"agents:\n{listed(TRAINABLE)}\n\nboards:\n{boards}\n\n{more}"
     general = CommandLine("train.py", [AGENT, *GENERAL], USAGE, ABOUT, epilog)
     given, rest = general.parse_known(arguments)  # the other options depend on the agent
     agent = rest[0] if rest and not rest[0].startswith("-") else None
@@ -92,12 +138,15 @@ def main(arguments: list[str] | None = None) -> int:
         page: Any = agents.page(agent_of(agent, saved, given.get("resume")))
         line = command_line(page)
         typed = line.parse(arguments)
+        if "optimize" in typed or "seeds_per_trial" in typed:
+            return optimize(page, typed)
         given = SimpleNamespace(**{**line.defaults, **typed})
+        check_study_options(typed)
         if "rival" in typed or "rival" in saved:
             return train_rivals(rival_entries(page, typed, saved), given)
         entry = Entry(page, *configuration(page, typed, saved))
         refuse_half_of_rivals(entry, saved, given)
-        return train(entry, given)
+        return train_study(entry, given) if given.seeds else train(entry, given)
     except (ValueError, OSError) as error:
         line.error(str(error))
     except KeyboardInterrupt:
@@ -127,6 +176,7 @@ def command_line(page: Any, prog: str = "train.py") -> CommandLine:
     epilog = f"{page.AGENT} has no presets."
     if presets:
         epilog = f"presets of {page.AGENT}:\n{listed(presets)}"
+    epilog += f"\n\nboards of {page.AGENT}: {page.Config.BOARDS.text}"
     return CommandLine(prog, [AGENT, *GENERAL, *options], USAGE, ABOUT, epilog)
 
 
@@ -201,7 +251,9 @@ def configuration(
             raise ValueError(f"{page.AGENT} has no presets: leave --preset {preset} out")
         raise unknown_name(f"preset of {page.AGENT}", preset, page.PRESETS)
     options = page.PRESETS[preset].options if preset else {}
-    return page.Config(**{**(defaults or {}), **options, **chosen}), preset
+    options = {**options, **chosen}
+    board = board_defaults(page.Config, options)
+    return page.Config(**{**board, **(defaults or {}), **options}), preset
 
 
 def resumed(
@@ -226,6 +278,32 @@ def resumed(
     return read_config(page.Config, {**saved["config"], **chosen}, folder / "config.json")
 
 
+def optimize(page: Any, typed: dict[str, Any]) -> int:
+    """Search the options that were not given, and print the best; the exit code."""
+    from rich.console import Console
+
+    from terminal import tuner
+
+    if "optimize" not in typed:
+        raise ValueError("--seeds-per-trial is for --optimize: give the number of its trials")
+    entry = Entry(page, *configuration(page, typed, {}))
+    names = {known.name for known in options_of(page.Config)}
+    preset = page.PRESETS[entry.preset].options if entry.preset else {}
+    board = board_defaults(page.Config, {**preset, **typed})
+    fixed = {*typed, *preset, *({"opponents"} & set(board))}  # few boards have perfect opponents
+    return tuner.optimize(
+        page,
+        entry.config,
+        Console(),
+        trials=typed["optimize"],
+        seeds=typed.get("seeds_per_trial", tuner.SEEDS),
+        typed=typed,
+        fixed=sorted(names & fixed),
+        folder=typed.get("out") or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}",
+        until=typed.get("until", "steps"),
+    )
+
+
 def train(entry: Entry, given: SimpleNamespace) -> int:
     """Train, write the run, and print its certificate; the exit code."""
     from rich.console import Console
@@ -245,6 +323,38 @@ def train(entry: Entry, given: SimpleNamespace) -> int:
         learn_from=getattr(given, "learn_from", ""),
         export_sb3=given.export_sb3,
     )
+
+
+# --- a study -------------------------------------------------------------------------------------
+
+
+def check_study_options(typed: Mapping[str, Any]) -> None:
+    """Raise ValueError for options that a study does not have, or that only a study has."""
+    if "seeds" not in typed:
+        for name in ("jobs", "cluster"):
+            if name in typed:
+                raise ValueError(f"--{name} is for a study: give --seeds too, such as --seeds 0-9")
+        return
+    for name, why in (
+        ("seed", "its seeds are those of --seeds"),
+        ("resume", "the same command continues it"),
+        ("rival", "it trains one learner a run"),
+        ("export_sb3", "it trains many models"),
+    ):
+        if name in typed:
+            spelling = f"--{name.replace('_', '-')}"
+            raise ValueError(f"a study has no {spelling}, because {why}: leave {spelling} out")
+
+
+def train_study(entry: Entry, given: SimpleNamespace) -> int:
+    """Train an agent with many seeds, and print a table over them; the exit code."""
+    from rich.console import Console
+
+    from terminal import study
+
+    folder = given.out or Path("runs") / f"{entry.name}-study"
+    about = entry.page.AGENT, entry.config, entry.preset, given.until, given.seeds
+    return study.train(study.Study(folder, *about), Console(), given.cluster, given.jobs)
 
 
 # --- two learners --------------------------------------------------------------------------------

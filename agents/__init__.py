@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, cast
 from tictactoe_env.errors import unknown_name
 
 if TYPE_CHECKING:
-    from tictactoe_env.policy import TabularPolicy
-    from training.learner import Page
+    from training.learner import BoardPlayer, Page
 
 
 def _sentence(path: Path) -> str:
@@ -53,7 +52,7 @@ def page(agent: str) -> Page:
     return cast("Page", found)
 
 
-def load(folder: Path) -> TabularPolicy:
+def load(folder: Path) -> BoardPlayer:
     """The player of a run's saved model. It needs nothing but the folder of the run.
 
     Raises FileNotFoundError if there is no model, DamagedFileError (a ValueError) if a file is

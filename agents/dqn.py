@@ -69,11 +69,20 @@ from torch.nn import functional
 from tictactoe_env.observation import observe
 from tictactoe_env.own_values import OwnValues
 from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Rules
+from tictactoe_env.proof import TABLE_CELLS
+from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.sb3 import MaskableDQN, MaskableDQNPolicy
 from training.board_network import ENCODINGS, Opening
 from training.canonical import CanonicalBoards
-from training.learner import Arrays, State
+from training.learner import Arrays, BoardPlayer, State
+from training.limits import LIMITS
+from training.network_policy import (
+    LivePolicy,
+    LiveValues,
+    NetworkPolicy,
+    live_policy,
+    scores_of,
+)
 from training.options import (
     Count,
     Layers,
@@ -87,9 +96,10 @@ from training.options import (
 )
 from training.replay_buffer import MoveBuffer
 from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
+from training.search_space import Choice, Range
 from training.task import TaskConfig
 from training.torch_arrays import ACTIVATIONS, Activation, load_weights, weights_of
-from training.values import ValuedTable, expected_rewards
+from training.values import ValuedTable, reward_scale
 
 AGENT = "dqn"
 LOWEST = torch.finfo(
@@ -104,25 +114,39 @@ class Config(TaskConfig):
     Schedules are in environment steps, so a longer training begins exactly as a shorter one does.
     """
 
+    BOARDS = LIMITS[AGENT]
+
     steps: Count = option(3_000_000, "Environment steps after which training ends.")
     opponents: str = option(
         "minimax-slip=0.8:0.75,self:0.25",
-        'Opponents, as name:weight,...; "self" means snapshots of the learner, "rival" those of '
-        "--rival.",
+        'Opponents, as name:weight,...; "self" means snapshots of the learner, "best-response" the '
+        'exact best reply to the newest one, "rival" snapshots of --rival.',
+        larger="best-response:0.5,self:0.45,random:0.05",
     )
     symmetry: bool = option(
         True, "Whether boards that are equal under symmetry share their values."
     )
     device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
     threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
-    judge_every: Count = option(8_192, "Environment steps between two exact evaluations.")
+    judge_every: Count = option(
+        8_192, "Environment steps between two exact evaluations.", larger=32_768
+    )
     snapshot_every: Count = option(
         16_384,
-        "Environment steps between two snapshots; used only if self is an opponent, and as "
-        "the length of a turn against a rival.",
+        "Environment steps between two snapshots; used only if self or best-response is an "
+        "opponent, for counterexamples, and as the length of a turn against a rival.",
+        larger=24_576,
     )
     snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
-    exploring_starts: Share = option(0.2, "Share of the games that start from a random board.")
+    exploring_starts: Share = option(
+        0.2, "Share of the games that start from a random board.", larger=0.1
+    )
+    counterexamples: Share = option(
+        0.0,
+        "Share of the games that start from a board from which the learner's newest snapshots can "
+        "still be beaten.",
+        larger=0.5,
+    )
     loss_penalty: NotNegative = option(2.0, "Penalty of a loss; its reward is minus this number.")
     hidden: Layers = option((256, 256), "Units of the hidden layers.")
     activation: Activation = option("relu", "Activation of the hidden layers.")
@@ -169,6 +193,23 @@ class Config(TaskConfig):
                 f"buffer_size must be at least num_envs, {self.num_envs}, got {self.buffer_size}"
             )
 
+
+SEARCH = {
+    "opponents": Choice(
+        "minimax-slip=0.8:0.75,self:0.25",
+        "minimax-slip=0.6:0.75,self:0.25",
+        "self:0.75,random:0.25",
+    ),
+    "num_envs": Choice("128", "256", "512"),
+    "exploring_starts": Range(0.0, 0.5),
+    "loss_penalty": Range(1.0, 3.0),
+    "hidden": Choice("128,128", "256,256", "512,512"),
+    "learning_rate": Range(2e-4, 1e-2, log=True),
+    "epsilon_end": Range(0.05, 0.4),
+    "batch_size": Choice("256", "512", "1024", "2048"),
+    "gradient_steps": Range(1, 4),
+    "average": Range(0.005, 0.1, log=True),
+}
 
 DUEL_GAMES, SAMPLES_OF_A_MOVE = 256, 8
 DUEL: dict[str, Any] = {
@@ -255,6 +296,12 @@ class BoardQNetwork(QNetwork):
         values = super().forward(boards)[which].gather(1, cells)
         return values.masked_fill(self.opening.forbidden(planes), LOWEST)
 
+    def move_scores(self, planes: torch.Tensor) -> torch.Tensor:
+        """The same values of planes (B, 2, rows, cols); equal boards are not looked for."""
+        boards, cells = self.canonical.each(planes.float())
+        values = super().forward(boards).gather(1, cells)
+        return values.masked_fill(self.opening.forbidden(planes), LOWEST)
+
 
 class BoardDQNPolicy(MaskableDQNPolicy):
     """The network and the target network.
@@ -317,20 +364,46 @@ def values_of(
     return ValuedTable(rules, np.where(values == LOWEST, -np.inf, values).astype(np.float32))
 
 
-def player(config: Config, model: Arrays) -> ValuedTable:
-    """The player of a saved model, on the CPU whatever `config.device` is."""
+def network_of(config: Config, model: Arrays) -> BoardQNetwork:
+    """The network of a saved model, on the CPU."""
     with torch.random.fork_rng(devices=[]):
         policy = BoardDQNPolicy(
             *board_spaces(config.rules), lambda _: config.learning_rate, **policy_options(config)
         )
     load_weights(policy.player, model)
-    return config.opened(values_of(policy.player, config.rules))
+    return policy.player
+
+
+def live_policy_of(config: Config, weights: Arrays) -> LivePolicy:
+    """The greedy policy of a saved network on a board without a table."""
+    network = network_of(config, weights)
+
+    def q_values(boards: Boards) -> NDArray[Any]:
+        values = scores_of(network.move_scores, boards, config.rules)
+        return np.where(values == LOWEST, -np.inf, values).astype(np.float32)
+
+    values = LiveValues(q_values, *reward_scale(config.results, config.discount), decide=True)
+    found = NetworkPolicy(
+        config.rules,
+        network.move_scores,
+        weights,
+        values,
+        opens_at_random=config.opens_at_random,
+    )
+    return live_policy(found, config.symmetry)
+
+
+def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
+    """The player of a saved model, on the CPU whatever `config.device` is."""
+    if config.rules.cells > TABLE_CELLS:
+        return live_policy_of(config, model)
+    return config.opened(values_of(network_of(config, model), config.rules))
 
 
 def own_values(config: Config, model: Arrays) -> OwnValues:
     """The Q values of the network that plays."""
-    rewards = (config.win_reward, config.draw_reward, -config.loss_penalty)
-    return expected_rewards(player(config, model).values, rewards, config.discount)
+    table = config.opened(values_of(network_of(config, model), config.rules))
+    return OwnValues(table.values, *reward_scale(config.results, config.discount))
 
 
 # --- the update ----------------------------------------------------------------------------------
@@ -476,11 +549,17 @@ class DQNLearner(SB3Learner):
 
     algorithm: BoardDQN
 
-    def policy(self) -> ValuedTable:
+    def policy(self) -> BoardPlayer:
         """The greedy policy of the network that plays."""
+        if self.config.rules.cells > TABLE_CELLS:
+            return player(self.config, self.model())
         algorithm = self.algorithm
         values = values_of(algorithm.policy.player, self.config.rules, algorithm.device)
         return self.config.opened(values)
+
+    def thawed(self, weights: Arrays) -> BoardPlayer:
+        """The greedy policy of the network with these weights."""
+        return player(self.config, weights)
 
     def notes(self) -> dict[str, float]:
         """Games, wins, draws, losses, epsilon, and how often the target network was copied."""

@@ -42,6 +42,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 from sb3_contrib.common.maskable.distributions import MaskableDistribution
@@ -52,10 +53,19 @@ from tictactoe_env.observation import observe
 from tictactoe_env.own_values import OwnValues
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Rules
+from tictactoe_env.proof import TABLE_CELLS
+from tictactoe_env.rules import Boards, Rules, to_move
 from training.board_network import ENCODINGS, Opening
 from training.canonical import CanonicalBoards
-from training.learner import Arrays, State
+from training.learner import Arrays, BoardPlayer, State
+from training.limits import LIMITS
+from training.network_policy import (
+    LivePolicy,
+    LiveValues,
+    NetworkPolicy,
+    live_policy,
+    scores_of,
+)
 from training.options import (
     Count,
     Layers,
@@ -66,6 +76,7 @@ from training.options import (
     option,
 )
 from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
+from training.search_space import Choice, Range
 from training.task import TaskConfig
 from training.torch_arrays import ACTIVATIONS, Activation, load_weights, weights_of
 
@@ -89,38 +100,54 @@ class Config(TaskConfig):
     Schedules are in environment steps, so a longer training begins exactly as a shorter one does.
     """
 
+    BOARDS = LIMITS[AGENT]
+
     steps: Count = option(
         3_000_000, "Environment steps after which training ends, at the end of a rollout."
     )
     opponents: str = option(
         "minimax-slip=0.65:0.9,self:0.1",
-        'Opponents, as name:weight,...; "self" means snapshots of the learner, "rival" those of '
-        "--rival.",
+        'Opponents, as name:weight,...; "self" means snapshots of the learner, "best-response" the '
+        'exact best reply to the newest one, "rival" snapshots of --rival.',
+        larger="best-response:0.5,self:0.45,random:0.05",
     )
     symmetry: bool = option(
         True, "Whether boards that are equal under symmetry share their probabilities and values."
     )
     device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
     threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
-    judge_every: Count = option(8_192, "Environment steps between two exact evaluations.")
+    judge_every: Count = option(
+        8_192, "Environment steps between two exact evaluations.", larger=32_768
+    )
     snapshot_every: Count = option(
         65_536,
-        "Environment steps between two snapshots; used only if self is an opponent, and as "
-        "the length of a turn against a rival.",
+        "Environment steps between two snapshots; used only if self or best-response is an "
+        "opponent, for counterexamples, and as the length of a turn against a rival.",
+        larger=24_576,
     )
     snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
-    exploring_starts: Share = option(0.25, "Share of the games that start from a random board.")
-    num_envs: Count = option(1_024, "Number of games played in parallel.")
-    rollout_steps: Count = option(
-        8, "Moves of each game in a rollout; an update follows each rollout."
+    exploring_starts: Share = option(
+        0.25, "Share of the games that start from a random board.", larger=0.1
     )
-    batch_size: Count = option(2_048, "Number of moves in a minibatch.")
-    epochs: Count = option(6, "Number of passes over a rollout in an update.")
+    counterexamples: Share = option(
+        0.0,
+        "Share of the games that start from a board from which the learner's newest snapshots can "
+        "still be beaten.",
+        larger=0.5,
+    )
+    num_envs: Count = option(1_024, "Number of games played in parallel.", larger=256)
+    rollout_steps: Count = option(
+        8, "Moves of each game in a rollout; an update follows each rollout.", larger=32
+    )
+    batch_size: Count = option(2_048, "Number of moves in a minibatch.", larger=1_024)
+    epochs: Count = option(6, "Number of passes over a rollout in an update.", larger=4)
     hidden: Layers = option(
-        (128, 128), "Units of the hidden layers; policy and value have one network each."
+        (128, 128),
+        "Units of the hidden layers; policy and value have one network each.",
+        larger=(256, 256),
     )
     activation: Activation = option("relu", "Activation of the hidden layers.")
-    learning_rate: Positive = option(4e-3, "Adam's learning rate at the start.")
+    learning_rate: Positive = option(4e-3, "Adam's learning rate at the start.", larger=1e-3)
     learning_rate_half: Count = option(
         1_000_000, "Environment steps after which the learning rate has halved."
     )
@@ -129,10 +156,14 @@ class Config(TaskConfig):
         "Entropy coefficient at the start, on an empty board, in units of the reward.",
     )
     entropy_half: Count = option(
-        150_000, "Environment steps after which the entropy coefficient has halved."
+        150_000,
+        "Environment steps after which the entropy coefficient has halved.",
+        larger=300_000,
     )
     entropy_power: NotNegative = option(
-        2.0, "The entropy coefficient is multiplied by the share of free cells to this power."
+        2.0,
+        "The entropy coefficient is multiplied by the share of free cells to this power.",
+        larger=0.0,
     )
     gae_lambda: Share = option(
         0.9, "Lambda of generalized advantage estimation: 0 for one step, 1 for whole games."
@@ -144,7 +175,60 @@ class Config(TaskConfig):
     max_grad_norm: Positive = option(0.5, "Norm to which longer gradients are clipped.")
 
 
-PRESETS: dict[str, Preset] = {}
+SEARCH = {
+    "opponents": Choice(
+        "minimax-slip=0.65:0.9,self:0.1", "minimax-slip=0.5:0.9,self:0.1", "self:0.75,random:0.25"
+    ),
+    "num_envs": Choice("256", "512", "1024"),
+    "exploring_starts": Range(0.0, 0.5),
+    "batch_size": Choice("512", "1024", "2048"),
+    "epochs": Range(2, 10),
+    "hidden": Choice("64,64", "128,128", "256,256"),
+    "learning_rate": Range(5e-4, 1e-2, log=True),
+    "entropy": Range(0.005, 0.2, log=True),
+    "entropy_half": Range(50_000, 1_000_000, log=True),
+    "entropy_power": Range(0.0, 3.0),
+    "gae_lambda": Range(0.8, 1.0),
+    "clip_range": Range(0.1, 0.4),
+}
+
+# What trains against the best response to itself, as on larger boards by default.
+AGAINST_ITSELF: dict[str, Any] = {
+    "opponents": "best-response:0.5,self:0.45,random:0.05",
+    "counterexamples": 0.5,
+    "exploring_starts": 0.1,
+    "snapshot_every": 24_576,
+    "judge_every": 32_768,
+    "num_envs": 256,
+    "rollout_steps": 32,
+    "batch_size": 1_024,
+    "epochs": 4,
+    "hidden": (256, 256),
+    "learning_rate": 1e-3,
+    "entropy_half": 300_000,
+    "entropy_power": 0.0,
+}
+PRESETS: dict[str, Preset] = {
+    "3x4": Preset(
+        "3x4, three in a row: X learns to win against everybody",
+        {"rows": 3, "cols": 4, "k": 3, **AGAINST_ITSELF},
+    ),
+    "3x5": Preset(
+        "3x5, three in a row: X learns to win against everybody", {"rows": 3, "cols": 5, "k": 3}
+    ),
+    "4x4": Preset("4x4, four in a row", {"rows": 4, "cols": 4, "k": 4}),
+    "4x4-k3": Preset(
+        "4x4, three in a row: X learns to win against everybody", {"rows": 4, "cols": 4, "k": 3}
+    ),
+    "5x5-x": Preset(
+        "X on 5x5, four in a row",
+        {"rows": 5, "cols": 5, "k": 4, "side": "X", "steps": 10_000_000},
+    ),
+    "5x5-o": Preset(
+        "O on 5x5, four in a row",
+        {"rows": 5, "cols": 5, "k": 4, "side": "O", "steps": 30_000_000},
+    ),
+}
 
 
 # --- the network ---------------------------------------------------------------------------------
@@ -226,6 +310,21 @@ class BoardPolicy(MaskableActorCriticPolicy):
         result: MaskableDistribution = distribution.proba_distribution(log_probs)
         return result
 
+    def move_scores(self, planes: torch.Tensor) -> torch.Tensor:
+        """Logits of the moves (B, cells), TAKEN for those that may not be made.
+
+        planes: (B, 2, rows, cols). Equal boards are not looked for.
+        """
+        boards, cells = self.canonical.each(planes.float())
+        latent = self.mlp_extractor.forward_actor(self.features_extractor(boards))
+        logits = self.action_net(latent).gather(1, cells)
+        return logits.masked_fill(self.opening.forbidden(planes), TAKEN)
+
+    def position_values(self, planes: torch.Tensor) -> torch.Tensor:
+        """Values (B, 1) of planes (B, 2, rows, cols). Equal boards are not looked for."""
+        boards, _ = self.canonical.each(planes.float())
+        return self.value_net(self.mlp_extractor.forward_critic(self.features_extractor(boards)))
+
     def predict_values(self, obs: Any) -> torch.Tensor:
         """Values (B, 1)."""
         return self.log_probs_and_values(obs)[1]
@@ -253,8 +352,24 @@ def tables_of(policy: BoardPolicy, rules: Rules) -> tuple[TabularPolicy, Tabular
     return TabularPolicy(rules, best), TabularPolicy(rules, log_probs.exp().numpy())
 
 
-def player(config: Config, model: Arrays) -> TabularPolicy:
+def live_policy_of(config: Config, weights: Arrays, is_greedy: bool = True) -> LivePolicy:
+    """The policy of saved networks on a board without a table: greedy, or drawn by its logits."""
+    networks = networks_of(config, weights)
+    network = NetworkPolicy(
+        config.rules,
+        networks.move_scores,
+        weights,
+        live_values(config, networks),
+        is_greedy=is_greedy,
+        opens_at_random=config.opens_at_random,
+    )
+    return live_policy(network, config.symmetry and is_greedy)
+
+
+def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
     """The player of a saved model, on the CPU whatever `config.device` is."""
+    if config.rules.cells > TABLE_CELLS:
+        return live_policy_of(config, model)
     return config.opened(tables_of(networks_of(config, model), config.rules)[0])
 
 
@@ -268,6 +383,9 @@ def networks_of(config: Config, model: Arrays) -> BoardPolicy:
     return policy
 
 
+MEANING = "minus what its value network expects for the other side after the move"
+
+
 def own_values(config: Config, model: Arrays) -> OwnValues:
     """The value network's view of the position after each move, for the side that moved.
 
@@ -278,17 +396,44 @@ def own_values(config: Config, model: Arrays) -> OwnValues:
     """
     positions = positions_of(config.rules)
     going, children = positions.unfinished, positions.children[positions.unfinished]
-    win, draw, loss = config.win_reward, config.draw_reward, -config.loss_penalty
-    to_move = np.where(positions.outcome_x == 0, draw, loss)  # where a game is over
+    _, draw, loss = config.results
+    worth = np.where(positions.outcome_x == 0, draw, loss)  # of the side to move, at the end
     with torch.no_grad():
         planes = torch.as_tensor(observe(positions.boards[going], config.rules))
-        to_move[going] = networks_of(config, model).predict_values(planes)[:, 0].numpy()
+        worth[going] = networks_of(config, model).predict_values(planes)[:, 0].numpy()
     if config.early_draw:
-        to_move[positions.is_dead & ~positions.is_over] = draw
-    values = np.where(children >= 0, -to_move[children], np.nan)
-    what = "minus what its value network expects for the other side after the move"
-    meaning = f"{what}: win {win:g}, draw {draw:g}, loss {loss:g}"
-    return OwnValues(values, meaning, min(-win, loss), max(win, -loss))
+        worth[positions.is_dead & ~positions.is_over] = draw
+    values = np.where(children >= 0, -worth[children], np.nan)
+    return OwnValues(values, *scale_of(config))
+
+
+def scale_of(config: Config) -> tuple[str, float, float]:
+    """What the values are, in words, and those of a sure loss and of a sure win."""
+    win, draw, loss = config.results
+    meaning = f"{MEANING}: win {win:g}, draw {draw:g}, loss {loss:g}"
+    return meaning, min(-win, loss), max(win, -loss)
+
+
+def live_values(config: Config, networks: BoardPolicy) -> LiveValues:
+    """The same values as `own_values`, computed for the boards that are asked for."""
+    rules, (_, draw, loss) = config.rules, config.results
+
+    def of(boards: Boards) -> NDArray[Any]:
+        at, cells = np.nonzero(boards == 0)
+        after = boards[at]
+        after[np.arange(len(at)), cells] = to_move(boards)[at]
+        x, o = rules.to_bits(after)
+        won = rules.has_line(x) | rules.has_line(o)
+        drawn = rules.is_full(x, o) | (rules.is_dead(x, o) & config.early_draw)
+        other = np.where(won, loss, draw)
+        going = ~(won | drawn)
+        if going.any():
+            other[going] = scores_of(networks.position_values, after[going], rules)[:, 0]
+        values = np.full(boards.shape, np.nan)
+        values[at, cells] = -other
+        return values
+
+    return LiveValues(of, *scale_of(config))
 
 
 # --- the learner ---------------------------------------------------------------------------------
@@ -354,9 +499,15 @@ def begin(config: Config) -> PPOLearner:
 class PPOLearner(SB3Learner):
     """The networks, and the generators that draw the moves and shuffle the rollouts."""
 
-    def snapshot(self) -> TabularPolicy:
+    def snapshot(self) -> BoardPlayer:
         """The stochastic policy, by which the learner explores."""
+        if self.config.rules.cells > TABLE_CELLS:
+            return self.thawed(self.model())
         return tables_of(self.algorithm.policy, self.config.rules)[1]
+
+    def thawed(self, weights: Arrays) -> BoardPlayer:
+        """The stochastic policy of these weights."""
+        return live_policy_of(self.config, weights, is_greedy=False)
 
     def start_round(self, steps: int) -> None:
         """Take a snapshot if one is due, and set learning rate and entropy coefficient."""
@@ -366,8 +517,14 @@ class PPOLearner(SB3Learner):
         self.algorithm.lr_schedule = FloatSchedule(rate)
         self.algorithm.ent_coef = config.entropy / (1 + steps / config.entropy_half)
 
-    def policy(self) -> TabularPolicy:
+    def played(self, weights: Arrays) -> BoardPlayer:
+        """The greedy policy of these weights."""
+        return player(self.config, weights)
+
+    def policy(self) -> BoardPlayer:
         """The most probable moves."""
+        if self.config.rules.cells > TABLE_CELLS:
+            return player(self.config, self.model())
         return self.config.opened(tables_of(self.algorithm.policy, self.config.rules)[0])
 
     def model(self) -> Arrays:

@@ -34,7 +34,9 @@ from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Learner, State
+from training.limits import LIMITS
 from training.options import BoardConfig, Count, NotNegative, Preset, Share, option
+from training.search_space import Range
 
 AGENT = "mcts"
 COLUMNS = {
@@ -53,6 +55,7 @@ class Config(BoardConfig):
     """The options of a search. A step is a playout from the empty board."""
 
     STEP: ClassVar[str] = "playouts"
+    BOARDS = LIMITS[AGENT]
 
     steps: Count = option(4_000, "Playouts after which the search ends.")
     exploration: NotNegative = option(math.sqrt(2), "Weight of the exploration term of UCB1.")
@@ -76,6 +79,8 @@ class Config(BoardConfig):
         """A descent evaluates no new position."""
         check_playout(self.playout, self.value)
 
+
+SEARCH = {"exploration": Range(0.2, 4.0, log=True), "draws": Range(0.2, 0.8)}
 
 PRESETS = {
     "tictac": Preset(

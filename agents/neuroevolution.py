@@ -73,6 +73,7 @@ from tictactoe_env.pool import parse_pool
 from tictactoe_env.positions import positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Chart, Learner, Panels, State, Table
+from training.limits import LIMITS
 from training.options import (
     BoardConfig,
     Count,
@@ -83,6 +84,7 @@ from training.options import (
     Share,
     option,
 )
+from training.search_space import Choice, Range
 from training.symmetry import Representatives
 
 AGENT = "neuroevolution"
@@ -120,6 +122,7 @@ class Config(BoardConfig):
     """The options of a training. A step is a generation."""
 
     STEP: ClassVar[str] = "generations"
+    BOARDS = LIMITS[AGENT]
 
     steps: Count = option(5_000, "Generations after which training ends.")
     judge_every: Count = option(50, "Generations between two exact evaluations.")
@@ -241,6 +244,19 @@ class Config(BoardConfig):
         """Whether networks play against `opponents`: for the exact fitness or for rebirth."""
         return "exact" in self.fitness_weights or self.rebirth > 0
 
+
+SEARCH = {
+    "responses": Range(5, 100, log=True),
+    "respond_every": Range(3, 50, log=True),
+    "response_share": Range(0.1, 0.9),
+    "loss_penalty": Range(1.0, 6.0),
+    "slip": Range(0.0, 0.3),
+    "mutation": Range(0.1, 2.0, log=True),
+    "mutation_share": Range(0.02, 0.5, log=True),
+    "adaptation": Range(0.0, 0.5),
+    "rebirth": Range(0.0, 0.6),
+    "hidden": Choice("32", "64", "128"),
+}
 
 _BLOG = {
     "mutation_share": 1.0,

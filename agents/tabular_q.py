@@ -41,10 +41,10 @@ from pydantic import Field
 
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.own_values import OwnValues
-from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
-from training.learner import Arrays, Learner, State, crossed
+from training.learner import Arrays, BoardPlayer, Learner, State, crossed
+from training.limits import LIMITS
 from training.options import (
     BoardConfig,
     Count,
@@ -54,6 +54,7 @@ from training.options import (
     Share,
     option,
 )
+from training.search_space import Choice, Range
 from training.selfplay import Moves, SelfPlay, play_games
 from training.values import ValuedTable, expected_rewards
 
@@ -75,6 +76,8 @@ class Config(BoardConfig):
 
     Schedules do not depend on `steps`, so a longer training begins exactly as a shorter one does.
     """
+
+    BOARDS = LIMITS[AGENT]
 
     steps: Count = option(
         20_000_000,
@@ -126,6 +129,19 @@ class Config(BoardConfig):
         """Raises ValueError for unknown rewards."""
         parse_rewards(self.rewards)
 
+
+SEARCH = {
+    "opponents": Choice(
+        "minimax-slip=0.6", "minimax-slip=0.4", "random:0.5,self:0.5", "self:0.75,random:0.25"
+    ),
+    "tables": Range(1, 4),
+    "games": Range(64, 4_096, log=True),
+    "learning_rate": Range(0.1, 1.0, log=True),
+    "rate_power": Range(0.5, 1.0),
+    "epsilon": Range(0.3, 1.0),
+    "epsilon_end": Range(0.05, 0.6),
+    "anneal_steps": Range(50_000, 2_000_000, log=True),
+}
 
 PRESETS = {
     "tictac": Preset(
@@ -226,7 +242,7 @@ class TabularQ(Learner):
         self._take_snapshot()
 
     def _take_snapshot(self) -> None:
-        if self.pool.has_self:
+        if self.pool.takes_snapshots:
             self.pool.add(self.policy())
 
     @property
@@ -244,14 +260,16 @@ class TabularQ(Learner):
         while self.steps < goal:
             before = self.steps
             self.round()
-            if self.pool.has_self and crossed(before, self.steps, self.config.snapshot_every):
+            if self.pool.takes_snapshots and crossed(
+                before, self.steps, self.config.snapshot_every
+            ):
                 self._take_snapshot()
 
     def policy(self) -> ValuedTable:
         """The greedy policy of the mean of the tables."""
         return table_of(self.config, self.positions, self.values[:, :-1])
 
-    def meet(self, rival: TabularPolicy) -> None:
+    def meet(self, rival: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents."""
         self.pool.add_rival(rival)
 

@@ -58,10 +58,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tictactoe_env.own_values import OwnValues
-from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
-from training.learner import Arrays, Chart, Learner, State, crossed
+from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
+from training.limits import LIMITS
 from training.options import (
     BoardConfig,
     Count,
@@ -73,6 +73,7 @@ from training.options import (
     Share,
     option,
 )
+from training.search_space import Choice, Range
 from training.selfplay import SelfPlay
 from training.symmetry import Representatives
 from training.values import ValuedTable, expected_rewards
@@ -124,6 +125,8 @@ class Config(BoardConfig):
 
     Schedules do not depend on `steps`, so a longer training begins exactly as a shorter one does.
     """
+
+    BOARDS = LIMITS[AGENT]
 
     steps: Count = option(
         10_000_000,
@@ -220,6 +223,20 @@ class Config(BoardConfig):
         if self.side == "O" and self.k == 1:
             raise ValueError("O never moves where a single mark wins: learn another side")
 
+
+SEARCH = {
+    "opponents": Choice("minimax-slip=0.7", "minimax-slip=0.5", "self:0.75,random:0.25"),
+    "hidden": Choice("36", "36,36", "64,64", "128,128"),
+    "games": Choice("128", "256", "512", "1024"),
+    "exploring_starts": Range(0.0, 0.5),
+    "epsilon_end": Range(0.05, 0.4),
+    "updates": Range(5, 50, log=True),
+    "batch": Choice("128", "256", "512"),
+    "learning_rate": Range(1e-3, 3e-2, log=True),
+    "lift": Range(0.0, 0.3),
+    "average": Range(0.003, 0.1, log=True),
+    "focus": Range(0.05, 1.0, log=True),
+}
 
 PRESETS = {
     "tictac": Preset(
@@ -408,7 +425,7 @@ class TicTacNet(Learner):
         self._take_snapshot()
 
     def _take_snapshot(self) -> None:
-        if self.pool.has_self:
+        if self.pool.takes_snapshots:
             self.pool.add(self.policy())
 
     @property
@@ -446,7 +463,9 @@ class TicTacNet(Learner):
         while self.steps < goal:
             before = self.steps
             self.round()
-            if self.pool.has_self and crossed(before, self.steps, self.config.snapshot_every):
+            if self.pool.takes_snapshots and crossed(
+                before, self.steps, self.config.snapshot_every
+            ):
                 self._take_snapshot()
 
     def policy(self) -> ValuedTable:
@@ -454,7 +473,7 @@ class TicTacNet(Learner):
         values = self.view.values_at(self.target, self.positions.unfinished)
         return ValuedTable(self.config.rules, values)
 
-    def meet(self, rival: TabularPolicy) -> None:
+    def meet(self, rival: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents."""
         self.pool.add_rival(rival)
 

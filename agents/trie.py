@@ -31,7 +31,7 @@ step size and no network.
 The article about tophep/TicTacToe describes an earlier algorithm too: a list of all games, in which
 the moves of lost games are avoided. The trie replaced it there, and it is not here.
 
-A step is a game. Boards have at most 12 cells; 3x4 takes a second to prepare.
+A step is a game. A board of 3x4 takes a second to prepare.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ from tictactoe_env.rules import Boards, Rules
 from training import checkpoint
 from training.learned import AGAIN, FILE, GameFile, reason_against, since, without_id
 from training.learner import Arrays, GamesLearner, State
+from training.limits import LIMITS
 from training.options import BoardConfig, Count, Natural, Preset, Share, option
+from training.search_space import Choice, Range
 from training.sequences import SequenceTree, averaged, exact_results
 
 AGENT = "trie"
@@ -82,6 +84,7 @@ class Config(BoardConfig):
     """The options of a training. A step is a game."""
 
     STEP: ClassVar[str] = "games"
+    BOARDS = LIMITS[AGENT]
 
     steps: Natural = option(
         100_000, "Games after which training ends; those of --learn-from do not count."
@@ -127,6 +130,14 @@ class Config(BoardConfig):
         if self.rule == "one-tie" and self.untried != "last":
             raise ValueError("untried is of the rule counting: one-tie has an order of its own")
 
+
+SEARCH = {
+    "opponents": Choice(
+        "random:0.5,minimax:0.25,self:0.25", "random:0.5,self:0.5", "self", "random", "minimax"
+    ),
+    "untried": Choice("last", "draw"),
+    "epsilon": Range(0.0, 0.6),
+}
 
 PRESETS = {
     "tophep": Preset(

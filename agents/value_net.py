@@ -80,6 +80,7 @@ from training import checkpoint
 from training.checkpoint import take
 from training.files import read_arrays, read_csv, write_csv
 from training.learner import Arrays, Bars, Chart, Learner, State, Table
+from training.limits import LIMITS
 from training.options import (
     BoardConfig,
     Count,
@@ -93,6 +94,7 @@ from training.options import (
     option,
     options_of,
 )
+from training.search_space import Choice, Range
 from training.symmetry import Representatives
 from training.torch_arrays import load_weights, weights_of
 from training.values import ValuedTable, expected_rewards
@@ -114,6 +116,7 @@ class Config(BoardConfig):
     """
 
     STEP: ClassVar[str] = "games"
+    BOARDS = LIMITS[AGENT]
 
     steps: Count = option(
         510_000,
@@ -211,6 +214,19 @@ class Config(BoardConfig):
                 "or --first-agent and --first-opponent out"
             )
 
+
+SEARCH = {
+    "games": Range(10_000, 60_000, log=True),
+    "epochs": Range(2, 10),
+    "architecture": Choice("SaintAndre_256", "SaintAndre_1024", "SaintAndre_256_256"),
+    "discount": Range(0.8, 1.0),
+    "memory": Range(0.0, 1.0),
+    "batch_size": Choice("512", "1024", "2048", "4096"),
+    "learning_rate": Range(5e-4, 1e-2, log=True),
+    "learning_rate_decay": Range(0.6, 1.0),
+    "weight_decay": Range(1e-6, 1e-3, log=True),
+    "dropout": Range(0.0, 0.3),
+}
 
 PRESETS = {
     "learnbyplay": Preset(

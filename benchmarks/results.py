@@ -1,8 +1,9 @@
 """Exact results of every agent: trains all agents and writes docs/RESULTS.md: `make results`.
 
 Runs in runs/results with the same configuration are loaded; an option that a run does not know yet
-counts as its default. All others are trained, each in its own process. Seconds are those of
-training, with exact evaluations but without imports. `--seeds 10` trains every agent and preset
+counts as its default. All others are trained, as a study trains its seeds: each in its own process
+with one thread, and after a kill from its checkpoint. Seconds are those of training, with exact
+evaluations but without imports. `--seeds 10` trains every agent and preset
 with ten seeds; `--jobs 2` trains two runs at a time; `--only mcts trie-tophep` trains these and
 prints their tables over the seeds.
 """
@@ -14,12 +15,8 @@ import json
 import os
 import platform
 import shutil
-import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -32,8 +29,11 @@ from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
+from training.cluster import Lost, connect, outcomes, stopping
+from training.jobs import FAILED, Job, Outcome, Owner
 from training.options import Preset
 from training.plots import heat_map
+from training.study import locked, spread
 
 ROOT = Path(__file__).parent.parent
 RUNS = Path("runs") / "results"
@@ -80,7 +80,11 @@ class Entry:
 
         A new option's default is what was done before it existed.
         """
-        if not (folder / FILE).exists():
+        return (folder / FILE).exists() and self.is_begun_in(folder, seed)
+
+    def is_begun_in(self, folder: Path, seed: int) -> bool:
+        """Whether a run, finished or not, has this configuration, as `is_saved_in` says."""
+        if not (folder / "config.json").exists():
             return False
         saved = json.loads((folder / "config.json").read_text())["config"]
         default, wanted = (
@@ -238,24 +242,19 @@ ORIGINS = (
 # --- training -----------------------------------------------------------------------------------
 
 
-def trained(entry: Entry, seed: int) -> dict[str, Any]:
-    """The certificate of a run, which is trained unless there is one with this configuration."""
-    folder = RUNS / f"{entry.name}-{seed}"
-    if entry.is_saved_in(folder, seed):
-        return dict(read(folder))
-    shutil.rmtree(folder, ignore_errors=True)
-    preset = ["--preset", entry.preset] if entry.preset else []
-    options = [*preset, "--seed", str(seed), "--until", entry.until, "--out", str(folder)]
-    command = [sys.executable, "train.py", entry.agent, *options]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    began = time.perf_counter()
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
-    seconds = time.perf_counter() - began
-    print(f"{entry.name}, seed {seed}: {seconds:.1f} s in all", file=sys.stderr, flush=True)
-    if not (folder / FILE).exists():
-        said = done.stderr.strip() or done.stdout.strip()[-500:]
-        raise ValueError(f"{' '.join(command[1:])} failed: {said}")
-    return dict(read(folder))
+def folder_of(entry: Entry, seed: int) -> Path:
+    """The folder of a run."""
+    return RUNS / f"{entry.name}-{seed}"
+
+
+def job_of(entry: Entry, seed: int) -> Job:
+    """The training of an entry with a seed. A run with another configuration is removed."""
+    folder = folder_of(entry, seed)
+    if not entry.is_begun_in(folder, seed):
+        shutil.rmtree(folder, ignore_errors=True)
+    config = json.loads(json.dumps(asdict(entry.config(seed))))
+    name, place = f"{entry.name}, seed {seed}", str(folder.absolute())
+    return Job(name, place, entry.agent, config, entry.until, entry.preset)
 
 
 def train_all(
@@ -263,12 +262,32 @@ def train_all(
 ) -> dict[str, list[dict[str, Any]]]:
     """The certificates of all entries with all seeds, by name; those not there yet are trained."""
     wanted = [(entry, seed) for seed in range(seeds) for entry in entries]
+    missing = [one for one in wanted if not one[0].is_saved_in(folder_of(*one), one[1])]
+    if missing:
+        with locked(RUNS):
+            train_jobs([job_of(*one) for one in missing], jobs)
     found: dict[str, list[dict[str, Any]]] = {entry.name: [] for entry in entries}
-    with ThreadPoolExecutor(jobs) as pool:
-        contents = pool.map(lambda one: trained(*one), wanted)
-        for (entry, _), content in zip(wanted, contents, strict=True):
-            found[entry.name].append(content)
+    for entry, seed in wanted:
+        found[entry.name].append(dict(read(folder_of(entry, seed))))
     return found
+
+
+def train_jobs(wanted: Sequence[Job], jobs: int) -> None:
+    """Train runs, so many at a time, as those of a study: see `training.cluster`.
+
+    Raises ValueError if one failed, after all others, and KeyboardInterrupt after Ctrl-C.
+    """
+    owner, failed = Owner.begin(RUNS, is_local=True), []
+    with connect(None, jobs) as workers, stopping(owner) as stops:
+        for found in outcomes(wanted, owner, workers):
+            text = found.error if isinstance(found, Lost) else f"{found.job.name}: {found.state}"
+            print(text, file=sys.stderr, flush=True)
+            if isinstance(found, Outcome) and found.state == FAILED:
+                failed.append(f"{found.job.name} failed: {found.error}")
+    if stops:
+        raise KeyboardInterrupt
+    if failed:
+        raise ValueError("; ".join(failed))
 
 
 # --- tables -------------------------------------------------------------------------------------
@@ -482,14 +501,6 @@ def times_table(entries: Sequence[Entry], found: Mapping[str, list[dict[str, Any
             cells.append(spread(times, 1) if times else "")
         rows.append([label(entry), *cells])
     return table(headings, rows)
-
-
-def spread(values: list[float], digits: int) -> str:
-    """The median, followed by the smallest and the largest value if these differ."""
-    low, middle, high = (
-        f"{value:.{digits}f}" for value in (min(values), statistics.median(values), max(values))
-    )
-    return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def cross(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:

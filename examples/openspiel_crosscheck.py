@@ -31,7 +31,7 @@ def value_x(state, row):
         optimal = [cell for cell, value in zip(cells, values, strict=True) if value == known[row]]
         assert board_text(positions.boards[row], RULES) == str(state).replace("\n", "/").upper()
         assert (positions.is_over[row], solution.value_x[row]) == (not cells, known[row])
-        assert np.flatnonzero(solution.optimal(np.array([row]))[0]).tolist() == optimal
+        assert np.flatnonzero(solution.optimal(positions.boards[[row]])[0]).tolist() == optimal
     return known[row]
 
 

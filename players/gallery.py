@@ -31,10 +31,12 @@ from tictactoe_env.certificate import (
     FILE,
     MAX_CELLS,
     CertificateError,
+    certified_sides,
     certify,
     read,
     sides_of,
     verify,
+    wins_all,
 )
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.games import MAX_NAME, Player
@@ -43,6 +45,7 @@ from tictactoe_env.opponents import BUILT_IN as LISTED
 from tictactoe_env.opponents import is_trained, known_names, make_opponent, strength
 from tictactoe_env.policy import RandomPolicy, tabulate
 from tictactoe_env.positions import MAX_CELLS as MAX_SOLVED
+from tictactoe_env.proof import ProofLimitError
 from tictactoe_env.rules import MAX_BITS, Rules
 from tictactoe_env.runs import FOLDERS, SavedRun, certificates, newest_run, saved_run
 from tictactoe_env.trained import BOARD, certificate_of, facts_of, trained_names
@@ -215,7 +218,7 @@ class Gallery:
 
         rules: the board of a player without training, at most 12 cells; 3x3 by default. Raises
         ValueError for an unknown player or another board, CertificateError if the results of a
-        certificate do not follow from its moves.
+        certificate do not follow from its moves, and ProofLimitError for one that is too large.
         """
         entry = self.entry(id)
         if entry.learned is not None and entry.path is None:
@@ -225,6 +228,8 @@ class Gallery:
         try:
             content = read(entry.path)
             verify(content)
+        except ProofLimitError:  # the certificate may be right: it is too large to be checked here
+            raise
         except (ValueError, OSError) as error:
             raise self._mark_broken(entry, error) from None
         if rules is not None and rules != entry.rules:
@@ -342,6 +347,10 @@ def _strength(content: Mapping[str, Any]) -> str:
     """What the certificate states; of a run that was trained as one side, for that side."""
     sides = sides_of(content)
     only = "" if len(sides) == 2 else f" as {sides[0]}, the side that it was trained for"
+    if "X" in sides and wins_all(content, "X"):
+        return "wins against everybody as X"
+    if len(certified_sides(content)) == 1:
+        only = f" as {sides[0]}, the side that is certified"
     if _all_are("unbeatable", content):
         return ("optimal" if _all_are("optimal", content) else "cannot be beaten") + only
     return f"can be beaten{only}"
@@ -363,8 +372,9 @@ def _certified(id: str, rules: Rules) -> dict[str, Any]:
     """The certificate of a player without training."""
     if rules.cells > MAX_CELLS:
         raise ValueError(
-            f"nothing is proven on {rules}: certificates are for boards of at most "
-            f"{MAX_CELLS} cells (3x4)"
+            f"nothing is proven of {id} on {rules} here, only of saved runs and on boards of at "
+            f"most {MAX_CELLS} cells (3x4); python evaluate.py proves it by the positions that it "
+            "can meet"
         )
     if is_trained(id, rules):
         content = certificate_of(id)

@@ -13,10 +13,12 @@ import numpy as np
 
 import agents
 from agents import WITH_VALUES
+from players.live import LivePlayer
 from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from tictactoe_env.analysis import EXPECTED, EXPECTED_CELLS, OWN, Thoughts, kinds_of, thoughts
-from tictactoe_env.certificate import FILE, load_policy, read
+from tictactoe_env.certificate import FILE, load_policy, read, rules_of
 from tictactoe_env.games import MAX_NAME, Player
+from tictactoe_env.lines import LinesPolicy
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
 from tictactoe_env.own_values import FILE as VALUES
 from tictactoe_env.own_values import read_values
@@ -181,9 +183,12 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
     Raises ValueError for another board, a damaged file, and values or a model that do not belong to
     the certificate beside them.
     """
-    table, content = load_policy(path, rules), read(path)
+    found, content = load_policy(path, rules), read(path)
     file = path / FILE if path.is_dir() else path
     source = hashlib.sha256(file.read_bytes()).hexdigest()
+    if isinstance(found, LinesPolicy):
+        return Seat(Player("run", name, source), rules, live_player(path, found))
+    table = found
     if learns(path, content.get("agent")):
         pupil = Pupil(path, model_of(path, content.get("agent"), table))
         return Seat(Player("run", name, source), rules, pupil.policy(), pupil=pupil)
@@ -193,6 +198,20 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
     else:
         model = model_of(path, content.get("agent"), table)
     return Seat(Player("run", name, source), rules, table, model)
+
+
+def live_player(folder: Path, lines: LinesPolicy) -> Policy:
+    """The player of a certificate of lines; with its model, if that is there and torch installed.
+
+    Without the model it makes random legal moves off its lines. Raises DamagedFileError (a
+    ValueError) for a damaged model.
+    """
+    if not (folder / MODEL).exists():
+        return lines
+    try:
+        return LivePlayer(lines, agents.load(folder))
+    except ModuleNotFoundError:
+        return lines
 
 
 def is_learner(spec: str) -> bool:
@@ -251,5 +270,5 @@ def board_of(specs: Iterable[str]) -> Rules | None:
     """The board of the first saved run among some players; None if there is none."""
     for path in map(path_of, specs):
         if path is not None:
-            return load_policy(path).rules
+            return rules_of(read(path))
     return None

@@ -12,13 +12,16 @@ import numpy as np
 from terminal.report import say
 from tictactoe_env.match import exact_result
 from tictactoe_env.notation import SIDES, game_text
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, sample, tabulate
+from tictactoe_env.policy import Policy, RandomPolicy, sample, tabulate
+from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Rules
 from tictactoe_env.standing import Standing, standing
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from training.learner import BoardPlayer
 
 
 def play(policy_x: Policy, policy_o: Policy, rules: Rules, seed: int) -> list[int]:
@@ -65,18 +68,18 @@ def example_game(
     print_game(standing(cells, rules), console)
 
 
-def example_of(
-    policy: TabularPolicy, side: str, name: str, console: Console, seed: int = 0
-) -> None:
+def example_of(policy: BoardPlayer, side: str, name: str, console: Console, seed: int = 0) -> None:
     """Play one game against random play and print it. The player is O if `side` is "O", else X."""
-    uniform = tabulate(RandomPolicy(), policy.rules)
+    uniform: Policy = RandomPolicy()
+    if policy.rules.cells <= TABLE_CELLS:
+        uniform = tabulate(uniform, policy.rules)
     if side == "O":
         example_game(uniform, policy, ("random", name), policy.rules, console, seed)
     else:
         example_game(policy, uniform, (name, "random"), policy.rules, console, seed)
 
 
-def of_rivals(players: Mapping[str, tuple[TabularPolicy, str]], console: Console) -> None:
+def of_rivals(players: Mapping[str, tuple[BoardPlayer, str]], console: Console) -> None:
     """Print the exact results of two players against each other, with an example game of each.
 
     players: by name, each with the side that it has learned ("both", "X" or "O"). They meet on the

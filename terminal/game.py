@@ -38,7 +38,7 @@ COMMANDS = {
 }
 SHORT = {"?": "help"} | {word[0]: word for word in COMMANDS if word != "help"}
 HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
-LONG = 12  # cells; larger boards take seconds to solve
+LONG = 12  # cells; larger boards take up to a second to solve
 
 
 class Table:

@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tictactoe_env.certificate import sides_of
+from tictactoe_env.certificate import certified_sides, is_of_lines, sides_of, wins_all
 from tictactoe_env.match import exact_result, sampled_result
 from tictactoe_env.notation import SIDES
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
+from tictactoe_env.policy import Policy, RandomPolicy
+from tictactoe_env.proof import Limit
 from tictactoe_env.rules import Rules
 
 if TYPE_CHECKING:  # `evaluate.py --verify` works without rich
@@ -47,16 +48,30 @@ def certificate(
     if counted:
         say("sampled: with 95 % Wilson intervals in brackets; all other results are exact", console)
     trained = sides_of(content)
-    for side in SIDES:
-        found = best_response_text(content[f"as_{side.lower()}"], side)
+    for side in certified_sides(content):
+        found = best_response_text(content, side)
         say(f"as {side}{'' if side in trained else ' (not trained for)'}: {found}", console)
-    optimal = content["optimal_moves"]
-    say(
-        f"optimal moves: {100 * optimal['reachable']:.2f} % of the positions it can reach, "
-        f"{100 * optimal['everywhere']:.2f} % of all {len(content['moves']):,}",
-        console,
-    )
+    if is_of_lines(content):
+        for side in certified_sides(content):
+            say(_reach_text(content, side), console)
+    else:
+        optimal = content["optimal_moves"]
+        say(
+            f"optimal moves: {100 * optimal['reachable']:.2f} % of the positions it can reach, "
+            f"{100 * optimal['everywhere']:.2f} % of all {len(content['moves']):,}",
+            console,
+        )
     say(verdict(content), console, "bold")
+
+
+def _reach_text(content: Mapping[str, Any], side: str) -> str:
+    """How many positions the proof of one side has."""
+    found = content[f"as_{side.lower()}"]
+    equal = ", symmetric ones counted once" if content["canonical"] else ""
+    return (
+        f"proof as {side}: it can meet {found['positions']:,} positions and moves in "
+        f"{found['decisions']:,} of them{equal}"
+    )
 
 
 def _heading(content: Mapping[str, Any]) -> str:
@@ -82,10 +97,10 @@ def _print_results(
     table = Table()
     for heading in ("side", "against", "win %", "draw %", "loss %", "illegal %"):
         table.add_column(heading, justify="left" if heading in ("side", "against") else "right")
-    for side in SIDES:
+    for side in certified_sides(content):
         results = content[f"as_{side.lower()}"]
         for key, opponent in AGAINST.items():
-            if results[key] is not None:
+            if results.get(key) is not None:
                 rates = [f"{100 * results[key][rate]:.4f}" for rate in RATES]
                 style = "dim" if key == "limit_vs_random" else None
                 table.add_row(side, opponent, *rates, style=style)
@@ -121,56 +136,82 @@ def _training_text(training: Any) -> list[str]:
     ]
 
 
-def best_response_text(results: Mapping[str, Any], side: str) -> str:
+def best_response_text(content: Mapping[str, Any], side: str) -> str:
     """What the best response achieves against a player on one side."""
+    results = content[f"as_{side.lower()}"]
+    if wins_all(content, side):
+        return "wins against everybody"
     if results["unbeatable"]:
         value = f"{results['worst_case_value']:+.4f}"
         return f"no opponent can beat it; the best response leaves it {value} (wins minus losses)"
     return (
-        f"can be beaten{_unavoidable(results, side)}, with probability "
+        f"can be beaten{_unavoidable(content, side)}, with probability "
         f"{results['worst_case_loss']:.4f} by the best response; shortest losing game: "
         f"{' '.join(results['losing_line'])}"
     )
 
 
-def _unavoidable(results: Mapping[str, Any], side: str) -> str:
-    is_avoidable = results["limit_vs_random"] is not None
-    return "" if is_avoidable else f" (no {side} can avoid it on this board)"
+def _cannot_avoid_losing(content: Mapping[str, Any], side: str) -> bool:
+    """Whether a side is known to lose to perfect play."""
+    results = content[f"as_{side.lower()}"]
+    # A certificate of lines does not state the limit; but an X that always wins shows it.
+    is_lost = results.get("limit_vs_random", "unknown") is None
+    return is_lost or (side == "O" and wins_all(content, "X"))
+
+
+def _unavoidable(content: Mapping[str, Any], side: str) -> str:
+    is_lost = _cannot_avoid_losing(content, side)
+    return f" (no {side} can avoid it on this board)" if is_lost else ""
 
 
 def verdict(content: Mapping[str, Any]) -> str:
-    """What a certificate proves, in a sentence; of a run that was trained as one side, for it."""
+    """What a certificate proves, in a sentence; of a run that was trained as one side, for it.
+
+    Where X wins against everybody, O cannot avoid losing and is not judged by that.
+    """
     sides = sides_of(content)
-    found = {side: content[f"as_{side.lower()}"] for side in sides}
     only = f" (trained as {sides[0]} only)" if len(sides) == 1 else ""
-    if all(results["unbeatable"] for results in found.values()):
-        proven = f"PROVEN: unbeatable {' and '.join(f'as {side}' for side in sides)}{only}"
-        if all(results["optimal"] for results in found.values()):
-            return f"{proven}, and no player that never loses wins more often against random"
-        return f"{proven}; a player that never loses could win more often against random"
-    return (
-        "can be beaten as "
-        + " and as ".join(
-            f"{side}{_unavoidable(results, side)}"
-            for side, results in found.items()
-            if not results["unbeatable"]
-        )
-        + only
-    )
+    if len(certified_sides(content)) == 1:
+        only = f" (nothing is proven as {'O' if sides[0] == 'X' else 'X'})"
+    beaten = [side for side in sides if not content[f"as_{side.lower()}"]["unbeatable"]]
+    if "X" in sides and wins_all(content, "X"):
+        lost = "; O cannot avoid losing on this board" if beaten else ""
+        return f"PROVEN: wins against everybody as X{lost}{only}"
+    if beaten:
+        texts = (f"{side}{_unavoidable(content, side)}" for side in beaten)
+        return f"can be beaten as {' and as '.join(texts)}{only}"
+    proven = f"PROVEN: unbeatable {' and '.join(f'as {side}' for side in sides)}{only}"
+    if is_of_lines(content):
+        return proven
+    if all(content[f"as_{side.lower()}"]["optimal"] for side in sides):
+        return f"{proven}, and no player that never loses wins more often against random"
+    return f"{proven}; a player that never loses could win more often against random"
 
 
 # --- several agents ---------------------------------------------------------------------------
 
 
-def cross_table(players: Mapping[str, TabularPolicy]) -> dict[str, dict[str, dict[str, float]]]:
-    """Exact results of each player as X against each as O: {x: {o: {rate: of X}}}, see RATES."""
-    return {
-        x_name: {
-            o_name: {rate: getattr(exact_result(x, o), rate) for rate in RATES}
-            for o_name, o in players.items()
-        }
-        for x_name, x in players.items()
+def cross_table(
+    players: Mapping[str, Policy],
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+    sides: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Exact results of each player as X against each as O: {x: {o: {rate: of X}}}, see RATES.
+
+    rules: the board, if no player knows it. limit: see `exact_result`. sides: those that each
+    player plays, by default both.
+    """
+    playing = {
+        side: [name for name in players if side in (sides or {}).get(name, SIDES)] for side in SIDES
     }
+    table: dict[str, dict[str, dict[str, float]]] = {}
+    for x_name in playing["X"]:
+        table[x_name] = {}
+        for o_name in playing["O"]:
+            found = exact_result(players[x_name], players[o_name], rules, limit)
+            table[x_name][o_name] = {rate: getattr(found, rate) for rate in RATES}
+    return table
 
 
 def print_cross_table(
@@ -184,7 +225,7 @@ def print_cross_table(
         title="each as X (rows) against each as O (columns): X wins / draws / O wins, %, exact"
     )
     table.add_column("X \\ O", overflow="fold")
-    for name in results:
+    for name in next(iter(results.values()), {}):
         table.add_column(escape(name), justify="right", overflow="fold")
     for name, row in results.items():
         cells = ("/".join(f"{100 * cell[rate]:.1f}" for rate in RATES[:3]) for cell in row.values())
@@ -220,12 +261,10 @@ def count_games(
 
 
 def counted_against_random(
-    player: TabularPolicy, games: int, seed: int
+    player: Policy, rules: Rules, games: int, seed: int
 ) -> dict[str, dict[str, Any]]:
     """The result of `count_games` against random play, for each side."""
-    return {
-        side: count_games(side, player, RandomPolicy(), player.rules, games, seed) for side in SIDES
-    }
+    return {side: count_games(side, player, RandomPolicy(), rules, games, seed) for side in SIDES}
 
 
 def rates_with_intervals(counted: Mapping[str, Any]) -> list[str]:

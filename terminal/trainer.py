@@ -15,7 +15,8 @@ import numpy as np
 
 from players.seat import run_seat
 from terminal import battle, position, report
-from tictactoe_env.analysis import OWN
+from tictactoe_env.analysis import OWN, thoughts
+from tictactoe_env.proof import TABLE_CELLS
 from training.selfplay import RIVAL
 
 if TYPE_CHECKING:
@@ -98,11 +99,14 @@ def train(
     ended the training at once. Raises KeyboardInterrupt if nothing was saved by then. learn_from:
     games that a resumed run takes in, if it learns from games.
     """
+    from training.judge import goal_text
     from training.learner import drive
     from training.run import Run
 
     refuse_export(page, export_sb3)
     run = Run(folder, page, config, until, console, preset)
+    if goal := goal_text(until, config.rules):
+        report.say(goal, console)
     with warnings_on(console):
         learner = page.begin(config)
         if is_resumed:
@@ -116,7 +120,7 @@ def train(
                 drive(learner, config, run.evaluate)
         except KeyboardInterrupt:
             return ended_at_once(run)
-    report.certificate(run.finish(), console)
+    print_certificate(run, console)
     print_values(run, console)
     battle.example_of(run.best_player, run.side, run.name, console)
     export(page, folder, export_sb3, console)
@@ -126,16 +130,37 @@ def train(
     return verdict(run, until, lambda text: report.say(text, console))
 
 
+def print_certificate(run: Any, console: Console) -> None:
+    """Finish a run and print its certificate, or why it has none."""
+    content = run.finish()
+    if content is not None:
+        report.certificate(content, console)
+        return
+    positions = f"{run.config.proof_positions:,}"
+    text = (
+        f"no certificate: the best model can meet more than {positions} positions on each side "
+        "that it learns; train longer, or raise --proof-positions"
+    )
+    report.say(text, console, "bold")
+
+
 def print_values(run: Any, console: Console) -> None:
     """Print the best model's own values of the first moves, if it chooses a move by them."""
     rules = run.config.rules
-    seat = run_seat(run.folder, run.name, rules)
-    if OWN not in seat.kinds or run.side == "O":
+    if run.side == "O":
         return
-    thoughts = seat.thoughts(np.zeros(rules.cells, np.int8))
-    known = [-np.inf if value is None else value for value in thoughts.values or ()]
-    if known and known[int(np.argmax(np.array(thoughts.probs, dtype=float)))] == max(known):
-        position.print_first_moves(thoughts, rules, console)
+    empty = np.zeros(rules.cells, np.int8)
+    if rules.cells > TABLE_CELLS:
+        if run.best_player.moves_by_values:
+            position.print_first_moves(thoughts(run.best_player, empty, rules), rules, console)
+        return
+    seat = run_seat(run.folder, run.name, rules)
+    if OWN not in seat.kinds:
+        return
+    found = seat.thoughts(empty)
+    known = [-np.inf if value is None else value for value in found.values or ()]
+    if known and known[int(np.argmax(np.array(found.probs, dtype=float)))] == max(known):
+        position.print_first_moves(found, rules, console)
 
 
 def learned_text(counts: Mapping[str, int]) -> str:
@@ -200,7 +225,7 @@ def train_rivals(
         except KeyboardInterrupt:
             return ended_at_once(runs[0])
     for run in runs:
-        report.certificate(run.finish(), console)
+        print_certificate(run, console)
     battle.of_rivals({run.label: (run.best_player, run.side) for run in runs}, console)
     export(page, folder, export_sb3, console)
     folders = [str(run.folder) for run in runs]

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tictactoe_env.observation import observe
-from tictactoe_env.positions import positions_of
+from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules
 from training.canonical import CanonicalBoards
 
@@ -41,3 +41,24 @@ def test_a_board_of_sixteen_cells_has_an_exact_code():
         full[0, 1, 0, 1] = full[(1, 1, *free)] = 0
         one, other = CanonicalBoards(Rules(4, 4, 4))(full)[0]
         assert torch.equal(one, other) == are_images
+
+
+@pytest.mark.parametrize("rules", [Rules(5, 6, 4), Rules(5, 7, 4), Rules(7, 8, 5)], ids=str)
+def test_on_the_largest_boards_only_images_share_a_canonical_board(rules):
+    """Codes of 33 cells fit into a float64; a board of 7x8 has 56."""
+    rng = np.random.default_rng(0)
+    boards = rng.integers(-1, 2, (200, rules.cells), dtype=np.int8)
+    near = boards.copy()  # another board, whose code differs in the last digit of a part
+    near[:100, 0] = (near[:100, 0] + 2) % 3 - 1
+    near[100:, -1] = (near[100:, -1] + 2) % 3 - 1
+    images = [board[rng.choice(symmetries_of(rules))] for board in boards]
+    every = np.concatenate([boards, near, images])
+    planes = torch.as_tensor(observe(every, rules, seats=np.ones(len(every)))).float()
+    classes = {tuple(min(tuple(board[cells]) for cells in symmetries_of(rules))) for board in every}
+    network_input = CanonicalBoards(rules)
+    canonical, which, cells = network_input.distinct(planes)
+    assert len(canonical) == len(classes)
+    assert torch.equal(which[:200], which[400:])
+    same, same_cells = network_input.each(planes)
+    assert torch.equal(same, canonical[which])
+    assert torch.equal(same_cells, cells)

@@ -2,17 +2,21 @@ import itertools
 import json
 import re
 import shutil
+import sys
+from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from sample_players import CellPlayer, best_player, random_probs
+from sample_players import CellPlayer, LineCounter, best_player, random_probs
 from small_runs import trained, without
 from text_cases import called, cases, rows_of
 
 import evaluate
+from terminal import proving
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, match, tabulate
 from tictactoe_env.analysis import truth
+from tictactoe_env.canonical import CanonicalPolicy
 from tictactoe_env.certificate import certify, load_policy, read, write
 from tictactoe_env.notation import parse_board
 from tictactoe_env.own_values import read_values
@@ -139,7 +143,7 @@ def test_games_that_are_counted_stand_beside_the_exact_rates(capsys, tmp_path):
 def test_a_board_too_large_to_be_proven_gets_a_sampled_table(capsys, tmp_path):
     path, size = tmp_path / "results.json", "--rows 5 --cols 5 --k 4 --game-seed 3"
     printed = shown(capsys, "random random", size, "--json", path)
-    assert "5x5, 4 in a row: more than 12 cells, so results are sampled and prove noth" in printed
+    assert "random on 5x5, 4 in a row: results are sampled and prove nothing, because it" in printed
     assert "sampled, 1,000 games, 95 % interval" in printed
     assert "exact" not in printed
     results = json.loads(path.read_text())["sampled"]
@@ -147,10 +151,81 @@ def test_a_board_too_large_to_be_proven_gets_a_sampled_table(capsys, tmp_path):
     assert list(results) == list(results["random"]) == ["random", "random (2)"]
     assert results["random"]["random (2)"]["win"] == found.result.win
     assert results["random"]["random (2)"]["intervals"]["draw"] == list(found.intervals["draw"])
-    printed = shown(capsys, "minimax random --rows 2 --cols 7 --k 7 --games 20")
+    size = "--rows 2 --cols 7 --k 7 --games 20 --max-positions 0"
+    printed = shown(capsys, "minimax random", size)
+    assert (
+        "minimax on 2x7, 7 in a row: results are sampled and prove nothing, as --max-pos" in printed
+    )
     assert "sampled, 20 games, 95 % interval" in printed
     pairs = itertools.product(("minimax", "random"), repeat=2)
     assert [tuple(row[:2]) for row in rows_of(printed)] == list(pairs)
+
+
+SQUARE = Rules(4, 4, 4)
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory):
+    """A certificate of 4x4, and one of X only."""
+    folder, player = tmp_path_factory.mktemp("lines"), LineCounter(SQUARE)
+    form = CanonicalPolicy(player, SQUARE)
+    return certified(folder / "both.json", form, SQUARE), certified(
+        folder / "one.json", player, SQUARE, config={"side": "X"}
+    )
+
+
+def test_agents_of_larger_boards_are_proven_by_what_they_can_meet(capsys, tmp_path, lines):
+    path = tmp_path / "results.json"
+    printed = shown(capsys, *lines, "--json", path)
+    assert "PROVEN: unbeatable as X and unbeatable as O" in printed
+    assert "PROVEN: unbeatable as X (nothing is proven as O)" in printed
+    assert ", symmetric ones counted once" in printed
+    results = json.loads(path.read_text())
+    assert results["cross_table"]["one.json"]["both.json"]["draw"] == 1
+    assert results["cross_table"]["both.json"] == {
+        "both.json": results["cross_table"]["one.json"]["both.json"]
+    }
+    rows = rows_of(printed)
+    stated = results["agents"]["both.json"]["as_x"]["vs_random"]
+    assert rows[0][:3] == ["X", "random", f"{100 * stated['win']:.4f}"]
+    decisions = results["agents"]["one.json"]["as_x"]["decisions"]
+    assert f"moves in {decisions:,} of them" in printed
+    assert 20_000 < decisions < 30_000, "a similar player was measured at 26,019"
+
+
+def test_an_agent_that_is_too_wide_is_sampled_and_a_certificate_is_refused(capsys, lines):
+    printed = shown(capsys, "search-depth=1 --rows 5 --cols 5 --k 4 --max-positions 500 --games 9")
+    text = "search-depth=1 on 5x5, 4 in a row: results are sampled and prove nothing, because the "
+    assert " ".join(printed.split()).startswith(text)
+    assert "more than the limit of 500 positions" in " ".join(printed.split())
+    assert "sampled, 9 games" in printed
+    error = error_of(capsys, lines[0], "--max-positions 500")
+    assert "more than the limit of 500 positions" in error
+    error = error_of(capsys, lines[0], "--rows 5 --cols 5 --k 4")
+    assert "plays on 4x4, 4 in a row, not on 5x5, 4 in a row" in error
+
+
+def test_certificates_of_lines_are_verified_within_the_limit(capsys, lines, tmp_path):
+    printed = shown(capsys, "--verify", *lines, "--max-megabytes 500")
+    assert printed.count("every result follows from the moves") == 2
+    assert "PROVEN: unbeatable as X (nothing is proven as O)" in printed
+    error = error_of(capsys, "--verify", lines[0], "--max-megabytes 1")
+    assert "more than the limit of 1 megabytes" in error
+    content = json.loads(Path(lines[0]).read_text())
+    content["as_x"]["positions"] += 1
+    (tmp_path / "boaster.json").write_text(json.dumps(content))
+    assert "as_x.positions is " in error_of(capsys, "--verify", tmp_path / "boaster.json")
+
+
+def test_progress_of_a_proof_is_shown_on_a_terminal_only(monkeypatch, capsys):
+    with proving.shown("lines", SQUARE) as progress:
+        progress("X", 3, 1234)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with proving.shown("lines", SQUARE) as progress:
+        progress("X", 3, 1234)
+        assert capsys.readouterr().err == "\rproving lines as X: ply 3 of 16, 1,234 positions"
+    assert set(capsys.readouterr().err) == {"\r", " "}
 
 
 @pytest.mark.parametrize("rules", [Rules(), RECTANGLE], ids=str)

@@ -3,6 +3,7 @@ import os
 
 import numpy as np
 import pytest
+from sample_players import LineCounter
 from small_runs import trained
 from text_cases import cases, refuses
 
@@ -39,6 +40,25 @@ def ids(gallery):
 
 def changed(**changes):
     return json.dumps({**CONTENT, **changes})
+
+
+@pytest.mark.parametrize(
+    ("sides", "about"), [("XO", ""), ("X", " as X, the side that is certified")]
+)
+def test_a_certificate_of_lines_is_an_agent_of_its_board(folders, sides, about):
+    rules = Rules(4, 4, 4)
+    content = certify(LineCounter(rules), "lines", rules, sides=tuple(sides))
+    write(content, folders / "models" / "lines.json")
+    gallery = Gallery([folders / "models"])
+    entry = gallery.entry("models/lines.json")
+    assert (entry.about, entry.rules) == (f"lines, cannot be beaten{about}", rules)
+    assert entry.unbeatable is True
+    assert gallery.certificate(entry.id) == content
+    seat = gallery.seat(entry.id, rules)
+    first = seat.move(np.zeros(16, dtype=np.int8), np.random.default_rng(0))
+    assert first == LineCounter(rules).probs(np.zeros((1, 16), dtype=np.int8)).argmax()
+    with refuses("plays on 4x4, 4 in a row, not on 3x3, 3 in a row"):
+        gallery.seat(entry.id, Rules())
 
 
 def test_the_players_of_the_package_come_first_then_every_run_by_its_place(gallery, folders):
@@ -218,7 +238,7 @@ def test_a_certificate_is_verified_for_a_run_and_computed_for_the_others(gallery
     assert gallery.certificate("runs/dqn-0") == CONTENT
     assert gallery.certificate("minimax")["unbeatable"] is True
     assert gallery.certificate("random")["as_x"]["losing_line"] is not None
-    with refuses("nothing is proven on 4x4, 4 in a row"):
+    with refuses("nothing is proven of random on 4x4, 4 in a row here"):
         gallery.certificate("random", Rules(4, 4, 4))
     with refuses("plays on 2x3, 2 in a row, not on 3x3"):
         gallery.certificate("runs/dqn-0", Rules())

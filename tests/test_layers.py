@@ -12,10 +12,12 @@ PACKAGE = "tictactoe_env"
 
 # The package from the bottom up; a file imports from lower layers only, never from its own.
 LAYERS = (
-    "errors files < rules < standing bitboards < notation observation < positions games < "
-    "starts solver store orientations render < policy < match own_values snapshots table_json < "
+    "errors files < rules < standing bitboards < notation observation position_index < "
+    "positions games < "
+    "blocks < starts solver store orientations render < policy < canonical < proof < "
+    "match lines own_values snapshots table_json < "
     "row_engine bit_engine < evaluation engine search < certificate analysis < "
-    "mcts runs trained < names < opponents < pool < config spec_json < pooled < "
+    "responses < mcts runs trained < names < opponents < pool < config spec_json < pooled < "
     "env < vector_env wrappers < __init__ < "
     "__main__ pettingzoo sb3.vec_env sb3.maskable_buffers sb3.maskable_policies < "
     "sb3.maskable_dqn sb3.models < sb3.callbacks < sb3.__init__"

@@ -200,7 +200,7 @@ def test_every_door_lists_the_same_names_in_its_error(runs, door, capsys):
         (DOORS | COMMANDS)[door]("minmax", capsys)
     listed = str(error.value).partition("(known: ")[2].rstrip("\n)").split(", ")
     assert set(known_names()) <= set(listed)
-    extra = {"human", "self", "learner"} | {
+    extra = {"human", "self", "best-response", "learner"} | {
         name for name in listed if "/" in name or name.startswith(NAMES)
     }
     assert set(listed) <= set(known_names()) | extra

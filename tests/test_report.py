@@ -20,6 +20,7 @@ def certified(player, rules=None, **about):
     return certify(player, "somebody", rules or Rules(), **about)
 
 
+WINS = "PROVEN: wins against everybody as X"
 UNBEATABLE = "PROVEN: unbeatable as X and as O"
 BEST = f"{UNBEATABLE}, and no player that never loses wins more often against random"
 SAFE = f"{UNBEATABLE}; a player that never loses could win more often against random"
@@ -31,9 +32,15 @@ def test_the_verdict_names_what_is_proven_and_the_sides_that_can_be_beaten():
         (MinimaxPolicy(Rules()), Rules(), SAFE),
         (RandomPolicy(), Rules(), "can be beaten as X and as O"),
         (RandomPolicy(), Rules(3, 4, 3), f"can be beaten as X and as O{UNAVOIDABLE}"),
-        (MinimaxPolicy(X_WINS), X_WINS, f"can be beaten as O{UNAVOIDABLE}"),
+        (MinimaxPolicy(X_WINS), X_WINS, f"{WINS}; O cannot avoid losing on this board"),
     ):
         assert show.verdict(certified(player, rules)) == verdict
+        lines = certified(player, rules, lines_only=True)
+        # The best achievable results are not in it.
+        expected = UNBEATABLE if verdict in (BEST, SAFE) else verdict.removesuffix(UNAVOIDABLE)
+        assert show.verdict(lines) == expected
+    only = certified(MinimaxPolicy(X_WINS), X_WINS, config={"side": "X"})
+    assert show.verdict(only) == f"{WINS} (trained as X only)"
 
 
 def test_the_verdict_on_a_run_of_one_side_is_about_that_side_only():
@@ -58,12 +65,11 @@ def test_the_best_response_to_a_side_is_a_value_or_a_losing_game():
     minimax, cell, won = MinimaxPolicy(Rules()), CellPlayer(0), MinimaxPolicy(X_WINS)
     for player, rules, side, text in (
         (minimax, Rules(), "X", f"{never} +0.0000 (wins minus losses)"),
-        (won, X_WINS, "X", f"{never} +1.0000 (wins minus losses)"),
+        (won, X_WINS, "X", "wins against everybody"),
         (cell, Rules(), "O", f"can be beaten{lost}a1 a1"),
         (won, X_WINS, "O", f"can be beaten{UNAVOIDABLE}{lost}a1 b1 a2"),
     ):
-        results = certified(player, rules)[f"as_{side.lower()}"]
-        assert show.best_response_text(results, side) == text
+        assert show.best_response_text(certified(player, rules), side) == text
 
 
 def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achievable():

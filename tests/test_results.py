@@ -110,7 +110,8 @@ def test_the_page_says_what_its_runs_say_and_loads_them_again(tmp_path, monkeypa
     entries = [Entry("tabular_q", until="unbeatable"), Entry("trie", "tophep")]
     ready = {"search": "search", "random": "random"}
     text = results.document(entries, ready, 2, tmp_path / "RESULTS.md")
-    runs = {path.name: read(path) for path in sorted((tmp_path / "runs").iterdir())}
+    folders = sorted(path for path in (tmp_path / "runs").iterdir() if path.is_dir())
+    runs = {path.name: read(path) for path in folders}
     assert set(runs) == {"tabular_q-0", "tabular_q-1", "trie-tophep-0", "trie-tophep-1"}
     assert results.rates(runs["tabular_q-0"]["as_x"]["vs_random"]) in text
     assert f"{runs['trie-tophep-0']['training']['seconds']:.1f} | 10,000 games" in text
@@ -118,7 +119,7 @@ def test_the_page_says_what_its_runs_say_and_loads_them_again(tmp_path, monkeypa
     found = exact_result(table_of(runs["tabular_q-0"]), RandomPolicy())
     assert "/".join(f"{100 * getattr(found, rate):.0f}" for rate in ("win", "draw", "loss")) in text
     assert (tmp_path / "cross_table.png").read_bytes().startswith(b"\x89PNG")
-    monkeypatch.setattr(results.subprocess, "run", None)
+    monkeypatch.setattr(results, "train_jobs", None)
     assert results.document(entries, ready, 2, tmp_path / "RESULTS.md") == text
     beside = text.partition("## Beside")[2].partition("## All")[0].splitlines()
     last = [line.strip("| ").rpartition(" | ")[2] for line in beside if line.startswith("| ")]

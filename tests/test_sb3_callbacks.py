@@ -553,3 +553,21 @@ def test_the_example_in_the_documentation_runs(callback, tmp_path, monkeypatch):
     names = {}
     exec(textwrap.dedent(example).replace("20_000", "4_096"), names)
     assert names["model"].num_timesteps == 4096
+
+
+def test_self_play_feeds_the_best_response_and_the_counterexamples():
+    pool = [["best-response", 0.5], ["self", 0.5]]
+    env = TicTacToeVecEnv(8, opponent=pool, counterexamples=0.5, exploring_starts=0.25)
+    play = SelfPlay(every=64)
+    model_of("MaskablePPO", env).learn(256, callback=play)
+    assert play.added == 5
+    state = env.games.self_play
+    assert (state["snapshots"], state["best_response"]) == (5, True)
+    assert len(env.games.config.start.found) == 5
+    assert all(len(boards) for boards in env.games.config.start.found)
+
+
+def test_self_play_needs_no_self_if_there_is_a_best_response():
+    env = TicTacToeVecEnv(8, opponent="best-response")
+    model_of("DQN", env).learn(64, callback=SelfPlay(every=32))
+    assert env.games.self_play == {"snapshots": 1, "best_response": True}

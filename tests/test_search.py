@@ -27,7 +27,8 @@ BOARDS = positions_of(Rules()).boards[positions_of(Rules()).unfinished]
 def test_it_agrees_with_the_solver_in_every_position_in_whatever_order(rules):
     positions, player, solution = positions_of(rules), SearchPolicy(rules), solve(rules)
     for rows in (np.random.default_rng(0).permutation(positions.unfinished), positions.unfinished):
-        boards, optimal = positions.boards[rows], solution.optimal(rows)
+        boards = positions.boards[rows]
+        optimal = solution.optimal(boards)
         assert np.allclose(player.probs(boards), optimal / optimal.sum(axis=1, keepdims=True))
     assert [player.value(board) for board in boards] == solution.value[rows].tolist()
     first = SearchPolicy(rules, ties="first").probs(boards)
@@ -86,7 +87,7 @@ def test_within_limits_it_wins_or_blocks_at_once_and_is_beaten_where_it_looks_to
     responses = match.best_responses(table)
     assert "".join(side for side in responses if responses[side].can_lose) == beatable
     chosen, mover = table.table > 0, 1 - 2 * BOARDS.sum(axis=1)
-    best = solve(Rules()).optimal(positions_of(Rules()).unfinished)
+    best = solve(Rules()).optimal(BOARDS)
     assert (chosen <= best).all() == optimal
     wins, blocks = np.zeros((2, *BOARDS.shape), dtype=bool)
     for line, cell in ((row, one) for row in Rules().lines for one in row):

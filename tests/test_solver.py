@@ -1,23 +1,33 @@
+import sys
+from pathlib import Path
+from subprocess import run
+from textwrap import dedent
+
 import numpy as np
 import pytest
 from plain_game import plain
 from text_cases import refuses
 
+from tictactoe_env.opponents import make_opponent
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
-from tictactoe_env.solver import solve
+from tictactoe_env.search import SearchPolicy
+from tictactoe_env.solver import NO_SCORE, solve
 
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2), Rules(1, 5, 2), Rules(1, 1, 1)]
-SLOW = [
-    pytest.param(sizes, value, marks=pytest.mark.slow)
-    for sizes, value in (((3, 5, 3), 1), ((4, 4, 4), 0))
-]
+STATUS = Path("/proc/self/status")
 VALUES = {(3, 3, 3): 0, (2, 3, 2): 1, (3, 4, 3): 1, (4, 3, 3): 1, (3, 4, 4): 0, (2, 5, 3): 0}
+VALUES |= {(3, 5, 3): 1, (4, 4, 4): 0}
+COUNTS = {(3, 3, 3): 5_478, (3, 4, 3): 111_973, (3, 5, 3): 2_286_668, (4, 4, 4): 9_722_011}
 
 
-@pytest.mark.parametrize(("sizes", "value"), [*VALUES.items(), *SLOW])
+@pytest.mark.parametrize(("sizes", "value"), VALUES.items())
 def test_the_first_player_wins_or_draws_with_perfect_play(sizes, value):
-    assert solve(Rules(*sizes)).value[0] == value
+    solution = solve(Rules(*sizes))
+    empty = np.zeros((1, solution.rules.cells), dtype=np.int8)
+    assert solution.game_value == np.sign(solution.board_scores(empty)[0]) == value
+    if sizes in COUNTS:
+        assert np.count_nonzero(solution.scores != NO_SCORE) == COUNTS[sizes]
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
@@ -33,13 +43,87 @@ def test_every_value_and_every_move_is_that_of_plain_recursion(rules):
     for row, board in enumerate(boards):
         for cell in game.moves(board):
             values[row, cell] = game.value_x[game.after(board, cell)] * game.mover(board)
-    every = np.arange(len(boards))
-    assert np.array_equal(solution.move_values(every), values)
+    assert np.array_equal(solution.move_values(positions.boards), values)
     best = (values == values.max(axis=1, keepdims=True)) & (values > -2)
-    assert np.array_equal(solution.optimal(every), best)
+    assert np.array_equal(solution.optimal(positions.boards), best)
+    known = np.zeros(3**rules.cells, dtype=bool)
+    known[positions.codes] = True
+    assert ((solution.scores != NO_SCORE) == known).all()
 
 
 def test_a_board_is_solved_once_and_large_ones_are_refused():
     assert solve(Rules(2, 3, 2)) is solve(Rules(2, 3, 2))
     with refuses("too many to enumerate"):
         solve(Rules(5, 5, 4))
+
+
+def test_boards_that_play_cannot_reach_have_no_score():
+    solution = solve(Rules(2, 3, 2))
+    for board in ([1, 1, 0, -1, -1, 0], [1, 0, 0, 0, 0, 1], [1, 1, 1, -1, -1, 0]):
+        for ask in (solution.board_scores, solution.move_scores, solution.optimal):
+            with refuses(f"play on 2x3, 2 in a row cannot reach the board {board}"):
+                ask(np.array([[0] * 6, board], dtype=np.int8))
+    with refuses("boards must hold only +1 (X), -1 (O) and 0 (free)"):
+        solution.move_values(np.full((1, 6), 2, dtype=np.int8))
+    with refuses("boards must have the shape (B, 6), got (1, 9)"):
+        solution.optimal(np.zeros((1, 9), dtype=np.int8))
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="there is no /proc to read the memory from")
+@pytest.mark.parametrize("sizes", [(4, 4, 4), (3, 5, 3), (2, 8, 3)], ids=str)
+def test_games_against_minimax_on_up_to_16_cells_take_less_than_200_megabytes(sizes):
+    """Of a fresh process: one game and 256 at a time, copies and pickles, and the exact worth."""
+    program = f"""
+        import copy, pickle
+        import gymnasium as gym
+        import numpy as np
+        import tictactoe_env
+        from tictactoe_env.analysis import truth
+        rules = tictactoe_env.Rules(*{sizes})
+        board = dict(rows=rules.rows, cols=rules.cols, k=rules.k, opponent="minimax-slip=0.1")
+        env = gym.make("tictactoe_env/TicTacToe-v0", **board)
+        envs = gym.make_vec("tictactoe_env/TicTacToe-v0", num_envs=256, **board)
+        for one in (env, envs):
+            _, info = one.reset(seed=0)
+            one.step(one.action_space.sample(info["action_mask"]) if one is env else
+                     info["action_mask"].argmax(axis=1))
+        copies = [pickle.loads(pickle.dumps(one.unwrapped)) for one in (env, envs)]
+        copies += [copy.deepcopy(one.unwrapped) for one in (env, envs)]
+        print(max(len(pickle.dumps(one.unwrapped)) for one in (env, envs)) < 1 << 20,
+              truth(np.zeros(rules.cells, dtype=np.int8), rules).position.value)
+        print(*[line.split()[1] for line in open("{STATUS}") if line.startswith("VmHWM")])
+    """
+    done = run([sys.executable, "-c", dedent(program)], capture_output=True, text=True, check=True)
+    answer, memory = done.stdout.splitlines()
+    assert answer == f"True {VALUES.get(sizes, 0)}"
+    assert int(memory) < 200_000  # kB; 40,000 are Python and NumPy, 43,000 the solution
+
+
+@pytest.mark.parametrize("sizes", [(4, 4, 4), (4, 4, 3), (3, 5, 3), (2, 8, 3)], ids=str)
+def test_on_up_to_16_cells_minimax_plays_the_moves_that_an_alpha_beta_search_finds(sizes):
+    rules, rng = Rules(*sizes), np.random.default_rng(0)
+    boards = [
+        board for _ in range(60) for board in random_line(rules, rng) if (board == 0).sum() < 9
+    ]
+    best = SearchPolicy(rules).probs(np.array(boards)) > 0
+    free = np.array(boards) == 0
+    uniform, perfect = (one / one.sum(axis=1, keepdims=True) for one in (free, best))
+    first = np.eye(rules.cells)[best.argmax(axis=1)]
+    for name, expected in (
+        ("minimax", perfect),
+        ("minimax-first", first),
+        ("minimax-slip=0.25", 0.75 * perfect + 0.25 * uniform),
+        ("minimax-first-slip=0.5", 0.5 * first + 0.5 * uniform),
+        ("minimax-ties=first-slip=1", uniform),
+    ):
+        assert np.allclose(make_opponent(name, rules).probs(np.array(boards)), expected, atol=1e-15)
+
+
+def random_line(rules, rng):
+    """The unfinished boards of a game of random moves."""
+    board = np.zeros(rules.cells, dtype=np.int8)
+    for ply, cell in enumerate(rng.permutation(rules.cells)):
+        yield board.copy()
+        board[cell] = 1 - 2 * (ply % 2)
+        if rules.winning_cells(board):
+            return

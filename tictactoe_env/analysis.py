@@ -6,15 +6,13 @@
     verdicts(game)[4].text                      # "gives away the draw and loses in 4"
     losing_move(game), turning_point(game)      # the move that decided the game, and a sentence
 
-Exact values exist for boards of at most 16 cells (4x4, 3x5); larger ones raise ValueError. All
-positions are enumerated on first use, which takes some seconds on 4x4. `thoughts` works on any
-board.
+Exact values exist for boards of at most 16 cells (4x4, 3x5); larger ones raise ValueError. A board
+is solved on first use, which takes a second on 4x4. `thoughts` works on any board.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,12 +23,9 @@ from tictactoe_env.games import Game
 from tictactoe_env.match import action_values
 from tictactoe_env.notation import SIDES, cell_text
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
-from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules, to_move
-from tictactoe_env.solver import best_scores
+from tictactoe_env.solver import LOST, NO_SCORE, solve
 
-# The score of a lost board. A loss in n plies is LOST + n, a win in n plies -LOST - n, a draw 0.
-LOST = -100
 EXPECTED_CELLS = 12  # of the largest board with expected results; 3x3 takes milliseconds, 3x4 0.1 s
 
 OWN, EXPECTED = "own", "expected"
@@ -81,30 +76,14 @@ def truth(board: Boards, rules: Rules) -> Truth:
 
     Raises ValueError above 16 cells and for a board that play cannot reach.
     """
-    positions, scores = positions_of(rules), _scores(rules)
-    rows = positions.rows(np.asarray(board)[None])
-    children = [int(positions.child(rows, cell)[0]) for cell in range(rules.cells)]
+    boards, solution = np.asarray(board)[None], solve(rules)
     return Truth(
-        _worth(int(scores[rows[0]]), rules, board),
-        [None if child < 0 else _worth_of_move(child, rules, board) for child in children],
+        _worth(int(solution.board_scores(boards)[0]), rules, board),
+        [
+            None if score == NO_SCORE else _worth(score, rules, board)
+            for score in solution.move_scores(boards)[0].tolist()
+        ],
     )
-
-
-@lru_cache(maxsize=8)
-def _scores(rules: Rules) -> NDArray[np.int8]:
-    """The worth of every position as one number, the larger the better: (N,) int8, see LOST."""
-    positions = positions_of(rules)
-    scores = np.where(positions.outcome_x == 0, 0, LOST).astype(np.int8)
-    return best_scores(positions, scores, _before, LOST)
-
-
-def _before(after: NDArray[np.int8]) -> NDArray[np.int8]:
-    """The mover's scores of moves, from the other side's scores of the positions they lead to."""
-    return -after + np.sign(after)
-
-
-def _worth_of_move(child: int, rules: Rules, board: Boards) -> Worth:
-    return _worth(int(_before(_scores(rules)[child])), rules, board)
 
 
 def _worth(score: int, rules: Rules, board: Boards) -> Worth:

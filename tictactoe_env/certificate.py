@@ -1,7 +1,9 @@
-"""The certificate of an agent: its move in every position, and the exact results of these moves.
+"""The certificate of an agent: its moves, and the exact results of these moves.
 
-Anyone can recompute the results from the moves, without the model; `verify` does. The agent's name,
-seed, configuration and times cannot be verified.
+On boards of up to 12 cells it holds the move in every position (format 1), on larger ones the moves
+in the positions that the agent can meet (format 2): see docs/CERTIFICATE.md. Anyone can recompute
+the results from the moves, without the model; `verify` does. The agent's name, seed, configuration
+and times cannot be verified.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -19,16 +21,33 @@ from typing import Any
 import numpy as np
 
 from tictactoe_env import match
+from tictactoe_env.errors import one_of
 from tictactoe_env.evaluation import evaluate
 from tictactoe_env.files import write_file
+from tictactoe_env.lines import (
+    LinesError,
+    LinesPolicy,
+    compressed,
+    decompressed,
+    moves_text,
+    reaches_of,
+)
 from tictactoe_env.notation import board_text, cell_text, game_text, parse_board, parse_cell
-from tictactoe_env.policy import MinimaxPolicy, Model, Policy, TabularPolicy, tabulate
+from tictactoe_env.policy import (
+    MinimaxPolicy,
+    Model,
+    Policy,
+    TabularPolicy,
+    as_policy,
+    tabulate,
+)
 from tictactoe_env.positions import positions_of
+from tictactoe_env.proof import TABLE_CELLS, BoardReach, Limit, Progress
 from tictactoe_env.rules import SIDES, Rules
 
 FILE = "certificate.json"
-FORMAT = 1
-MAX_CELLS = 12  # of a board that is certified: 3x4 has 79,563 moves to write, 4x4 nine million
+TABLE, LINES = 1, 2  # the formats: the moves in all positions, or in those that can be met
+MAX_CELLS = TABLE_CELLS  # of a board whose certificate has the moves in all positions
 MAX_BYTES = 256 << 20  # of a certificate that is read; 3x4 needs about 4 MB
 
 
@@ -37,17 +56,16 @@ class CertificateError(ValueError):
 
 
 def check_board(rules: Rules) -> None:
-    """Raises ValueError for a board of more than 12 cells."""
+    """Raises ValueError for a board of more than 12 cells, whose positions are not tabulated."""
     if rules.cells > MAX_CELLS:
         raise ValueError(
-            f"a board of {rules.rows}x{rules.cols} has too many positions for a certificate: "
-            f"at most {MAX_CELLS} cells (3x4) can be proven, this one has {rules.cells}; "
-            "results on larger boards are sampled"
+            f"a board of {rules.rows}x{rules.cols} has too many positions for a table of all of "
+            f"them: at most {MAX_CELLS} cells (3x4) are tabulated, this one has {rules.cells}"
         )
 
 
 def exact_results(policy: Policy | Model, rules: Rules | None = None) -> dict[str, Any]:
-    """The exact results of a policy, as JSON values.
+    """The exact results of a policy on a board of at most 12 cells, as JSON values.
 
     unbeatable: whether it never loses, on either side, whatever the opponent does.
     optimal: whether it is unbeatable and no unbeatable policy wins more often against random play.
@@ -89,34 +107,133 @@ def _rates(result: match.Result) -> dict[str, float]:
     return {name: getattr(result, name) for name in ("win", "draw", "loss", "illegal")}
 
 
+def line_results(reaches: Mapping[str, BoardReach]) -> dict[str, Any]:
+    """The exact results of a policy by the positions that it can meet as X, as O, or as both.
+
+    sides: those of the results. canonical: whether symmetric positions count once.
+    unbeatable: whether it never loses, on either side; null if it does not lose on one side and the
+    other is not there.
+    as_x, as_o: of each side. `always_wins` says whether it wins every game; `positions` is the
+    number of unfinished positions that it can meet, `decisions` of those in which it moves; the
+    other values are those of `exact_results`.
+    """
+    sides: dict[str, Any] = {}
+    for side, reach in reaches.items():
+        response = match.best_response(reach)
+        line = response.losing_line
+        sides[f"as_{side.lower()}"] = {
+            "unbeatable": not response.can_lose,
+            "always_wins": match.always_wins(reach),
+            "losing_line": None if line is None else game_text(line, reach.rules).split(),
+            "worst_case_value": response.value,
+            "worst_case_loss": response.loss,
+            "vs_random": _rates(match.reach_vs_random(reach)),
+            "positions": len(reach),
+            "decisions": reach.decisions,
+        }
+    is_unbeatable = all(found["unbeatable"] for found in sides.values())
+    return {
+        "sides": list(reaches),
+        "canonical": all(reach.is_symmetric for reach in reaches.values()),
+        "unbeatable": None if is_unbeatable and len(sides) < len(SIDES) else is_unbeatable,
+        **sides,
+    }
+
+
 def certify(
-    policy: Policy | Model, agent: str, rules: Rules | None = None, **about: Any
+    policy: Policy | Model,
+    agent: str,
+    rules: Rules | None = None,
+    *,
+    sides: Sequence[str] | None = None,
+    lines_only: bool = False,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+    **about: Any,
 ) -> dict[str, Any]:
     """The certificate of a policy as JSON values.
 
-    about: further entries, such as seed, config and training. Raises ValueError for an entry that
-    is computed from the moves.
+    On boards of more than 12 cells, and with `lines_only` on any board, it holds the moves in the
+    positions that the policy can meet, which must be within `limit`: see `proof`. `progress` is
+    called as there.
+
+    sides: as which it is certified: ("X",), ("O",) or both. By default that is the `side` of the
+    configuration, if there is one; a certificate of all positions is always of both.
+    about: further entries, such as seed, config and training.
+    Raises ValueError for an entry that is computed from the moves, ProofLimitError beyond `limit`.
     """
     rules = match.board_of(rules, policy)
-    check_board(rules)
+    if lines_only or rules.cells > MAX_CELLS:
+        chosen = sides_of({"config": about.get("config")}) if sides is None else sides
+        return certify_lines(lines_of(policy, rules, chosen, limit, progress), agent, **about)
+    if sides is not None and _checked(sides) != SIDES:
+        raise ValueError(
+            "a certificate of all positions is of both sides: leave sides out, or give "
+            "lines_only=True too"
+        )
     table = tabulate(policy, rules)
+    moves = moves_of(table)
+    results = exact_results(table)
+    return _content(TABLE, agent, rules, results, moves, _digest(moves), about)
+
+
+def lines_of(
+    policy: Policy | Model,
+    rules: Rules,
+    sides: Sequence[str] = SIDES,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> dict[str, BoardReach]:
+    """The positions that a policy can meet as each of some sides, on a board of any size.
+
+    Raises ProofLimitError beyond `limit`.
+    """
+    player = as_policy(policy, rules)
+    return {
+        side: BoardReach({side: player}, side, rules, limit, progress) for side in _checked(sides)
+    }
+
+
+def certify_lines(reaches: Mapping[str, BoardReach], agent: str, **about: Any) -> dict[str, Any]:
+    """The certificate of a policy by the positions of `lines_of`: see `certify`."""
+    rules, text = next(iter(reaches.values())).rules, moves_text(reaches)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return _content(LINES, agent, rules, line_results(reaches), compressed(text), digest, about)
+
+
+def _content(
+    number: int,
+    agent: str,
+    rules: Rules,
+    results: Mapping[str, Any],
+    moves: Any,
+    digest: str,
+    about: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The content of a certificate. Raises ValueError for an entry that it computes."""
     content: dict[str, Any] = {
-        "format": FORMAT,
+        "format": number,
         "agent": agent,
         "board": {"rows": rules.rows, "cols": rules.cols, "k": rules.k},
-        **exact_results(table),
+        **results,
         "seed": None,
         "config": {},
         "versions": versions(),
-        "moves": moves_of(table),
+        "moves": moves,
     }
     computed = set(about) & (set(content) - {"seed", "config", "versions"})
     if computed:
         names = ", ".join(sorted(computed))
         raise ValueError(f"{names} cannot be given: a certificate computes them from the moves")
-    content |= about
-    content["sha256_of_moves"] = _digest(content["moves"])
-    return content
+    return {**content, **about, "sha256_of_moves": digest}
+
+
+def _checked(sides: Any) -> tuple[str, ...]:
+    """Sides in the order X, O. Raises ValueError for anything but one or both."""
+    given = [one_of("side", side, SIDES) for side in sides]
+    if not given or len(set(given)) < len(given):
+        raise ValueError(f'sides must be ("X",), ("O",) or ("X", "O"), got {sides!r}')
+    return tuple(side for side in SIDES if side in given)
 
 
 def moves_of(table: TabularPolicy) -> dict[str, Any]:
@@ -133,18 +250,66 @@ def moves_of(table: TabularPolicy) -> dict[str, Any]:
     return moves
 
 
+def certified_sides(content: Mapping[str, Any]) -> tuple[str, ...]:
+    """The sides whose results a certificate holds: both, unless it is one of lines."""
+    stated = content.get("sides", SIDES)
+    return tuple(side for side in SIDES if isinstance(stated, (list, tuple)) and side in stated)
+
+
 def sides_of(content: Mapping[str, Any]) -> tuple[str, ...]:
-    """The sides that a run was trained to play, by its configuration: ("X", "O") without one."""
-    config = content.get("config")
+    """The sides that a run was trained to play, by its configuration; without one all certified."""
+    config, certified = content.get("config"), certified_sides(content)
     side = config.get("side") if isinstance(config, Mapping) else None
-    return (str(side),) if side in SIDES else SIDES
+    return (str(side),) if side in certified else certified
+
+
+def wins_all(content: Mapping[str, Any], side: str) -> bool:
+    """Whether a certificate states that the agent wins every game as `side`."""
+    results = content.get(f"as_{side.lower()}")
+    if not isinstance(results, Mapping):
+        return False
+    worst = results.get("worst_case_value")
+    is_sure = isinstance(worst, (int, float)) and worst >= 1 - match.ROUNDING
+    return bool(results.get("always_wins", is_sure))
+
+
+def rules_of(content: Mapping[str, Any]) -> Rules:
+    """The board of a certificate. Raises CertificateError if it names none."""
+    board = content.get("board")
+    if not isinstance(board, Mapping) or set(board) != {"rows", "cols", "k"}:
+        raise CertificateError(
+            "this is not a certificate: it must name a board, such as "
+            f'{{"rows": 4, "cols": 4, "k": 4}}, got {board!r:.80}'
+        )
+    try:
+        return Rules(**board)
+    except ValueError as error:
+        raise CertificateError(f"this is not a certificate: {error}") from None
+
+
+def moves_in(content: Mapping[str, Any]) -> int:
+    """The number of positions whose move a certificate holds, as it states it."""
+    if not is_of_lines(content):
+        return len(content["moves"])
+    return sum(int(content[f"as_{side.lower()}"]["decisions"]) for side in certified_sides(content))
+
+
+def is_of_lines(content: Mapping[str, Any]) -> bool:
+    """Whether a certificate holds the moves on the agent's lines only."""
+    return content.get("format") == LINES
 
 
 def table_of(content: Mapping[str, Any]) -> TabularPolicy:
-    """The policy of a certificate.
+    """The policy of a certificate of all positions.
 
-    Raises CertificateError if a position is missing or unknown or has no valid move.
+    Raises CertificateError if a position is missing or unknown or has no valid move, and for a
+    certificate of lines: see `policy_in`.
     """
+    if is_of_lines(content):
+        raise CertificateError(
+            "this certificate has the moves in the positions that the agent can meet, which are no "
+            "table: take policy_in(content)"
+        )
     try:
         board = dict(content["board"])
         rules = Rules(board.pop("rows"), board.pop("cols"), board.pop("k"), **board)
@@ -173,18 +338,74 @@ def table_of(content: Mapping[str, Any]) -> TabularPolicy:
         ) from error
 
 
-def verify(content: Mapping[str, Any]) -> None:
-    """Recompute every result from the moves.
+def policy_in(
+    content: Mapping[str, Any], limit: Limit | None = None, progress: Progress | None = None
+) -> TabularPolicy | LinesPolicy:
+    """The policy of a certificate of either format.
 
-    Raises CertificateError for the first result that differs, and for an unknown entry.
+    limit, progress: of a certificate of lines, see `proof`. Raises CertificateError for moves that
+    are missing, surplus, impossible or changed, and ProofLimitError beyond `limit`.
     """
-    results = exact_results(_unchanged_table(content))
+    if is_of_lines(content):
+        return LinesPolicy(_reaches_in(content, limit, progress), rules_of(content))
+    table = table_of(content)
+    check_digest(content)
+    return table
+
+
+def _reaches_in(
+    content: Mapping[str, Any], limit: Limit | None = None, progress: Progress | None = None
+) -> dict[str, BoardReach]:
+    """The positions that follow from the moves of a certificate of lines, by side."""
+    rules, sides = rules_of(content), certified_sides(content)
+    stated, is_symmetric = content.get("sides", MISSING), content.get("canonical", MISSING)
+    if not sides or stated != list(sides) or not isinstance(is_symmetric, bool):
+        raise CertificateError(
+            'a certificate of lines needs "sides", such as ["X", "O"], and "canonical", true or '
+            f"false; got {stated!r:.50} and {is_symmetric!r:.50}"
+        )
+    text = _moves_text(content)
+    _check_text(content, text)
+    try:
+        return reaches_of(text, sides, rules, is_symmetric, limit, progress)
+    except LinesError as error:
+        raise CertificateError(str(error)) from None
+
+
+def _moves_text(content: Mapping[str, Any]) -> bytes:
+    """The uncompressed moves of a certificate of lines."""
+    try:
+        return decompressed(content["moves"])
+    except KeyError:
+        raise CertificateError("this certificate has no moves") from None
+    except LinesError as error:
+        raise CertificateError(str(error)) from None
+
+
+def verify(
+    content: Mapping[str, Any], limit: Limit | None = None, progress: Progress | None = None
+) -> TabularPolicy | LinesPolicy:
+    """Recompute every result from the moves. Returns the policy that makes these moves.
+
+    limit, progress: of a certificate of lines, see `proof`. Raises CertificateError for the first
+    result that differs and for an unknown entry, and ProofLimitError beyond `limit`.
+    """
+    check_format(content, "this")
+    policy: TabularPolicy | LinesPolicy
+    if is_of_lines(content):
+        reaches = _reaches_in(content, limit, progress)
+        results, policy = line_results(reaches), LinesPolicy(reaches, rules_of(content))
+    else:
+        policy = table_of(content)
+        check_digest(content)
+        results = exact_results(policy)
     for key, value in results.items():
         _compare(key, value, content.get(key, MISSING))
     unknown = set(content) - {*results, *STATED}
     if unknown:
         names = ", ".join(sorted(unknown))
         raise CertificateError(f"unknown entries in the certificate, not verifiable: {names}")
+    return policy
 
 
 # The entries of a certificate beside its results.
@@ -200,16 +421,38 @@ def check_digest(content: Mapping[str, Any]) -> None:
 
     Legality of the moves is not checked.
     """
-    if content.get("sha256_of_moves") != _digest(content.get("moves")):
-        raise CertificateError(
-            "the moves were changed after the certificate was written: their sha256 differs"
+    if is_of_lines(content):
+        _check_text(content, _moves_text(content))
+    elif content.get("sha256_of_moves") != _digest(content.get("moves")):
+        raise _changed()
+
+
+def _check_text(content: Mapping[str, Any], text: bytes) -> None:
+    if content.get("sha256_of_moves") != hashlib.sha256(text).hexdigest():
+        raise _changed()
+
+
+def _changed() -> CertificateError:
+    return CertificateError(
+        "the moves were changed after the certificate was written: their sha256 differs"
+    )
+
+
+def check_format(content: Mapping[str, Any], what: object) -> None:
+    """Raises CertificateError unless a certificate has a format that is known here."""
+    if not isinstance(content, Mapping):
+        raise CertificateError(f"{what} is not a certificate: it is no JSON object")
+    stated = content.get("format", MISSING)
+    if isinstance(stated, bool) or stated not in (TABLE, LINES):
+        newer = (
+            "; a newer version of tictactoe-env may read it"
+            if isinstance(stated, int) and stated > LINES
+            else ""
         )
-
-
-def _unchanged_table(content: Mapping[str, Any]) -> TabularPolicy:
-    table = table_of(content)
-    check_digest(content)
-    return table
+        raise CertificateError(
+            f"{what} is not a certificate of format {TABLE} or {LINES}: its format is "
+            f"{stated!r:.50}{newer}"
+        )
 
 
 def _compare(key: str, computed: Any, stated: Any) -> None:
@@ -251,9 +494,9 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         content = json.loads(target.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as error:
         raise CertificateError(f"{target} is damaged, it is not JSON: {error}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise CertificateError(f"{target} is not a certificate of format {FORMAT}")
-    return content
+    check_format(content, target)
+    found: dict[str, Any] = content
+    return found
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -265,12 +508,22 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def load_policy(path: str | os.PathLike[str], rules: Rules | None = None) -> TabularPolicy:
-    """The policy of a saved run or certificate; ValueError if its board is not `rules`."""
-    table = _unchanged_table(read(path))
-    if rules is not None and table.rules != rules:
-        raise ValueError(f"{path} plays on {table.rules}, not on {rules}")
-    return table
+def load_policy(
+    path: str | os.PathLike[str],
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> TabularPolicy | LinesPolicy:
+    """The policy of a saved run or certificate; ValueError if its board is not `rules`.
+
+    On boards of more than 12 cells it knows the moves on the agent's lines, and makes uniformly
+    random legal moves elsewhere: see `lines.LinesPolicy`. limit, progress: see `policy_in`.
+    """
+    content = read(path)
+    board = rules_of(content)
+    if rules is not None and board != rules:
+        raise ValueError(f"{path} plays on {board}, not on {rules}")
+    return policy_in(content, limit, progress)
 
 
 def versions() -> dict[str, str]:

@@ -17,7 +17,7 @@ from tictactoe_env.notation import SIDES, check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool, make_pool
-from tictactoe_env.pooled import Pooled
+from tictactoe_env.pooled import Pooled, best_reply
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_move
 from tictactoe_env.snapshots import snapshot
 
@@ -120,6 +120,13 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     two with equal probability; these are the defaults. `keep_snapshots(keep, replace)` changes
     these options, and `self_play` holds them and the number of snapshots. `set_opponent` keeps the
     snapshots if the new opponents contain `"self"` too.
+
+    The opponent `"best-response"` plays the exact best reply to the newest snapshot, refreshed by
+    the same `add_snapshot`. It answers the snapshot's best moves (those of `deterministic=True`).
+    It knows no solution of the game: it is computed from the positions that the snapshot can meet
+    (see `tictactoe_env.proof`). On boards of more than 12 cells it plays off these lines as the
+    snapshot itself does. With `start=ExploringStarts(share, rules, counterexamples=0.5)` half of
+    the games also start from positions from which the snapshot can still be beaten.
 
     ## Both sides
     With `opponent=None` each step is one move, by X and O in turn, as search and self-play in the
@@ -230,7 +237,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
                 "whether there is an opponent is decided when an environment is made: "
                 "make a new one with opponent=None, or with an opponent"
             )
-        pool = make_pool(opponent, self.rules, self._pool.snapshots)
+        pool = make_pool(opponent, self.rules, self._pool.snapshots, self._pool.response)
         self.config.check_first_move(pool, {})
         self._replies = [self._game.prepare(policy) for policy in pool.policies]
         self._pool = pool
@@ -238,17 +245,18 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         self._reply = self._replies[self._which]
 
     def add_snapshot(self, player: Any, deterministic: bool = False) -> None:
-        """Add a frozen copy of the learner to the opponent "self"; see Self-play in the class.
+        """Add a frozen copy of the learner to the opponents; see Self-play in the class.
 
         player, deterministic: see `tictactoe_env.snapshot`. If a snapshot makes room that plays the
         current game, the new one continues the game.
-        Raises ValueError, changing nothing, if the opponents do not contain "self", or if the
-        player cannot be an opponent on this board.
+        Raises ValueError, changing nothing, if the opponents contain neither "self" nor
+        "best-response", or if the player cannot be an opponent on this board.
         """
         self._check_open()
         copy = snapshot(player, self.rules, deterministic)
         self.config.check_first_move(Pool((copy,), (1.0,)), {})
-        pool, moved = self._pool.with_snapshot(copy, self.np_random)
+        response = best_reply(player, copy, self._pool, self.config, self.sides)
+        pool, moved = self._pool.with_snapshot(copy, self.np_random, response)
         prepared = zip(self._pool.policies, self._replies, strict=True)
         kept = {id(policy): reply for policy, reply in prepared}
         self._replies = [
@@ -274,7 +282,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             known = BOARD_OPTIONS if self._both_sides else RESET_OPTIONS
             seed, given = checked_seed(seed), self.config.options(options, known)
             if "opponent" in given:
-                pool = make_pool(given["opponent"], self.rules, self._pool.snapshots)
+                own = self._pool
+                pool = make_pool(given["opponent"], self.rules, own.snapshots, own.response)
             self.config.check_first_move(pool, given)
             if "opponent" in given:
                 replies = [self._game.prepare(policy) for policy in pool.policies]

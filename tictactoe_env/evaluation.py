@@ -4,20 +4,25 @@
     found.x.win, found.unbeatable, found.best_responses["O"].losing_line
     exploitability(policy)      # 0 for perfect play
 
-The results are computed from the policy's table, so the board must be one that can be enumerated.
-On 3x3 an evaluation takes milliseconds, on 3x4 tenths of a second. On 4x4 there are 9.7 million
-positions: it takes most of a minute and some gigabytes of memory.
+On boards of up to 12 cells the results are computed from the policy's table of all positions: on
+3x3 this takes milliseconds, on 3x4 tenths of a second. On larger boards they are computed from the
+positions that the policy can meet, see `proof`: for one that makes one move in each position, this
+takes about a second on 4x4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tictactoe_env import match
 from tictactoe_env.match import BestResponse, Result
 from tictactoe_env.policy import Model, Policy, tabulate
+from tictactoe_env.positions import can_enumerate
+from tictactoe_env.proof import TABLE_CELLS, Limit, Progress, reach_of
 from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.solver import solve
 
 UNTIL = ("steps", "unbeatable", "optimal")  # goals of a training
 
@@ -29,8 +34,13 @@ class Evaluation:
     x, o: its exact results as X and as O against uniformly random play.
     unbeatable_x, unbeatable_o: whether it never loses on that side, whatever the opponent does.
     optimal_x, optimal_o: whether it is unbeatable on that side and no unbeatable policy wins more
-    often against random play. False if the side cannot avoid losing.
+    often against random play. False if the side cannot avoid losing, and on boards of more than 12
+    cells, where the best achievable result is not computed.
     best_responses: by side; empty in an evaluation that was read from a table of metrics.
+    always_wins_x: whether it wins every game as X, whatever the opponent does.
+    best_play_x: X's result if both sides play perfectly, 1 for a win and 0 for a draw; None if that
+    is not known, as on boards of more than 16 cells.
+    sampled: the sides whose result is that of sampled games, because nothing was proven of them.
     """
 
     x: Result
@@ -42,6 +52,9 @@ class Evaluation:
     best_responses: Mapping[str, BestResponse] = field(
         default_factory=dict, compare=False, repr=False
     )
+    always_wins_x: bool = False
+    best_play_x: int | None = None
+    sampled: tuple[str, ...] = ()
 
     @property
     def unbeatable(self) -> bool:
@@ -53,46 +66,123 @@ class Evaluation:
         """Whether it is optimal on both sides."""
         return self.optimal_x and self.optimal_o
 
+    @property
+    def is_won_by_x(self) -> bool:
+        """Whether X is known to win if both sides play perfectly, so that O cannot but lose."""
+        return self.always_wins_x or self.best_play_x == 1
+
     def reached(self, until: str, side: str = "both") -> bool:
-        """Whether one or both sides have reached a goal of UNTIL; "steps" is never reached."""
+        """Whether one or both sides have reached a goal of UNTIL; "steps" is never reached.
+
+        Where X wins with best play, X has to win against everybody, and O, which cannot avoid
+        losing, does not count; alone it never reaches a goal.
+        """
         reached = {
             "steps": (False, False),
             "unbeatable": (self.unbeatable_x, self.unbeatable_o),
             "optimal": (self.optimal_x, self.optimal_o),
         }[until]
+        if self.is_won_by_x:
+            return side != "O" and reached[0] and self.always_wins_x
         return all(one for name, one in zip(SIDES, reached, strict=True) if side in ("both", name))
 
     def rank(self, side: str = "both") -> tuple[float, float]:
-        """The key that ranks checkpoints: number of unbeatable sides, then value against random."""
-        by_side = {"X": (self.unbeatable_x, self.x.value), "O": (self.unbeatable_o, self.o.value)}
+        """The key that ranks checkpoints: number of unbeatable sides, then value against random.
+
+        An X that wins against everybody counts as two sides.
+        """
+        safe_x = self.unbeatable_x + self.always_wins_x
+        by_side = {"X": (safe_x, self.x.value), "O": (self.unbeatable_o, self.o.value)}
         chosen = [by_side[name] for name in SIDES if side in ("both", name)]
         unbeatable, values = zip(*chosen, strict=True)
         return float(sum(unbeatable)), float(sum(values))
 
 
-def evaluate(policy: Policy | Model, rules: Rules | None = None) -> Evaluation:
-    """The exact evaluation of a policy. ValueError on boards of more than 16 cells.
+def evaluate(
+    policy: Policy | Model,
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """The exact evaluation of a policy.
 
-    The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3.
+    The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3. On
+    boards of more than 12 cells the positions that the policy can meet must be within `limit`, and
+    `progress` is called after each ply: see `proof`. Raises ProofLimitError beyond the limit.
     """
-    table = tabulate(policy, match.board_of(rules, policy))
-    x, o = (match.result_vs_random(side, table) for side in SIDES)
-    responses, best = match.best_responses(table), match.best_achievable(table.rules)
-
-    def is_optimal(side: str, result: Result) -> bool:
-        top = best[side]
-        is_best = top is not None and result.win >= top.win - match.ROUNDING
-        return is_best and not responses[side].can_lose
-
-    return Evaluation(
-        x,
-        o,
-        unbeatable_x=not responses["X"].can_lose,
-        unbeatable_o=not responses["O"].can_lose,
-        optimal_x=is_optimal("X", x),
-        optimal_o=is_optimal("O", o),
-        best_responses=responses,
+    rules = match.board_of(rules, policy)
+    policy = tabulate(policy, rules) if rules.cells <= TABLE_CELLS else policy
+    return evaluation_of(
+        {side: evaluate_side(policy, side, rules, limit, progress) for side in SIDES}, rules
     )
+
+
+class SideEvaluation(NamedTuple):
+    """The evaluation of a policy on one side.
+
+    result: against uniformly random play. response: the best response; None if the result is that
+    of sampled games, so that nothing is proven. always_wins: whether it wins every game.
+    """
+
+    result: Result
+    response: BestResponse | None = None
+    always_wins: bool = False
+
+
+def evaluate_side(
+    policy: Policy | Model,
+    side: str,
+    rules: Rules,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> SideEvaluation:
+    """The exact evaluation of a policy as `side`.
+
+    limit, progress: as those of `evaluate`. Raises ProofLimitError beyond the limit.
+    """
+    reach = reach_of(policy, side, rules, limit, progress)
+    response, wins = match.best_response(reach), False
+    if response.value >= 1 - match.ROUNDING:
+        wins = match.always_wins(reach)
+    return SideEvaluation(match.reach_vs_random(reach), response, wins)
+
+
+def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluation:
+    """The evaluation that consists of those of both sides."""
+    is_table = rules.cells <= TABLE_CELLS
+    best = match.best_achievable(rules) if is_table else dict.fromkeys(SIDES)
+    responses = {
+        side: found.response for side, found in sides.items() if found.response is not None
+    }
+    safe = {side: not response.can_lose for side, response in responses.items()}
+
+    def is_optimal(side: str) -> bool:
+        top = best[side]
+        is_best = top is not None and sides[side].result.win >= top.win - match.ROUNDING
+        return is_best and safe.get(side, False)
+
+    always_wins_x = sides["X"].always_wins
+    proven = 1 if always_wins_x else 0 if safe.get("O") else None
+    return Evaluation(
+        sides["X"].result,
+        sides["O"].result,
+        unbeatable_x=safe.get("X", False),
+        unbeatable_o=safe.get("O", False),
+        optimal_x=is_optimal("X"),
+        optimal_o=is_optimal("O"),
+        best_responses=responses,
+        always_wins_x=always_wins_x,
+        best_play_x=best_play_x(rules) if proven is None else proven,  # solving 4x4 takes a second
+        sampled=tuple(side for side in SIDES if side not in responses),
+    )
+
+
+def best_play_x(rules: Rules) -> int | None:
+    """X's result if both sides play perfectly: 1 a win, 0 a draw; None if that is not known.
+
+    It is known on boards of up to 16 cells, which are solved on first use.
+    """
+    return solve(rules).game_value if can_enumerate(rules) else None
 
 
 def exploitability(policy: Policy | Model, rules: Rules | None = None) -> float:

@@ -8,6 +8,7 @@ taken cell counts as a loss by illegal move, and is also reported separately.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,20 +16,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.blocks import After, Block, backward_by_blocks
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.policy import (
     Model,
     Policy,
+    Probs,
     RandomPolicy,
     TabularPolicy,
+    as_policy,
     checked_probs,
     sample,
     tabulate,
 )
-from tictactoe_env.positions import Ply, Positions, positions_of
+from tictactoe_env.positions import CHUNK, Ply, Positions, positions_of
+from tictactoe_env.proof import (
+    TABLE_CELLS,
+    BoardReach,
+    Limit,
+    Progress,
+    Reach,
+    TableReach,
+    reach_of,
+)
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
 from tictactoe_env.solver import Values, backward_induction, solve
 
+UNSAFE = -np.inf  # in place of a probability, where a side cannot avoid losing to perfect play
 ROUNDING = 1e-12  # probabilities this close are equal: they are sums of some thousand float64 terms
 
 
@@ -58,36 +72,64 @@ class Result:
 
 
 def exact_result(
-    policy_x: Policy | Model, policy_o: Policy | Model, rules: Rules | None = None
+    policy_x: Policy | Model,
+    policy_o: Policy | Model,
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
 ) -> Result:
     """The exact result for X of two policies, deterministic or stochastic.
 
-    The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3.
+    The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3. On
+    boards of more than 12 cells the positions that both can reach must be within `limit`: see
+    `proof`. Raises ProofLimitError beyond it.
     """
     rules = board_of(rules, policy_x, policy_o)
+    if rules.cells > TABLE_CELLS:
+        players = {"X": as_policy(policy_x, rules), "O": as_policy(policy_o, rules)}
+        return _result(BoardReach(players, "X", rules, limit, progress), _given)
     positions = positions_of(rules)
     tables = {"X": tabulate(policy_x, rules).by_row(), "O": tabulate(policy_o, rules).by_row()}
-    reach = np.zeros(len(positions))
+    return _result(positions, lambda ply: tables[ply.side][ply.rows])
+
+
+def _given(ply: Ply) -> Probs:
+    assert ply.probs is not None
+    return ply.probs
+
+
+def _result(graph: Reach | Positions, probs_of: Callable[[Ply], Probs]) -> Result:
+    """X's result if the moves (B, M) of each ply have these probabilities."""
+    reach = np.zeros(len(graph.outcome_x))
     reach[0] = 1
     illegal = {"X": 0.0, "O": 0.0}
-    for ply in positions.plies():
-        flow = reach[ply.rows, None] * tables[ply.side][ply.rows]
+    for ply in graph.plies():
+        flow = reach[ply.rows, None] * probs_of(ply)
         illegal[ply.side] += float(flow[~ply.legal].sum())
-        first, last = positions.ply_starts[ply.number + 1 : ply.number + 3]
-        targets = ply.children[ply.legal] - first
-        reach[first:last] = np.bincount(targets, flow[ply.legal], minlength=last - first)
-    x_lines, o_lines = (float(reach[positions.outcome_x == mark].sum()) for mark in (1, -1))
-    drawn = float(reach[positions.is_over & (positions.outcome_x == 0)].sum())
+        children, flow = ply.children[ply.legal], flow[ply.legal]
+        is_end = children < 0
+        if is_end.any():
+            reach[-4:] += np.bincount(children[is_end] + 4, flow[is_end], minlength=4)
+            children, flow = children[~is_end], flow[~is_end]
+        if len(children):
+            first, last = int(children.min()), int(children.max()) + 1
+            reach[first:last] += np.bincount(children - first, flow, minlength=last - first)
+    x_lines, o_lines = (float(reach[graph.outcome_x == mark].sum()) for mark in (1, -1))
+    drawn = float(reach[graph.is_over & (graph.outcome_x == 0)].sum())
     return Result(x_lines + illegal["O"], drawn, o_lines + illegal["X"], illegal["X"], illegal["O"])
 
 
 def exact_result_as(
-    side: str, policy: Policy | Model, opponent: Policy | Model, rules: Rules | None = None
+    side: str,
+    policy: Policy | Model,
+    opponent: Policy | Model,
+    rules: Rules | None = None,
+    limit: Limit | None = None,
 ) -> Result:
-    """The exact result for `policy`, playing `side`, against `opponent`."""
+    """The exact result for `policy`, playing `side`, against `opponent`: see `exact_result`."""
     if _mark(side) > 0:
-        return exact_result(policy, opponent, rules)
-    return exact_result(opponent, policy, rules).other_side
+        return exact_result(policy, opponent, rules, limit)
+    return exact_result(opponent, policy, rules, limit).other_side
 
 
 @dataclass(frozen=True)
@@ -108,54 +150,100 @@ class BestResponse:
     losing_line: tuple[int, ...] | None
 
 
-def best_responses(policy: Policy | Model, rules: Rules | None = None) -> dict[str, BestResponse]:
-    """The exact best responses to a policy as X and as O: {"X": ..., "O": ...}."""
+def best_responses(
+    policy: Policy | Model,
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> dict[str, BestResponse]:
+    """The exact best responses to a policy as X and as O: {"X": ..., "O": ...}.
+
+    On boards of more than 12 cells the positions that it can meet must be within `limit`: see
+    `proof`. Raises ProofLimitError beyond it.
+    """
     rules = board_of(rules, policy)
-    table = tabulate(policy, rules).by_row()
-    return {side: _best_response(side, table, positions_of(rules)) for side in SIDES}
+    return {side: best_response(reach_of(policy, side, rules, limit, progress)) for side in SIDES}
 
 
-def _best_response(side: str, table: Values, positions: Positions) -> BestResponse:
-    outcome = positions.outcome_x * _mark(side)
-
-    def value(ply: Ply, after: Values) -> Values:
-        if ply.side == side:
-            return (table[ply.rows] * np.where(ply.legal, after, -1.0)).sum(axis=1)
-        return np.where(ply.legal, after, np.inf).min(axis=1)
+def best_response(reach: Reach) -> BestResponse:
+    """The exact best response to a policy on the side whose positions these are."""
+    outcome = reach.outcome_x * _mark(reach.side)
 
     def loss(ply: Ply, after: Values) -> Values:
-        if ply.side == side:
-            return (table[ply.rows] * np.where(ply.legal, after, 1.0)).sum(axis=1)
+        if ply.probs is not None:
+            return (ply.probs * np.where(ply.legal, after, 1.0)).sum(axis=1)
         return np.where(ply.legal, after, -np.inf).max(axis=1)
 
-    def plies_to_loss(ply: Ply, after: Values) -> Values:
-        nearest = np.where(ply.legal, after, 0.0 if ply.side == side else np.inf)
-        if ply.side == side:
-            nearest[table[ply.rows] == 0] = np.inf
-        return 1 + nearest.min(axis=1)
-
-    lost = np.where(outcome < 0, 0.0, np.inf)
-    values = backward_induction(positions, outcome, value)
-    losses = backward_induction(positions, outcome < 0, loss)
-    distances = backward_induction(positions, lost, plies_to_loss)
-    can_lose = bool(np.isfinite(distances[0]))
-    line = _shortest_line(side, table, positions, distances) if can_lose else None
-    return BestResponse(side, float(values[0]), float(losses[0]), can_lose, line)
+    values, losses = values_of(reach), backward_induction(reach, outcome < 0, loss)
+    distances = plies_to_loss(reach)
+    line = _shortest_line(reach, distances)
+    can_lose = line is not None
+    return BestResponse(reach.side, float(values[0]), float(losses[0]), can_lose, line)
 
 
-def _shortest_line(
-    side: str, table: Values, positions: Positions, plies_to_loss: Values
-) -> tuple[int, ...]:
-    """The shortest game that ends in a loss; the lowest cell among equals."""
+def values_of(reach: Reach) -> Values:
+    """The policy's smallest expected result (win - loss) from each position on: (N,) float64."""
+
+    def value(ply: Ply, after: Values) -> Values:
+        if ply.probs is not None:
+            return (ply.probs * np.where(ply.legal, after, -1.0)).sum(axis=1)
+        return np.where(ply.legal, after, np.inf).min(axis=1)
+
+    return backward_induction(reach, reach.outcome_x * _mark(reach.side), value)
+
+
+def always_wins(reach: Reach) -> bool:
+    """Whether a policy wins, on its side, every game that has a positive probability."""
+    for ply in reach.plies():
+        possible = ply.legal if ply.probs is None else ply.probs > 0
+        after = ply.children[possible & ply.legal]
+        other = reach.is_over[after] & (reach.outcome_x[after] != _mark(reach.side))
+        if other.any() or (possible & ~ply.legal).any():
+            return False
+    return True
+
+
+def plies_to_loss(reach: Reach) -> Values:
+    """The length of the shortest game that the policy can lose, from each position: (N,) float64.
+
+    Infinite where it cannot lose. An illegal move of the policy is a loss in one ply.
+    """
+
+    def nearest(ply: Ply, after: Values) -> Values:
+        if ply.probs is None:
+            return 1 + np.where(ply.legal, after, np.inf).min(axis=1)
+        near = np.where(ply.legal, after, 0.0)
+        near[ply.probs == 0] = np.inf
+        return 1 + near.min(axis=1)
+
+    lost = np.where(reach.outcome_x * _mark(reach.side) < 0, 0.0, np.inf)
+    return backward_induction(reach, lost, nearest)
+
+
+def _shortest_line(reach: Reach, plies_to_loss: Values) -> tuple[int, ...] | None:
+    """The shortest game that ends in a loss, the lowest cell among equals; None if there is none.
+
+    In a reach in canonical form the moves are turned back to the board as it is.
+    """
+    if not np.isfinite(plies_to_loss[0]):
+        return None
     line: list[int] = []
-    row = 0
-    while row >= 0 and plies_to_loss[row] > 0:
-        children = positions.children[row]
-        after = np.where(children >= 0, plies_to_loss[children], 0.0)
-        own = SIDES[len(line) % 2] == side  # an illegal move of the policy ends the game
-        possible = table[row] > 0 if own else children >= 0
-        line.append(int(np.argmax(possible & (after == plies_to_loss[row] - 1))))
-        row = int(children[line[-1]])
+    board, row = np.zeros(reach.rules.cells, dtype=np.int8), 0
+    for ply in reach.plies():
+        at = reach.place(ply, row)
+        if at is None:
+            continue
+        children, legal = ply.children[at], ply.legal[at]
+        after = np.where(legal, plies_to_loss[children], 0.0)
+        # An illegal move of the policy ends the game.
+        possible = legal if ply.probs is None else ply.probs[at] > 0
+        move = int(np.argmax(possible & (after == plies_to_loss[row] - 1)))
+        cell = move if ply.cells is None else int(ply.cells[at, move])
+        line.append(int(reach.turned_back(board)[cell]))
+        row = int(children[move])
+        if row < 0 or plies_to_loss[row] == 0:
+            break
+        board[line[-1]] = 1 if ply.side == "X" else -1
     return tuple(line)
 
 
@@ -177,28 +265,24 @@ def optimal_share(policy: Policy | Model, rules: Rules | None = None) -> Optimal
     positions = positions_of(rules)
     table = tabulate(policy, rules).by_row()
     optimal = (table * _optimal(rules)).sum(axis=1)
-    reachable = _reachable("X", table, positions) | _reachable("O", table, positions)
+    reachable = np.zeros(len(positions), dtype=bool)
+    for side in SIDES:
+        for ply in TableReach(side, table, rules).plies():
+            if ply.side == side:
+                reachable[ply.rows] = True
     return OptimalShare(
         float(optimal[positions.unfinished].mean()), float(optimal[reachable].mean())
     )
 
 
-def _reachable(side: str, table: Values, positions: Positions) -> NDArray[np.bool_]:
-    """Positions (N,) where the policy, playing `side`, may have to move."""
-    reached, own = np.zeros((2, len(positions)), dtype=bool)
-    reached[0] = True
-    for ply in positions.plies():
-        moves = ply.legal & reached[ply.rows, None]
-        if ply.side == side:
-            own[ply.rows] = reached[ply.rows]
-            moves &= table[ply.rows] > 0
-        reached[ply.children[moves]] = True
-    return own
-
-
 @lru_cache(maxsize=8)
 def _optimal(rules: Rules) -> NDArray[np.bool_]:
-    return solve(rules).optimal(np.arange(len(positions_of(rules))))
+    positions, solution = positions_of(rules), solve(rules)
+    every = np.arange(len(positions))
+    parts = (every[start : start + CHUNK] for start in range(0, len(every), CHUNK))
+    return np.concatenate(
+        [solution.optimal(rules.to_boards(*positions.bits(part))) for part in parts]
+    )
 
 
 @lru_cache(maxsize=8)
@@ -212,18 +296,22 @@ def best_achievable(rules: Rules) -> dict[str, Result | None]:
 
 
 def _best_achievable(side: str, rules: Rules) -> Result | None:
-    positions, mark = positions_of(rules), _mark(side)
-    safe = solve(rules).value_x * mark >= 0
-    if not safe[0]:
-        return None
+    """Backward induction over the probability of winning, UNSAFE where perfect play beats `side`.
 
-    def wins(ply: Ply, after: Values) -> Values:
-        if ply.side == side:
-            return np.where(ply.legal & safe[ply.children], after, 0.0).max(axis=1)
-        return np.where(ply.legal, after, 0.0).sum(axis=1) / ply.legal.sum(axis=1)
+    The largest probability of a safe move is kept, and an unsafe reply makes a mean unsafe.
+    """
 
-    win = float(backward_induction(positions, positions.outcome_x == mark, wins)[0])
-    return Result(win, 1 - win, 0.0)
+    def wins(block: Block, standing: NDArray[np.int8], moves: Iterator[After]) -> Values:
+        own = block.side == side
+        after = np.full((*standing.shape, rules.cells), UNSAFE if own else 0.0)
+        for cell, where, values in moves:
+            after[..., cell][where] = values
+        found = after.max(axis=2) if own else after.sum(axis=2) / (rules.cells - block.ply or 1)
+        # In a position with a line the side to move has lost.
+        return np.choose(standing, [found, UNSAFE if own else 1.0, 0.0, UNSAFE])
+
+    win = float(backward_by_blocks(rules, wins))
+    return None if win == UNSAFE else Result(win, 1 - win, 0.0)
 
 
 def action_values(
@@ -311,9 +399,32 @@ def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tup
     return min(rate, max(0.0, centre - half)), max(rate, min(1.0, centre + half))
 
 
-def result_vs_random(side: str, policy: Policy | Model, rules: Rules | None = None) -> Result:
+def result_vs_random(
+    side: str,
+    policy: Policy | Model,
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+) -> Result:
     """The exact result of `policy` as `side` against uniformly random play."""
-    return exact_result_as(side, policy, _random_table(board_of(rules, policy)))
+    _mark(side)
+    return reach_vs_random(reach_of(policy, side, board_of(rules, policy), limit))
+
+
+def reach_vs_random(reach: Reach) -> Result:
+    """The exact result of a policy on its side against uniformly random play."""
+
+    def probs(ply: Ply) -> Probs:
+        if ply.probs is not None:
+            return ply.probs
+        return ply.legal / ply.legal.sum(axis=1, keepdims=True)
+
+    found = _result(reach, probs)
+    if isinstance(reach, TableReach) and found.illegal + found.illegal_other:
+        # Illegal moves are summed over all positions, so that the result is the same to the last
+        # bit as that of `exact_result`.
+        table = TabularPolicy(reach.rules, reach.table[positions_of(reach.rules).unfinished])
+        return exact_result_as(reach.side, table, _random_table(reach.rules))
+    return found if reach.side == "X" else found.other_side
 
 
 @lru_cache(maxsize=8)

@@ -429,7 +429,13 @@ def value_named(value: str | Value, rules: Rules) -> Value | None:
         return None
     if not Path(value).exists():
         raise unknown_name("value", value, (ROLLOUTS, "the path of a saved run"))
-    return value_of(load_policy(value, rules))
+    player = load_policy(value, rules)
+    if not isinstance(player, TabularPolicy):
+        raise ValueError(
+            f"the value of positions by {value} needs its moves in all positions, but on {rules} "
+            f"its certificate has those on its lines only: take {ROLLOUTS}"
+        )
+    return value_of(player)
 
 
 def value_of(player: TabularPolicy) -> Value:

@@ -31,8 +31,9 @@ from tictactoe_env.trained import trained_names
 
 GROUP = "tictactoe_env.opponents"
 NAMES = ("random", "minimax", "minimax-first", "search", "mcts")
-SELF, LATEST = "self", "latest:"
-RESERVED = (SELF, "human", "latest", "learner", "rival")
+SELF, BEST_RESPONSE, LATEST = "self", "best-response", "latest:"
+LEARNED = (SELF, BEST_RESPONSE)  # made from the learner, so only where one is trained
+RESERVED = (*LEARNED, "human", "latest", "learner", "rival")
 Factory = Callable[..., Any]
 
 _OWN: dict[str, Factory] = {

@@ -12,6 +12,8 @@ runs/dqn-0               the policy that a run saved in its certificate.json
 latest:dqn               the newest run of this agent in models/ or runs/ of the working folder
 
 `gym.make`, every command line and the page for a browser accept these; all call `make_opponent`.
+`minimax` plays on boards of up to 16 cells. A board is solved when it is needed for the first time,
+4x4 in a second; all environments of a process share the solution, 43 MB on 4x4.
 `register_opponent` adds names. `python -m tictactoe_env.opponents` lists all of them, with their
 strengths and whether they can be beaten.
 """
@@ -25,10 +27,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.certificate import FILE, exact_results, load_policy, sides_of
+from tictactoe_env.certificate import (
+    FILE,
+    certified_sides,
+    exact_results,
+    load_policy,
+    sides_of,
+)
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.names import (
     LATEST,
+    LEARNED,
     NAMES,
     SELF,
     description,
@@ -48,7 +57,9 @@ def make_opponent(
 ) -> Policy:
     """The policy of a name, a saved run, a table, or an object with `probs` or `predict`.
 
-    A saved run plays by the table of its certificate. A table is the mapping of `table_json`.
+    A saved run plays by the moves of its certificate; on boards of more than 12 cells it makes
+    random legal moves off its lines, see `lines.LinesPolicy`. A table is the mapping of
+    `table_json`.
     what: what an error calls the player. also: further names that the error lists.
     Raises ValueError for an unknown name or option, a damaged run, a player of another board, and
     an object that is not a player.
@@ -98,10 +109,12 @@ def saved_path(
         return None
     if isinstance(spec, str) and spec.startswith(LATEST):
         return _latest(spec.removeprefix(LATEST), rules)
-    if isinstance(spec, str) and split_options(spec)[0] == SELF and SELF not in also:
+    if isinstance(spec, str) and split_options(spec)[0] in LEARNED and text not in also:
+        is_self = split_options(spec)[0] == SELF
         raise ValueError(
-            f"{spec!r} stands for snapshots of a learner, which only an environment (add_snapshot) "
-            "and a training by self-play have: name another player here"
+            f"{spec!r} stands for {'snapshots of' if is_self else 'the best response to'} a "
+            "learner, which only an environment (add_snapshot) and a training by self-play have: "
+            "name another player here"
         )
     is_path = not isinstance(spec, str) or os.sep in text or "/" in text
     if is_path or (text and os.path.exists(text)):
@@ -178,12 +191,14 @@ def strength(facts: Mapping[str, Any]) -> str:
     sides = sides_of(facts)
     stated = {side: facts[f"as_{side.lower()}"] for side in sides}
     only = "" if len(sides) == 2 else f", trained as {sides[0]} only"
+    if len(certified_sides(facts)) == 1:
+        only = f", certified as {sides[0]} only"
     lines = {side: one["losing_line"] for side, one in stated.items() if not one["unbeatable"]}
     if lines:
         beaten = [f"as {side} ({' '.join(line)})" for side, line in lines.items()]
         return f"can be beaten {' and '.join(beaten)}{only}"
     as_side = "" if len(sides) == 2 else f" as {sides[0]}"
-    best = ", best achievable" if all(one["optimal"] for one in stated.values()) else ""
+    best = ", best achievable" if all(one.get("optimal") for one in stated.values()) else ""
     return f"cannot be beaten{as_side}{best}{only}"
 
 

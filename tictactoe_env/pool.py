@@ -3,6 +3,7 @@
 make_pool("minimax", rules)                            # one opponent
 make_pool([["random", 0.5], ["self", 0.5]], rules)     # one is drawn for each game
 make_pool("self-keep=4-replace=oldest", rules)         # snapshots of the learner alone
+make_pool([["best-response", 0.5], ["self", 0.5]], rules)  # and the best response to the newest
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.names import LATEST, SELF, read_option, split_options
+from tictactoe_env.names import BEST_RESPONSE, LATEST, LEARNED, SELF, read_option, split_options
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, RandomPolicy, checked_weights
 from tictactoe_env.rules import Rules
@@ -52,15 +53,33 @@ class Snapshots:
 
 
 @dataclass(frozen=True)
+class Responder:
+    """The member "best-response" of a pool: the best reply to the newest snapshot.
+
+    player: None until there is a snapshot; random play takes its place until then.
+    """
+
+    weight: float = 1.0
+    player: Policy | None = None
+
+    @property
+    def pairs(self) -> list[tuple[Policy, float]]:
+        """The player and its weight."""
+        return [(self.player or RANDOM, self.weight)]
+
+
+@dataclass(frozen=True)
 class Pool:
     """Opponents, and the probability with which each is drawn for a game; `weights` sum to 1.
 
     own: the member "self", whose snapshots are the last of the policies; None without one.
+    responder: the member "best-response", whose player comes before these; None without one.
     """
 
     policies: tuple[Policy, ...]
     weights: tuple[float, ...]
     own: Snapshots | None = field(default=None, compare=False)
+    responder: Responder | None = field(default=None, compare=False)
 
     def draw(self, rng: np.random.Generator, games: int) -> Any:
         """The index of each game's opponent: (games,) intp. A pool of one does not use `rng`."""
@@ -74,20 +93,31 @@ class Pool:
         return self.own.snapshots if self.own else ()
 
     @property
+    def response(self) -> Policy | None:
+        """The best response to the newest snapshot; None if there is none."""
+        return self.responder.player if self.responder else None
+
+    @property
     def fixed(self) -> tuple[Policy, ...]:
-        """The policies without the snapshots, in the order in which they were given."""
+        """The policies that are not made from the learner, in the order they were given."""
         return tuple(policy for policy, _ in self._fixed())
 
     @property
     def self_play(self) -> dict[str, Any] | None:
-        """The options of the member "self" and its number of snapshots; None without it.
+        """What the learner's snapshots are used for; None if they are not used.
 
-        The keys are `keep`, `replace` and `snapshots`.
+        The keys are `snapshots`, the number of them, with the member "self" its options `keep` and
+        `replace`, and with the member "best-response" `best_response`, whether there is one yet.
         """
-        if self.own is None:
+        if self.own is None and self.responder is None:
             return None
-        own = self.own
-        return {"keep": own.keep, "replace": own.replace, "snapshots": len(own.snapshots)}
+        own, found = self.own, {"snapshots": len(self.snapshots)}
+        options = {} if own is None else {"keep": own.keep, "replace": own.replace}
+        if self.responder is None:
+            return {**options, **found}
+        if own is None:
+            found["snapshots"] = int(self.response is not None)
+        return {**options, **found, "best_response": self.response is not None}
 
     def keeping(self, keep: int | None = None, replace_by: str | None = None) -> Pool:
         """The pool with other options of "self"; of too many snapshots the oldest are left out.
@@ -99,23 +129,28 @@ class Pool:
         check_keeping(keep, own.replace if replace_by is None else replace_by)
         kept = own.snapshots[-keep:]
         changed = replace(own, keep=keep, replace=replace_by or own.replace, snapshots=kept)
-        return _pool(self._fixed(), changed)
+        return _pool(self._fixed(), changed, self.responder)
 
     def with_snapshot(
-        self, player: Policy, rng: np.random.Generator
+        self, player: Policy, rng: np.random.Generator, response: Policy | None = None
     ) -> tuple[Pool, NDArray[np.intp]]:
         """The pool with a further snapshot, and the new index of each of its present policies.
 
-        A policy that makes room has the index of the new snapshot. Raises ValueError for a pool
-        without "self".
+        A policy that makes room has the index of the new snapshot. response: the best response to
+        the snapshot, for the member "best-response"; if there is none, the snapshot itself plays in
+        its place. Raises ValueError for a pool with neither "self" nor "best-response".
         """
+        responder = self.responder and replace(self.responder, player=response or player)
+        if responder is not None and self.own is None:
+            pool = _pool(self._fixed(), None, responder)
+            return pool, np.arange(len(self.policies))
         own = self._own()
         kept, fixed = list(own.snapshots), len(self.policies) - len(own.pairs)
         place = place_of_next(len(kept), own.keep, own.replace, rng) if kept else 0
         if kept and place is not None:
             del kept[place]
         kept.append(player)
-        pool = _pool(self._fixed(), replace(own, snapshots=tuple(kept)))
+        pool = _pool(self._fixed(), replace(own, snapshots=tuple(kept)), responder)
         moved = np.arange(len(self.policies))
         if place is not None:
             moved[fixed + place + 1 :] -= 1
@@ -126,26 +161,33 @@ class Pool:
         if self.own is None:
             raise ValueError(
                 'the opponents do not contain "self", so a snapshot would never play: make the '
-                'environment with opponent="self" or with a pool such as '
-                '[["random", 0.5], ["self", 0.5]]'
+                'environment with opponent="self", or with a pool such as [["random", 0.5], '
+                '["self", 0.5]] or [["best-response", 0.5], ["self", 0.5]]'
             )
         return self.own
 
     def _fixed(self) -> list[tuple[Policy, float]]:
         pairs = list(zip(self.policies, self.weights, strict=True))
-        return pairs[: len(pairs) - len(self.own.pairs)] if self.own else pairs
+        made = [member.pairs for member in (self.responder, self.own) if member]
+        return pairs[: len(pairs) - sum(map(len, made))]
 
 
-def _pool(fixed: list[tuple[Policy, float]], own: Snapshots | None) -> Pool:
-    policies, weights = zip(*fixed, *(own.pairs if own else ()), strict=True)
-    return Pool(policies, weights, own)
+def _pool(
+    fixed: list[tuple[Policy, float]], own: Snapshots | None, responder: Responder | None = None
+) -> Pool:
+    made = [pair for member in (responder, own) if member for pair in member.pairs]
+    policies, weights = zip(*fixed, *made, strict=True)
+    return Pool(policies, weights, own, responder)
 
 
-def make_pool(spec: Any, rules: Rules, snapshots: Sequence[Policy] = ()) -> Pool:
+def make_pool(
+    spec: Any, rules: Rules, snapshots: Sequence[Policy] = (), response: Policy | None = None
+) -> Pool:
     """The pool of one opponent, or of a list of [opponent, weight].
 
     Objects are frozen: see `snapshots.snapshot`; a model plays its best moves. snapshots: those
-    that the member "self" has from the start, the oldest first.
+    that the member "self" has from the start, the oldest first. response: the player that the
+    member "best-response" has from the start.
     """
     if isinstance(spec, Pool):
         return spec
@@ -164,8 +206,28 @@ def make_pool(spec: Any, rules: Rules, snapshots: Sequence[Policy] = ()) -> Pool
     weights = checked_weights([weight for _, weight in pairs])
     weighted = list(zip((opponent for opponent, _ in pairs), weights, strict=True))
     own, others = split_self(weighted, snapshots)
+    responder, others = split_response(others, response)
     fixed = [(_frozen(opponent, rules), weight) for opponent, weight in others]
-    return _pool(fixed, own)
+    return _pool(fixed, own, responder)
+
+
+def split_response(
+    pairs: Iterable[tuple[Any, float]], player: Policy | None = None
+) -> tuple[Responder | None, list[tuple[Any, float]]]:
+    """The member "best-response" of a pool, or None, and the other opponents.
+
+    Raises ValueError if there are two of them.
+    """
+    found: list[float] = []
+    others = []
+    for opponent, weight in pairs:
+        if isinstance(opponent, str) and opponent == BEST_RESPONSE:
+            found.append(weight)
+        else:
+            others.append((opponent, weight))
+    if len(found) > 1:
+        raise ValueError(f'"{BEST_RESPONSE}" is one player: give it once in a pool')
+    return (Responder(found[0], player) if found else None), others
 
 
 def split_self(
@@ -208,7 +270,7 @@ def _frozen(opponent: Any, rules: Rules) -> Policy:
         and rules.cells <= MAX_TABLE_CELLS
     ):
         return _built_in(opponent, rules)
-    policy = make_opponent(opponent, rules, also=[SELF])
+    policy = make_opponent(opponent, rules, also=LEARNED)
     is_named = isinstance(opponent, (str, os.PathLike))  # so nobody else can change it
     return policy if is_named and rules.cells > MAX_TABLE_CELLS else snapshot(policy, rules)
 

@@ -1,15 +1,21 @@
-"""What both environments have in common: their specs, sides, and the options of "self"."""
+"""What both environments have in common: their specs, sides, snapshots and best responses."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
 from tictactoe_env.config import Config
 from tictactoe_env.notation import SIDES
+from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool
+from tictactoe_env.proof import TABLE_CELLS, ProofLimitError
+from tictactoe_env.responses import respond
+from tictactoe_env.snapshots import snapshot
 from tictactoe_env.spec_json import json_spec
+from tictactoe_env.starts import ExploringStarts
 
 
 class Pooled:
@@ -41,9 +47,10 @@ class Pooled:
 
     @property
     def self_play(self) -> dict[str, Any] | None:
-        """How many snapshots the opponent "self" keeps and has; None without such an opponent.
+        """What snapshots of the learner are used for; None if no opponent is made from it.
 
-        The keys are its options `keep` and `replace`, and `snapshots`, the number it has.
+        The keys are `snapshots`, the number of them, with the opponent "self" its options `keep`
+        and `replace`, and with "best-response" `best_response`, whether there is one yet.
         """
         return self._pool.self_play
 
@@ -69,3 +76,29 @@ class Pooled:
     def _check_open(self) -> None:
         """Raise ClosedEnvironmentError after `close`."""
         raise NotImplementedError
+
+
+def best_reply(
+    player: Any, copy: Policy, pool: Pool, config: Config, sides: tuple[str, ...]
+) -> Policy | None:
+    """The best response to a player for the member "best-response" of a pool; None without one.
+
+    copy: the snapshot of the player. The response answers the player's best moves, as proofs do,
+    and is played off their lines by `copy`. The counterexamples go to the exploring starts of the
+    configuration. If the player can meet more positions than a proof may have, there is a warning
+    and no response.
+    """
+    starts = config.start
+    wanted = starts if isinstance(starts, ExploringStarts) and starts.counterexamples else None
+    if pool.responder is None and wanted is None:
+        return None
+    rules = config.rules
+    elsewhere = copy if rules.cells > TABLE_CELLS else None
+    try:
+        response = respond(snapshot(player, rules, deterministic=True), rules, sides, elsewhere)
+    except ProofLimitError as error:
+        gym.logger.warn(f"the snapshot plays instead of its best response: {error}")
+        return None
+    if wanted is not None:
+        wanted.remember(response.counterexamples)
+    return response.player if pool.responder else None

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tictactoe_env.rules import SIDES, Boards, Rules
 
+KEPT_CELLS = 12  # of a board whose plies are kept: 3x4 needs 10 MB
 MAX_CELLS = 16  # of a board that is enumerated; 3^16 table entries are 172 MB
 CHUNK = 1 << 20  # positions at a time, where an array (N, cells) would not fit the cache
 
@@ -27,6 +28,49 @@ def can_enumerate(rules: Rules) -> bool:
     return rules.cells <= MAX_CELLS
 
 
+def check_enumerable(rules: Rules) -> None:
+    """Raises ValueError for a board whose positions cannot be enumerated."""
+    if not can_enumerate(rules):
+        raise ValueError(
+            f"the positions of a board of {rules.rows}x{rules.cols} are too many to enumerate: "
+            f"at most {MAX_CELLS} cells can be (4x4, 3x5), this one has {rules.cells}; "
+            "take an opponent that needs no table (random, search-depth=2, mcts-playouts=50, a "
+            "model), and tictactoe_env.match.sampled_result for results"
+        )
+
+
+def codes_of(boards: NDArray[Any], rules: Rules) -> NDArray[np.int64]:
+    """Ternary codes (B,) of boards (B, cells), at most 33 cells.
+
+    Raises ValueError for another shape, and for numbers other than -1, 0 and 1.
+    """
+    check_shape(boards, rules)
+    if len(boards) and not (
+        boards.dtype.kind in "if"
+        and boards.min() >= -1
+        and boards.max() <= 1
+        and (boards.dtype == np.int8 or (boards == boards.astype(np.int8)).all())
+    ):
+        raise ValueError("boards must hold only +1 (X), -1 (O) and 0 (free)")
+    digits = np.where(boards < 0, 2, boards).astype(np.int64)
+    codes: NDArray[np.int64] = digits @ 3 ** np.arange(rules.cells, dtype=np.int64)
+    return codes
+
+
+def check_shape(boards: NDArray[Any], rules: Rules) -> None:
+    """Raises ValueError unless boards have the shape (B, cells)."""
+    if boards.ndim != 2 or boards.shape[1] != rules.cells:
+        raise ValueError(f"boards must have the shape (B, {rules.cells}), got {boards.shape}")
+
+
+def unreachable(board: NDArray[Any], rules: Rules) -> ValueError:
+    """The error for a board (cells,) that play cannot reach."""
+    return ValueError(
+        f"play on {rules} cannot reach the board {board.tolist()}: check the numbers of X and O, "
+        "and that only one side has a line"
+    )
+
+
 @lru_cache(maxsize=8)
 def positions_of(rules: Rules) -> Positions:
     """The positions of a board, enumerated on first use and kept. ValueError above 16 cells."""
@@ -34,17 +78,21 @@ def positions_of(rules: Rules) -> Positions:
 
 
 class Ply(NamedTuple):
-    """The B unfinished positions with `number` marks.
+    """B unfinished positions with `number` marks.
 
-    side: the side to move, "X" or "O". rows: (B,). children: (B, cells), the row after each move,
-    -1 where a move is illegal. legal: (B, cells) bool.
+    side: the side to move, "X" or "O". rows: (B,) or a slice. children: (B, M), the row after each
+    of M moves, -1 where a move is illegal. legal: (B, M) bool. probs: (B, M), the probabilities of
+    the moves where they are known. cells: (B, M) of the moves; None if move m is cell m, as in
+    `Positions`.
     """
 
     number: int
     side: str
-    rows: NDArray[np.intp]
+    rows: Any
     children: NDArray[np.int32]
     legal: NDArray[np.bool_]
+    probs: NDArray[np.float64] | None = None
+    cells: NDArray[np.int8] | None = None
 
 
 class Positions:
@@ -56,13 +104,7 @@ class Positions:
     """
 
     def __init__(self, rules: Rules):
-        if not can_enumerate(rules):
-            raise ValueError(
-                f"the positions of a board of {rules.rows}x{rules.cols} are too many to enumerate: "
-                f"at most {MAX_CELLS} cells can be (4x4, 3x5), this one has {rules.cells}; "
-                "take an opponent that needs no table (random, search-depth=2, mcts-playouts=50, a "
-                "model), and tictactoe_env.match.sampled_result for results"
-            )
+        check_enumerable(rules)
         self.rules = rules
         self.powers = 3 ** np.arange(rules.cells, dtype=np.int64)
         self._half = rules.cells // 2
@@ -135,29 +177,13 @@ class Positions:
     def rows(self, boards: ArrayLike) -> NDArray[np.intp]:
         """Rows (B,) of boards (B, cells); ValueError names a board that play cannot reach."""
         boards = np.asarray(boards)
-        if boards.ndim != 2 or boards.shape[1] != self.rules.cells:
-            raise ValueError(
-                f"boards must have the shape (B, {self.rules.cells}), got {boards.shape}"
-            )
+        check_shape(boards, self.rules)
         found = np.empty(len(boards), dtype=np.intp)
         for start in range(0, len(boards), CHUNK):
             part = boards[start : start + CHUNK]
-            if len(part) and not (
-                part.dtype.kind in "if"
-                and part.min() >= -1
-                and part.max() <= 1
-                and (part == part.astype(np.int8)).all()
-            ):
-                raise ValueError("boards must hold only +1 (X), -1 (O) and 0 (free)")
-            found[start : start + CHUNK] = self._row_of_code[
-                np.where(part < 0, 2, part).astype(np.int64) @ self.powers
-            ]
+            found[start : start + CHUNK] = self._row_of_code[codes_of(part, self.rules)]
         if (found < 0).any():
-            bad = boards[int(np.argmin(found))].tolist()
-            raise ValueError(
-                f"play on {self.rules} cannot reach the board {bad}: check the numbers of X and O, "
-                "and that only one side has a line"
-            )
+            raise unreachable(boards[int(np.argmin(found))], self.rules)
         return found
 
     def child(self, rows: NDArray[np.intp], cell: int) -> NDArray[np.int32]:
@@ -185,9 +211,20 @@ class Positions:
         """The unfinished positions by ply, from ply `first` to the last, or in reverse order."""
         numbers = range(first, self.rules.cells)
         for number in reversed(numbers) if backward else numbers:
-            rows = self.unfinished_at(number)
-            children = self.children[rows]
-            yield Ply(number, SIDES[number % 2], rows, children, children >= 0)
+            yield self._kept_plies[number] if self._is_small else self._ply(number)
+
+    @property
+    def _is_small(self) -> bool:
+        return self.rules.cells <= KEPT_CELLS
+
+    @cached_property
+    def _kept_plies(self) -> list[Ply]:
+        return [self._ply(number) for number in range(self.rules.cells)]
+
+    def _ply(self, number: int) -> Ply:
+        rows = self.unfinished_at(number)
+        children = self.children[rows]
+        return Ply(number, SIDES[number % 2], rows, children, children >= 0)
 
     def unfinished_at(self, ply: int) -> NDArray[np.intp]:
         """Rows of the unfinished positions with `ply` marks."""

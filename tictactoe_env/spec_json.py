@@ -17,7 +17,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
-from tictactoe_env.names import SELF, split_options
+from tictactoe_env.names import LEARNED, split_options
 from tictactoe_env.policy import MinimaxPolicy, Policy, RandomPolicy, TabularPolicy
 from tictactoe_env.pool import Pool
 from tictactoe_env.search import SearchPolicy
@@ -69,8 +69,8 @@ def _opponent(opponent: Any, pool: Pool) -> Any:
 
 def _member(member: Any, frozen: Iterator[Policy]) -> Any:
     """The JSON value of one opponent; `frozen` gives the policies of the pool in the same order."""
-    if isinstance(member, str) and split_options(member)[0] == SELF:
-        return member  # the snapshots are not part of the spec
+    if isinstance(member, str) and split_options(member)[0] in LEARNED:
+        return member  # what is made from the learner is not part of the spec
     policy = next(frozen, None)
     if isinstance(member, str) or is_table(member):
         return member

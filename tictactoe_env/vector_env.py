@@ -19,7 +19,7 @@ from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool, make_pool
-from tictactoe_env.pooled import Pooled
+from tictactoe_env.pooled import Pooled, best_reply
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OUTCOME_NUMBERS, WIN, Boards
 from tictactoe_env.snapshots import snapshot
 
@@ -141,25 +141,26 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
                 "opponent=None, which makes the caller move for both sides, is for single games: "
                 'use gym.make, or gym.make_vec(..., vectorization_mode="sync")'
             )
-        pool = make_pool(opponent, self.rules, self._pool.snapshots)
+        pool = make_pool(opponent, self.rules, self._pool.snapshots, self._pool.response)
         self.config.check_first_move(pool, {})
         self._replies = self._games.prepare(list(pool.policies))
         self._pool, self._extra = pool, ()
         self._which = pool.draw(self.np_random, self.num_envs)
 
     def add_snapshot(self, player: Any, deterministic: bool = False) -> None:
-        """Add a frozen copy of the learner to the opponent "self", for all games.
+        """Add a frozen copy of the learner to the opponents, for all games.
 
         player, deterministic: see `tictactoe_env.snapshot`. Games against a snapshot that makes
         room go on against the new one.
-        Raises ValueError, changing nothing, if the opponents do not contain "self", or if the
-        player cannot be an opponent on this board.
+        Raises ValueError, changing nothing, if the opponents contain neither "self" nor
+        "best-response", or if the player cannot be an opponent on this board.
         """
         self._check_open()
         copy = snapshot(player, self.rules, deterministic)
         self.config.check_first_move(Pool((copy,), (1.0,)), {})
         before = len(self._pool.policies)
-        self._pool, moved = self._pool.with_snapshot(copy, self.np_random)
+        response = best_reply(player, copy, self._pool, self.config, self.sides)
+        self._pool, moved = self._pool.with_snapshot(copy, self.np_random, response)
         after = len(self._pool.policies)
         extra = np.arange(len(self._extra)) + after  # opponents of reset options come last
         self._which = np.concatenate([moved[:before], extra])[self._which]
@@ -183,7 +184,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         mask = self._reset_mask(given.get("reset_mask"))
         option_pool = None
         if "opponent" in given:
-            option_pool = make_pool(given["opponent"], self.rules, self._pool.snapshots)
+            own = self._pool
+            option_pool = make_pool(given["opponent"], self.rules, own.snapshots, own.response)
         self.config.check_first_move(option_pool or self._pool, given)
         first = self._prepare_opponents(mask, option_pool)
         super().reset(seed=seed)

@@ -19,9 +19,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.policy import TabularPolicy
 from training.files import DamagedFileError, read_arrays, write_arrays
-from training.learner import Arrays, Learner, Page
+from training.learner import Arrays, BoardPlayer, Learner, Page
 from training.options import BoardConfig, check_unchanged, read_config
 
 MODEL, STATE = "model.safetensors", "state.safetensors"
@@ -67,7 +66,7 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
         learner.restore(model, unpack(about["state"], arrays))
 
 
-def load(page: Page, folder: Path) -> TabularPolicy:
+def load(page: Page, folder: Path) -> BoardPlayer:
     """The player of a saved model.
 
     Raises DamagedFileError if the files are damaged or hold the model of another agent.

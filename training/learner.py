@@ -7,13 +7,16 @@ A page is a module of `agents/` with these names:
     PRESETS                options that belong together: {name: Preset}
     begin(config)          a `Learner` that has made no step; raises ValueError if an option names
                            something unknown
-    player(config, model)  the `TabularPolicy` of a saved model, made without the learner
+    player(config, model)  the player of a saved model, made without the learner: a `TabularPolicy`,
+                           on boards of more than 12 cells a `training.network_policy.LivePolicy`
     export_sb3(config, model, path)
                            optional: writes the model as Stable-Baselines3's own zip
     own_values(config, model)
                            optional: the `OwnValues` of a saved model, which are stored beside its
                            certificate. Without it they are those of the player, if that is a
                            `ValuedTable`; other players have none
+    SEARCH                 optional: the ranges in which `train.py AGENT --optimize` searches its
+                           options, see `training.search_space`
 
 Everything else is done here, in `training.checkpoint` and in `training.run`: the learner is
 trained, evaluated, saved, resumed and loaded, and its progress is shown.
@@ -23,19 +26,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from tictactoe_env.policy import TabularPolicy
+from tictactoe_env.policy import Policy, Probs
+from tictactoe_env.rules import Boards, Rules
 from training.options import BoardConfig, Preset
 
 Arrays = dict[str, NDArray[Any]]
 State = dict[str, Any]
 """Nested dicts and lists of arrays, numbers, text, None and NumPy generators."""
+
+
+class BoardPlayer(Protocol):
+    """A policy that names its board: a `TabularPolicy`, or one that asks a network."""
+
+    rules: Rules
+
+    def probs(self, boards: Boards, /) -> Probs:
+        """Probabilities (B, cells) on unfinished boards (B, cells)."""
+        ...
 
 
 class Learner(ABC):
@@ -48,7 +62,7 @@ class Learner(ABC):
         """Play and learn for at least `most` further steps (0 or more), to the end of a round."""
 
     @abstractmethod
-    def policy(self) -> TabularPolicy:
+    def policy(self) -> BoardPlayer:
         """What it plays now, without exploration."""
 
     @abstractmethod
@@ -67,13 +81,20 @@ class Learner(ABC):
         RuntimeError or OverflowError is reported as a damaged file.
         """
 
-    def snapshot(self) -> TabularPolicy:
+    def snapshot(self) -> BoardPlayer:
         """What it plays now as an opponent, of itself or of a rival."""
         return self.policy()
 
-    def meet(self, rival: TabularPolicy) -> None:
+    def meet(self, rival: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents, as `rival`: see `training.rivals`."""
         raise NotImplementedError(f"{type(self).__name__} has no pool that a rival could join")
+
+    def thawed(self, weights: Arrays) -> Policy:
+        """The snapshot of this learner that has these weights, on boards without a table."""
+        raise NotImplementedError(f"{type(self).__name__} has snapshots as tables only")
+
+    def know(self, rival: Learner) -> None:  # noqa: B027 (most learners have no rival)
+        """Say whose snapshots `restore` finds among the opponents as those of a rival."""
 
     def notes(self) -> dict[str, float]:
         """Further numbers to show and to write into metrics.csv, under the same names each time."""
@@ -126,7 +147,7 @@ class Page(Protocol):
         """A learner that has made no step."""
         ...
 
-    def player(self, config: Any, model: Arrays) -> TabularPolicy:
+    def player(self, config: Any, model: Arrays) -> BoardPlayer:
         """The player of a saved model."""
         ...
 
@@ -173,12 +194,23 @@ def crossed(before: int, after: int, every: int) -> bool:
 
 
 def drive(learner: Learner, config: BoardConfig, evaluate: Callable[[Learner], bool]) -> None:
-    """Train until `config.steps` steps are made or `evaluate` returns True: the one training loop.
+    """Train until `config.steps` steps are made or `evaluate` returns True.
 
     `evaluate` is called after the round that reaches a multiple of `config.judge_every`, and at the
     end.
     """
-    while True:
+    for _ in evaluations(learner, config):
+        if evaluate(learner):
+            return
+
+
+def evaluations(learner: Learner, config: BoardConfig) -> Iterator[None]:
+    """The one training loop: trains, and stops whenever an evaluation is due.
+
+    That is after the round that reaches a multiple of `config.judge_every`, and at the end.
+    """
+    is_over = False
+    while not is_over:
         before = learner.steps
         to_go = config.judge_every - before % config.judge_every
         asked = max(0, min(to_go, config.steps - before))
@@ -190,6 +222,5 @@ def drive(learner: Learner, config: BoardConfig, evaluate: Callable[[Learner], b
                 f"{before + asked}, got {learner.steps}"
             )
         is_over = learner.steps >= config.steps
-        is_due = is_over or crossed(before, learner.steps, config.judge_every)
-        if is_due and (evaluate(learner) or is_over):
-            return
+        if is_over or crossed(before, learner.steps, config.judge_every):
+            yield

@@ -20,10 +20,11 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_ori
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from tictactoe_env.certificate import check_board
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import Rules
 from training.files import DamagedFileError
+from training.limits import TABLE, Limit, check_board
 
 Natural = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -41,22 +42,27 @@ class OptionError(ValueError):
     """The value of an option is out of bounds or of the wrong type."""
 
 
-def option(default: Any, sentence: str) -> Any:
-    """A field of a configuration, with the sentence that explains it in `--help`."""
-    return field(default=default, metadata={"help": sentence})
+def option(default: Any, sentence: str, larger: Any = None) -> Any:
+    """A field of a configuration, with the sentence that explains it in `--help`.
+
+    larger: the default of `train.py` on boards of more than 12 cells, if it is another one.
+    """
+    return field(default=default, metadata={"help": sentence, "larger": larger})
 
 
 @dataclass(frozen=True)
 class Option:
     """One option of a configuration class.
 
-    kind: the type with its bound, such as `Annotated[int, Field(ge=1)]`.
+    kind: the type with its bound, such as `Annotated[int, Field(ge=1)]`. larger: the default on
+    boards of more than 12 cells; None if it is the same.
     """
 
     name: str
     kind: Any
     default: Any
     sentence: str
+    larger: Any = None
 
     @property
     def bound(self) -> str:
@@ -104,10 +110,11 @@ class BoardConfig:
 
     The configuration of an agent is a subclass. It adds options, and may give these ones another
     default and another sentence. Raises OptionError for a value out of bounds, ValueError for
-    options that contradict each other.
+    options that contradict each other, and for a board beyond the agent's limit.
     """
 
     STEP: ClassVar[str] = "moves"  # the plural of the unit of a step; replaces {steps}
+    BOARDS: ClassVar[Limit] = TABLE  # of a page: its entry in `training.limits.LIMITS`
 
     seed: Natural = option(0, "Seed of everything that is random.")
     steps: Count = option(1_000_000, "How many {steps} are made before training ends.")
@@ -119,7 +126,7 @@ class BoardConfig:
     def __post_init__(self) -> None:
         for known in options_of(type(self)):
             object.__setattr__(self, known.name, known.checked(getattr(self, known.name)))
-        check_board(self.rules)
+        check_board(self.rules, self.BOARDS)
         self.check()
 
     def check(self) -> None:
@@ -161,14 +168,33 @@ def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
                 field.name,
                 hints[field.name],
                 field.default,
-                field.metadata["help"].replace("{steps}", kind.STEP),
+                _sentence_of(field.metadata).replace("{steps}", kind.STEP),
+                field.metadata["larger"],
             )
             for field in fields
         )
     return _known[kind]
 
 
+def _sentence_of(metadata: Mapping[str, Any]) -> str:
+    """The sentence of an option, and its default on larger boards if that is another one."""
+    sentence, larger = str(metadata["help"]), metadata["larger"]
+    if larger is None:
+        return sentence
+    text = ",".join(map(str, larger)) if isinstance(larger, tuple) else larger
+    return f"{sentence} On boards of more than {TABLE_CELLS} cells the default is {text}."
+
+
 _known: dict[type[BoardConfig], tuple[Option, ...]] = {}
+
+
+def board_defaults(kind: type[BoardConfig], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The defaults that are others on the board of these options: see `option`."""
+    known = options_of(kind)
+    size = {one.name: given.get(one.name, one.default) for one in known}
+    if size["rows"] * size["cols"] <= TABLE_CELLS:
+        return {}
+    return {one.name: one.larger for one in known if one.larger is not None}
 
 
 Config = TypeVar("Config", bound=BoardConfig)

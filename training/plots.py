@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tictactoe_env.evaluation import best_play_x
 from tictactoe_env.files import write_file
 from tictactoe_env.match import best_achievable
+from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import Rules
 from training.learner import Bars, Chart, Panels
 
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 
 # From Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLOURS = {"win": "#0072b2", "draw": "#999999", "loss": "#d55e00"}
-UNBEATABLE = "#009e73"
+UNBEATABLE, ALWAYS = "#009e73", "#cc79a7"
 CURVES = 9  # of a chart with its legend inside; with more curves it is beside them
 
 
@@ -27,7 +31,8 @@ def learning_curves(
     """Exact results against random over the steps, with a panel for each side.
 
     rows: those of metrics.csv. Lines mark the most wins of a player that never loses, where that
-    is known, and the first evaluation at which the side was unbeatable.
+    is known, and the first evaluations at which the side was unbeatable, and at which X won against
+    everybody.
     """
     from matplotlib.figure import Figure
 
@@ -43,7 +48,7 @@ def _draw_side(axes: Axes, rows: Sequence[Mapping[str, Any]], side: str, rules: 
     for name, colour in COLOURS.items():
         rates = [100 * row[f"{side}_{name}"] for row in rows]
         axes.plot(steps, rates, color=colour, label=f"{name} {rates[-1]:.2f} %")
-    best = best_achievable(rules)[side.upper()]
+    best = best_achievable(rules)[side.upper()] if rules.cells <= TABLE_CELLS else None
     if best is not None:
         label = f"most wins without a loss {100 * best.win:.2f} %"
         axes.axhline(100 * best.win, color="black", linestyle=":", linewidth=1, label=label)
@@ -51,10 +56,83 @@ def _draw_side(axes: Axes, rows: Sequence[Mapping[str, Any]], side: str, rules: 
     if safe:
         label = f"unbeatable first at {1000 * safe[0]:,.0f} steps"
         axes.axvline(safe[0], color=UNBEATABLE, linestyle="--", linewidth=1, label=label)
-    y_label = "per cent of games against random, exact"
-    axes.set(xlabel="steps, thousands", ylabel=y_label, title=f"as {side.upper()}", ylim=(-2, 102))
+    _mark_wins(axes, rows, side)
+    sampled = [row.get(f"sampled_{side}", 0) for row in rows]
+    how = "sampled" if all(sampled) else "sampled in part" if any(sampled) else "exact"
+    y_label = f"per cent of games against random, {how}"
+    title = f"as {side.upper()}"
+    if side == "o" and best_play_x(rules) == 1:
+        title += ", which cannot avoid losing to best play"
+    axes.set(xlabel="steps, thousands", ylabel=y_label, title=title, ylim=(-2, 102))
     axes.legend(loc="center right", fontsize=8)
     axes.grid(alpha=0.3)
+
+
+def _mark_wins(axes: Axes, rows: Sequence[Mapping[str, Any]], side: str) -> None:
+    """Mark the first evaluation at which X won against everybody."""
+    won = [row["steps"] for row in rows if side == "x" and row.get("always_wins_x")]
+    if won:
+        label = f"wins against everybody first at {won[0]:,.0f} steps"
+        axes.axvline(won[0] / 1000, color=ALWAYS, linestyle="-.", linewidth=1, label=label)
+
+
+def study_chart(
+    runs: Sequence[Sequence[Mapping[str, float]]], path: Path, title: str, sides: Sequence[str]
+) -> None:
+    """Many runs of one agent: the share that is proven over the steps, and their learning curves.
+
+    runs: the rows of metrics.csv of each. The curves are the median of the runs with the range from
+    the smallest to the largest value. A run that has ended keeps its last value.
+    """
+    from matplotlib.figure import Figure
+
+    steps = np.unique([row["steps"] for rows in runs for row in rows])
+    figure = Figure(figsize=(5.2 * (1 + len(sides)), 4.2), layout="constrained")
+    first, *others = (figure.add_subplot(1, 1 + len(sides), at + 1) for at in range(1 + len(sides)))
+    _draw_shares(first, runs, steps, [side.lower() for side in sides])
+    for axes, side in zip(others, sides, strict=True):
+        for name, colour in COLOURS.items():
+            rates = np.array([100 * _held(rows, f"{side.lower()}_{name}", steps) for rows in runs])
+            middle = np.nanmedian(rates, axis=0)
+            axes.plot(steps / 1000, middle, color=colour, label=f"{name}, median")
+            ends = np.nanmin(rates, axis=0), np.nanmax(rates, axis=0)
+            axes.fill_between(steps / 1000, *ends, color=colour, alpha=0.2, linewidth=0)
+        is_sampled = any(row.get(f"sampled_{side.lower()}") for rows in runs for row in rows)
+        label = f"per cent of games against random, {'sampled' if is_sampled else 'exact'}"
+        axes.set(xlabel="steps, thousands", ylabel=label, title=f"as {side}", ylim=(-2, 102))
+    for axes in (first, *others):
+        axes.legend(loc="center right", fontsize=8)
+        axes.grid(alpha=0.3)
+    figure.suptitle(title)
+    _write(figure, path)
+
+
+def _draw_shares(
+    axes: Axes, runs: Sequence[Sequence[Mapping[str, float]]], steps: Any, sides: Sequence[str]
+) -> None:
+    """The share of the runs that were proven by then, at some evaluation."""
+    parts = {"X": ["x"], "O": ["o"], "both": ["x", "o"]}
+    for number, (name, part) in enumerate(parts.items()):
+        if not set(part) <= set(sides):
+            continue
+        proven = [
+            np.maximum.accumulate(
+                np.all([_held(rows, f"unbeatable_{side}", steps) == 1 for side in part], axis=0)
+            )
+            for rows in runs
+        ]
+        label = f"unbeatable as {name}" if name != "both" else "unbeatable on both sides"
+        share = 100 * np.mean(proven, axis=0)
+        axes.step(steps / 1000, share, f"C{number}", where="post", label=label)
+    y_label = f"per cent of {len(runs)} seeds"
+    axes.set(xlabel="steps, thousands", ylabel=y_label, title="proven by then", ylim=(-2, 102))
+
+
+def _held(rows: Sequence[Mapping[str, float]], name: str, steps: Any) -> Any:
+    """A column at other steps: the value of the last row before, NaN before the first row."""
+    at = np.searchsorted([row["steps"] for row in rows], steps, side="right") - 1
+    values = np.array([row.get(name, np.nan) for row in rows], dtype=float)
+    return np.where(at < 0, np.nan, values[np.maximum(at, 0)])
 
 
 def heat_map(results: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:

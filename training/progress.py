@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from rich.console import Console, Group
@@ -13,11 +14,11 @@ from rich.text import Text
 
 from tictactoe_env.evaluation import Evaluation
 from tictactoe_env.match import Result
-from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.render import ansi
-from training.values import ValuedTable
+from training.learner import BoardPlayer
 
 PLAIN_SECONDS = 2  # seconds between two lines where the output is not a terminal
+PROOF_SECONDS = 5  # seconds of a proof before its progress is shown, and between two lines of it
 
 
 class Display:
@@ -33,6 +34,7 @@ class Display:
         self.console, self.total = console, total
         self._prefix = "" if is_live else f"{name}: "
         self._tenth, self._last_line = tenth_of(done, total), 0.0
+        self._proof_began = self._proof_line = 0.0
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -56,7 +58,7 @@ class Display:
         steps: int,
         seconds: float,
         results: Evaluation,
-        policy: TabularPolicy,
+        policy: BoardPlayer,
         notes: Mapping[str, float],
         is_last: bool,
     ) -> None:
@@ -66,8 +68,26 @@ class Display:
         except SystemExit:  # raised by rich on a closed pipe
             self.console.quiet = True
 
+    def prove(self, side: str, plies: int, positions: int) -> None:
+        """Show how far a proof has come, if it takes long; called after each ply of it."""
+        now = time.monotonic()
+        if plies == 1:
+            self._proof_began = self._proof_line = now
+        if now - self._proof_line < PROOF_SECONDS:
+            return
+        self._proof_line = now
+        seconds = now - self._proof_began
+        text = f"proof as {side}: {positions:,} positions up to ply {plies}, {seconds:.0f} s"
+        try:
+            if self._live:
+                self._live.update(Group(self._bar, Text(text)))
+            else:
+                self.console.print(f"{self._prefix}{text}", highlight=False, markup=False)
+        except SystemExit:  # raised by rich on a closed pipe
+            self.console.quiet = True
+
     def _show(
-        self, steps: int, seconds: float, line: str, policy: TabularPolicy, is_last: bool
+        self, steps: int, seconds: float, line: str, policy: BoardPlayer, is_last: bool
     ) -> None:
         tenth, now = tenth_of(steps, self.total), time.monotonic()
         is_tenth, self._tenth = tenth > self._tenth, tenth
@@ -91,17 +111,27 @@ def tenth_of(steps: int, total: int) -> int:
 def line_of(steps: int, seconds: float, results: Evaluation, notes: Mapping[str, float]) -> str:
     """An evaluation in one line."""
     speed = steps / seconds if seconds > 0 else 0.0
-    line = f"{speed:,.0f} steps/s   against random, exact:  {describe(results)}"
+    exact = ":" if results.sampled else ", exact:"
+    line = f"{speed:,.0f} steps/s   against random{exact}  {describe(results)}"
     return line + "".join(f"   {name.replace('_', ' ')} {_number(n)}" for name, n in notes.items())
 
 
 def describe(results: Evaluation) -> str:
-    """Wins, draws and losses of both sides in per cent, and which sides are proven unbeatable."""
-    sides = (("X", results.x, results.unbeatable_x), ("O", results.o, results.unbeatable_o))
+    """Wins, draws and losses of both sides in per cent, and what is proven of them."""
+    proven_x = "wins against everybody" if results.always_wins_x else "unbeatable"
+    sides = (
+        ("X", results.x, proven_x if results.unbeatable_x else ""),
+        ("O", results.o, "unbeatable" if results.unbeatable_o else ""),
+    )
     text = "   ".join(
-        f"{side} {percent(result)}{' unbeatable' if safe else ''}" for side, result, safe in sides
+        " ".join(filter(None, (side, percent(result), proven, _sampled(side, results))))
+        for side, result, proven in sides
     )
     return text + ("   best achievable" if results.optimal else "")
+
+
+def _sampled(side: str, results: Evaluation) -> str:
+    return "(sampled)" if side in results.sampled else ""
 
 
 def percent(result: Result) -> str:
@@ -109,12 +139,15 @@ def percent(result: Result) -> str:
     return "/".join(f"{100 * rate:.2f}" for rate in (result.win, result.draw, result.loss))
 
 
-def values_of_the_empty_board(policy: TabularPolicy) -> str:
-    """The values of the first moves, drawn on the board; "" for players without values."""
-    if not isinstance(policy, ValuedTable):
+def values_of_the_empty_board(policy: Any) -> str:
+    """The values of the first moves, drawn on the board; "" for players that have none.
+
+    Only the values by which a player chooses its moves are shown.
+    """
+    if not getattr(policy, "moves_by_values", False):
         return ""
-    first = policy.values[0]  # the empty board is the first unfinished position
     board = np.zeros(policy.rules.cells, dtype=np.int8)
+    first = policy.q_values(board[None])[0]
     drawn = ansi(board, policy.rules, values=np.where(np.isfinite(first), first, np.nan))
     return f"the agent's Q values of the empty board\n{drawn}"
 

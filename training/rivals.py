@@ -93,7 +93,8 @@ class Rivals:
                 f"{self.runs[0].folder} and its rival have trained {made[0]:,} and {made[1]:,} "
                 "steps already: give --steps more than that"
             )
-        for run, learner in self.pairs:
+        for (run, learner), rival in zip(self.pairs, self.learners[::-1], strict=True):
+            learner.know(rival)
             run.restore(learner)
 
     def train(self) -> None:

@@ -29,12 +29,13 @@ from typing import Any
 from rich.console import Console
 
 from tictactoe_env.certificate import FILE, certify, versions, write
-from tictactoe_env.evaluation import Evaluation, evaluate
+from tictactoe_env.evaluation import Evaluation, best_play_x
 from tictactoe_env.files import write_file
 from tictactoe_env.match import Result
 from tictactoe_env.own_values import FILE as VALUES
 from tictactoe_env.own_values import write_values
-from tictactoe_env.policy import TabularPolicy
+from tictactoe_env.proof import TABLE_CELLS, Progress
+from tictactoe_env.rules import SIDES, Rules
 from training import checkpoint
 from training.files import (
     DamagedFileError,
@@ -44,7 +45,8 @@ from training.files import (
     write_folder,
     write_json,
 )
-from training.learner import GamesLearner, Learner, Page
+from training.judge import check_goal, judge, limit_of
+from training.learner import BoardPlayer, GamesLearner, Learner, Page
 from training.options import BoardConfig
 from training.plots import chart, learning_curves
 from training.progress import Display, tenth_of
@@ -53,7 +55,9 @@ from training.values import own_values_of
 CHECKPOINT_SECONDS = 30  # seconds between two checkpoints: the most that a kill loses
 PROVEN = ("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o")
 RATES = tuple(f"{side}_{name}" for side in "xo" for name in ("win", "draw", "loss", "illegal"))
+SAMPLED = tuple(f"sampled_{side}" for side in "xo")  # on boards of more than 12 cells only
 COLUMNS = ("steps", "seconds", *RATES, *PROVEN)
+LATER = ("always_wins_x", *SAMPLED)  # columns that runs of older versions lack
 
 
 class Run:
@@ -80,9 +84,10 @@ class Run:
         self.folder, self.page, self.config = folder, page, config
         self.until, self.preset = until, preset
         self.side: str = getattr(config, "side", "both")
+        check_goal(until, self.side, config.rules)
         self.console = console or Console()
         self.rows: list[dict[str, Any]] = []
-        self.best: tuple[Evaluation, int, TabularPolicy] | None = None
+        self.best: tuple[Evaluation, int, BoardPlayer] | None = None
         self.is_interrupted = False
         self.first_reached: dict[str, tuple[int, float]] = {}
         self._earlier_seconds = 0.0
@@ -109,11 +114,11 @@ class Run:
         return Display(self.page.AGENT, self.config.steps, done, self.console)
 
     @property
-    def best_player(self) -> TabularPolicy:
+    def best_player(self) -> BoardPlayer:
         """The best policy that was evaluated. Raises ValueError before the first evaluation."""
         return self._best()[2]
 
-    def _best(self) -> tuple[Evaluation, int, TabularPolicy]:
+    def _best(self) -> tuple[Evaluation, int, BoardPlayer]:
         if self.best is None:
             raise ValueError("nothing was evaluated yet: train up to the first evaluation")
         return self.best
@@ -154,6 +159,24 @@ class Run:
                 raise self._nothing_left(steps, counts)
         return counts
 
+    def carry_on(self, learner: Learner) -> bool:
+        """Continue from the checkpoint as `resume` does, even if the training is over.
+
+        Returns whether steps are left to train. Raises FileNotFoundError without a checkpoint,
+        DamagedFileError for damaged files.
+        """
+        self.steps_made()
+        self.restore(learner)
+        if isinstance(learner, GamesLearner):
+            self._take_in(learner, "")
+        return not self.is_at_its_end
+
+    @property
+    def is_at_its_end(self) -> bool:
+        """Whether the training has made its steps, or reached the goal `until`."""
+        steps = self.rows[-1]["steps"] if self.rows else 0
+        return steps >= self.config.steps or self.until in self.first_reached
+
     def steps_made(self) -> int:
         """The steps of the checkpoint, after a crash that of before. Raises as `resume` does."""
         recover_folder(self.checkpoint)
@@ -168,7 +191,7 @@ class Run:
         checkpoint.restore(self.checkpoint, self.page.AGENT, self.config, learner)
         policy = checkpoint.load(self.page, self.folder)
         best_at = int(read_json(self.folder / "model.json")["steps"])
-        self.best = (evaluate(policy), best_at, policy)
+        self.best = (self._judged(policy), best_at, policy)
         self._write_config()
 
     def _nothing_left(self, steps: int, counts: Counter[str] | None = None) -> ValueError:
@@ -191,7 +214,7 @@ class Run:
         counts = learner.take_in(self.folder, learn_from)
         if best.take_in(self.folder, learn_from)["learned"]:
             policy = best.policy()
-            self.best = (evaluate(policy), best_at, policy)
+            self.best = (self._judged(policy), best_at, policy)
             checkpoint.save_model(self.folder, self.page.AGENT, self.config, best)
         self._about = best.about()
         if counts["learned"]:
@@ -206,7 +229,7 @@ class Run:
                 rows = [_parsed(row) for row in csv.DictReader(file)]
             self.rows = [row for row in rows if row["steps"] <= steps]
             for row in self.rows:
-                self._note_first(_results(row), row["steps"], row["seconds"])
+                self._note_first(_results(row, self.config.rules), row["steps"], row["seconds"])
             at_checkpoint = [row for row in self.rows if row["steps"] == steps]
             self._earlier_seconds = at_checkpoint[-1]["seconds"]
         except DamagedFileError:
@@ -228,8 +251,8 @@ class Run:
         """Write a run that has made no step: it can play, and `--resume` trains it."""
         self.start()
         policy = learner.policy()
-        results = evaluate(policy)
-        self.rows.append({**_row(0, 0.0, results), **learner.notes()})
+        results = self._judged(policy)
+        self.rows.append({**_row(0, 0.0, results, policy.rules), **learner.notes()})
         self._keep_if_best(results, learner, policy)
         self.save(learner, is_last=True)
         self._write_certificate()
@@ -287,10 +310,10 @@ class Run:
         It should stop at the goal `until`, and after Ctrl-C.
         """
         policy, steps, notes = learner.policy(), learner.steps, learner.notes()
-        results = evaluate(policy)
+        results = self._judged(policy, self._display.prove)
         seconds = self._earlier_seconds + time.monotonic() - self._began
         as_read_back = {name: float(value) for name, value in notes.items()}
-        self.rows.append({**_row(steps, seconds, results), **as_read_back})
+        self.rows.append({**_row(steps, seconds, results, policy.rules), **as_read_back})
         self._note_first(results, steps, seconds)
         self._keep_if_best(results, learner, policy)
         stop = self.is_over(results)
@@ -299,6 +322,10 @@ class Run:
         self.save(learner, is_last)
         self._display.show(steps, seconds, results, policy, notes, is_last)
         return stop
+
+    def _judged(self, policy: BoardPlayer, progress: Progress | None = None) -> Evaluation:
+        """The evaluation of a policy: see `judge`."""
+        return judge(policy, self.side, limit_of(self.config), progress)
 
     def is_over(self, results: Evaluation) -> bool:
         """Whether training should stop after an evaluation with these results."""
@@ -319,7 +346,7 @@ class Run:
         """Note that a checkpoint was written."""
         self._last_checkpoint = time.monotonic()
 
-    def _keep_if_best(self, results: Evaluation, learner: Learner, policy: TabularPolicy) -> None:
+    def _keep_if_best(self, results: Evaluation, learner: Learner, policy: BoardPlayer) -> None:
         if self.best is not None and results.rank(self.side) <= self.best[0].rank(self.side):
             return
         self.best, self._about = (results, learner.steps, policy), learner.about()
@@ -337,7 +364,7 @@ class Run:
         steps = learner.steps
         for name, value in self.rows[-1].items():
             if name != "steps":
-                group = "exact" if name in COLUMNS else "noted"
+                group = "exact" if name in (*COLUMNS, *LATER) else "noted"
                 self._board.add_scalar(f"{group}/{name}", float(value), steps)
         for name, value in learner.scalars().items():
             self._board.add_scalar(name, value, steps)
@@ -372,31 +399,43 @@ class Run:
 
     # --- the end ---------------------------------------------------------------------------------
 
-    def finish(self) -> dict[str, Any]:
-        """Write the metrics, the learning curves, and certificate and values of the best model."""
+    def finish(self) -> dict[str, Any] | None:
+        """Write the metrics, the learning curves, and certificate and values of the best model.
+
+        Returns the certificate; None if there is none, since nothing is proven of the best model.
+        """
         policy = self.best_player
         self.write_metrics()
-        content = self._write_certificate()
-        title = f"{self.name}, seed {self.config.seed}"
+        title = f"{self.name} on {policy.rules}, seed {self.config.seed}"
         learning_curves(self.rows, policy.rules, self.folder / "growth.png", title)
-        return content
+        return self._write_certificate()
 
-    def _write_certificate(self) -> dict[str, Any]:
+    def _write_certificate(self) -> dict[str, Any] | None:
         """Write the certificate of the best model, and its own values of the moves.
 
         After a kill in between there is no file of values, never one that belongs to another model.
+        Without a proof of any side there is no certificate. On boards of more than 12 cells there
+        is no file of values: the player of the model computes them.
         """
         content, values = self._certificate(), self.folder / VALUES
         values.unlink(missing_ok=True)
+        if content is None:
+            (self.folder / FILE).unlink(missing_ok=True)
+            return None
         write(content, self.folder / FILE)
+        if self.config.rules.cells > TABLE_CELLS:
+            return content
         own = own_values_of(self.page, *checkpoint.load_model(self.page, self.folder))
         if own is not None:
             write_values(own, content["sha256_of_moves"], values)
         return content
 
-    def _certificate(self) -> dict[str, Any]:
-        """The certificate of the best model."""
-        _, steps, policy = self._best()
+    def _certificate(self) -> dict[str, Any] | None:
+        """The certificate of the best model, for the sides that were proven; None if none was."""
+        results, steps, policy = self._best()
+        proven = tuple(side for side in SIDES if side not in results.sampled)
+        if not proven:
+            return None
         last = self.rows[-1]
         best = next((row for row in self.rows if row["steps"] == steps), last)
         training: Mapping[str, Any] = {
@@ -415,24 +454,30 @@ class Run:
             "config": asdict(self.config),
             "training": training,
         }
-        return certify(policy, self.page.AGENT, **about)
+        sides = None if policy.rules.cells <= TABLE_CELLS else proven
+        limit = limit_of(self.config)
+        return certify(policy, self.page.AGENT, sides=sides, limit=limit, **about)
 
 
 def _point(steps: int, seconds: float) -> dict[str, Any]:
     return {"steps": steps, "seconds": round(seconds, 3)}
 
 
-def _row(steps: int, seconds: float, results: Evaluation) -> dict[str, Any]:
+def _row(steps: int, seconds: float, results: Evaluation, rules: Rules) -> dict[str, Any]:
     """A row of metrics.csv."""
     sides = {"x": results.x, "o": results.o}
     rates = {name: getattr(sides[name[0]], name[2:]) for name in RATES}
     proven = {name: int(getattr(results, name)) for name in PROVEN}
-    return {"steps": steps, "seconds": round(seconds, 3), **rates, **proven}
+    later = {"always_wins_x": int(results.always_wins_x)} if results.is_won_by_x else {}
+    if rules.cells > TABLE_CELLS:
+        later |= {"always_wins_x": int(results.always_wins_x)}
+        later |= {f"sampled_{side.lower()}": int(side in results.sampled) for side in SIDES}
+    return {"steps": steps, "seconds": round(seconds, 3), **rates, **proven, **later}
 
 
 def _parsed(row: dict[str, str]) -> dict[str, Any]:
     """A row of metrics.csv. A note that was not taken then is empty, and left out."""
-    whole, notes = ("steps", *PROVEN), set(row) - set(COLUMNS)
+    whole, notes = ("steps", *PROVEN, *LATER), set(row) - set(COLUMNS)
     return {
         name: int(value) if name in whole else float(value)
         for name, value in row.items()
@@ -440,8 +485,18 @@ def _parsed(row: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _results(row: dict[str, Any]) -> Evaluation:
+def _results(row: dict[str, Any], rules: Rules) -> Evaluation:
     names = ("win", "draw", "loss", "illegal")
     x, o = (Result(*(row[f"{side}_{name}"] for name in names)) for side in "xo")
     unbeatable_x, unbeatable_o, optimal_x, optimal_o = (bool(row[name]) for name in PROVEN)
-    return Evaluation(x, o, unbeatable_x, unbeatable_o, optimal_x, optimal_o)
+    return Evaluation(
+        x,
+        o,
+        unbeatable_x,
+        unbeatable_o,
+        optimal_x,
+        optimal_o,
+        always_wins_x=bool(row.get("always_wins_x", 0)),
+        best_play_x=None if row["unbeatable_o"] else best_play_x(rules),
+        sampled=tuple(side for side in SIDES if row.get(f"sampled_{side.lower()}")),
+    )

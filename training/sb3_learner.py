@@ -17,10 +17,12 @@ from stable_baselines3.common.logger import Logger
 
 from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
-from tictactoe_env.policy import TabularPolicy
-from tictactoe_env.rules import Rules
+from tictactoe_env.policy import Policy
+from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.sb3 import TicTacToeVecEnv
-from training.learner import Arrays, Chart, Learner, State, crossed
+from tictactoe_env.starts import ExploringStarts
+from training.judge import limit_of
+from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
 from training.selfplay import SelfPlay
 from training.tally import Tally, windows_chart
 from training.task import TaskConfig
@@ -36,24 +38,50 @@ class SB3Learner(Learner):
 
     def __init__(self, config: Any, build: Callable[[Any], Any], round_steps: int):
         self.config, self.round_steps = config, round_steps
-        self.pool = SelfPlay(config.opponents, config.rules, config.snapshots, config.seed)
+        self.pool = SelfPlay(
+            config.opponents,
+            config.rules,
+            config.snapshots,
+            config.seed,
+            thaw=self.thawed,
+            sides=SIDES if config.side == "both" else (config.side,),
+            limit=limit_of(config),
+            answers=config.counterexamples > 0,
+        )
+        self.pool.thaw_best = self.played
         self.tally = Tally()
         self.algorithm = build(config)
         self.algorithm.set_logger(Logger(None, []))
         self.algorithm.env.set_opponent(self.pool.pool())
         self.callback = Rounds(self)
 
-    def meet(self, rival: TabularPolicy) -> None:
+    @property
+    def starts(self) -> ExploringStarts | None:
+        """The start positions of the games; None if all games start from the empty board."""
+        start = self.algorithm.env.games.config.start
+        return start if isinstance(start, ExploringStarts) else None
+
+    def know(self, rival: Learner) -> None:
+        """Say whose snapshots `restore` finds among the opponents as those of a rival."""
+        self.pool.thaw_rival = rival.thawed
+
+    def meet(self, rival: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents."""
         self.pool.add_rival(rival)
         self.algorithm.env.set_opponent(self.pool.pool())
 
+    def played(self, weights: Arrays) -> Policy:
+        """What `policy` gives with these weights, on boards without a table."""
+        return self.thawed(weights)
+
     def start_round(self, steps: int) -> None:
         """Add a snapshot to the opponents if one is due; called at the start of each rollout."""
         is_due = steps == 0 or crossed(steps - self.round_steps, steps, self.config.snapshot_every)
-        if self.pool.has_self and is_due:
-            self.pool.add(self.snapshot())
+        if self.pool.takes_snapshots and is_due:
+            self.pool.add(self.snapshot(), self.policy())
             self.algorithm.env.set_opponent(self.pool.pool())
+            if self.starts is not None and self.pool.counterexamples is not None:
+                self.starts.remember(self.pool.counterexamples)
 
     def advance(self, most: int) -> None:
         """Play and learn until `most` further steps are made."""
@@ -61,8 +89,16 @@ class SB3Learner(Learner):
         self.steps = self.algorithm.num_timesteps
 
     def notes(self) -> dict[str, float]:
-        """The number of games, and the results in windows of 1,000 games: see `Tally`."""
-        return self.tally.notes()
+        """The number of games, and the results in windows of 1,000 games: see `Tally`.
+
+        If snapshots are answered by a best response also the number of counterexamples, -1 where
+        the proof was beyond the limit.
+        """
+        found = self.tally.notes()
+        if self.pool.answers:
+            boards = self.pool.counterexamples
+            found["counterexamples"] = -1 if boards is None else len(boards)
+        return found
 
     def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
         """Wins, draws and losses in windows of 1,000 games."""
@@ -87,6 +123,7 @@ class SB3Learner(Learner):
             "games": self.algorithm.env.state_dict(),
             "pool": self.pool.state(),
             "tally": asdict(self.tally),
+            **({} if self.starts is None else {"starts": list(self.starts.found)}),
         }
 
     def restore(self, model: Arrays, state: State) -> None:
@@ -95,6 +132,8 @@ class SB3Learner(Learner):
         load_moments(algorithm.policy.optimizer, state["optimizer"])
         self.pool.restore(state["pool"])
         self.tally = Tally(**state["tally"])
+        if self.starts is not None:
+            self.starts.found.extend(state.get("starts", []))
         algorithm.env.set_opponent(self.pool.pool())
         algorithm.num_timesteps = self.steps
         # Unless these two private attributes are set, `learn` resets the environment.
@@ -122,6 +161,7 @@ def environment(config: TaskConfig) -> TicTacToeVecEnv:
     env = TicTacToeVecEnv(
         config.num_envs,
         config.exploring_starts,
+        config.counterexamples,
         **asdict(config.rules),
         side="random" if config.side == "both" else config.side,
         early_draw=config.early_draw,

@@ -3,7 +3,8 @@
 In "random:0.5,minimax:0.25,self:0.25" half of the games are against random play, a quarter against
 perfect play, and a quarter against the snapshots (`self`), each of which gets an equal share. Until
 the first snapshot is added, random play takes their place. In the same way `rival` means snapshots
-of another learner (`training.rivals`).
+of another learner (`training.rivals`). `best-response` is the exact best reply to what the learner
+plays at its newest snapshot: see `tictactoe_env.responses`.
 """
 
 from __future__ import annotations
@@ -15,16 +16,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.names import SELF
+from tictactoe_env.evaluation import best_play_x
+from tictactoe_env.names import BEST_RESPONSE, SELF
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import Policy, TabularPolicy, one_hot, tabulate
-from tictactoe_env.pool import Pool, parse_pool, split_self
+from tictactoe_env.policy import (
+    MixturePolicy,
+    Policy,
+    RandomPolicy,
+    TabularPolicy,
+    one_hot,
+    tabulate,
+)
+from tictactoe_env.pool import Pool, parse_pool, split_response, split_self
 from tictactoe_env.pool import Snapshots as Member
 from tictactoe_env.positions import Positions, positions_of
-from tictactoe_env.rules import Rules
+from tictactoe_env.proof import TABLE_CELLS, Limit, ProofLimitError
+from tictactoe_env.responses import respond
+from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.snapshots import place_of_next
 
 RIVAL = "rival"
+Thaw = Callable[[dict[str, NDArray[Any]]], Policy]
+"""Makes a snapshot from the weights of its network."""
 
 
 class SelfPlay:
@@ -33,38 +46,83 @@ class SelfPlay:
     Snapshots of another learner share the weight of `rival` in the same way. size: how many
     snapshots of each are kept, unless the text says `self-keep=N`; `self-replace=oldest` says which
     one makes room for a further one, see `tictactoe_env.snapshots.place_of_next`. epsilon:
-    probability that a snapshot makes a random legal move. Raises ValueError for an unknown
-    opponent.
+    probability that a snapshot makes a random legal move. thaw: the snapshot of the learner with
+    given weights, for snapshots that are no tables; `thaw_rival` is that of a rival, and
+    `thaw_best` makes what the learner plays without exploration. sides: those that the learner
+    plays. limit: that of the proofs for "best-response". answers: whether the best response is
+    computed even if it is not an opponent, for its counterexamples. Raises ValueError for an
+    unknown opponent.
+
+    response: the best response to the newest snapshot; None without one, and if its proof would be
+    beyond the limit, where the snapshot takes its place. counterexamples: the boards (N, cells)
+    from which the newest snapshot can still be beaten, None where there is no response.
     """
 
     def __init__(
-        self, opponents: str, rules: Rules, size: int = 8, seed: int = 0, epsilon: float = 0.0
+        self,
+        opponents: str,
+        rules: Rules,
+        size: int = 8,
+        seed: int = 0,
+        epsilon: float = 0.0,
+        thaw: Thaw | None = None,
+        sides: tuple[str, ...] = SIDES,
+        limit: Limit | None = None,
+        answers: bool = False,
     ):
         self.own, others = split_self(parse_pool(opponents), keep=size)
+        self.responder, others = split_response(others)
         self.other, others = split_self(others, keep=size, name=RIVAL)
-        self.fixed = [(make_opponent(name, rules, also=[SELF]), weight) for name, weight in others]
+        known = (SELF, BEST_RESPONSE)
+        self.fixed = [(make_opponent(name, rules, also=known), weight) for name, weight in others]
         self.rules, self.size, self.epsilon = rules, size, epsilon
-        self.snapshots: list[TabularPolicy] = []
-        self.rivals: list[TabularPolicy] = []
+        self.snapshots: list[Policy] = []
+        self.rivals: list[Policy] = []
+        self.thaw, self.thaw_rival, self.thaw_best = thaw, thaw, thaw
+        self.sides, self.limit = sides, limit
+        self.answers = answers or self.responder is not None
+        # What it answers, and who plays elsewhere.
+        self.answered: tuple[Policy, Policy] | None = None
+        self.response: Policy | None = None
+        self.counterexamples: Boards | None = None
         self.rng = np.random.default_rng(seed)
         self._opponents: Opponents | None = None
 
     @property
-    def has_self(self) -> bool:
-        """Whether the pool contains snapshots of the learner."""
-        return self.own is not None and self.own.weight > 0
+    def takes_snapshots(self) -> bool:
+        """Whether the learner's snapshots are opponents, or are answered by a best response."""
+        has_self = self.own is not None and self.own.weight > 0
+        return has_self or self.answers
 
-    def add(self, snapshot: TabularPolicy) -> None:
-        """Add a snapshot of the learner, in place of another one if the pool is full."""
-        self._add(snapshot, self.snapshots, self.own)
+    def add(self, snapshot: Policy, best: Policy | None = None) -> None:
+        """Add a snapshot of the learner, in place of another one if the pool is full.
 
-    def add_rival(self, snapshot: TabularPolicy) -> None:
+        best: what the learner plays without exploration, which the best response answers; by
+        default the snapshot itself.
+        """
+        if self.own is not None or not self.answers:
+            self._add(snapshot, self.snapshots, self.own)
+        if self.answers:
+            self.answer(best or snapshot, snapshot)
+
+    def answer(self, best: Policy, snapshot: Policy) -> None:
+        """Compute the best response to `best`, which `snapshot` plays off the lines of `best`."""
+        elsewhere = snapshot if self.rules.cells > TABLE_CELLS else None
+        self.answered, self._opponents = (best, snapshot), None
+        x_value = best_play_x(self.rules) or 0
+        targets = {"X": x_value, "O": -x_value}
+        try:
+            self.response, self.counterexamples = respond(
+                best, self.rules, self.sides, elsewhere, targets, self.limit
+            )
+        except ProofLimitError:  # the notes of a training say so
+            self.response = self.counterexamples = None
+
+    def add_rival(self, snapshot: Policy) -> None:
         """Add a snapshot of another learner in the same way."""
         self._add(snapshot, self.rivals, self.other)
 
-    def _add(
-        self, snapshot: TabularPolicy, kept: list[TabularPolicy], member: Member | None
-    ) -> None:
+    def _add(self, snapshot: Policy, kept: list[Policy], member: Member | None) -> None:
         member = member or Member(keep=self.size)
         place = place_of_next(len(kept), member.keep, member.replace, self.rng)
         if place is not None:
@@ -75,6 +133,9 @@ class SelfPlay:
     def pool(self) -> Pool:
         """The opponents and their weights, with the present snapshots."""
         pairs: list[tuple[Policy, float]] = list(self.fixed)
+        if self.responder is not None:
+            player = self.response or (self.answered[1] if self.answered else None)
+            pairs += replace(self.responder, player=player).pairs
         for member, kept in ((self.own, self.snapshots), (self.other, self.rivals)):
             if member is not None and member.weight > 0:
                 copies = tuple(exploring(copy, self.epsilon) for copy in kept)
@@ -91,35 +152,52 @@ class SelfPlay:
     def state(self) -> dict[str, Any]:
         """What is needed to continue: the snapshots and the generator."""
         rivals = {"rivals": [_compact(copy) for copy in self.rivals]} if self.rivals else {}
-        return {"snapshots": [_compact(copy) for copy in self.snapshots], **rivals, "rng": self.rng}
+        kept = {"snapshots": [_compact(copy) for copy in self.snapshots], **rivals, "rng": self.rng}
+        if self.answered is not None:
+            kept["answered"] = [_compact(copy) for copy in self.answered]
+        return kept
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from `state`. Raises ValueError for tables that do not fit the board."""
-        self.snapshots = [_expanded(array, self.rules) for array in state["snapshots"]]
-        self.rivals = [_expanded(array, self.rules) for array in state.get("rivals", [])]
+        self.snapshots = [self._read(saved, self.thaw) for saved in state["snapshots"]]
+        self.rivals = [self._read(saved, self.thaw_rival) for saved in state.get("rivals", [])]
         self.rng = state["rng"]
         self._opponents = None
+        if "answered" in state:
+            best, snapshot = state["answered"]
+            self.answer(self._read(best, self.thaw_best), self._read(snapshot, self.thaw))
+
+    def _read(self, saved: Any, thaw: Thaw | None) -> Policy:
+        """The snapshot that was saved as a table, or by its weights."""
+        if isinstance(saved, dict):
+            if thaw is None:
+                raise ValueError("expected snapshots as tables, got weights of networks")
+            return thaw(saved)
+        probs = one_hot(saved.astype(np.intp), self.rules.cells) if saved.ndim == 1 else saved
+        return TabularPolicy(self.rules, probs)
 
 
-def exploring(player: TabularPolicy, epsilon: float) -> TabularPolicy:
+def exploring(player: Policy, epsilon: float) -> Policy:
     """The epsilon-greedy version of a player: a random legal move with probability `epsilon`."""
     if epsilon == 0:
         return player
+    if not isinstance(player, TabularPolicy):
+        return MixturePolicy([(player, 1 - epsilon), (RandomPolicy(), epsilon)])
     positions = positions_of(player.rules)
     free = positions.boards[positions.unfinished] == 0
     uniform = free / free.sum(axis=1, keepdims=True)
     return TabularPolicy(player.rules, (1 - epsilon) * player.table + epsilon * uniform)
 
 
-def _compact(player: TabularPolicy) -> NDArray[Any]:
-    """The moves (U,) uint8 of a deterministic player, else the probabilities (U, cells)."""
+def _compact(player: Any) -> Any:
+    """The moves (U,) uint8 of a deterministic table, the probabilities (U, cells) of another one.
+
+    Of a network its weights, by name.
+    """
+    if not isinstance(player, TabularPolicy):
+        return player.weights
     is_sure = bool((player.table.max(axis=1) == 1).all())
     return player.table.argmax(axis=1).astype(np.uint8) if is_sure else player.table
-
-
-def _expanded(array: NDArray[Any], rules: Rules) -> TabularPolicy:
-    probs = one_hot(array.astype(np.intp), rules.cells) if array.ndim == 1 else array
-    return TabularPolicy(rules, probs)
 
 
 class Moves(NamedTuple):

@@ -20,6 +20,11 @@ class TaskConfig(BoardConfig):
 
     num_envs: Count = option(256, "Number of games played in parallel.")
     exploring_starts: Share = option(0.0, "Share of the games that start from a random board.")
+    counterexamples: Share = option(
+        0.0,
+        "Share of the games that start from a board from which the learner's newest snapshots can "
+        "still be beaten.",
+    )
     side: Literal["both", "X", "O"] = option(
         "both", "Side that is learned; exploring starts use boards of both sides in any case."
     )
@@ -35,6 +40,11 @@ class TaskConfig(BoardConfig):
     draw_reward: Finite = option(0.0, "Reward of a draw.")
     loss_penalty: NotNegative = option(1.0, "Penalty of a loss; its reward is minus this number.")
     discount: Share = option(1.0, "Discount factor for each move of the learner.")
+    proof_positions: Count = option(
+        3_000_000,
+        "Positions of the largest proof in an evaluation, on boards of more than 12 cells; a side "
+        "that can meet more is sampled against random play, and nothing is proven of it.",
+    )
     encoding: Literal["planes", "grid"] = option(
         "planes",
         "Input of the network: planes (own marks, the opponent's marks) or grid (1 own, -1 "
@@ -42,7 +52,12 @@ class TaskConfig(BoardConfig):
     )
 
     def check(self) -> None:
-        """Raises ValueError for an opening that cannot be played."""
+        """Raises ValueError for an opening that cannot be played, and for wrong shares."""
+        if self.exploring_starts + self.counterexamples > 1:
+            raise ValueError(
+                "exploring_starts and counterexamples must be at most 1 together, got "
+                f"{self.exploring_starts} and {self.counterexamples}"
+            )
         if self.opening not in ("", RANDOM):
             parse_cell(self.opening, self.rules)
         if self.opening and self.side == "O":
@@ -50,6 +65,16 @@ class TaskConfig(BoardConfig):
                 f"opening {self.opening!r} is for a learner that plays X: leave it out, or "
                 "give another side than O"
             )
+
+    @property
+    def opens_at_random(self) -> bool:
+        """Whether all first moves are equally likely."""
+        return self.opening == RANDOM
+
+    @property
+    def results(self) -> tuple[float, float, float]:
+        """The rewards of a win, a draw and a loss."""
+        return self.win_reward, self.draw_reward, -self.loss_penalty
 
     @property
     def rewards(self) -> dict[str, float]:

@@ -22,6 +22,8 @@ class ValuedTable(TabularPolicy):
     move. They are -inf for illegal moves, unless the player does not know the rules.
     """
 
+    moves_by_values = True
+
     def __init__(self, rules: Rules, values: NDArray[np.floating[Any]]):
         super().__init__(rules, one_hot(values.argmax(axis=1), rules.cells))
         self.values = values
@@ -58,9 +60,14 @@ def expected_rewards(
 
     rewards: of a win, a draw and a loss. discount: of each later move of the same side.
     """
+    return OwnValues(values, *reward_scale(rewards, discount))
+
+
+def reward_scale(rewards: Sequence[float], discount: float = 1.0) -> tuple[str, float, float]:
+    """What such values are, in words, and those of a sure loss and of a sure win."""
     names = zip(("win", "draw", "loss"), rewards, strict=True)
     meaning = f"expected reward: {', '.join(f'{name} {reward:g}' for name, reward in names)}"
     if discount != 1:
         meaning += f", times {discount:g} for each later move of its own"
     low, high = min(rewards), max(rewards)
-    return OwnValues(values, meaning, low, high if high > low else low + 1)
+    return meaning, low, high if high > low else low + 1

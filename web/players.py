@@ -38,7 +38,7 @@ class Threads:
 
 @lru_cache(maxsize=256)
 def solving(rules: Rules) -> threading.Lock:
-    """The lock for solving a board: two threads that solve 4x4 would take twice the memory."""
+    """The lock for solving a board: two threads that solve 4x4 would take twice the time."""
     return threading.Lock()
 
 

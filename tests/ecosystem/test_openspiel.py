@@ -77,7 +77,7 @@ def check_board(walk, rules):
     rows, solution = np.arange(len(walk.positions)), solve(rules)
     assert sorted(walk.values) == rows.tolist()
     assert solution.value_x.tolist() == [walk.values[row] for row in rows]
-    optimal = [np.flatnonzero(cells).tolist() for cells in solution.optimal(rows)]
+    optimal = [np.flatnonzero(cells).tolist() for cells in solution.optimal(walk.positions.boards)]
     assert optimal == [walk.optimal[row] for row in rows]
 
 

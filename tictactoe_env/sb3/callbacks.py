@@ -304,7 +304,7 @@ def mean_gain(found: Evaluation, rules: Rules, sides: tuple[str, ...]) -> float:
 
     Of both sides it is the exploitability of `tictactoe_env.exploitability`.
     """
-    value_x = float(solve(rules).value_x[0])
+    value_x = float(solve(rules).game_value)
     fair = {"X": value_x, "O": -value_x}
     gains = [fair[side] - found.best_responses[side].value for side in sides]
     return max(0.0, sum(gains) / len(gains))

@@ -23,8 +23,10 @@ class TicTacToeVecEnv(VecEnv):
     """`num_envs` games as one `VecEnv` of Stable-Baselines3.
 
     arguments: those of `TicTacToeVectorEnv`. exploring_starts: the share of the games that start
-    from a random board (see `tictactoe_env.starts.ExploringStarts`). MaskablePPO and MaskableDQN
-    get their masks from `env_method("action_masks")`, which returns one array for all games.
+    from a random board. counterexamples: the share of the games that start from a board from which
+    the last snapshots can still be beaten (see `tictactoe_env.starts.ExploringStarts`). MaskablePPO
+    and MaskableDQN get their masks from `env_method("action_masks")`, which returns one array for
+    all games.
 
     Infos are those of `TicTacToeEnv`, at every step: `action_mask` int8 (cells,), `side`, `outcome`
     and `illegal_move` np.int8. A finished game is reset in the same step: its info is that of its
@@ -33,15 +35,24 @@ class TicTacToeVecEnv(VecEnv):
     reset are `reset_infos`.
     """
 
-    def __init__(self, num_envs: int, exploring_starts: float = 0.0, **arguments: Any):
-        if exploring_starts:
+    def __init__(
+        self,
+        num_envs: int,
+        exploring_starts: float = 0.0,
+        counterexamples: float = 0.0,
+        **arguments: Any,
+    ):
+        if exploring_starts or counterexamples:
             if arguments.get("opening") or arguments.get("start", "empty") != "empty":
                 raise ValueError(
-                    "exploring_starts cannot be combined with opening or start: leave these out"
+                    "exploring_starts and counterexamples cannot be combined with opening or "
+                    "start: leave these out"
                 )
             rules = Rules(*(arguments.get(name, 3) for name in ("rows", "cols", "k")))
             early_draw = arguments.get("early_draw", False)
-            arguments["start"] = ExploringStarts(exploring_starts, rules, early_draw)
+            arguments["start"] = ExploringStarts(
+                exploring_starts, rules, early_draw, counterexamples
+            )
         self.games = TicTacToeVectorEnv(num_envs, **arguments)
         if self.games.autoreset_mode is not AutoresetMode.SAME_STEP:
             raise ValueError(
@@ -62,7 +73,7 @@ class TicTacToeVecEnv(VecEnv):
         self.games.set_opponent(opponent)
 
     def add_snapshot(self, player: Any, deterministic: bool = False) -> None:
-        """Add a frozen copy to the opponent "self": see `TicTacToeVectorEnv.add_snapshot`."""
+        """Add a frozen copy to the opponents: see `TicTacToeVectorEnv.add_snapshot`."""
         self.games.add_snapshot(player, deterministic)
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:

@@ -114,21 +114,27 @@ function playLink(agent, board, side) {
   );
 }
 
-/** The sides that an agent was trained to play. */
+/** The sides of which the certificate holds results: both on boards of up to 12 cells. */
+const certifiedSides = (certificate) => certificate.sides ?? ["X", "O"];
+
+/** The certified sides that an agent was trained to play. */
 function trainedSides(certificate) {
   const side = certificate.config?.side;
-  return side === "X" || side === "O" ? [side] : ["X", "O"];
+  const sides = certifiedSides(certificate);
+  return sides.includes(side) ? [side] : sides;
 }
 
 /** What is proven, in a sentence; of an agent that was trained as one side, for that side. */
 function statement(certificate) {
   const sides = trainedSides(certificate);
-  const only = sides.length === 1 ? ` as ${sides[0]}, the side that it was trained for` : "";
+  const isOneSided = certifiedSides(certificate).length === 1;
+  const why = isOneSided ? "the side that is certified" : "the side that it was trained for";
+  const only = sides.length === 1 ? ` as ${sides[0]}, ${why}` : "";
   const beaten = sides.filter((side) => !part(certificate, side).unbeatable);
   if (beaten.length) {
     const places = beaten.map(
       (side) =>
-        `as ${side}${part(certificate, side).limit_vs_random ? "" : ` (as any ${side} on this board)`}`,
+        `as ${side}${part(certificate, side).limit_vs_random === null ? ` (as any ${side} on this board)` : ""}`,
     );
     return h(
       "p",
@@ -144,8 +150,18 @@ function statement(certificate) {
     "p",
     { class: "statement proven" },
     h("strong", {}, `Proven: nobody can beat it${only}.`),
-    ` ${rest}`,
+    ` ${certificate.format === 2 ? onLines(certificate, sides) : rest}`,
   );
+}
+
+/** What is proven by the positions that an agent can meet, on a larger board. */
+function onLines(certificate, sides) {
+  const texts = sides.map((side) => {
+    const { always_wins: wins, decisions } = part(certificate, side);
+    const what = wins ? "It wins every game" : "No line of play makes it lose";
+    return `${what} as ${side}: it decides in ${decisions.toLocaleString()} positions that it can meet.`;
+  });
+  return texts.join(" ");
 }
 
 const OPPONENTS = [
@@ -157,7 +173,7 @@ const OPPONENTS = [
 function results(certificate) {
   const untrained = (side) =>
     trainedSides(certificate).includes(side) ? "" : " (not trained for)";
-  const rows = ["X", "O"].flatMap((side) =>
+  const rows = certifiedSides(certificate).flatMap((side) =>
     OPPONENTS.filter(([name]) => part(certificate, side)[name]).map(([name, opponent]) => {
       const rates = part(certificate, side)[name];
       const rate = (key) => h("td", {}, exact(rates[key]));
@@ -175,7 +191,7 @@ function results(certificate) {
   const head = ["As, against", "wins", "draws", "losses", ""].map((text) =>
     text ? h("th", { scope: "col" }, text) : h("td", {}),
   );
-  const illegal = ["X", "O"].reduce(
+  const illegal = certifiedSides(certificate).reduce(
     (sum, side) => sum + part(certificate, side).vs_random.illegal,
     0,
   );
@@ -197,7 +213,7 @@ function results(certificate) {
     h(
       "ul",
       { class: "worst" },
-      ["X", "O"].map((side) => {
+      certifiedSides(certificate).map((side) => {
         const { worst_case_value: value, worst_case_loss: loss } = part(certificate, side);
         return h(
           "li",
@@ -206,11 +222,12 @@ function results(certificate) {
           ` against the best response to it: loses ${exact(loss)} % of its games, wins minus losses ${signed(value)}`,
         );
       }),
-      h(
-        "li",
-        {},
-        `Makes optimal moves in ${exact(certificate.optimal_moves.reachable)} % of the positions that it can reach, ${exact(certificate.optimal_moves.everywhere)} % of all.`,
-      ),
+      certificate.optimal_moves &&
+        h(
+          "li",
+          {},
+          `Makes optimal moves in ${exact(certificate.optimal_moves.reachable)} % of the positions that it can reach, ${exact(certificate.optimal_moves.everywhere)} % of all.`,
+        ),
     ),
   );
 }

@@ -1,0 +1,120 @@
+"""A study in the terminal: a line for each seed that ends, and a table and a plot at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from terminal import report
+from training.cluster import Lost, Workers, connect, outcomes, stopping
+from training.jobs import FAILED, FINISHED, STOPPED, Job, Outcome, Owner
+from training.study import GOALS, Study, locked, seeds_text, summary_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def train(study: Study, console: Console, cluster: str | None, jobs: int | None) -> int:
+    """Train the seeds of a study that are not finished, and print its table; the exit code.
+
+    0: every seed is finished and has reached the goal `until`, if there is one; 1: a seed failed or
+    has not; 130: Ctrl-C stopped the study. Raises ValueError if the folder holds something else, or
+    if the cluster cannot be used.
+    """
+    asked = study.seeds
+    with locked(study.folder):
+        study.check_folder()
+        wanted = [study.job(seed) for seed in asked]
+        left = [job for job in wanted if not job.is_finished]
+        study.write(study.rows())
+        done = len(wanted) - len(left)
+        if done:
+            report.say(f"{done} of {len(wanted)} seeds are finished already", console)
+        is_stopped = False
+        if left:
+            with connect(cluster, jobs) as workers:
+                is_stopped = _train(study, left, console, workers)
+        rows = study.rows()
+        study.write(rows)
+        study.write_report(rows)
+    print_study(study, rows, console)
+    return _verdict(study, asked, rows, is_stopped)
+
+
+def _train(study: Study, jobs: Sequence[Job], console: Console, workers: Workers) -> bool:
+    """Train the runs, with a line for each that ends; whether Ctrl-C stopped the study."""
+    text = f"training {len(jobs)} seeds {workers.place}, {workers.jobs} at a time: {study.folder}"
+    report.say(text, console)
+    seeds = {job.name: int(job.name.split()[1]) for job in jobs}
+    owner, ended = Owner.begin(study.folder, workers.is_local), 0
+    with stopping(owner) as stops:
+        for found in outcomes(jobs, owner, workers):
+            if isinstance(found, Lost):
+                if not stops:
+                    text = f"a worker was lost ({found.error}): its seeds continue"
+                    report.say(text, console, "yellow")
+                continue
+            seed = seeds[found.job.name]
+            if found.state == FAILED:
+                study.errors[seed] = found.error
+            if found.state != STOPPED:
+                ended += 1
+                report.say(f"{_line(study, seed, found)}   [{ended} of {len(jobs)}]", console)
+    return bool(stops)
+
+
+def _line(study: Study, seed: int, found: Outcome) -> str:
+    """What came of a seed, in one line."""
+    if found.state == FAILED:
+        return f"seed {seed}: FAILED: {found.error} (see {found.job.log})"
+    row = study.row(seed)
+    assert found.state == FINISHED
+    proven = [f"{side.upper()}" for side in "xo" if row.get(f"unbeatable_{side}")]
+    text = f"unbeatable as {' and '.join(proven)}" if proven else "not proven"
+    best = ", best achievable" if row.get("optimal_both") else ""
+    return f"seed {seed}: {text}{best}, {row['steps']:,} steps, {row['seconds']:.1f} s"
+
+
+def print_study(study: Study, rows: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Print the table of a study, and what is not finished."""
+    from rich.table import Table
+
+    states = [row["state"] for row in rows]
+    title = f"{study.name}, seeds {seeds_text(study.seeds)}, until {study.until}"
+    finished = states.count("finished")
+    report.say(f"\n{title}: {finished} of {len(rows)} finished", console, "bold")
+    headings, lines = summary_table(rows)
+    if lines:
+        table = Table()
+        for number, heading in enumerate(headings):
+            table.add_column(heading, justify="left" if number == 0 else "right")
+        for line in lines:
+            table.add_row(*line)
+        report.print_whole(table, console)
+        is_small = study.goals == GOALS
+        how = "exact" if is_small else "exact where a side is proven, sampled elsewhere"
+        report.say(f"median (smallest to largest) over the seeds; rates are {how}", console)
+    for seed, error in study.errors.items():
+        report.say(f"seed {seed} failed: {error}", console, "red")
+    report.say(f"saved: {study.folder} (study.md, study.png, study.csv, study.json)", console)
+
+
+def _verdict(
+    study: Study, asked: Sequence[int], rows: Sequence[Mapping[str, Any]], is_stopped: bool
+) -> int:
+    """Say what is missing; the exit code."""
+    mine = [row for row in rows if row["seed"] in asked]
+    missing = [row["seed"] for row in mine if row["state"] != "finished"]
+    if missing:
+        print(
+            f"train.py: {len(missing)} of {len(mine)} seeds are not finished "
+            f"({seeds_text(missing)}): the same command continues them",
+            file=sys.stderr,
+        )
+        return 130 if is_stopped else 1
+    missed = [row["seed"] for row in mine if not row["reached"]]
+    if missed:
+        text = f"train.py: {study.until} was not reached by {seeds_text(missed)}"
+        print(text, file=sys.stderr)
+    return 1 if missed else 0

@@ -1,0 +1,270 @@
+"""Training on boards of more than 12 cells, on which networks play without a table of positions."""
+
+import re
+
+import numpy as np
+import pytest
+from small_runs import metrics
+from text_cases import refuses
+
+import agents
+import train
+from players.seat import run_seat
+from tictactoe_env.canonical import CanonicalPolicy
+from tictactoe_env.certificate import load_policy, read, verify
+from tictactoe_env.evaluation import Evaluation, best_play_x, evaluate
+from tictactoe_env.match import Result
+from tictactoe_env.policy import GreedyPolicy, MinimaxPolicy, RandomPolicy
+from tictactoe_env.positions import positions_of, symmetries_of
+from tictactoe_env.proof import Limit, reach_of
+from tictactoe_env.rules import Rules
+from training import checkpoint
+from training.judge import check_goal, goal_text, judge
+from training.learner import drive
+from training.limits import ANY, LIMITS
+from training.options import Preset, options_of
+from training.progress import describe
+from training.selfplay import SelfPlay
+from training.values import own_values_of
+
+SQUARE, WON = Rules(4, 4, 4), Rules(3, 4, 3)
+GAMES = (
+    "--rows 4 --cols 4 --k 4 --num-envs 16 --hidden 8 --exploring-starts 0 --judge-every 256 "
+    "--opponents self:0.7,random:0.3 --snapshot-every 128 --snapshots 2"
+)
+OPTIONS = {
+    "dqn": f"{GAMES} --batch-size 16 --learning-starts 32 --buffer-size 256",
+    "maskable_ppo": f"{GAMES} --batch-size 64 --epochs 1 --rollout-steps 8",
+}
+NETWORKS = pytest.mark.parametrize("agent", list(OPTIONS))
+
+
+def config_of(agent, *options):
+    page = agents.page(agent)
+    typed = train.command_line(page).parse([agent, *OPTIONS[agent].split(), *options])
+    return page, train.configuration(page, typed, {})[0]
+
+
+def boards_of(rules, count=300, seed=0):
+    """Unfinished boards of random games."""
+    rng, found = np.random.default_rng(seed), [np.zeros(rules.cells, np.int8)]
+    while len(found) < count:
+        board = np.zeros(rules.cells, np.int8)
+        order = rng.permutation(rules.cells)[: rng.integers(1, rules.cells - 1)]
+        board[order[::2]], board[order[1::2]] = 1, -1
+        if not rules.has_line(np.concatenate(rules.to_bits(board[None]))).any():
+            found.append(board)
+    return np.array(found)
+
+
+# --- the limits -----------------------------------------------------------------------------------
+
+
+def test_one_table_says_how_far_each_agent_goes_and_the_help_and_the_errors_show_it(capsys):
+    assert LIMITS.keys() == agents.TRAINABLE.keys()  # others learn boards of up to 12 cells
+    assert {name for name, limit in LIMITS.items() if limit.cells >= ANY} == set(OPTIONS)
+    train.main(["--help"])
+    general = " ".join(capsys.readouterr().out.split())
+    for agent, limit in LIMITS.items():
+        page = agents.page(agent)
+        assert page.Config.BOARDS is limit
+        assert limit.text in general
+        if limit.cells < ANY:
+            said = (
+                f"at most 12 cells, because {limit.why}; 4x4 has 16: take a smaller board, or dqn"
+            )
+            with refuses(said):
+                page.Config(rows=4, cols=4)
+        with pytest.raises(SystemExit):
+            train.main([agent, "--help"])
+        assert f"boards of {agent}: {limit.text}" in " ".join(capsys.readouterr().out.split())
+
+
+@NETWORKS
+def test_larger_boards_have_defaults_of_their_own_and_presets_may_name_the_board(
+    agent, monkeypatch
+):
+    page = agents.page(agent)
+    larger = {one.name: one.larger for one in options_of(page.Config) if one.larger is not None}
+    assert larger["judge_every"] > page.Config().judge_every
+    large = train.configuration(page, {"rows": 4, "cols": 4, "k": 4, "judge_every": 1_000}, {})[0]
+    assert {name: getattr(large, name) for name in larger} == {**larger, "judge_every": 1_000}
+    assert train.configuration(page, {}, {})[0] == page.Config()
+    board = {"rows": 5, "cols": 5, "k": 4, "seed": 3}
+    monkeypatch.setattr(page, "PRESETS", {"five": Preset("5x5", board)})
+    config, name = train.configuration(page, {"preset": "five"}, {})
+    assert (config.rules, config.seed, name) == (Rules(5, 5, 4), 3, "five")
+    assert config.opponents == larger["opponents"]
+
+
+# --- the players ----------------------------------------------------------------------------------
+
+
+@NETWORKS
+@pytest.mark.parametrize("options", [(), ("--no-symmetry",), ("--opening", "random")])
+def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(agent, options):
+    page, config = config_of(agent, *options)
+    player, boards = page.begin(config).policy(), boards_of(SQUARE)
+    probs = player.probs(boards)
+    one_by_one = np.concatenate([player.probs(board[None]) for board in boards])
+    assert np.array_equal(probs, one_by_one)
+    assert not probs[boards != 0].any()
+    assert (probs[1:].max(axis=1) == 1).all()
+    assert (probs[0] == 1 / 16).all() == ("random" in options)
+    assert isinstance(player, CanonicalPolicy) == config.symmetry
+    if config.symmetry:
+        images = boards[:, symmetries_of(SQUARE)]  # (B, 8, cells)
+        own = np.array([len(np.unique(each, axis=0)) == 8 for each in images])  # all different
+        for number, cells in enumerate(symmetries_of(SQUARE)):
+            assert np.array_equal(player.probs(images[own, number]), probs[own][:, cells])
+
+
+@NETWORKS
+def test_live_values_are_those_of_the_table_on_small_boards(agent):
+    """The same network, asked for single boards and for all positions of 3x3."""
+    page, config = config_of(agent, "--rows", "3", "--cols", "3", "--k", "3")
+    model = page.begin(config).model()
+    table = own_values_of(page, config, model)
+    small = positions_of(Rules())
+    boards = small.boards[small.unfinished]
+    live = page.live_policy_of(config, model)
+    found = np.where(boards == 0, live.q_values(boards), np.nan)
+    assert np.allclose(found, table.values, atol=1e-5, equal_nan=True)
+    assert (live.meaning, live.scale) == (table.meaning, (table.low, table.high))
+
+
+# --- the training ---------------------------------------------------------------------------------
+
+
+@NETWORKS
+@pytest.mark.parametrize("opponents", ["self:0.7,random:0.3", "best-response:0.5,self:0.5"])
+def test_a_resumed_training_is_that_without_an_interruption(agent, opponents, tmp_path):
+    more = ["--counterexamples", "0.5"] if "best" in opponents else []
+    page, config = config_of(agent, "--steps", "1024", "--opponents", opponents, *more)
+    straight, first, second = (page.begin(config) for _ in range(3))
+    drive(straight, config, lambda _: False)
+    drive(first, config, lambda learner: learner.steps >= 512)
+    assert len(first.pool.snapshots) == 2
+    checkpoint.save(tmp_path, agent, config, first)
+    checkpoint.restore(tmp_path, agent, config, second)
+    drive(second, config, lambda _: False)
+    left, right = straight.model(), second.model()
+    assert all(np.array_equal(left[name], right[name]) for name in left)
+    boards = boards_of(SQUARE)
+    for one, other in zip(straight.pool.snapshots, second.pool.snapshots, strict=True):
+        assert np.array_equal(one.probs(boards), other.probs(boards))
+
+
+@NETWORKS
+def test_a_training_writes_its_run_and_a_certificate_that_verifies(agent, tmp_path, capsys):
+    folder = tmp_path / "run"
+    assert train.main([agent, *OPTIONS[agent].split(), "--steps", "512", "--out", str(folder)]) == 0
+    files = {path.name for path in folder.iterdir()}
+    assert {"config.json", "metrics.csv", "growth.png", "model.safetensors", "checkpoint"} <= files
+    assert any(name.startswith("events.out") for name in files)
+    assert "values.npz" not in files
+    content = read(folder)
+    verify(content)
+    rows, found = metrics(folder), evaluate(agents.load(folder))
+    best = max(
+        rows,
+        key=lambda row: (
+            float(row["x_win"]) - float(row["x_loss"]) + float(row["o_win"]) - float(row["o_loss"])
+        ),
+    )
+    assert float(best["x_win"]) == found.x.win == content["as_x"]["vs_random"]["win"]
+    assert {row["sampled_x"] + row["sampled_o"] for row in rows} == {"00"}
+    check_seat(folder)
+    printed = capsys.readouterr().out
+    assert re.search(r"against random, exact:  X [\d.]+/", printed)
+
+
+def check_seat(folder):
+    """A saved run moves as its certificate states on its lines, elsewhere as its model."""
+    seat, lines, boards = run_seat(folder, "run", SQUARE), load_policy(folder), boards_of(SQUARE)
+    known = lines.knows(boards)
+    assert known.any()
+    assert not known.all()
+    probs, model = seat.policy.probs(boards), agents.load(folder)
+    assert np.array_equal(probs[known], lines.probs(boards[known]))
+    assert np.array_equal(probs[~known], model.probs(boards[~known]))
+    assert seat.kinds == ("own",)
+    (folder / "model.safetensors").unlink()
+    assert np.array_equal(run_seat(folder, "run", SQUARE).policy.probs(boards), lines.probs(boards))
+
+
+def test_a_side_beyond_the_limit_is_sampled_and_a_run_without_a_proof_has_no_certificate(
+    tmp_path, capsys
+):
+    player = GreedyPolicy(RandomPolicy())
+    player.rules = SQUARE
+    x, o = (len(reach_of(player, side, SQUARE)) for side in "XO")
+    assert x < o
+    exact, cut = judge(player), judge(player, limit=Limit(x))
+    assert (exact.sampled, cut.sampled, judge(player, "X").sampled) == ((), ("O",), ("O",))
+    assert cut.x == exact.x == judge(player, "X").x
+    assert cut.o.value == pytest.approx(exact.o.value, abs=0.1)
+    assert describe(cut).endswith("(sampled)")
+    assert describe(cut).count("(sampled)") == 1
+    folder = tmp_path / "run"
+    options = ["--steps", "256", "--proof-positions", "100", "--out", str(folder)]
+    assert train.main(["maskable_ppo", *OPTIONS["maskable_ppo"].split(), *options]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "no certificate: the best model can meet more than 100 positions" in printed
+    assert not (folder / "certificate.json").exists()
+    assert [row["sampled_x"] for row in metrics(folder)] == ["1"]
+
+
+def test_snapshots_of_networks_are_saved_by_their_weights_and_tables_as_before():
+    page, config = config_of("maskable_ppo")
+    learner = page.begin(config)
+    pool = SelfPlay("self", SQUARE, thaw=learner.thawed)
+    pool.add(learner.snapshot())
+    saved = pool.state()["snapshots"][0]
+    assert saved.keys() == learner.model().keys()
+    with refuses("expected snapshots as tables"):
+        SelfPlay("self", SQUARE).restore({"snapshots": [saved], "rng": None})
+
+
+# --- goals where X wins ---------------------------------------------------------------------------
+
+
+def test_where_x_wins_the_goal_is_that_x_wins_against_everybody():
+    assert [best_play_x(rules) for rules in (Rules(), WON, SQUARE, Rules(5, 5, 4))] == [
+        0,
+        1,
+        0,
+        None,
+    ]
+    perfect = evaluate(MinimaxPolicy(WON))
+    assert (perfect.unbeatable_x, perfect.unbeatable_o) == (True, False)
+    assert perfect.always_wins_x
+    for goal in ("unbeatable", "optimal"):
+        assert [perfect.reached(goal, side) for side in ("both", "X", "O")] == [True, True, False]
+    assert not evaluate(RandomPolicy(), WON).reached("unbeatable")
+    draws = [
+        Evaluation(
+            Result(0.9, 0.1, 0), Result(0, 0, 1), True, False, True, False, best_play_x=known
+        )
+        for known in (1, 0, None)
+    ]
+    assert [found.reached("unbeatable", "X") for found in draws] == [False, True, True]
+    assert not any(found.reached("unbeatable") for found in draws)
+    assert perfect.rank() > draws[0].rank()
+    assert "wins against everybody" in describe(perfect)
+    assert "wins against everybody" not in describe(draws[0])
+
+
+def test_goals_that_cannot_be_reached_are_refused_and_the_others_are_explained():
+    with refuses("no O can avoid losing on 3x4, 3 in a row"):
+        check_goal("unbeatable", "O", WON)
+    with refuses("give --until unbeatable"):
+        check_goal("optimal", "both", SQUARE)
+    for until, side, rules in (
+        ("steps", "O", WON),
+        ("unbeatable", "X", WON),
+        ("unbeatable", "O", SQUARE),
+    ):
+        check_goal(until, side, rules)
+    assert "X wins against everybody" in goal_text("unbeatable", WON)
+    assert goal_text("steps", WON) == goal_text("unbeatable", Rules()) == ""

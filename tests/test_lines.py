@@ -1,0 +1,252 @@
+"""Certificates of the lines of an agent, and the policy of such a certificate."""
+
+import base64
+import copy
+import hashlib
+import json
+import zlib
+
+import numpy as np
+import pytest
+from sample_players import LineCounter
+from text_cases import refuses
+
+import tictactoe_env
+from tictactoe_env import Rules, certificate, match
+from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
+from tictactoe_env.certificate import CertificateError, certify, load_policy, policy_in, verify
+from tictactoe_env.lines import MAX_TEXT, LinesPolicy, decompressed
+from tictactoe_env.opponents import make_opponent, strength
+from tictactoe_env.policy import RandomPolicy, TabularPolicy
+from tictactoe_env.positions import positions_of, symmetries_of
+from tictactoe_env.proof import BoardReach, Limit, ProofLimitError
+
+SQUARE = Rules(4, 4, 4)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A certificate of both sides of 4x4, in canonical positions."""
+    player = CanonicalPolicy(LineCounter(SQUARE), SQUARE)
+    file = tmp_path_factory.mktemp("lines") / "lines.json"
+    certificate.write(certify(player, "lines", SQUARE, seed=3), file)
+    return file
+
+
+def met(player, side, rules):
+    reach = BoardReach({side: player}, side, rules)
+    return np.concatenate([reach.boards(ply) for ply in reach.plies() if ply.side == side])
+
+
+def test_the_certificate_of_4x4_is_small_and_states_what_is_proven(path):
+    content = certificate.read(path)
+    assert path.stat().st_size < 100_000
+    assert (content["format"], content["sides"], content["canonical"]) == (2, ["X", "O"], True)
+    assert content["unbeatable"] is True
+    assert content["as_x"]["always_wins"] is content["as_o"]["always_wins"] is False
+    assert (content["agent"], content["seed"]) == ("lines", 3)
+    assert certificate.moves_in(content) == sum(
+        content[side]["decisions"] for side in ("as_x", "as_o")
+    )
+    assert strength(content) == "cannot be beaten"
+
+
+@pytest.mark.parametrize("turned", range(8))
+def test_the_policy_makes_its_moves_on_all_images_of_its_lines(path, turned):
+    player, loaded = CanonicalPolicy(LineCounter(SQUARE), SQUARE), load_policy(path, SQUARE)
+    assert isinstance(loaded, LinesPolicy)
+    assert plays_symmetrically(loaded)
+    assert len(loaded) == certificate.moves_in(certificate.read(path))
+    for side in ("X", "O"):
+        boards = met(player, side, SQUARE)[:, symmetries_of(SQUARE)[turned]]
+        assert loaded.knows(boards).all()
+        assert np.array_equal(loaded.probs(boards), player.probs(boards))
+
+
+def test_off_its_lines_every_legal_move_is_equally_likely(path):
+    loaded = load_policy(path)
+    line, other = loaded.probs(np.zeros((1, 16), np.int8))[0].argmax(), 1
+    assert line != other
+    boards = np.zeros((3, 16), dtype=np.int8)
+    boards[0, [other, 15]] = 1, -1
+    boards[1, [line, 15]] = 1, -1
+    assert loaded.knows(boards).tolist() == [False, True, True]
+    probs = loaded.probs(boards)
+    assert np.array_equal(probs[0], RandomPolicy().probs(boards[:1])[0])
+    assert sorted(probs[1])[-2:] == [0, 1]
+    full = np.array([[1, -1] * 8], dtype=np.int8)
+    assert not loaded.knows(full).any()
+    assert copy.deepcopy(loaded) is loaded
+
+
+def test_the_policy_has_the_results_of_the_player(path):
+    player, loaded = CanonicalPolicy(LineCounter(SQUARE), SQUARE), load_policy(path)
+    assert match.best_responses(loaded) == match.best_responses(player, SQUARE)
+    for side in ("X", "O"):
+        expected = match.result_vs_random(side, player, SQUARE)
+        assert match.result_vs_random(side, loaded) == expected
+    assert match.exact_result(loaded, loaded).draw == 1
+    assert match.exact_result(loaded, RandomPolicy()).loss == 0
+
+
+def test_it_is_an_opponent_in_both_environments(path):
+    options = {"rows": 4, "cols": 4, "k": 4, "opponent": str(path)}
+    env = tictactoe_env.TicTacToeEnv(**options)
+    for seed in range(3):
+        _, info = env.reset(seed=seed)
+        ended = False
+        while not ended:
+            cell = int(np.flatnonzero(info["action_mask"])[0])
+            _, reward, ended, _, info = env.step(cell)
+        assert reward <= 0, "it is unbeatable"
+    games = tictactoe_env.TicTacToeVectorEnv(64, **options)
+    _, info = games.reset(seed=0)
+    rewards = []
+    for _ in range(40):
+        cells = info["action_mask"].argmax(axis=1)
+        _, reward, *_, info = games.step(cells)
+        rewards.extend(reward)
+    assert max(rewards) <= 0
+
+
+@pytest.mark.parametrize(
+    ("given", "side"), [({"sides": ("X",)}, "X"), ({"config": {"side": "O"}}, "O")]
+)
+def test_a_certificate_of_one_side_says_nothing_of_the_other(given, side):
+    player = LineCounter(SQUARE)
+    content = certify(player, "lines", SQUARE, **given)
+    other = "O" if side == "X" else "X"
+    assert content["sides"] == [side]
+    assert content["unbeatable"] is None
+    assert content[f"as_{side.lower()}"]["unbeatable"] is True
+    assert f"as_{other.lower()}" not in content
+    assert certificate.sides_of(content) == certificate.certified_sides(content) == (side,)
+    assert strength(content) == f"cannot be beaten as {side}, certified as {side} only"
+    policy = verify(content)
+    assert policy.sides == (side,)
+    assert policy.knows(met(player, side, SQUARE)).all()
+    assert policy.knows(np.zeros((1, 16), dtype=np.int8)).all() == (side == "X")
+    with refuses("unknown entries in the certificate, not verifiable", CertificateError):
+        verify({**content, f"as_{other.lower()}": content[f"as_{side.lower()}"]})
+
+
+def test_a_beatable_side_makes_the_whole_beatable_and_x_can_always_win():
+    rules = Rules(3, 4, 3)
+    content = certify(make_opponent("minimax-first", rules), "minimax", rules, lines_only=True)
+    assert content["unbeatable"] is False
+    assert content["as_x"]["always_wins"] is True
+    assert content["as_o"]["unbeatable"] is False
+    one = certify(
+        make_opponent("minimax-first", rules), "minimax", rules, lines_only=True, sides=["O"]
+    )
+    assert one["unbeatable"] is False
+    assert verify(one).sides == ("O",)
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3)], ids=str)
+def test_several_moves_in_a_position_keep_their_probabilities_to_the_bit(rules):
+    rng = np.random.default_rng(1)
+    table = rng.random((len(positions_of(rules).unfinished), rules.cells))
+    table[rng.random(table.shape) < 0.6] = 0
+    table[:, 0] += 0.01
+    player = TabularPolicy(rules, table / table.sum(axis=1, keepdims=True))
+    loaded = policy_in(certify(player, "some", rules, lines_only=True))
+    for side in ("X", "O"):
+        boards = met(player, side, rules)
+        assert loaded.knows(boards).all()
+        assert np.array_equal(loaded.probs(boards), player.probs(boards))
+
+
+@pytest.mark.parametrize("sides", [(), ("X", "X"), ("Y",), ("x",)])
+def test_unknown_sides_are_refused(sides):
+    with refuses("side"):
+        certify(RandomPolicy(), "random", Rules(), lines_only=True, sides=sides)
+    with refuses("a certificate of all positions is of both sides"):
+        certify(RandomPolicy(), "random", Rules(), sides=("X",))
+
+
+def test_a_proof_that_is_too_large_is_refused_in_writing_and_in_reading(path):
+    limit = Limit(positions=1_000)
+    for ask in (
+        lambda: certify(LineCounter(SQUARE), "lines", SQUARE, limit=limit),
+        lambda: load_policy(path, limit=limit),
+        lambda: verify(certificate.read(path), limit),
+    ):
+        with refuses("more than the limit of 1,000 positions", ProofLimitError):
+            ask()
+
+
+def test_text_that_grows_too_large_is_refused_before_it_is_there(path):
+    bomb = zlib.compressobj(9)
+    data = b"".join(bomb.compress(bytes(1 << 20)) for _ in range((MAX_TEXT >> 20) + 2))
+    packed = base64.b64encode(data + bomb.flush()).decode()
+    assert len(packed) < 1 << 20
+    with refuses("larger than 128 MB when decompressed"):
+        decompressed(packed)
+    with refuses("larger than 128 MB", CertificateError):
+        verify({**certificate.read(path), "moves": packed})
+
+
+WRONG = [
+    ("moves", 3, "the moves must be base64 text, got int"),
+    ("moves", "?", "the moves are not zlib data in base64"),
+    ("moves", "AAAA", "the moves are not zlib data in base64"),
+    ("sides", ["O", "X"], 'needs "sides", such as'),
+    ("sides", [], 'needs "sides", such as'),
+    ("sides", ["X"], "the moves must be an object with the sides X"),
+    ("canonical", 1, 'and "canonical", true or false'),
+    ("canonical", False, " of "),
+    ("board", {"rows": 4}, "it must name a board"),
+    ("board", {"rows": 4, "cols": 4, "k": 9}, "k must be at most"),
+    ("board", None, "it must name a board"),
+    ("format", 3, "is not a certificate of format 1 or 2: its format is 3; a newer version"),
+    ("format", True, "its format is True"),
+    ("sha256_of_moves", "0", "the moves were changed after the certificate was written"),
+    ("wins", 1, "unknown entries in the certificate, not verifiable: wins"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "words"), WRONG)
+def test_what_is_wrong_in_a_certificate_is_named(path, name, value, words):
+    with refuses(words, CertificateError):
+        verify({**certificate.read(path), name: value})
+
+
+TEXTS = [
+    ("[]", "the moves must be an object with the sides"),
+    ('{"X":[[0]],"X":[]}', "a name is repeated"),
+    ("{", "the moves are not JSON"),
+    ("[" * 100_000, "the moves are not JSON"),
+    ('{"X":[0],"O":[]}', "must be a list of one list for each ply"),
+    ('{"X":[[true]],"O":[]}', "a decision must be a cell or an object of cells, got bool"),
+    ('{"X":[["1"]],"O":[]}', "a decision must be a cell or an object of cells, got str"),
+    ('{"X":[[-1]],"O":[]}', "a number from 0 to 15, got -1"),
+    ('{"X":[[16]],"O":[]}', "a number from 0 to 15, got 16"),
+    ('{"X":[[{"01":1}]],"O":[]}', "a number from 0 to 15, got 01"),
+    ('{"X":[[{"1":0.5,"2":0.25}]],"O":[]}', "do not sum to 1"),
+    ('{"X":[[{"1":1.5,"2":-0.5}]],"O":[]}', "a probability must be above 0 and at most 1"),
+    ('{"X":[[{"1":NaN}]],"O":[]}', "a probability must be above 0 and at most 1"),
+    ('{"X":[[1],[2]],"O":[]}', "decisions of X are missing in positions with 2 marks"),
+    ('{"X":[[1,1]],"O":[]}', "decisions of X are missing in positions with 2 marks"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), TEXTS)
+def test_what_is_wrong_in_the_moves_is_named(path, text, words):
+    data = text.encode()
+    content = {
+        **certificate.read(path),
+        "moves": base64.b64encode(zlib.compress(data)).decode(),
+        "sha256_of_moves": hashlib.sha256(data).hexdigest(),
+    }
+    certificate.check_digest(content)
+    with refuses(words, CertificateError):
+        verify(content)
+
+
+def test_a_table_of_all_positions_is_not_made_from_lines(path):
+    with refuses("take policy_in(content)", CertificateError):
+        certificate.table_of(certificate.read(path))
+    with refuses("plays on 4x4, 4 in a row, not on 3x3"):
+        load_policy(path, Rules())
+    assert json.loads(path.read_text())["format"] == 2

@@ -1,0 +1,373 @@
+"""Proof by reach: against plain recursion, against tables, and players that lose only deep down."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from sample_players import LineCounter, random_probs
+from text_cases import refuses
+
+from tictactoe_env import Rules, match
+from tictactoe_env.canonical import CanonicalPolicy
+from tictactoe_env.policy import RandomPolicy, TabularPolicy, one_hot
+from tictactoe_env.position_index import PositionIndex, distinct, merged
+from tictactoe_env.positions import symmetries_of
+from tictactoe_env.proof import BoardReach, Limit, ProofLimitError, TableReach, reach_of
+
+SMALL = [Rules(3, 3, 3), Rules(2, 4, 3), Rules(3, 4, 3)]
+
+
+class Hashed:
+    """One arbitrary move in each position, the same in every process; legal moves by default."""
+
+    def __init__(self, rules, salt=0, legal=True):
+        rng = np.random.default_rng(salt)
+        self.factors = rng.integers(1, 2**62, (2, rules.cells), dtype=np.int64)
+        self.legal = legal
+
+    def probs(self, boards):
+        with np.errstate(over="ignore"):
+            code = ((boards == 1) * self.factors[0] + (boards == -1) * self.factors[1]).sum(axis=1)
+            mixed = (code ^ (code >> 29))[:, None] * self.factors[0] ^ self.factors[1]
+        weights = (mixed >> 11) & 0xFFFFF
+        return one_hot(
+            np.where((boards == 0) | (not self.legal), weights, -1).argmax(axis=1), boards.shape[1]
+        )
+
+
+class Mixed:
+    """Several players, each move by one of them: few moves in each position."""
+
+    def __init__(self, rules, legal=True):
+        self.players = [Hashed(rules, salt, legal or salt > 0) for salt in range(3)]
+
+    def probs(self, boards):
+        weights = (0.5, 0.25, 0.25)
+        return sum(
+            weight * player.probs(boards)
+            for weight, player in zip(weights, self.players, strict=True)
+        )
+
+
+PLAYERS = {
+    "deterministic": Hashed,
+    "stochastic": Mixed,
+    "with illegal moves": lambda rules: Mixed(rules, legal=False),
+    "only illegal moves": lambda rules: Hashed(rules, 1, legal=False),
+}
+
+
+def number_of(board, mark, rules):
+    """The number that orders the positions of a ply, see docs/CERTIFICATE.md."""
+    places = (divmod(cell, rules.cols) for cell in range(rules.cells) if board[cell] == mark)
+    return sum(2 ** (row * (rules.cols + 1) + col) for row, col in places)
+
+
+def canonical(board, rules):
+    images = [tuple(board[cell] for cell in cells) for cells in symmetries_of(rules).tolist()]
+    return min(images, key=lambda one: (number_of(one, 1, rules), number_of(one, -1, rules)))
+
+
+def plain(policy, side, rules):
+    """The positions met, those with a decision, and the shortest loss, by plain recursion."""
+    met, decisions = set(), set()
+    through = [[line for line in rules.lines if cell in line] for cell in range(rules.cells)]
+
+    @cache
+    def nearest(board):
+        met.add(board)
+        number = rules.cells - board.count(0)
+        mark, is_own = 1 - 2 * (number % 2), "XO"[number % 2] == side
+        cells = [cell for cell in range(rules.cells) if not board[cell]]
+        if is_own:
+            decisions.add(board)
+            probs = policy.probs(np.array([board], dtype=np.int8))[0]
+            cells = np.flatnonzero(probs).tolist()
+        losses = []
+        for cell in cells:
+            after = (*board[:cell], mark, *board[cell + 1 :])
+            if board[cell]:
+                losses.append(1)
+            elif any(all(after[c] == mark for c in line) for line in through[cell]):
+                losses.append(np.inf if is_own else 1)
+            elif number + 1 < rules.cells:
+                losses.append(1 + nearest(after))
+        return min(losses, default=np.inf)
+
+    return nearest((0,) * rules.cells), met, decisions
+
+
+def boards_of(reach):
+    return [tuple(board) for ply in reach.plies() for board in reach.boards(ply).tolist()]
+
+
+@pytest.mark.parametrize("rules", SMALL, ids=str)
+@pytest.mark.parametrize("side", ["X", "O"])
+@pytest.mark.parametrize("name", PLAYERS)
+def test_a_reach_holds_the_positions_of_plain_recursion(name, side, rules):
+    policy = PLAYERS[name](rules)
+    nearest, met, decisions = plain(policy, side, rules)
+    for reach in (BoardReach({side: policy}, side, rules), reach_of(policy, side, rules)):
+        assert (len(reach), reach.decisions) == (len(met), len(decisions))
+        assert set(boards_of(reach)) == met
+        line = match.best_response(reach).losing_line
+        assert nearest == (np.inf if line is None else len(line))
+
+
+@pytest.mark.parametrize("rules", [*SMALL, Rules(1, 6, 3)], ids=str)
+@pytest.mark.parametrize("side", ["X", "O"])
+@pytest.mark.parametrize("name", PLAYERS)
+def test_a_symmetric_reach_holds_the_canonical_forms_in_the_documented_order(name, side, rules):
+    policy = CanonicalPolicy(PLAYERS[name](rules), rules)
+    nearest, met, decisions = plain(policy, side, rules)
+    reach = BoardReach({side: policy}, side, rules)
+    boards = boards_of(reach)
+    forms = {canonical(board, rules) for board in met}
+    assert sorted(boards) == sorted(forms)
+    assert reach.decisions == len({canonical(board, rules) for board in decisions})
+    keys = [
+        (rules.cells - board.count(0), *(number_of(board, mark, rules) for mark in (1, -1)))
+        for board in boards
+    ]
+    assert keys == sorted(keys)
+    line = match.best_response(reach).losing_line
+    assert nearest == (np.inf if line is None else len(line))
+    if line is not None:
+        check_lost(line, policy, side, rules)
+
+
+def check_lost(line, policy, side, rules):
+    """A policy can play this game as `side`, and loses it by the last move, not before."""
+    board, mark = np.zeros(rules.cells, dtype=np.int8), 1
+    for ply, cell in enumerate(line):
+        own = "XO"[ply % 2] == side
+        assert not own or policy.probs(board[None])[0, cell] > 0
+        if own and board[cell]:
+            assert ply == len(line) - 1
+            return
+        board[cell] = mark
+        won = [one for one in rules.lines if all(board[c] == mark for c in one)]
+        assert bool(won) == (ply == len(line) - 1), "the game ends by the last move"
+        assert not (won and own)
+        mark = -mark
+
+
+@pytest.mark.parametrize("rules", SMALL, ids=str)
+@pytest.mark.parametrize("name", [*PLAYERS, "arbitrary"])
+@pytest.mark.parametrize("wrap", [lambda policy, rules: policy, CanonicalPolicy], ids=str)
+def test_the_figures_are_those_of_the_table_of_all_positions(wrap, name, rules):
+    made = {
+        "arbitrary": lambda rules: TabularPolicy(
+            rules, random_probs(rules, np.random.default_rng(0), 0.3)
+        )
+    } | PLAYERS
+    policy = wrap(made[name](rules), rules)
+    for side in ("X", "O"):
+        table, reach = reach_of(policy, side, rules), BoardReach({side: policy}, side, rules)
+        assert isinstance(table, TableReach)
+        one, other = match.best_response(table), match.best_response(reach)
+        assert (one.can_lose, one.value) == (other.can_lose, pytest.approx(other.value, abs=1e-12))
+        assert one.loss == pytest.approx(other.loss, abs=1e-12)
+        assert len(one.losing_line or ()) == len(other.losing_line or ())
+        if wrap is not CanonicalPolicy:
+            assert one.losing_line == other.losing_line
+        if other.losing_line:
+            check_lost(other.losing_line, policy, side, rules)
+        for figure in ("win", "draw", "loss", "illegal"):
+            results = (match.reach_vs_random(found) for found in (table, reach))
+            first, second = (getattr(result, figure) for result in results)
+            assert first == pytest.approx(second, abs=1e-12)
+        assert match.always_wins(table) == match.always_wins(reach)
+
+
+@pytest.mark.parametrize("rules", [Rules(6, 6, 3), Rules(3, 10, 3), Rules(4, 8, 3)], ids=str)
+def test_boards_of_more_than_32_bits_have_the_positions_of_plain_recursion(rules):
+    """X wins in a few moves there, so that it meets few of the positions."""
+    policy = LineCounter(rules, (1, 12, 100_000, 0), (0, 10, 10_000, 0))
+    nearest, met, decisions = plain(policy, "X", rules)
+    reach = BoardReach({"X": policy}, "X", rules)
+    assert (len(reach), reach.decisions) == (len(met), len(decisions))
+    assert set(boards_of(reach)) == met
+    assert (nearest, match.always_wins(reach)) == (np.inf, True)
+    small = BoardReach({"X": CanonicalPolicy(policy, rules)}, "X", rules)
+    assert match.always_wins(small)
+    assert small.decisions <= reach.decisions
+    for ply in reach.plies():
+        rows = reach.rows(ply.number, *reach.bits(ply))
+        assert rows.tolist() == list(range(ply.rows.start, ply.rows.stop))
+    far = np.array([rules.full], dtype=np.uint64)
+    assert reach.rows(2, far, far).tolist() == reach.rows(99, far, far).tolist() == [-1]
+
+
+def test_o_never_moves_where_one_mark_wins():
+    rules = Rules(6, 6, 1)
+    reach = BoardReach({"O": Hashed(rules)}, "O", rules)
+    assert (len(reach), reach.decisions) == (1, 0)
+    assert match.best_response(reach).losing_line == (0,)
+
+
+# --- players that lose only deep down -------------------------------------------------------------
+
+
+class Mistaken:
+    """A player that makes another move on one board."""
+
+    def __init__(self, player, board, cell):
+        self.player, self.board, self.cell = player, board, cell
+
+    def probs(self, boards):
+        probs = np.array(self.player.probs(boards))
+        probs[(boards == self.board).all(axis=1)] = np.eye(boards.shape[1])[self.cell]
+        return probs
+
+
+def late_block(reach, rules):
+    """A late position that one line of play reaches, in which the player has to block, and where.
+
+    Returns the cells of that line, and the cell in which the other side would win.
+    """
+    ways, before = np.zeros(len(reach)), np.full((len(reach), 2), -1)
+    ways[0] = 1
+    plies = list(reach.plies())
+    for ply in plies:
+        rows = np.arange(ply.rows.start, ply.rows.stop)[:, None]
+        goes_on = ply.children >= 0
+        children = ply.children[goes_on]
+        np.add.at(ways, children, np.broadcast_to(ways[rows], ply.children.shape)[goes_on])
+        before[children, 0] = np.broadcast_to(rows, ply.children.shape)[goes_on]
+        before[children, 1] = ply.cells[goes_on]
+    for ply in reversed([ply for ply in plies if ply.side == reach.side]):
+        boards = reach.boards(ply)
+        for at in np.flatnonzero(ways[ply.rows] == 1):
+            cell, other = int(ply.cells[at, 0]), -1 if ply.side == "X" else 1
+            board = boards[at].copy()
+            if (board == 0).sum() < 2:
+                continue
+            board[cell] = other
+            if any(all(board[c] == other for c in line) for line in rules.lines):
+                line, row = [], int(ply.rows.start + at)
+                while row:
+                    line.insert(0, int(before[row, 1]))
+                    row = int(before[row, 0])
+                return line, cell, boards[at]
+    raise AssertionError("no such position")
+
+
+@pytest.mark.parametrize(
+    ("rules", "side"),
+    [(Rules(4, 4, 4), "X"), (Rules(4, 4, 4), "O"), (Rules(5, 5, 4), "X")],
+    ids=str,
+)
+def test_the_only_losing_line_is_found_move_by_move(rules, side):
+    player = LineCounter(rules)
+    reach = BoardReach({side: player}, side, rules)
+    assert match.best_response(reach).losing_line is None
+    line, block, board = late_block(reach, rules)
+    assert len(line) >= 9
+    wrong = next(cell for cell in np.flatnonzero(board == 0) if cell != block)
+    mistaken = Mistaken(player, board, wrong)
+    response = match.best_response(reach_of(mistaken, side, rules))
+    assert response.losing_line == (*line, wrong, block)
+    assert (response.value, response.loss) == (-1, 1)
+    check_lost(response.losing_line, mistaken, side, rules)
+
+
+# --- sizes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("side", "decisions"), [("X", 436_919), ("O", 1_367_202)])
+def test_arbitrary_players_of_4x4_decide_in_about_as_many_positions_as_measured(side, decisions):
+    rules = Rules(4, 4, 4)
+    found = BoardReach({side: Hashed(rules)}, side, rules)
+    assert found.decisions == pytest.approx(decisions, rel=0.15)
+
+
+def test_the_reach_of_two_players_is_one_game_and_that_of_random_play_is_everything():
+    rules = Rules(4, 4, 4)
+    game = BoardReach({"X": Hashed(rules), "O": Hashed(rules)}, "X", rules)
+    assert [len(reach_boards) for reach_boards in (boards_of(game), game.starts)] == [
+        len(game),
+        len(game) + 1,
+    ]
+    everything = BoardReach({"X": RandomPolicy()}, "X", Rules())
+    assert len(everything) == 765 - 138, "canonical positions of 3x3, without the finished ones"
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (Limit(positions=1_000), "more than the limit of 1,000 positions"),
+        (Limit(megabytes=1), "more than the limit of 1 megabytes"),
+        ((200_000, 1), "more than the limit of 1 megabytes"),
+    ],
+)
+def test_a_proof_beyond_the_limit_says_how_far_it_came(limit, words):
+    rules = Rules(4, 4, 4)
+    for ask in (match.best_responses, match.result_vs_random):
+        with refuses(words, ProofLimitError) as caught:
+            if ask is match.best_responses:
+                ask(Hashed(rules), rules, limit)
+            else:
+                ask("X", Hashed(rules), rules, limit)
+        text = str(caught.value)
+        assert text.startswith("the proof as X on 4x4, 4 in a row needs more than the limit")
+        assert "positions" in text
+        assert "of 16; raise the limit" in text
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (Limit(0), "positions of a proof must be a whole number from 1 to 2147483643, got 0"),
+        (Limit(2**31), "positions of a proof must be a whole number from 1 to 2147483643"),
+        (Limit(5, 0.5), "megabytes of a proof must be a whole number of at least 1, got 0.5"),
+    ],
+)
+def test_a_limit_must_be_two_whole_numbers(limit, words):
+    with refuses(words):
+        match.best_responses(LineCounter(Rules(4, 4, 4)), Rules(4, 4, 4), limit)
+
+
+def test_progress_is_told_after_each_ply():
+    rules, told = Rules(4, 4, 4), []
+    found = match.best_responses(
+        LineCounter(rules), rules, progress=lambda *numbers: told.append(numbers)
+    )
+    sides = [side for side, _, _ in told]
+    assert sides == sorted(sides, reverse=True)
+    for side in "XO":
+        plies, positions = zip(
+            *((ply, count) for one, ply, count in told if one == side), strict=True
+        )
+        assert list(plies) == list(range(1, len(plies) + 1))
+        assert list(positions) == sorted(positions)
+        assert not found[side].can_lose
+
+
+@pytest.mark.parametrize("rules", [Rules(4, 4, 4), Rules(7, 8, 5)], ids=str)
+def test_positions_are_found_among_sorted_ones(rules):
+    rng = np.random.default_rng(0)
+    boards = rng.integers(-1, 2, (3_000, rules.cells), dtype=np.int8)
+    x, o = rules.to_bits(np.concatenate([boards, boards[:500]]))
+    known = distinct(x[:3_200], o[:3_200], rules)
+    assert len(known[0]) == len({*zip(x[:3_200].tolist(), o[:3_200].tolist(), strict=True)})
+    pairs = list(zip(*(marks.tolist() for marks in known), strict=True))
+    assert pairs == sorted(pairs)
+    parts = merged([(x[:1_000], o[:1_000]), (x[1_000:3_200], o[1_000:3_200])], rules)
+    assert all(np.array_equal(one, two) for one, two in zip(known, parts, strict=True))
+    index = PositionIndex(*known, rules)
+    assert index.find(*known).tolist() == list(range(len(index)))
+    swapped = index.find(known[1], known[0])
+    expected = {pair: place for place, pair in enumerate(pairs)}
+    assert swapped.tolist() == [expected.get(pair[::-1], -1) for pair in pairs]
+    none = PositionIndex(*(np.zeros(0, dtype=np.uint64) for _ in "XO"), rules)
+    assert none.find(*known).max() == -1
+
+
+def test_what_a_policy_says_of_its_symmetry_does_not_count():
+    class Claiming(Hashed):
+        is_symmetric = True
+        symmetry = "by construction"
+
+    assert not BoardReach({"X": Claiming(Rules(2, 4, 3))}, "X", Rules(2, 4, 3)).is_symmetric

@@ -1,0 +1,229 @@
+"""Best responses as players: exact against any policy, in pools, environments and starts."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from tictactoe_env import RandomPolicy, Rules, TabularPolicy, TicTacToeVectorEnv
+from tictactoe_env.canonical import CanonicalPolicy
+from tictactoe_env.match import best_responses, exact_result_as
+from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.positions import positions_of
+from tictactoe_env.proof import Limit, ProofLimitError
+from tictactoe_env.responses import respond
+from tictactoe_env.rules import SIDES, to_move
+from tictactoe_env.starts import ExploringStarts
+
+BIG = Rules(4, 4, 4)
+
+
+class Scored:
+    """The free cell with the best score: a line-up of its own marks, in an order of its own."""
+
+    def __init__(self, rules, seed=0, greed=1.0):
+        self.lines = np.zeros((len(rules.lines), rules.cells))
+        for number, line in enumerate(rules.lines):
+            self.lines[number, list(line)] = 1
+        self.taste, self.greed = np.random.default_rng(seed).random(rules.cells), greed
+
+    def probs(self, boards):
+        own = (boards == to_move(boards)[:, None]) @ self.lines.T
+        other = (boards == -to_move(boards)[:, None]) @ self.lines.T
+        worth = np.where(other == 0, 8.0**own, 0) + np.where(own == 0, self.greed * 8.0**other, 0)
+        score = np.where(boards == 0, worth @ self.lines + self.taste, -1)
+        return np.eye(boards.shape[1])[score.argmax(axis=1)]
+
+
+def stochastic(rules):
+    """A table with arbitrary probabilities, some of them on taken cells."""
+    rng = np.random.default_rng(3)
+    weights = rng.random((len(positions_of(rules).unfinished), rules.cells)) ** 4
+    return TabularPolicy(rules, weights / weights.sum(axis=1, keepdims=True))
+
+
+PLAYERS = [
+    (lambda: Scored(Rules()), Rules()),
+    (lambda: stochastic(Rules()), Rules()),
+    (lambda: RandomPolicy(), Rules()),
+    (lambda: Scored(Rules(3, 4, 3)), Rules(3, 4, 3)),
+    (lambda: Scored(BIG, greed=0.1), BIG),
+    (lambda: CanonicalPolicy(Scored(BIG, greed=0.1), BIG), BIG),
+]
+
+
+@pytest.mark.parametrize(("make", "rules"), PLAYERS)
+def test_a_best_response_gets_exactly_what_a_best_response_can_get(make, rules):
+    policy = make()
+    player = respond(policy, rules).player
+    for side, best in best_responses(policy, rules).items():
+        assert exact_result_as(side, policy, player, rules).value == pytest.approx(best.value)
+
+
+@pytest.mark.parametrize(("make", "rules"), PLAYERS)
+def test_the_player_loses_from_each_counterexample_against_the_best_response(make, rules):
+    policy = make()
+    player, boards = respond(policy, rules)
+    is_beatable = [best.value < 0 for best in best_responses(policy, rules).values()]
+    movers = [int((to_move(boards) == mark).sum()) for mark in (1, -1)]
+    assert [count > 0 for count in movers] == is_beatable
+    env = TicTacToeVectorEnv(
+        len(boards[:500]),
+        opponent=player,
+        rows=rules.rows,
+        cols=rules.cols,
+        k=rules.k,
+        start=lambda seats, rng: (boards[:500], to_move(boards[:500])),
+        autoreset_mode="DISABLED",
+    )
+    if isinstance(policy, (TabularPolicy, RandomPolicy)):
+        return  # by chance such a player may also win
+    env.reset(seed=1)
+    total, over = np.zeros(len(boards[:500])), np.zeros(len(boards[:500]), dtype=bool)
+    while not over.all():
+        cells = policy.probs(env.boards).argmax(axis=1)
+        _, rewards, ended, _, _ = env.step(cells)
+        total, over = total + rewards * ~over, over | ended
+        if over.any() and not over.all():
+            break  # finished games must not be stepped: the others are looked at by the next test
+    assert (total[over] == -1).all()
+    assert over.any()
+
+
+def test_targets_ask_for_more_than_a_draw():
+    rules, won = Rules(3, 4, 3), Scored(Rules(3, 4, 3))
+    draws, wins = (respond(won, rules, ("X",), targets={"X": goal}) for goal in (0, 1))
+    assert len(wins.counterexamples) > len(draws.counterexamples)
+
+
+def test_off_the_lines_of_a_player_another_one_plays():
+    policy, elsewhere = Scored(BIG), Scored(BIG, seed=5)
+    player = respond(policy, BIG, ("X",), elsewhere).player
+    opened = int(policy.probs(np.zeros((1, 16), dtype=np.int8)).argmax())
+    boards = np.zeros((16, 16), dtype=np.int8)
+    boards[range(16), range(16)] = 1
+    known = player.knows(boards).any(axis=1)
+    assert known.tolist() == [cell == opened for cell in range(16)]
+    np.testing.assert_array_equal(player.probs(boards)[~known], elsewhere.probs(boards)[~known])
+
+
+def test_a_policy_with_too_many_positions_is_refused():
+    with pytest.raises(ProofLimitError, match=r"as X on 4x4, 4 in a row .* limit of 1,000 pos"):
+        respond(RandomPolicy(), BIG, limit=Limit(positions=1_000))
+
+
+# --- environments ---------------------------------------------------------------------------------
+
+POOL = [["best-response", 0.5], ["self-keep=2-replace=oldest", 0.25], ["random", 0.25]]
+BOARDS = [Rules(), BIG]
+
+
+def arguments(rules):
+    return {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
+
+
+@pytest.mark.parametrize("rules", BOARDS, ids=str)
+@pytest.mark.parametrize("count", [1, 5])
+def test_an_environment_plays_the_best_response_to_the_newest_snapshot(rules, count):
+    learner = Scored(rules, greed=0.1)
+    env = (
+        gym.make("tictactoe_env/TicTacToe-v0", opponent="best-response", **arguments(rules))
+        if count == 1
+        else TicTacToeVectorEnv(count, opponent="best-response", **arguments(rules))
+    )
+    found = env.unwrapped if count == 1 else env
+    assert found.self_play == {"snapshots": 0, "best_response": False}
+    found.add_snapshot(learner)
+    assert found.self_play == {"snapshots": 1, "best_response": True}
+    best = best_responses(learner, rules)
+    assert {side: best[side].value for side in SIDES} == {"X": -1, "O": -1}
+    env.reset(seed=3)
+    losses = 0
+    for _ in range(40):
+        board = found.board[None] if count == 1 else found.boards
+        cells = learner.probs(board).argmax(axis=1)
+        _, rewards, ended, _, _ = env.step(int(cells[0]) if count == 1 else cells)
+        assert (np.asarray(rewards)[np.asarray(ended)] == -1).all()
+        losses += int(np.sum(ended))
+        if count == 1 and ended:
+            env.reset()
+    assert losses >= 5
+
+
+def test_a_pool_refreshes_the_best_response_with_each_snapshot_and_keeps_it():
+    env = TicTacToeVectorEnv(4, opponent=POOL)
+    env.reset(seed=0)
+    first, second = MinimaxPolicy(Rules(), "first"), Scored(Rules(), greed=0.1)
+    for learner in (first, second, first):
+        env.add_snapshot(learner)
+        pool = env._pool
+        expected = respond(learner, Rules()).player
+        np.testing.assert_array_equal(pool.response.probs(SOME), expected.probs(SOME))
+        assert pool.policies[1] is pool.response
+        np.testing.assert_allclose(pool.weights[:2], [0.25, 0.5])
+    assert env.self_play == {"keep": 2, "replace": "oldest", "snapshots": 2, "best_response": True}
+    kept = env._pool.response
+    env.set_opponent([["best-response", 1.0], ["random", 1.0]])
+    assert env._pool.response is kept
+
+
+SOME = positions_of(Rules()).boards[positions_of(Rules()).unfinished[:200]]
+
+
+def test_where_a_proof_would_be_too_large_the_snapshot_plays_and_a_warning_says_so(monkeypatch):
+    monkeypatch.setattr("tictactoe_env.proof.Limit.__new__.__defaults__", (1000, 1500))
+    env = TicTacToeVectorEnv(2, opponent="best-response", **arguments(BIG))
+    with pytest.warns(UserWarning, match="the snapshot plays instead of its best response: the"):
+        env.add_snapshot(Scored(BIG, greed=0.1))
+    assert isinstance(env._pool.response, Scored)
+
+
+def test_best_response_is_given_once_and_has_no_options():
+    for pool, message in (
+        ([["best-response", 1], ["best-response", 1]], "is one player: give it once"),
+        ("best-response-depth=2", "best response to a learner"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            TicTacToeVectorEnv(2, opponent=pool)
+
+
+# --- starts ---------------------------------------------------------------------------------------
+
+
+def test_games_start_from_the_counterexamples_of_the_last_snapshots():
+    learner = Scored(BIG, greed=0.1)
+    starts = ExploringStarts(0.25, BIG, counterexamples=0.5)
+    env = TicTacToeVectorEnv(4000, opponent="best-response", start=starts, **arguments(BIG))
+    env.reset(seed=0)
+    assert (env.boards.astype(bool).sum(axis=1) <= 1).mean() > 0.7  # no counterexample so far
+    env.add_snapshot(learner)
+    env.reset(seed=1)
+    known = {tuple(board) for board in starts.found[-1].tolist()}
+    later = [board for board in env.boards.tolist() if np.count_nonzero(board) > 1]
+    share = sum(tuple(board) in known for board in later) / env.num_envs
+    assert 0.44 < share < 0.56  # openings are counterexamples, too, but left out here
+    assert {tuple(board) for board in respond(learner, BIG).counterexamples.tolist()} >= known
+
+
+def test_a_newer_proof_gives_six_in_ten_of_the_starts():
+    starts = ExploringStarts(0.0, BIG, counterexamples=1.0)
+    for cell in (0, 1, 2):
+        board = np.zeros((1, 16), dtype=np.int8)
+        board[0, cell] = 1
+        starts.remember(board)
+    boards, seats = starts(np.ones(9000, dtype=np.int8), np.random.default_rng(0))
+    assert (seats == -1).all()
+    np.testing.assert_allclose(boards[:, :3].mean(axis=0), [0.2, 0.2, 0.6], atol=0.02)
+
+
+def test_random_starts_of_large_boards_are_unfinished_with_every_number_of_marks():
+    starts = ExploringStarts(1.0, Rules(5, 5, 3))
+    boards, seats = starts(np.ones(3000, dtype=np.int8), np.random.default_rng(0))
+    assert (seats == to_move(boards)).all()
+    x, o = starts.rules.to_bits(boards)
+    assert not (starts.rules.has_line(x) | starts.rules.has_line(o)).any()
+    assert set(np.count_nonzero(boards, axis=1)) >= set(range(12))
+
+
+def test_shares_of_starts_of_more_than_one_are_refused():
+    with pytest.raises(ValueError, match=r"at most 1 together, got 0\.6 and 0\.5"):
+        ExploringStarts(0.6, Rules(), counterexamples=0.5)

@@ -1,0 +1,102 @@
+"""Distinct positions as bitboards, sorted, and the place of a position among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.rules import Rules
+
+Marks = NDArray[np.uint64]
+
+HALF = np.uint64(32)
+LOW = np.uint64((1 << 32) - 1)
+
+
+def fits_one_number(rules: Rules) -> bool:
+    """Whether both bitboards of a position fit one uint64: up to 5x5, 4x7 and 3x9."""
+    return rules.rows * (rules.cols + 1) <= 32
+
+
+def packed(x: Marks, o: Marks) -> Marks:
+    """Two numbers of at most 32 bits as one, ordered by the first and then by the second."""
+    return (x.astype(np.uint64) << HALF) | o
+
+
+def unpacked(keys: Marks) -> tuple[Marks, Marks]:
+    """The two numbers of `packed`."""
+    return keys >> HALF, keys & LOW
+
+
+class PositionIndex:
+    """N distinct positions, sorted by X's bitboard and then by O's.
+
+    x, o: (N,) bitboards. Bitboards of more than 32 bits are replaced by their ranks among those of
+    the same side, so one number stands for a position on every board.
+    """
+
+    def __init__(self, x: Marks, o: Marks, rules: Rules):
+        """x, o: sorted and distinct, as `distinct` gives them."""
+        self.x, self.o = x, o
+        self._ranked = None if fits_one_number(rules) else (_sorted(x), _sorted(o))
+        self._keys = packed(x, o) if self._ranked is None else packed(*self._ranks(x, o)[:2])
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def find(self, x: Marks, o: Marks) -> NDArray[np.intp]:
+        """The places (B,) of positions; -1 for those that are not there."""
+        if len(self) == 0:
+            return np.full(len(x), -1, dtype=np.intp)
+        if self._ranked is None:
+            keys, is_known = packed(x, o), None
+        else:
+            rank_x, rank_o, is_known = self._ranks(x, o)
+            keys = packed(rank_x, rank_o)
+        place = np.searchsorted(self._keys, keys)
+        place[place == len(self)] = 0
+        is_there = self._keys[place] == keys
+        if is_known is not None:
+            is_there &= is_known
+        return np.where(is_there, place, -1)
+
+    def _ranks(self, x: Marks, o: Marks) -> tuple[Marks, Marks, NDArray[np.bool_]]:
+        """The ranks of bitboards among those of each side, and whether both are known."""
+        assert self._ranked is not None
+        ranks, is_known = [], np.ones(len(x), dtype=bool)
+        for known, marks in zip(self._ranked, (x, o), strict=True):
+            rank = np.searchsorted(known, marks)
+            rank[rank == len(known)] = 0
+            is_known &= known[rank] == marks
+            ranks.append(rank.astype(np.uint64))
+        return ranks[0], ranks[1], is_known
+
+
+def distinct(x: Marks, o: Marks, rules: Rules) -> tuple[Marks, Marks]:
+    """The distinct positions of (B,) bitboards, sorted by X's bitboard and then by O's."""
+    if fits_one_number(rules):
+        return unpacked(_sorted(packed(x, o)))
+    order = np.lexsort((o, x))
+    x, o = x[order], o[order]
+    is_first = np.ones(len(x), dtype=bool)
+    is_first[1:] = (x[1:] != x[:-1]) | (o[1:] != o[:-1])
+    return x[is_first], o[is_first]
+
+
+def _sorted(numbers: Marks) -> Marks:
+    """The distinct numbers, sorted. For millions `np.unique` takes 50 times as long (NumPy 2.3)."""
+    ordered = np.sort(numbers)
+    is_first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
+
+
+def merged(parts: Sequence[tuple[Marks, Marks]], rules: Rules) -> tuple[Marks, Marks]:
+    """The distinct positions of several parts, sorted; there is at least one part."""
+    if len(parts) == 1:
+        return distinct(*parts[0], rules)
+    found = [distinct(x, o, rules) for x, o in parts]
+    x, o = (np.concatenate([part[side] for part in found]) for side in (0, 1))
+    return distinct(x, o, rules)

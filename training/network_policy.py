@@ -1,0 +1,132 @@
+"""Players that ask a network for each batch of boards: on boards that have no table of positions.
+
+On boards of up to 12 cells a network is asked once for all positions, and its player is a table.
+On larger boards there are too many, and its player is one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tictactoe_env.canonical import CanonicalPolicy
+from tictactoe_env.observation import observe
+from tictactoe_env.policy import Probs, one_hot
+from tictactoe_env.rules import Boards, Rules
+from training.learner import Arrays
+
+BATCH = 1 << 14  # boards at a time; larger batches leave the processor's caches
+# Boards at least. A matrix product of fewer rows rounds otherwise (measured: of 32 and less), so a
+# move could depend on how many boards are asked for together.
+LEAST = 64
+
+Scores = Callable[[torch.Tensor], torch.Tensor]
+"""A network: from planes (B, 2, rows, cols) to the scores of the moves (B, cells)."""
+
+
+class LiveValues(NamedTuple):
+    """What a network thinks of the moves, computed for the boards that are asked for.
+
+    of: from boards (B, cells) to values (B, cells) for the side to move, -inf or NaN for forbidden
+    moves. meaning, low, high: see `OwnValues`. decide: whether the player moves by them.
+    """
+
+    of: Callable[[Boards], NDArray[np.floating[Any]]]
+    meaning: str
+    low: float
+    high: float
+    decide: bool = False
+
+
+class NetworkPolicy:
+    """The policy of a network on any board, with the network's own values of the moves.
+
+    scores: the network, on the CPU. weights: the arrays from which its page makes the same network
+    again. is_greedy: whether it makes the move of the highest score, of equal ones the lowest cell;
+    otherwise it draws by the softmax of the scores. opens_at_random: whether all first moves are
+    equally likely.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        scores: Scores,
+        weights: Arrays,
+        values: LiveValues,
+        *,
+        is_greedy: bool = True,
+        opens_at_random: bool = False,
+    ):
+        self.rules, self.scores, self.weights, self.values = rules, scores, weights, values
+        self.is_greedy, self.opens_at_random = is_greedy, opens_at_random
+
+    @property
+    def meaning(self) -> str:
+        """What the values are, in words."""
+        return self.values.meaning
+
+    @property
+    def moves_by_values(self) -> bool:
+        """Whether it makes the move of the highest value."""
+        return self.values.decide
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The values of a sure loss and of a sure win."""
+        return self.values.low, self.values.high
+
+    def probs(self, boards: Boards) -> Probs:
+        """Probabilities (B, cells) on unfinished boards (B, cells)."""
+        boards = np.asarray(boards, dtype=np.int8)
+        found = scores_of(self.scores, boards, self.rules)
+        if self.is_greedy:
+            chosen = one_hot(found.argmax(axis=1), self.rules.cells)
+        else:
+            chosen = np.exp(found - found.max(axis=1, keepdims=True), dtype=np.float64)
+            chosen /= chosen.sum(axis=1, keepdims=True)
+        if self.opens_at_random:
+            chosen[~boards.any(axis=1)] = 1 / self.rules.cells
+        return chosen
+
+    def q_values(self, boards: Boards) -> NDArray[np.floating[Any]]:
+        """The network's values of the moves (B, cells) on unfinished boards (B, cells)."""
+        return self.values.of(np.asarray(boards, dtype=np.int8))
+
+
+def scores_of(scores: Scores, boards: Boards, rules: Rules) -> NDArray[np.float32]:
+    """What a network says of boards (B, cells) int8: (B, ...), some boards at a time.
+
+    What it says of a board does not depend on the others.
+    """
+    parts = []
+    with torch.no_grad():
+        for start in range(0, len(boards), BATCH):
+            part = boards[start : start + BATCH]
+            count = len(part)
+            if count < LEAST:
+                part = np.concatenate([part, np.zeros((LEAST - count, rules.cells), np.int8)])
+            parts.append(scores(torch.from_numpy(observe(part, rules))).numpy()[:count])
+    return np.concatenate(parts)
+
+
+class SymmetricNetwork(CanonicalPolicy):
+    """The policy of a network that plays alike on symmetric boards: see `CanonicalPolicy`."""
+
+    def __init__(self, network: NetworkPolicy):
+        super().__init__(network, network.rules)
+        self.network = network
+        self.weights, self.q_values = network.weights, network.q_values
+        self.meaning, self.scale = network.meaning, network.scale
+        self.moves_by_values = network.moves_by_values
+
+
+LivePolicy = NetworkPolicy | SymmetricNetwork
+
+
+def live_policy(network: NetworkPolicy, symmetry: bool) -> LivePolicy:
+    """The policy of a network, which plays alike on symmetric boards if it learns with symmetry."""
+    return SymmetricNetwork(network) if symmetry else network
