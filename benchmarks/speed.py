@@ -26,8 +26,10 @@ from numpy.typing import NDArray
 
 import tictactoe_env
 from benchmarks import rivals
-from tictactoe_env import RandomPolicy, Rules, evaluate, make_opponent
+from tictactoe_env import RandomPolicy, Rules, evaluate, make_opponent, tabulate
 from tictactoe_env.bit_engine import BitGames
+from tictactoe_env.canonical import CanonicalPolicy
+from tictactoe_env.policy import GreedyPolicy
 from tictactoe_env.row_engine import RowGames
 
 ENV_ID = tictactoe_env.ENV_IDS[0]
@@ -311,9 +313,20 @@ def calls() -> None:
     for opponent in ("random", "minimax", "trie", "self"):
         make = functools.partial(gym.make, ENV_ID, opponent=opponent)
         print(f'| gym.make(opponent="{opponent}") | {milliseconds(make, 100):.2f} |', flush=True)
-    for board, repeats in ((Rules(), 20), (Rules(3, 4, 3), 5), (Rules(4, 4, 4), 1)):
-        judge = functools.partial(evaluate, RandomPolicy(), board)
-        print(f"| evaluate, {board} | {milliseconds(judge, repeats):.1f} |", flush=True)
+    network = CanonicalPolicy(GreedyPolicy(Network(16)), Rules(4, 4, 4))
+    for what, policy, board, repeats in (
+        (
+            "a table, one move a position",
+            tabulate(make_opponent("trie", Rules()), Rules()),
+            Rules(),
+            50,
+        ),
+        ("a table, random play", tabulate(RandomPolicy(), Rules()), Rules(), 50),
+        ("a table, random play", tabulate(RandomPolicy(), Rules(3, 4, 3)), Rules(3, 4, 3), 5),
+        ("a network with two layers of 256, untrained", network, Rules(4, 4, 4), 2),
+    ):
+        judge = functools.partial(evaluate, policy, board)
+        print(f"| evaluate {what}, {board} | {milliseconds(judge, repeats):.1f} |", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
