@@ -120,15 +120,17 @@ class TableReach:
         self._plies = []
         self.decisions = 0
         for ply in positions.plies():
-            met = reached[ply.rows]
-            rows, children, legal = ply.rows[met], ply.children[met], ply.legal[met]
-            probs, possible = None, legal
+            met = reached.take(ply.rows)
+            if not met.all():
+                ply = Ply(ply.number, ply.side, ply.rows[met], ply.children[met], ply.legal[met])
+            possible = ply.legal
             if ply.side == side:
-                probs = table[rows]
-                possible = legal & (probs > 0)
-                self.decisions += len(rows)
-            reached[children[possible]] = True
-            self._plies.append(Ply(ply.number, ply.side, rows, children, legal, probs))
+                ply = ply._replace(probs=table.take(ply.rows, axis=0))
+                possible = ply.legal & (ply.probs > 0)
+                self.decisions += len(ply.rows)
+            if not everywhere:
+                reached[ply.children[possible]] = True
+            self._plies.append(ply)
 
     def __len__(self) -> int:
         return sum(len(ply.rows) for ply in self._plies)

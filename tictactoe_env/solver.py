@@ -51,7 +51,7 @@ def backward_induction(
     """
     values = values.astype(np.float64)
     for ply in graph.plies(first, backward=True):
-        values[ply.rows] = rule(ply, values[ply.children])
+        values[ply.rows] = rule(ply, values.take(ply.children, axis=0))
     return values
 
 
