@@ -125,8 +125,9 @@ class TableReach:
                 ply = Ply(ply.number, ply.side, ply.rows[met], ply.children[met], ply.legal[met])
             possible = ply.legal
             if ply.side == side:
-                ply = ply._replace(probs=table.take(ply.rows, axis=0))
-                possible = ply.legal & (ply.probs > 0)
+                probs = table.take(ply.rows, axis=0)
+                ply = ply._replace(probs=probs)
+                possible = ply.legal & (probs > 0)
                 self.decisions += len(ply.rows)
             if not everywhere:
                 reached[ply.children[possible]] = True
