@@ -99,7 +99,7 @@ def train(
     ended the training at once. Raises KeyboardInterrupt if nothing was saved by then. learn_from:
     games that a resumed run takes in, if it learns from games.
     """
-    from training.judge import goal_text
+    from training.goals import goal_text
     from training.learner import drive
     from training.run import Run
 

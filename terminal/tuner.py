@@ -14,7 +14,7 @@ from rich.table import Table
 from terminal import report
 from terminal.trainer import warnings_on
 from training.files import write_csv
-from training.judge import check_goal
+from training.goals import check_goal
 from training.learner import Bars, Chart
 from training.options import options_of
 from training.plots import chart

@@ -13,13 +13,14 @@ from players.seat import run_seat
 from tictactoe_env.canonical import CanonicalPolicy
 from tictactoe_env.certificate import load_policy, read, verify
 from tictactoe_env.evaluation import Evaluation, best_play_x, evaluate
+from tictactoe_env.judge import judge
 from tictactoe_env.match import Result
 from tictactoe_env.policy import GreedyPolicy, MinimaxPolicy, RandomPolicy
 from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.proof import Limit, reach_of
 from tictactoe_env.rules import Rules
 from training import checkpoint
-from training.judge import check_goal, goal_text, judge
+from training.goals import check_goal, goal_text
 from training.learner import drive
 from training.limits import ANY, LIMITS
 from training.options import Preset, options_of
@@ -200,9 +201,9 @@ def test_a_side_beyond_the_limit_is_sampled_and_a_run_without_a_proof_has_no_cer
     player.rules = SQUARE
     x, o = (len(reach_of(player, side, SQUARE)) for side in "XO")
     assert x < o
-    exact, cut = judge(player), judge(player, limit=Limit(x))
-    assert (exact.sampled, cut.sampled, judge(player, "X").sampled) == ((), ("O",), ("O",))
-    assert cut.x == exact.x == judge(player, "X").x
+    exact, cut = judge(player, SQUARE), judge(player, SQUARE, limit=Limit(x))
+    assert (exact.sampled, cut.sampled, judge(player, SQUARE, "X").sampled) == ((), ("O",), ("O",))
+    assert cut.x == exact.x == judge(player, SQUARE, "X").x
     assert cut.o.value == pytest.approx(exact.o.value, abs=0.1)
     assert describe(cut).endswith("(sampled)")
     assert describe(cut).count("(sampled)") == 1

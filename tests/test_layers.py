@@ -16,7 +16,7 @@ LAYERS = (
     "positions games < "
     "blocks < starts solver store orientations render < policy < canonical < proof < "
     "match lines own_values snapshots table_json < "
-    "row_engine bit_engine < evaluation engine search < certificate analysis < "
+    "row_engine bit_engine < evaluation engine search < judge certificate analysis < "
     "responses < mcts runs trained < names < opponents < pool < config spec_json < pooled < "
     "env < vector_env wrappers < __init__ < "
     "__main__ pettingzoo sb3.vec_env sb3.maskable_buffers sb3.maskable_policies < "

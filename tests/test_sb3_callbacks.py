@@ -506,8 +506,8 @@ STARTS = [
     (rescaled, SelfPlay(), "leave the wrapper out, or give policy="),
     (
         lambda: games(board={"rows": 5, "cols": 5, "k": 4}),
-        ExactEvaluation(),
-        "exact evaluation needs a board of at most 16 cells, got 5x5, 4 in a row",
+        ExactEvaluation(stop_at="optimal"),
+        "the best achievable results on 5x5, 4 in a row are not computed",
     ),
     (
         lambda: games(board=X_WINS),
@@ -571,3 +571,23 @@ def test_self_play_needs_no_self_if_there_is_a_best_response():
     env = TicTacToeVecEnv(8, opponent="best-response")
     model_of("DQN", env).learn(64, callback=SelfPlay(every=32))
     assert env.games.self_play == {"snapshots": 1, "best_response": True}
+
+
+def test_a_side_that_can_meet_too_many_positions_is_sampled_on_larger_boards(capsys):
+    env = games(board={"rows": 5, "cols": 5, "k": 4}, opponent="random", side="X")
+    exact = ExactEvaluation(every=8, verbose=1, max_positions=1_000)
+    model_of("MaskablePPO", env).learn(16, callback=exact)
+    assert exact.last.evaluation.sampled == ("X", "O")
+    assert exact.last.exploitability is None
+    assert "lost (sampled)" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_models_of_larger_boards_are_judged_by_the_positions_that_they_can_meet():
+    env = games(board={"rows": 4, "cols": 4, "k": 4}, opponent="random", side="X")
+    exact = ExactEvaluation(every=1_000)
+    model = model_of("MaskablePPO", env)
+    model.learn(16, callback=exact)
+    found = exact.last.evaluation
+    assert found.sampled == ("O",)
+    assert found.x == evaluate(model, Rules(4, 4, 4)).x
+    assert exact.last.exploitability == -found.best_responses["X"].value

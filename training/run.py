@@ -31,6 +31,7 @@ from rich.console import Console
 from tictactoe_env.certificate import FILE, certify, versions, write
 from tictactoe_env.evaluation import Evaluation, best_play_x
 from tictactoe_env.files import write_file
+from tictactoe_env.judge import judge
 from tictactoe_env.match import Result
 from tictactoe_env.own_values import FILE as VALUES
 from tictactoe_env.own_values import write_values
@@ -45,7 +46,7 @@ from training.files import (
     write_folder,
     write_json,
 )
-from training.judge import check_goal, judge, limit_of
+from training.goals import check_goal, limit_of
 from training.learner import BoardPlayer, GamesLearner, Learner, Page
 from training.options import BoardConfig
 from training.plots import chart, learning_curves
@@ -325,7 +326,7 @@ class Run:
 
     def _judged(self, policy: BoardPlayer, progress: Progress | None = None) -> Evaluation:
         """The evaluation of a policy: see `judge`."""
-        return judge(policy, self.side, limit_of(self.config), progress)
+        return judge(policy, policy.rules, self.side, limit_of(self.config), progress)
 
     def is_over(self, results: Evaluation) -> bool:
         """Whether training should stop after an evaluation with these results."""

@@ -21,7 +21,7 @@ from tictactoe_env.policy import Policy
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.sb3 import TicTacToeVecEnv
 from tictactoe_env.starts import ExploringStarts
-from training.judge import limit_of
+from training.goals import limit_of
 from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
 from training.selfplay import SelfPlay
 from training.tally import Tally, windows_chart

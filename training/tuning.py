@@ -6,9 +6,9 @@ the scores of these trainings, and the lowest is the best:
     0 to 1          the goal was proven: its steps, as a share of the steps that were allowed
     above 1         it was not: 1, and what the best model lacks, see `shortfall`
 
-The figures are those of `training.judge`: exact, unless a proof is beyond its limit. The trainings
-of a trial advance together, from one evaluation to the next, so that a bad trial is pruned before
-any of its seeds has used all steps.
+The figures are those of `tictactoe_env.judge`: exact, unless a proof is beyond its limit. The
+trainings of a trial advance together, from one evaluation to the next, so that a bad trial is
+pruned before any of its seeds has used all steps.
 
     runs/dqn-optimize-0/
         study.db        Optuna's study, in SQLite; `optuna-dashboard` and Optuna itself read it
@@ -47,8 +47,9 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from tictactoe_env.evaluation import Evaluation
+from tictactoe_env.judge import judge
 from tictactoe_env.rules import SIDES
-from training.judge import judge, limit_of
+from training.goals import limit_of
 from training.learner import Page, evaluations
 from training.options import BoardConfig, Option, options_of
 from training.search_space import DIGITS, Choice, Range, SearchSpace, holds, is_whole, text_of
@@ -103,7 +104,7 @@ class Training:
         """Train up to the next evaluation, and evaluate."""
         next(self._rounds)
         policy, steps = self.learner.policy(), self.learner.steps
-        results = judge(policy, self.side, limit_of(self.config))
+        results = judge(policy, policy.rules, self.side, limit_of(self.config))
         if self.best is None or results.rank(self.side) > self.best.rank(self.side):
             self.best = results
         if results.reached(self.until, self.side):

@@ -14,11 +14,11 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
 from tictactoe_env.errors import one_of, whole_number
-from tictactoe_env.evaluation import UNTIL, Evaluation, evaluate
+from tictactoe_env.evaluation import UNTIL, Evaluation, best_play_x
 from tictactoe_env.files import write_file
-from tictactoe_env.match import best_achievable
+from tictactoe_env.judge import judge
 from tictactoe_env.policy import Policy
-from tictactoe_env.positions import MAX_CELLS, can_enumerate
+from tictactoe_env.proof import TABLE_CELLS, Limit, checked_limit
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.sb3.models import (
     MakePolicy,
@@ -31,7 +31,6 @@ from tictactoe_env.sb3.models import (
     undisturbed,
 )
 from tictactoe_env.snapshots import REPLACE, check_keeping
-from tictactoe_env.solver import solve
 
 GOALS = tuple(goal for goal in UNTIL if goal != "steps")
 SIDE_CHOICES = (*SIDES, "both")
@@ -41,12 +40,13 @@ class Judgement(NamedTuple):
     """An exact evaluation of a model in training.
 
     steps: the environment steps made before it. evaluation: the exact results on both sides.
-    exploitability: what a best response gains, the mean over the judged sides; 0 for perfect play.
+    exploitability: what a best response gains, the mean over the judged sides; 0 for perfect play,
+    None where that is not known.
     """
 
     steps: int
     evaluation: Evaluation
-    exploitability: float
+    exploitability: float | None
 
 
 class EveryNSteps(BaseCallback):
@@ -118,12 +118,15 @@ class ExactEvaluation(EveryNSteps):
     training, after the last update. Its training is bit for bit the same as without the callback.
 
     It works for algorithms with discrete actions and a policy without memory, such as PPO, A2C,
-    TRPO, MaskablePPO, DQN, QR-DQN and MaskableDQN, on boards of up to 16 cells. One evaluation
-    takes milliseconds on 3x3, and most of a minute on 4x4. The board is found through Monitor,
-    DummyVecEnv, SubprocVecEnv, VecMonitor, VecNormalize and observation wrappers that only reshape,
-    such as FlattenObservation. Observations are normalized with the statistics
-    that VecNormalize has at the time. A model that does not know the masks may make illegal moves:
-    each counts as a loss, and their share is logged.
+    TRPO, MaskablePPO, DQN, QR-DQN and MaskableDQN, on any board. One evaluation takes milliseconds
+    on 3x3. On boards of more than 12 cells it needs the positions that the model can meet, which
+    takes seconds on 4x4; a side that can meet more than `max_positions`, as a model of the first
+    steps often can, is judged by 2,000 sampled games against random play, and nothing is proven of
+    it (`evaluation.sampled`). The board is found through Monitor, DummyVecEnv, SubprocVecEnv,
+    VecMonitor, VecNormalize and observation wrappers that only reshape, such as FlattenObservation.
+    Observations are normalized with the statistics that VecNormalize has at the time. A model that
+    does not know the masks may make illegal moves: each counts as a loss, and their share is
+    logged.
 
     ## Arguments
     - `every` (10,000): environment steps, of all environments together, between two evaluations.
@@ -146,6 +149,7 @@ class ExactEvaluation(EveryNSteps):
       should not be that of `predict`. `lambda model: MaskedPolicy(PredictPolicy(model, Rules(),
       deterministic=False))`, both of `tictactoe_env.policy`, judges the probabilities of a PPO as
       if it had masks.
+    - `max_positions` (3,000,000): the most positions of a proof, on boards of more than 12 cells.
     - `verbose` (0): 1 prints each evaluation: for each judged side the percentages of games won,
       drawn and lost against random play, and of those lost by an illegal move.
 
@@ -158,12 +162,14 @@ class ExactEvaluation(EveryNSteps):
     `x_loss`, and `x_illegal`, the part of the losses that illegal moves make.
     `x_loss_vs_best_response` is the probability of losing to a best response. `x_unbeatable` and
     `x_optimal` are 1 or 0. Of all judged sides together: `exact/unbeatable`, `exact/optimal` and
-    `exact/exploitability`.
+    `exact/exploitability`. What needs a proof is left out where a side was sampled, and on boards
+    of more than 16 cells the exploitability of one side alone, because their value is not known.
 
     ## Errors
-    ValueError for wrong arguments, and at the start of training: if no board is found, if it has
-    more than 16 cells, if the model is recurrent, if a goal cannot be reached since a side loses to
-    perfect play, and if a wrapper changes observations in a way that is not known here.
+    ValueError for wrong arguments, and at the start of training: if no board is found, if the model
+    is recurrent, if a goal cannot be reached since a side loses to perfect play, or since the best
+    achievable results are not known (`"optimal"` above 12 cells), and if a wrapper changes
+    observations in a way that is not known here.
     """
 
     def __init__(
@@ -176,8 +182,10 @@ class ExactEvaluation(EveryNSteps):
         rules: Rules | None = None,
         policy: MakePolicy | None = None,
         verbose: int = 0,
+        max_positions: int = 3_000_000,
     ):
         super().__init__(every, deterministic, rules, policy, verbose)
+        self.limit = checked_limit(Limit(max_positions))
         self.stop_at = stop_at if stop_at is None else one_of("goal", stop_at, GOALS)
         self.sides = sides if sides is None else one_of("choice of sides", sides, SIDE_CHOICES)
         if best_model_save_path is not None and not str(best_model_save_path):
@@ -193,18 +201,17 @@ class ExactEvaluation(EveryNSteps):
         return self.evaluations[-1] if self.evaluations else None
 
     def _init_callback(self) -> None:
-        board = rules_of(self.training_env, self.rules)
-        if not can_enumerate(board):
-            raise ValueError(
-                f"exact evaluation needs a board of at most {MAX_CELLS} cells, got {board}: "
-                "judge the model by sampled games, as EvalCallback does"
-            )
         super()._init_callback()
+        board = self._board
         self._side, self._is_reached = self.sides or side_of(self.training_env), False
         if self.stop_at is None:
             return
-        best = best_achievable(board)
-        losing = [side for side in self._judged() if best[side] is None]
+        if self.stop_at == "optimal" and board.cells > TABLE_CELLS:
+            raise ValueError(
+                f'the best achievable results on {board} are not computed: give "unbeatable"'
+            )
+        x_value = best_play_x(board)
+        losing = [side for side in self._judged() if x_value == (-1 if side == "X" else 1)]
         if losing:
             raise ValueError(
                 f"stop_at={self.stop_at!r} cannot be reached on {board}, where {losing[0]} loses "
@@ -225,7 +232,7 @@ class ExactEvaluation(EveryNSteps):
 
     def _evaluate(self, at_end: bool = False) -> None:
         with undisturbed(self.model):
-            found = evaluate(self.player(), self._board)
+            found = judge(self.player(), self._board, self._side, self.limit)
         steps = self.model.num_timesteps
         judgement = Judgement(steps, found, mean_gain(found, self._board, self._judged()))
         self.evaluations.append(judgement)
@@ -259,14 +266,15 @@ class ExactEvaluation(EveryNSteps):
                 "draw": result.draw,
                 "loss": result.loss,
                 "illegal": result.illegal,
-                "loss_vs_best_response": found.best_responses[side].loss,
-                "unbeatable": float(is_unbeatable),
-                "optimal": float(is_optimal),
             }
+            if side in found.best_responses:
+                values["loss_vs_best_response"] = found.best_responses[side].loss
+            values |= {"unbeatable": float(is_unbeatable), "optimal": float(is_optimal)}
             scalars.update({f"{side.lower()}_{name}": value for name, value in values.items()})
         for goal in GOALS:
             scalars[goal] = float(found.reached(goal, self._side))
-        return scalars | {"exploitability": judgement.exploitability}
+        gain = judgement.exploitability
+        return scalars if gain is None else scalars | {"exploitability": gain}
 
     def _save(self, folder: Path, scalars: dict[str, float]) -> None:
         normalizer = self.model.get_vec_normalize_env()
@@ -293,19 +301,26 @@ class ExactEvaluation(EveryNSteps):
             text = ", ".join(f"{100 * rate:.2f} {name}" for name, rate in rates.items())
             illegal = f" ({100 * result.illegal:.2f} illegal)" if result.illegal else ""
             safe = ", unbeatable" if found.reached("unbeatable", side) else ""
-            parts.append(f"{side} %: {text}{illegal}{safe}")
-        parts.append(f"exploitability {judgement.exploitability:.4f}")
+            sampled = " (sampled)" if side in found.sampled else ""
+            parts.append(f"{side} %: {text}{illegal}{safe}{sampled}")
+        if judgement.exploitability is not None:
+            parts.append(f"exploitability {judgement.exploitability:.4f}")
         parts += ["best so far"] * is_best + [f"{self.stop_at}: stopped"] * self._is_reached
         return "   ".join(parts)
 
 
-def mean_gain(found: Evaluation, rules: Rules, sides: tuple[str, ...]) -> float:
+def mean_gain(found: Evaluation, rules: Rules, sides: tuple[str, ...]) -> float | None:
     """What best responses gain over perfect play against a policy, the mean over its sides.
 
-    Of both sides it is the exploitability of `tictactoe_env.exploitability`.
+    Of both sides it is the exploitability of `tictactoe_env.exploitability`. None if a side was
+    sampled, and for one side of a board of more than 16 cells, whose value is not known.
     """
-    value_x = float(solve(rules).game_value)
-    fair = {"X": value_x, "O": -value_x}
+    value_x = best_play_x(rules)
+    if value_x is None and len(sides) == 2:
+        value_x = 0  # it cancels out
+    if value_x is None or not set(sides) <= set(found.best_responses):
+        return None
+    fair = {"X": float(value_x), "O": -float(value_x)}
     gains = [fair[side] - found.best_responses[side].value for side in sides]
     return max(0.0, sum(gains) / len(gains))
 
