@@ -154,7 +154,9 @@ def check_lost(line, policy, side, rules):
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 @pytest.mark.parametrize("name", [*PLAYERS, "arbitrary"])
-@pytest.mark.parametrize("wrap", [lambda policy, rules: policy, CanonicalPolicy], ids=str)
+@pytest.mark.parametrize(
+    "wrap", [lambda policy, rules: policy, CanonicalPolicy], ids=["as it is", "canonical"]
+)
 def test_the_figures_are_those_of_the_table_of_all_positions(wrap, name, rules):
     made = {
         "arbitrary": lambda rules: TabularPolicy(
