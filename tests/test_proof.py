@@ -4,11 +4,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from sample_players import LineCounter, random_probs
+from sample_players import CellPlayer, LineCounter, random_probs
 from text_cases import refuses
 
 from tictactoe_env import Rules, match
-from tictactoe_env.canonical import CanonicalPolicy
+from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
+from tictactoe_env.certificate import certify, policy_in
+from tictactoe_env.match import best_responses
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, one_hot
 from tictactoe_env.position_index import PositionIndex, distinct, merged
 from tictactoe_env.positions import symmetries_of
@@ -371,3 +373,20 @@ def test_what_a_policy_says_of_its_symmetry_does_not_count():
         symmetry = "by construction"
 
     assert not BoardReach({"X": Claiming(Rules(2, 4, 3))}, "X", Rules(2, 4, 3)).is_symmetric
+
+
+def test_a_proof_is_of_the_moves_of_a_subclass_or_wrapper_and_not_of_what_is_inside():
+    class Changed(CanonicalPolicy):
+        def probs(self, boards):
+            return CellPlayer(0).probs(boards)
+
+    class Forwarding(CellPlayer):
+        def __getattr__(self, name):
+            return getattr(safe, name)
+
+    rules = Rules(4, 4, 4)
+    safe = policy_in(certify(CanonicalPolicy(LineCounter(rules), rules), "test", rules))
+    assert plays_symmetrically(safe)
+    for player in (Changed(LineCounter(rules), rules), Forwarding(0)):
+        found = best_responses(player, rules)
+        assert [one.can_lose for one in found.values()] == [True, True]
