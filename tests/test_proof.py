@@ -4,12 +4,14 @@ from functools import cache
 
 import numpy as np
 import pytest
-from sample_players import LineCounter, random_probs
+from sample_players import CellPlayer, LineCounter, random_probs
 from text_cases import refuses
 
-from tictactoe_env import Rules, match
-from tictactoe_env.canonical import CanonicalPolicy
-from tictactoe_env.policy import RandomPolicy, TabularPolicy, one_hot
+from tictactoe_env import Rules, match, proof
+from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
+from tictactoe_env.certificate import certify, policy_in
+from tictactoe_env.match import best_responses
+from tictactoe_env.policy import MinimaxPolicy, MixturePolicy, RandomPolicy, TabularPolicy, one_hot
 from tictactoe_env.position_index import PositionIndex, distinct, merged
 from tictactoe_env.positions import symmetries_of
 from tictactoe_env.proof import BoardReach, Limit, ProofLimitError, TableReach, reach_of
@@ -274,6 +276,47 @@ def test_the_only_losing_line_is_found_move_by_move(rules, side):
     check_lost(response.losing_line, mistaken, side, rules)
 
 
+@pytest.mark.parametrize("chance", [1e-9, 1e-15])
+@pytest.mark.parametrize("side", ["X", "O"])
+def test_a_losing_move_counts_however_improbable_it_is(side, chance):
+    rules = Rules(4, 4, 4)
+    player = LineCounter(rules)
+    line, block, board = late_block(BoardReach({side: player}, side, rules), rules)
+    wrong = next(cell for cell in np.flatnonzero(board == 0) if cell != block)
+    mistaken = MixturePolicy([(player, 1 - chance), (Mistaken(player, board, wrong), chance)])
+    response = match.best_response(reach_of(mistaken, side, rules))
+    assert (response.can_lose, response.losing_line) == (True, (*line, wrong, block))
+    assert response.loss == pytest.approx(chance, rel=0.2)
+
+
+@pytest.mark.parametrize("chance", [1e-9, 1e-15])
+def test_a_perfect_player_that_slips_can_lose_however_seldom_it_slips(chance):
+    found = best_responses(MinimaxPolicy(Rules(), "first"))
+    assert not any(response.can_lose for response in found.values())
+    found = best_responses(MinimaxPolicy(Rules(), "first", slip=chance))
+    lengths = {side: len(response.losing_line) for side, response in found.items()}
+    assert lengths == {"X": 6, "O": 5}, "the other side moves three times"
+
+
+@pytest.mark.parametrize("make", [PLAYERS["with illegal moves"], Hashed])
+@pytest.mark.parametrize("is_canonical", [False, True])
+def test_positions_that_are_taken_some_at_a_time_give_the_same_proof(
+    make, is_canonical, monkeypatch
+):
+    rules = Rules(2, 5, 3)
+    player = CanonicalPolicy(make(rules), rules) if is_canonical else make(rules)
+    found = []
+    for chunk in (10**6, 7):
+        monkeypatch.setattr(proof, "CHUNK", chunk)
+        reach = BoardReach({"O": player}, "O", rules)
+        children = np.concatenate([ply.children[ply.legal] for ply in reach.plies()])
+        results = match.best_response(reach), match.reach_vs_random(reach)
+        found.append((len(reach), reach.decisions, children.tolist(), *results))
+    assert found[0][:3] == found[1][:3]
+    assert found[0][3] == found[1][3]
+    assert found[0][4].loss == pytest.approx(found[1][4].loss, abs=1e-14)
+
+
 # --- sizes ----------------------------------------------------------------------------------------
 
 
@@ -373,3 +416,20 @@ def test_what_a_policy_says_of_its_symmetry_does_not_count():
         symmetry = "by construction"
 
     assert not BoardReach({"X": Claiming(Rules(2, 4, 3))}, "X", Rules(2, 4, 3)).is_symmetric
+
+
+def test_a_proof_is_of_the_moves_of_a_subclass_or_wrapper_and_not_of_what_is_inside():
+    class Changed(CanonicalPolicy):
+        def probs(self, boards):
+            return CellPlayer(0).probs(boards)
+
+    class Forwarding(CellPlayer):
+        def __getattr__(self, name):
+            return getattr(safe, name)
+
+    rules = Rules(4, 4, 4)
+    safe = policy_in(certify(CanonicalPolicy(LineCounter(rules), rules), "test", rules))
+    assert plays_symmetrically(safe)
+    for player in (Changed(LineCounter(rules), rules), Forwarding(0)):
+        found = best_responses(player, rules)
+        assert [one.can_lose for one in found.values()] == [True, True]

@@ -95,6 +95,11 @@ def test_targets_ask_for_more_than_a_draw():
     assert len(wins.counterexamples) > len(draws.counterexamples)
 
 
+@pytest.mark.parametrize("rules", [Rules(1, 1, 1), Rules(4, 4, 1)], ids=str)
+def test_a_side_that_never_moves_has_no_counterexamples(rules):
+    assert respond(RandomPolicy(), rules, ("O",)).counterexamples.shape == (0, rules.cells)
+
+
 def test_off_the_lines_of_a_player_another_one_plays():
     policy, elsewhere = Scored(BIG), Scored(BIG, seed=5)
     player = respond(policy, BIG, ("X",), elsewhere).player

@@ -10,8 +10,11 @@ from stable_baselines3.common.env_util import make_vec_env
 from text_cases import refuses
 
 from tictactoe_env import Rules, TabularPolicy, evaluate, make_opponent, snapshot, tabulate
+from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.observation import observe
+from tictactoe_env.policy import PredictPolicy
 from tictactoe_env.positions import positions_of
+from tictactoe_env.sb3.models import frozen
 
 ID = "tictactoe_env/TicTacToe-v0"
 SMALL, LARGE = Rules(2, 3, 3), Rules(4, 4, 4)
@@ -126,3 +129,31 @@ def test_a_recurrent_model_is_refused():
     ):
         with refuses("RecurrentPPO.predict returns a state: its moves depend on the moves before"):
             use(model)
+
+
+@pytest.mark.parametrize("best", [False, True])
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_a_snapshot_of_a_canonical_player_of_a_model_is_canonical_and_leaves_the_rest(
+    best, is_frozen
+):
+    model = model_of("MaskablePPO", LARGE)
+    player = CanonicalPolicy(PredictPolicy(model, LARGE, deterministic=False), LARGE)
+    make = frozen if is_frozen else snapshot
+    copy = snapshot(make(player, LARGE, deterministic=best), LARGE, deterministic=best)
+    assert plays_symmetrically(copy)
+    network = copy
+    while not hasattr(network, "model"):
+        network = network.policy
+    assert not hasattr(network.model, "get_env")  # the policy without environment and buffers
+    board = boards_of(LARGE)
+    before, asked = copy.probs(board), player.probs(board)
+    assert np.array_equal(before, np.eye(16)[asked.argmax(axis=1)] if best else asked)
+    change(model)
+    assert np.array_equal(copy.probs(board), before)
+
+
+@pytest.mark.parametrize("rules", [SMALL, LARGE], ids=str)
+def test_the_best_moves_of_a_stochastic_player_of_a_model_are_certain(rules):
+    player = PredictPolicy(model_of("PPO", rules), rules, deterministic=False)
+    found = snapshot(player, rules, deterministic=True).probs(boards_of(rules))
+    assert (found.max(axis=1) == 1).all()

@@ -13,7 +13,6 @@ from tictactoe_env.positions import symmetries_of
 from tictactoe_env.rules import Boards, Rules, checked_rules
 
 PART_BITS = 11  # of a bitboard that are looked up at once; 2,048 entries stay in the fastest cache
-BY_CONSTRUCTION = object()
 Marks = NDArray[np.uint64]
 
 
@@ -108,8 +107,10 @@ class CanonicalPolicy:
 def plays_symmetrically(policy: Any) -> bool:
     """Whether a policy plays alike on symmetric boards by the way in which it is made.
 
-    That is a CanonicalPolicy, random play, and a policy of this package whose `symmetry` is
-    BY_CONSTRUCTION. What another policy says of itself does not count, since proofs rely on it.
+    That is a CanonicalPolicy, random play, and a policy whose `symmetric_probs` is the `probs` of
+    its class, as of a `lines.LinesPolicy`. A subclass with its own `probs` does not count, nor does
+    a wrapper: they may play otherwise, and proofs rely on it.
     """
-    is_made_so = getattr(policy, "symmetry", None) is BY_CONSTRUCTION
-    return is_made_so or isinstance(policy, CanonicalPolicy) or type(policy) is RandomPolicy
+    probs = getattr(type(policy), "probs", None)
+    known = (CanonicalPolicy.probs, RandomPolicy.probs, getattr(policy, "symmetric_probs", None))
+    return probs is not None and probs in known

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.canonical import BY_CONSTRUCTION, CanonicalPolicy, canonical_forms
+from tictactoe_env.canonical import CanonicalPolicy, canonical_forms
 from tictactoe_env.errors import one_of
 from tictactoe_env.policy import Policy, Probs, RandomPolicy
 from tictactoe_env.position_index import PositionIndex, merged
@@ -46,7 +46,7 @@ class LinesPolicy:
     def __init__(self, reaches: Mapping[str, BoardReach], rules: Rules):
         self.rules, self.sides = rules, tuple(reaches)
         self.is_symmetric = all(reach.is_symmetric for reach in reaches.values())
-        self.symmetry = BY_CONSTRUCTION if self.is_symmetric else None
+        self.symmetric_probs = LinesPolicy.probs if self.is_symmetric else None
         plies = [
             (*reach.bits(ply), *_moves(ply))
             for side, reach in reaches.items()

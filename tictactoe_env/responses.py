@@ -97,12 +97,13 @@ def best_replies(
 
 def _below(reach: Reach, values: NDArray[np.float64], goal: int) -> Boards:
     """The boards (N, cells) where the policy is to move and not sure of the result `goal`."""
+    none = np.zeros((0, reach.rules.cells), dtype=np.int8)  # where the game ends before it moves
     found = [
         reach.boards(ply)[values[ply.rows] < goal - ROUNDING]
         for ply in reach.plies()
         if ply.probs is not None
     ]
-    return np.concatenate(found)
+    return np.concatenate([none, *found])
 
 
 def _shares(replies: Probs, free: NDArray[np.bool_]) -> Probs:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tictactoe_env.canonical import CanonicalPolicy
 from tictactoe_env.errors import one_of, whole_number
 from tictactoe_env.policy import (
     GreedyPolicy,
@@ -37,25 +38,44 @@ def snapshot(player: Any, rules: Rules, deterministic: bool = False) -> Policy:
     player: an object with `probs(boards)`, or with Stable-Baselines3's `predict`. deterministic:
     whether the copy always plays the most probable move, of equal ones the lowest cell. Otherwise
     it plays by the probabilities; of a Stable-Baselines3 model by those of its actions, if it has
-    them, as PPO, A2C and MaskablePPO have. A DQN plays its best action either way.
+    them, as PPO, A2C and MaskablePPO have. A DQN plays its best action either way. On larger boards
+    the copy of a CanonicalPolicy is one too, so that proofs of it remain small.
     Raises ValueError for an object that is not a player or cannot be copied.
     """
     policy = as_policy(player, checked_rules(rules), deterministic)
-    if deterministic and not isinstance(policy, PredictPolicy):
-        policy = GreedyPolicy(policy)
+    if deterministic:
+        policy = _greedy(policy)
     if type(policy) is RandomPolicy or isinstance(policy, TabularPolicy):
         return policy
     if rules.cells <= MAX_TABLE_CELLS:
         return tabulate(policy, rules)
     try:
-        if isinstance(policy, PredictPolicy):
-            return policy.copied()
-        return copy.deepcopy(policy)
+        return _copied(policy)
     except Exception as error:
         raise ValueError(
             f"this player cannot be copied ({error!r}), and on {rules} a snapshot is a copy: give "
             "one that copy.deepcopy accepts"
         ) from error
+
+
+def _greedy(policy: Policy) -> Policy:
+    """The most probable moves of a policy; on canonical boards, if it plays by these."""
+    if isinstance(policy, PredictPolicy) and policy.deterministic:
+        return policy
+    if type(policy) is CanonicalPolicy:
+        return CanonicalPolicy(_greedy(policy.policy), policy.rules)
+    return GreedyPolicy(policy)
+
+
+def _copied(policy: Policy) -> Policy:
+    """A deep copy; of the models inside only their policies are copied."""
+    if isinstance(policy, PredictPolicy):
+        return policy.copied()
+    if type(policy) is CanonicalPolicy:
+        return CanonicalPolicy(_copied(policy.policy), policy.rules)
+    if type(policy) is GreedyPolicy:
+        return GreedyPolicy(_copied(policy.policy))
+    return copy.deepcopy(policy)
 
 
 def place_of_next(count: int, keep: int, replace: str, rng: np.random.Generator) -> int | None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
+from tictactoe_env.canonical import CanonicalPolicy
 from tictactoe_env.policy import (
     Policy,
     PredictPolicy,
@@ -132,9 +133,14 @@ def frozen(policy: Policy, rules: Rules, deterministic: bool) -> Policy:
     On boards of up to 12 cells it is a table. On larger ones it is a copy of the network on the
     CPU, whose weights travel as bytes: tensors that torch shares between processes would be lost.
     """
-    copy = snapshot(policy, rules, deterministic)
+    return _sendable(snapshot(policy, rules, deterministic), rules)
+
+
+def _sendable(copy: Policy, rules: Rules) -> Policy:
     if isinstance(copy, (TabularPolicy, RandomPolicy)):
         return copy
+    if type(copy) is CanonicalPolicy:  # remains one, so that proofs count symmetric positions once
+        return CanonicalPolicy(_sendable(copy.policy, rules), rules)
     if isinstance(copy, PredictPolicy) and isinstance(copy.model, torch.nn.Module):
         copy.model.to("cpu")
     return FrozenPolicy(copy, rules)
