@@ -443,14 +443,12 @@ class BitGame:
         own, other, seat = state
         seen = self._board.view(own, other)
         mask = ndarray(self._cells, INT8, seen, 2 * self._cells)
-        observation: NDArray[Any]
+        if self._observation == "planes":
+            return ndarray(self._shape, INT8, seen), mask
         if self._observation == "grid":
             grid = self.board(state) * np.int8(seat)
             return grid.reshape(self.rules.rows, self.rules.cols), mask
-        observation = ndarray(self._shape, INT8, seen)
-        if self._observation == "flat":
-            observation = observation.astype(np.float32)
-        return observation, mask
+        return ndarray(self._shape, INT8, seen).astype(np.float32), mask
 
     def board(self, state: State) -> Boards:
         """The board (cells,) int8."""
