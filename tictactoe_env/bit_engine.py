@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 from numpy.typing import NDArray
 
 from tictactoe_env.bitboards import bitboards_of, single_bitboards_of
@@ -374,18 +375,21 @@ class BitGame:
 
     def advance(
         self, state: State, cell: int, reply: BitReply, uniforms: Uniforms
-    ) -> tuple[State, int]:
-        """The state and result after the learner's move and the opponent's reply."""
+    ) -> tuple[State, int, NDArray[Any], NDArray[np.int8]]:
+        """State, result, observation and mask after the learner's move and the reply."""
         if reply.is_random and self._lines is not None:
-            return self._advance_at_random(state, cell, uniforms)
-        own, other, seat = state
-        own, code = self._board.moved(own, other, cell)
-        if code:
-            return (own, other, seat), OF_LEARNER[code]
-        return self.reply((own, other, seat), reply, uniforms)
+            state, result = self._after_random_reply(state, cell, uniforms)
+        else:
+            own, other, seat = state
+            own, code = self._board.moved(own, other, cell)
+            state, result = (own, other, seat), OF_LEARNER[code]
+            if not code:
+                state, result = self.reply(state, reply, uniforms)
+        observation, mask = self.view(state)
+        return state, result, observation, mask
 
-    def _advance_at_random(self, state: State, cell: int, uniforms: Uniforms) -> tuple[State, int]:
-        """`advance` against random play on up to 16 cells, without a call: it halves the time."""
+    def _after_random_reply(self, state: State, cell: int, uniforms: Uniforms) -> tuple[State, int]:
+        """State and result against random play on 9 to 16 cells; without calls in half the time."""
         own, other, seat = state
         bit, free, lines = 1 << cell, self._full ^ (own | other), self._lines or b""
         if not free & bit:
@@ -438,15 +442,13 @@ class BitGame:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
         own, other, seat = state
         seen = self._board.view(own, other)
-        mask = np.ndarray(self._cells, INT8, seen, 2 * self._cells)
-        observation: NDArray[Any]
+        mask = ndarray(self._cells, INT8, seen, 2 * self._cells)
+        if self._observation == "planes":
+            return ndarray(self._shape, INT8, seen), mask
         if self._observation == "grid":
             grid = self.board(state) * np.int8(seat)
             return grid.reshape(self.rules.rows, self.rules.cols), mask
-        observation = np.ndarray(self._shape, INT8, seen)
-        if self._observation == "flat":
-            observation = observation.astype(np.float32)
-        return observation, mask
+        return ndarray(self._shape, INT8, seen).astype(np.float32), mask
 
     def board(self, state: State) -> Boards:
         """The board (cells,) int8."""

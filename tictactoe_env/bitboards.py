@@ -179,6 +179,7 @@ class SingleBitboards:
         self.nth = _nth().reshape(-1, PART)[: 1 << BYTE, :BYTE].tobytes()
         self._rows = [row.tobytes() for row in _members()[: 1 << BYTE, :BYTE]]
         self._high_rows = [row[: rules.cells - BYTE] for row in self._rows]
+        self._empty = bytearray()  # its `join` makes a fresh bytearray
         self._starts_of_bytes = range(0, rules.cells, BYTE)
         self.has_line: Callable[[int], int] = line_finder(rules)
         self.lines: bytes | None = None
@@ -211,15 +212,17 @@ class SingleBitboards:
         free = self.full ^ (own | other)
         if BYTE < self.cells <= PART:
             low, high = self._rows, self._high_rows
-            return bytearray(
-                low[own & 255]
-                + high[own >> 8]
-                + low[other & 255]
-                + high[other >> 8]
-                + low[free & 255]
-                + high[free >> 8]
+            return self._empty.join(
+                (
+                    low[own & 255],
+                    high[own >> 8],
+                    low[other & 255],
+                    high[other >> 8],
+                    low[free & 255],
+                    high[free >> 8],
+                )
             )
-        return bytearray(b"".join(map(self._members, (own, other, free))))
+        return self._empty.join(map(self._members, (own, other, free)))
 
     def _members(self, cells: int) -> bytes:
         rows, starts = self._rows, self._starts_of_bytes

@@ -48,10 +48,11 @@ class GameEngine(Protocol):
 
     def advance(
         self, state: State, cell: int, reply: Reply, uniforms: Uniforms
-    ) -> tuple[State, int]:
-        """The state and result after the learner's move onto `cell` and the opponent's reply.
+    ) -> tuple[State, int, NDArray[Any], NDArray[np.int8]]:
+        """State, result, observation and mask after the learner's move and the opponent's reply.
 
-        A move onto a taken cell is illegal and ends the game. The game must be unfinished.
+        A move onto a taken cell is illegal and ends the game. The game must be unfinished. The
+        arrays are those of `view`.
         """
         ...
 

@@ -24,7 +24,9 @@ from tictactoe_env.snapshots import snapshot
 NO_OPTIONS: Mapping[str, Any] = {}
 OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
 ZERO, ONE = np.int8(0), np.int8(1)
-MARKS = {"X": np.int8(1), "O": np.int8(-1)}
+MARKS = {1: np.int8(1), -1: np.int8(-1)}
+# A new game: its state, whether the opponent moves first, and the learner's mark.
+FirstState = tuple[State, bool, np.int8]
 
 
 class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
@@ -276,28 +278,17 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         Raises ValueError, changing nothing, for a wrong seed or wrong options.
         """
         self._check_open()
-        given: Mapping[str, Any] = NO_OPTIONS
-        replies, pool = self._replies, self._pool
+        given, pool, replies = NO_OPTIONS, self._pool, self._replies
         if seed is not None or options is not None:
-            known = BOARD_OPTIONS if self._both_sides else RESET_OPTIONS
-            seed, given = checked_seed(seed), self.config.options(options, known)
-            if "opponent" in given:
-                own = self._pool
-                pool = make_pool(given["opponent"], self.rules, own.snapshots, own.response)
-            self.config.check_first_move(pool, given)
-            if "opponent" in given:
-                replies = [self._game.prepare(policy) for policy in pool.policies]
-            if seed is not None:
-                super().reset(seed=seed)
-                self._games_begun = 0
+            given, pool, replies = self._options(seed, options)
         if self._uniforms.rng is not self._np_random:  # reseeded, or replaced by the user
             self._uniforms = Uniforms(self.np_random)
-        if not self._both_sides:
+        if replies:  # else the caller moves for both sides
             which = 0 if len(replies) == 1 else int(pool.draw(self.np_random, 1)[0])
             self._reply, self._which = replies[which], None if "opponent" in given else which
         self._state, self._running = None, False  # a start that is refused leaves no game
-        state, opponent_moves = self._start(given)
-        self._before = state
+        state, opponent_moves, side = self._start(given) if replies else self._start_of_mover(given)
+        self._before, self._side = state, side
         if opponent_moves:
             state, result = self._game.reply(state, self._reply, self._uniforms)
             if result != ONGOING:
@@ -308,40 +299,45 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         self._games_begun += 1
         self._state, self._running = state, True
         observation, mask = self._game.view(state)
-        return observation, {
-            "action_mask": mask,
-            "side": self._side,
-            "outcome": ZERO,
-            "illegal_move": ZERO,
-        }
+        info = {"action_mask": mask, "side": side, "outcome": ZERO, "illegal_move": ZERO}
+        return observation, info
 
-    def _start(self, given: Mapping[str, Any]) -> tuple[State, bool]:
-        """The state of a new game and whether the opponent moves first; sets the learner's side."""
-        if self._both_sides:
-            return self._start_of_mover(given), False
-        side = given.get("side", self.config.side)
+    def _options(self, seed: Any, options: Any) -> tuple[Mapping[str, Any], Pool, list[Any]]:
+        """The checked options of a reset, and the opponents of its game; seeds the generator."""
+        known = BOARD_OPTIONS if self._both_sides else RESET_OPTIONS
+        seed, given = checked_seed(seed), self.config.options(options, known)
+        pool, replies = self._pool, self._replies
+        if "opponent" in given:
+            pool = make_pool(given["opponent"], self.rules, pool.snapshots, pool.response)
+        self.config.check_first_move(pool, given)
+        if "opponent" in given:
+            replies = [self._game.prepare(policy) for policy in pool.policies]
+        if seed is not None:
+            super().reset(seed=seed)
+            self._games_begun = 0
+        return given, pool, replies
+
+    def _start(self, given: Mapping[str, Any]) -> FirstState:
+        """The start of a game against an opponent."""
+        side, start = given.get("side", self.config.side), self.config.start
         drawn = side == "random"
         if drawn:
             side = "X" if self._uniforms.draw() < 0.5 else "O"
         elif side == "alternate":
             side = "XO"[self._games_begun % 2]
-        start, seat = self.config.start, mark_of(side)
         if "board" in given:
-            state = self._start_from(given["board"], seat)
-        elif start == "empty":
-            state = self._starts[side]
-        elif start == "random":
-            random_state, seat = self._game.draw_start(0 if drawn else seat, self.np_random)
-            state = random_state, False
-        else:
-            boards, seats = self.config.drawn_boards(np.array([seat], np.int8), self.np_random)
-            seat = int(seats[0])
-            state = self._start_from(boards[0], seat)
-        self._side = ONE if seat > 0 else -ONE
-        return state
+            return self._start_from(given["board"], mark_of(side))
+        if start == "empty":
+            return self._starts[side]
+        seat = mark_of(side)
+        if start == "random":
+            state, seat = self._game.draw_start(0 if drawn else seat, self.np_random)
+            return state, False, MARKS[seat]
+        boards, seats = self.config.drawn_boards(np.array([seat], np.int8), self.np_random)
+        return self._start_from(boards[0], int(seats[0]))
 
-    def _start_of_mover(self, given: Mapping[str, Any]) -> State:
-        """The state of a new game, seen by the side to move; sets that side."""
+    def _start_of_mover(self, given: Mapping[str, Any]) -> FirstState:
+        """The start of a game in which the caller moves for both sides."""
         start = self.config.start
         if start == "random" and "board" not in given:
             state, seat = self._game.draw_start(0, self.np_random)
@@ -351,12 +347,11 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
                 board = self.config.drawn_boards(np.ones(1, np.int8), self.np_random)[0][0]
             seat = int(to_move(board))
             state = self._game.start(board, seat)
-        self._side = ONE if seat > 0 else -ONE
-        return state
+        return state, False, MARKS[seat]
 
-    def _start_from(self, board: Boards, seat: int) -> tuple[State, bool]:
+    def _start_from(self, board: Boards, seat: int) -> FirstState:
         state = self._game.start(board, seat)
-        return state, self._game.opponent_moves(state)
+        return state, self._game.opponent_moves(state), MARKS[seat]
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Mark a cell and let the opponent reply: observation, reward, terminated, False, info."""
@@ -364,17 +359,18 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             self._refuse()
         if type(action) is not int or not 0 <= action <= self._last_cell:  # excludes bool
             action = self._cell(action)
-        before, game = self._state, self._game
+        before, game, side = self._state, self._game, self._side
         if self._both_sides:
             after, result = game.move(before, action)
-            side = -self._side
+            observation, mask = game.view(after)
+            side = -side
         else:
-            after, result = game.advance(before, action, self._reply, self._uniforms)
-            side = self._side
+            after, result, observation, mask = game.advance(
+                before, action, self._reply, self._uniforms
+            )
         if result == ILLEGAL and self.config.illegal == "raise":
             check_move(self.board, action, self.rules)
         self._before, self._state, self._side = before, after, side
-        observation, mask = game.view(after)
         info = {"action_mask": mask, "side": side, "outcome": ZERO, "illegal_move": ZERO}
         if result == ONGOING:
             return observation, self._ongoing_reward, False, False, info

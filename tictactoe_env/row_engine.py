@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from numpy.typing import NDArray
 
 from tictactoe_env.observation import observe
@@ -29,6 +30,7 @@ from tictactoe_env.starts import draw_starts
 # Cells of a board with tables: 2x5 has 15,983 positions; 3x4 has 111,973, 100 MB of lists.
 MAX_CELLS = 10
 OTHER_SEAT = (1, -1, 3, 1)  # copies to the same game seen from the other side, for copy 0 to 3
+INT8 = np.dtype(np.int8)
 EVEN = 1e-12  # a column of the alias method that is this close to full counts as full
 States = NDArray[np.intp]
 
@@ -246,9 +248,11 @@ class RowGame:
         self.tables = tables = row_tables(rules, early_draw, observation)
         self.rules, self._cells = rules, rules.cells
         self._arguments = (rules, early_draw, observation)
-        self._children, self._result = _lists(rules, early_draw, observation)
-        self._observations, self._legal = tables.observations, tables.legal
+        self._children, self._result, self._views = _lists(rules, early_draw, observation)
         self._playing, self._size = tables.playing, tables.size
+        seen = tables.observations
+        self._shape, self._dtype, self._mask_at = seen.shape[1:], seen.dtype, seen[0].nbytes
+        self._view_size = self._mask_at + rules.cells
 
     def __reduce__(self) -> Any:
         return (type(self), self._arguments)  # copies share the tables
@@ -266,11 +270,29 @@ class RowGame:
 
     def advance(
         self, state: int, cell: int, reply: RowReply, uniforms: Uniforms
-    ) -> tuple[int, int]:
-        """The state and result after the learner's move and the opponent's reply."""
+    ) -> tuple[int, int, NDArray[Any], NDArray[np.int8]]:
+        """State, result, observation and mask after the learner's move and the reply.
+
+        It holds the lines of `reply` and `view`: their calls would take 5 % of a step.
+        """
         state = self._children[state * self._cells + cell]
-        result = self._result[state]
-        return (state, result) if result else self.reply(state, reply, uniforms)
+        width = reply.width[state]
+        if width:
+            scaled = (uniforms.pop() if uniforms else uniforms.draw()) * width
+            column = int(scaled)
+            index = state * self._cells + column
+            if reply.uniform or scaled - column < reply.accept[index]:
+                state = reply.target[index]
+            else:
+                state = reply.alias[index]
+        start = state * self._view_size
+        seen = self._views[start : start + self._view_size]
+        return (
+            state,
+            self._result[state],
+            ndarray(self._shape, self._dtype, seen),
+            ndarray(self._cells, INT8, seen, self._mask_at),
+        )
 
     def move(self, state: int, cell: int) -> tuple[int, int]:
         """The state and result after a move of the learner, who plays the other side then."""
@@ -283,17 +305,13 @@ class RowGame:
 
     def reply(self, state: int, reply: RowReply, uniforms: Uniforms) -> tuple[int, int]:
         """The state and result after the opponent's move, drawn with one number in [0, 1)."""
-        try:
-            scaled = uniforms.pop() * reply.width[state]
-        except IndexError:
-            scaled = uniforms.draw() * reply.width[state]
+        scaled = (uniforms.pop() if uniforms else uniforms.draw()) * reply.width[state]
         column = int(scaled)
         index = state * self._cells + column
-        state = (
-            reply.target[index]
-            if reply.uniform or scaled - column < reply.accept[index]
-            else reply.alias[index]
-        )
+        if reply.uniform or scaled - column < reply.accept[index]:
+            state = reply.target[index]
+        else:
+            state = reply.alias[index]
         return state, self._result[state]
 
     def opponent_moves(self, state: int) -> bool:
@@ -302,7 +320,12 @@ class RowGame:
 
     def view(self, state: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
-        return self._observations[state].copy(), self._legal[state].copy()
+        start = state * self._view_size
+        seen = self._views[start : start + self._view_size]
+        return (
+            ndarray(self._shape, self._dtype, seen),
+            ndarray(self._cells, INT8, seen, self._mask_at),
+        )
 
     def board(self, state: int) -> Boards:
         """The board (cells,) int8."""
@@ -311,9 +334,17 @@ class RowGame:
 
 @lru_cache(maxsize=8)
 def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[Any, ...]:
-    """Children and results, in the types with the fastest single look-up."""
+    """Children, results and views, in the types with the fastest single look-up.
+
+    A view is the observation and the mask of a state, one after the other.
+    """
     tables = row_tables(rules, early_draw, observation)
-    return array("i", tables.children.astype(np.intc).tobytes()), tables.result.tobytes()
+    seen = tables.observations.reshape(len(tables.result), -1).view(np.int8)
+    return (
+        array("i", tables.children.astype(np.intc).tobytes()),
+        tables.result.tobytes(),
+        bytearray(np.concatenate([seen, tables.legal], axis=1)),
+    )
 
 
 class RowReply:
@@ -324,7 +355,9 @@ class RowReply:
 
     def __init__(self, tables: RowTables, policy: Any):
         width, target, accept, alias = _alias_table(tables, policy)
-        self.width = width.astype(np.int8).tobytes()
+        # 0 in every state in which no reply follows, those after an illegal move included
+        moving = np.where(tables.opponent_moves, width, 0).astype(np.int8)
+        self.width = moving.tobytes() + bytes(len(tables.result) - len(moving))
         self.target = array("i", target.astype(np.intc).tobytes())
         self.uniform = bool((accept >= 1).all())
         if not self.uniform:
