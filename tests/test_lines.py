@@ -15,7 +15,7 @@ import tictactoe_env
 from tictactoe_env import Rules, certificate, match
 from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.certificate import CertificateError, certify, load_policy, policy_in, verify
-from tictactoe_env.lines import MAX_TEXT, LinesPolicy, decompressed
+from tictactoe_env.lines import MAX_TEXT, LinesError, LinesPolicy, decompressed, reaches_of
 from tictactoe_env.opponents import make_opponent, strength
 from tictactoe_env.policy import RandomPolicy, TabularPolicy
 from tictactoe_env.positions import positions_of, symmetries_of
@@ -242,6 +242,28 @@ def test_what_is_wrong_in_the_moves_is_named(path, text, words):
     certificate.check_digest(content)
     with refuses(words, CertificateError):
         verify(content)
+
+
+LEFT_OVER = [
+    ('{"X":[[1],[2,0,0,3]]}', "there are 4 decisions of X in positions with 2 marks, but 3 such"),
+    ('{"X":[[1],[2,0,0],[]]}', "there are 0 decisions of X in positions with 4 marks, but 0 such"),
+    ('{"X":[[1],[{"2":1,"0":0},0,0]]}', "a probability must be above 0 and at most 1"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), LEFT_OVER)
+def test_decisions_that_no_position_asks_for_are_refused(text, words):
+    rules = Rules(1, 4, 2)
+    assert reaches_of(b'{"X":[[1],[2,0,0]]}', ("X",), rules, False)["X"].decisions == 4
+    with refuses(words, LinesError):
+        reaches_of(text.encode(), ("X",), rules, False)
+
+
+def test_bytes_after_the_moves_are_refused():
+    packed = zlib.compress(b"{}")
+    assert decompressed(base64.b64encode(packed).decode()) == b"{}"
+    with refuses("not one complete piece of zlib data", LinesError):
+        decompressed(base64.b64encode(packed + b"more").decode())
 
 
 def test_a_table_of_all_positions_is_not_made_from_lines(path):

@@ -186,3 +186,20 @@ def test_the_options_of_self_can_be_read_and_set(num_envs):
 def test_the_sides_of_the_learner_are_those_of_the_argument(num_envs):
     sides = {side: made(num_envs, "random", side=side).sides for side in ("X", "O", "alternate")}
     assert sides == {"X": ("X",), "O": ("O",), "alternate": ("X", "O")}
+
+
+@pytest.mark.parametrize("others", [[], [["best-response", 0.2]]], ids=str)
+def test_the_policies_that_remain_keep_their_games_when_a_snapshot_makes_room(others):
+    rng = np.random.default_rng(0)
+    pool = make_pool([["random", 0.3], *others, ["self-keep=4-replace=random", 0.5]], LARGE)
+    replaced = set()
+    for number in range(40):
+        before, response = pool, CellPlayer(number % 16)
+        pool, moved = before.with_snapshot(CellPlayer(number % 16), rng, response)
+        for policy, now in zip(before.policies, moved.tolist(), strict=True):
+            if policy in pool.policies:
+                assert pool.policies[now] is policy
+            elif policy in before.snapshots:
+                assert pool.policies[now] is pool.snapshots[-1]
+                replaced.add(before.snapshots.index(policy))
+    assert replaced == {0, 1, 2, 3}

@@ -220,6 +220,14 @@ def test_a_newer_proof_gives_six_in_ten_of_the_starts():
     np.testing.assert_allclose(boards[:, :3].mean(axis=0), [0.2, 0.2, 0.6], atol=0.02)
 
 
+def test_of_many_counterexamples_evenly_spaced_ones_are_kept():
+    starts = ExploringStarts(0.0, BIG, counterexamples=1.0)
+    boards = np.repeat(np.arange(50_000, dtype=np.int16)[:, None], 16, axis=1)
+    starts.remember(boards)
+    np.testing.assert_array_equal(starts.found[0], boards[::3])
+    assert len(starts.found[0]) <= 20_000
+
+
 def test_random_starts_of_large_boards_are_unfinished_with_every_number_of_marks():
     starts = ExploringStarts(1.0, Rules(5, 5, 3))
     boards, seats = starts(np.ones(3000, dtype=np.int8), np.random.default_rng(0))
