@@ -435,7 +435,7 @@ def test_an_agent_is_trained_from_the_menu_and_plays_at_once(store, tmp_path, mo
 def test_a_training_that_cannot_be_or_is_left_comes_back_to_the_menu(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = menu(f"7 {TRIE} 1 9", store, rules=LARGE)
-    assert "5x5 has too many positions for a certificate" in text
+    assert "this agent learns boards of at most 12 cells" in text
 
     def interrupted(*_):
         raise KeyboardInterrupt

@@ -73,7 +73,10 @@ def test_an_error_is_one_line_and_writes_nothing(capsys, tmp_path, monkeypatch):
         ("tabular_q --opponents runs/none", "no saved run or certificate at 'runs/none'"),
         ("tabular_q --export-sb3 x.zip", "does not use Stable-Baselines3, so there is nothing to"),
         ("trie --preset topheb", "unknown preset of trie 'topheb'; did you mean 'tophep'?"),
-        ("maskable_ppo --preset tictac", "maskable_ppo has no presets: leave --preset tictac out"),
+        (
+            "maskable_ppo --preset tictac",
+            "unknown preset of maskable_ppo 'tictac' (known: 3x4, 3x5",
+        ),
         ("trie --learn-from no-such-games.txt", "no-such-games.txt"),
     ):
         assert said in error_of(capsys, *arguments.split())
