@@ -115,6 +115,6 @@ def _verdict(
         return 130 if is_stopped else 1
     missed = [row["seed"] for row in mine if not row["reached"]]
     if missed:
-        text = f"train.py: {study.until} was not reached by {seeds_text(missed)}"
+        text = f"train.py: {study.until} was not reached by the seeds {seeds_text(missed)}"
         print(text, file=sys.stderr)
     return 1 if missed else 0
