@@ -449,7 +449,8 @@ def test_processes_get_snapshots_of_networks_on_large_boards_and_are_evaluated()
         play.act()
         assert env.get_attr("self_play") == [{"keep": 2, "replace": "mixed", "snapshots": 2}] * 2
         table = by_hand(model, "planes", env, rules=Rules(**board))
-        assert exact.last.evaluation == evaluate(table)
+        assert exact.last.evaluation.o == evaluate(table).o
+        assert exact.last.evaluation.sampled == ("X",)  # the learner plays O only
         opening = by_opening(model)
         env.reset()
         boards = np.stack(env.get_attr("board"))
