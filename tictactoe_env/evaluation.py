@@ -185,6 +185,12 @@ def best_play_x(rules: Rules) -> int | None:
     return solve(rules).game_value if can_enumerate(rules) else None
 
 
+def fair_results(rules: Rules) -> dict[str, int]:
+    """The result (win - loss) that each side can be sure of with best play; 0 if not known."""
+    x_value = best_play_x(rules) or 0
+    return {"X": x_value, "O": -x_value}
+
+
 def exploitability(policy: Policy | Model, rules: Rules | None = None) -> float:
     """The mean gain of a best response over the policy on both sides, as OpenSpiel defines it.
 

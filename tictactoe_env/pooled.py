@@ -8,7 +8,7 @@ import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
 from tictactoe_env.config import Config
-from tictactoe_env.evaluation import best_play_x
+from tictactoe_env.evaluation import fair_results
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool
@@ -95,11 +95,9 @@ def best_reply(
         return None
     rules = config.rules
     elsewhere = copy if rules.cells > TABLE_CELLS else None
-    x_value = best_play_x(rules) or 0  # where X wins with best play, O cannot be sure of a draw
-    targets = {"X": x_value, "O": -x_value}
     best_moves = snapshot(player, rules, deterministic=True)
     try:
-        response = respond(best_moves, rules, sides, elsewhere, targets)
+        response = respond(best_moves, rules, sides, elsewhere, fair_results(rules))
     except ProofLimitError as error:
         gym.logger.warn(f"the snapshot plays instead of its best response: {error}")
         return None

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.evaluation import best_play_x
+from tictactoe_env.evaluation import fair_results
 from tictactoe_env.names import BEST_RESPONSE, SELF
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import (
@@ -109,11 +109,9 @@ class SelfPlay:
         """Compute the best response to `best`, which `snapshot` plays off the lines of `best`."""
         elsewhere = snapshot if self.rules.cells > TABLE_CELLS else None
         self.answered, self._opponents = (best, snapshot), None
-        x_value = best_play_x(self.rules) or 0
-        targets = {"X": x_value, "O": -x_value}
         try:
             self.response, self.counterexamples = respond(
-                best, self.rules, self.sides, elsewhere, targets, self.limit
+                best, self.rules, self.sides, elsewhere, fair_results(self.rules), self.limit
             )
         except ProofLimitError:  # the notes of a training say so
             self.response = self.counterexamples = None
