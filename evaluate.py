@@ -44,6 +44,7 @@ from training.command_line import CommandLine, Option, whole
 RUN_FACTS = ("agent", "seed", "config", "training", "versions")
 GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof
 SIZE = whole(1)
+HIGHER = "--max-positions and --max-megabytes set the limit"
 
 LINE = CommandLine(
     "evaluate.py",
@@ -134,6 +135,9 @@ def main(arguments: list[str] | None = None) -> int:
         if rules.cells > MAX_CELLS:
             return prove_all(given, rules)
         return evaluate_all(given, rules)
+    except ProofLimitError as error:
+        print(f"evaluate.py: {error}; {HIGHER}", file=sys.stderr)
+        return 1
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 1
@@ -257,7 +261,8 @@ def proven(
         return LinesPolicy(reaches, rules), certify_lines(reaches, spec)
     except ProofLimitError as error:
         report.say(
-            f"{name} on {rules}: results are sampled and prove nothing, because {error}", console
+            f"{name} on {rules}: results are sampled and prove nothing, because {error}; {HIGHER}",
+            console,
         )
         return policy, None
 

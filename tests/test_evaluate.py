@@ -201,6 +201,7 @@ def test_an_agent_that_is_too_wide_is_sampled_and_a_certificate_is_refused(capsy
     assert "sampled, 9 games" in printed
     error = error_of(capsys, lines[0], "--max-positions 500")
     assert "more than the limit of 500 positions" in error
+    assert "--max-positions and --max-megabytes set the limit" in error
     error = error_of(capsys, lines[0], "--rows 5 --cols 5 --k 4")
     assert "plays on 4x4, 4 in a row, not on 5x5, 4 in a row" in error
 

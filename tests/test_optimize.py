@@ -197,6 +197,7 @@ def begun(folder, trials, options=QUICK):
     )
 
 
+@pytest.mark.slow
 def test_a_killed_search_goes_on_and_ends_as_if_it_had_not_been_killed(finished, tmp_path):
     folder = tmp_path / "killed"
     for kills in range(2):
@@ -212,6 +213,7 @@ def test_a_killed_search_goes_on_and_ends_as_if_it_had_not_been_killed(finished,
     assert by_trial(folder) == by_trial(finished)
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_search_and_make_each_trial_once(tmp_path):
     processes = [begun(tmp_path / "shared", 9) for _ in range(2)]
     printed = [process.communicate()[0] for process in processes]

@@ -221,6 +221,7 @@ def test_a_run_without_the_file_has_its_results_against_random_and_a_wrong_file_
     assert not seat.is_new(board)
 
 
+@pytest.mark.slow
 def test_a_continued_training_keeps_certificate_and_values_together(tmp_path):
     folder = tmp_path / "tabular_q-0"
     assert trained("tabular_q", folder) == 0

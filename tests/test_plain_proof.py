@@ -166,9 +166,15 @@ PLAYERS = {
     "minimax": lambda rules: make_opponent("minimax-first", rules),
     "canonical": lambda rules: CanonicalPolicy(LineCounter(rules), rules),
 }
-MET = [("minimax", SQUARE), ("canonical", SQUARE), ("other lines", RECTANGLE_15)]
-MET += [("canonical", RECTANGLE_15)]
-SLOW = [pytest.param(name, SQUARE, marks=pytest.mark.slow) for name in ("lines", "other lines")]
+MET = [("canonical", SQUARE), ("other lines", RECTANGLE_15)]
+SLOW = [
+    *(
+        pytest.param(name, SQUARE, marks=pytest.mark.slow)
+        for name in PLAYERS
+        if name != "canonical"
+    ),
+    pytest.param("canonical", RECTANGLE_15, marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize(("name", "rules"), [*MET, *SLOW], ids=str)
@@ -180,7 +186,8 @@ def test_it_agrees_on_boards_of_15_and_16_cells_on_both_sides(name, rules):
     assert [one.start.nearest for one in meetings.values()] == [None, None]
 
 
-@pytest.mark.parametrize("name", ["canonical", pytest.param("lines", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["canonical", "lines"])
 def test_it_agrees_on_5x5_as_x(name):
     content = certified(PLAYERS[name](LARGE), LARGE, sides=("X",))
     verify(content)
@@ -201,6 +208,7 @@ def test_the_example_of_the_documentation_has_the_positions_that_it_states():
     assert (o.start.nearest, len(o.known), len(o.decisions)) == (3, 14, 9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("is_canonical", "side"), [(False, "X"), (True, "O")])
 def test_the_only_losing_line_on_4x4_is_found_near_the_end_of_the_game(is_canonical, side):
     form = (lambda player: CanonicalPolicy(player, SQUARE)) if is_canonical else None

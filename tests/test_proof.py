@@ -16,7 +16,7 @@ from tictactoe_env.position_index import PositionIndex, distinct, merged
 from tictactoe_env.positions import symmetries_of
 from tictactoe_env.proof import BoardReach, Limit, ProofLimitError, TableReach, reach_of
 
-SMALL = [Rules(3, 3, 3), Rules(2, 4, 3), Rules(3, 4, 3)]
+SMALL = [Rules(3, 3, 3), Rules(2, 4, 3), pytest.param(Rules(3, 4, 3), marks=pytest.mark.slow)]
 
 
 class Hashed:

@@ -13,6 +13,7 @@ from tictactoe_env.proof import Limit, ProofLimitError
 from tictactoe_env.responses import respond
 from tictactoe_env.rules import SIDES, to_move
 from tictactoe_env.starts import ExploringStarts
+from training.selfplay import SelfPlay
 
 BIG = Rules(4, 4, 4)
 
@@ -182,13 +183,39 @@ def test_where_a_proof_would_be_too_large_the_snapshot_plays_and_a_warning_says_
     assert isinstance(env._pool.response, Scored)
 
 
-def test_best_response_is_given_once_and_has_no_options():
-    for pool, message in (
-        ([["best-response", 1], ["best-response", 1]], "is one player: give it once"),
-        ("best-response-depth=2", "best response to a learner"),
+@pytest.mark.parametrize("name", ["best-response-positions=1000", "best-response-positions=900000"])
+def test_the_limit_of_a_best_response_is_part_of_its_name(name, recwarn):
+    env = TicTacToeVectorEnv(2, opponent=[[name, 0.5], ["self", 0.5]], **arguments(BIG))
+    learner = Scored(BIG, greed=2.0)
+    env.add_snapshot(learner)
+    is_beyond = name.endswith("=1000")
+    assert isinstance(env._pool.response, Scored) == is_beyond
+    assert any("best-response-positions=N" in str(found.message) for found in recwarn) == is_beyond
+    pool = SelfPlay(f"{name}:0.5,self:0.5", BIG, limit=Limit(5))
+    pool.add(learner)
+    assert (pool.response is None) == is_beyond
+
+
+@pytest.mark.parametrize(
+    ("pool", "message"),
+    [
+        ([["best-response", 1], ["best-response-positions=9", 1]], "is one player: give it once"),
+        ("best-response-depth=2", "unknown option of best-response 'depth'"),
+        ("best-response-positions=few", "positions of best-response must be a whole number"),
+        ("best-response-positions=0", "positions of a proof must be a whole number from 1"),
+    ],
+)
+def test_best_response_is_given_once_and_with_its_own_options(pool, message):
+    for ask in (
+        lambda: TicTacToeVectorEnv(2, opponent=pool),
+        lambda: SelfPlay(",".join(f"{name}:1" for name, _ in pairs_of(pool)), BIG),
     ):
         with pytest.raises(ValueError, match=message):
-            TicTacToeVectorEnv(2, opponent=pool)
+            ask()
+
+
+def pairs_of(pool):
+    return [(pool, 1)] if isinstance(pool, str) else pool
 
 
 # --- starts ---------------------------------------------------------------------------------------

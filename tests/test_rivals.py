@@ -147,6 +147,7 @@ def test_both_continue_bit_for_bit(agent, rival, tmp_path, capsys):
     assert_same(part, whole)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_the_turn_and_a_kill_loses_at_most_what_follows_a_checkpoint(
     tmp_path, capsys, monkeypatch
 ):

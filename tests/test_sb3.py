@@ -127,7 +127,7 @@ def test_masks_are_one_array_for_all_games_and_found_by_maskable_ppo():
 
 
 def test_infos_have_the_types_of_the_single_environment():
-    (single,), env = make_vec_env(ID, 1).reset(), TicTacToeVecEnv(1)
+    (single,), env = make_vec_env(ID, 1).reset(), TicTacToeVecEnv(1, side="X")
     info = gym.make(ID).reset()[1]
     assert env.reset().dtype == single.dtype
     for own in (env.reset_infos[0], env.step([4])[3][0]):

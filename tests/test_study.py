@@ -199,6 +199,7 @@ def test_another_value_of_an_option_is_refused_by_its_name(finished, capsys, tmp
 # --- disturbed -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_ctrl_c_saves_each_training_and_the_same_command_continues_them(plain, tmp_path):
     folder = tmp_path / "study"
     process = started(folder, often(tmp_path), "--jobs", "2")
@@ -234,6 +235,7 @@ def test_kills_of_the_study_of_a_worker_and_of_a_training_lose_nothing(plain, tm
     check(folder, plain)
 
 
+@pytest.mark.slow
 def test_a_seed_that_fails_is_reported_and_the_others_go_on(tmp_path, capsys):
     folder = tmp_path / "study"
     (folder / "seed-00" / "checkpoint").mkdir(parents=True)

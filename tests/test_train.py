@@ -140,11 +140,11 @@ def test_a_preset_names_the_run_and_other_options_override_it(tmp_path, monkeypa
 
 
 def test_a_training_goes_on_and_is_saved_where_nobody_reads_its_progress(tmp_path):
-    options = f"trie --steps 3000 --judge-every 100 --out {tmp_path / 'run'}"
+    options = f"trie --steps 1000 --judge-every 100 --out {tmp_path / 'run'}"
     command = f"{sys.executable} train.py {options} | head -n 1"
     printed = subprocess.check_output(command, shell=True, cwd=ROOT, env=environment())
     assert printed.count(b"\n") == 1
-    assert read(tmp_path / "run")["training"]["steps"] == 3_000
+    assert read(tmp_path / "run")["training"]["steps"] == 1_000
 
 
 def test_only_steps_and_until_may_change_when_a_run_continues(finished, tmp_path, capsys):
@@ -211,7 +211,9 @@ def test_ctrl_c_saves_everything_and_says_how_to_go_on(tmp_path):
     assert read_json(folder / "checkpoint" / "progress.json") == {"steps": evaluated[-1]}
 
 
-@pytest.mark.parametrize(("agent", "number"), [("dqn", 9), ("tabular_q", 15)])
+@pytest.mark.parametrize(
+    ("agent", "number"), [pytest.param("dqn", 9, marks=pytest.mark.slow), ("tabular_q", 15)]
+)
 def test_a_killed_run_leaves_readable_files_and_continues_bit_by_bit(
     agent, number, tmp_path, capsys
 ):

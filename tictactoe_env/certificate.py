@@ -442,8 +442,10 @@ def check_format(content: Mapping[str, Any], what: object) -> None:
     """Raises CertificateError unless a certificate has a format that is known here."""
     if not isinstance(content, Mapping):
         raise CertificateError(f"{what} is not a certificate: it is no JSON object")
-    stated = content.get("format", MISSING)
-    if isinstance(stated, bool) or stated not in (TABLE, LINES):
+    if "format" not in content:
+        raise CertificateError(f"{what} is not a certificate: its entry 'format' is missing")
+    stated = content["format"]
+    if type(stated) is not int or stated not in (TABLE, LINES):
         newer = (
             "; a newer version of tictactoe-env may read it"
             if isinstance(stated, int) and stated > LINES

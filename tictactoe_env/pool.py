@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tictactoe_env.names import BEST_RESPONSE, LATEST, LEARNED, SELF, read_option, split_options
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, RandomPolicy, checked_weights
+from tictactoe_env.proof import Limit, checked_limit
 from tictactoe_env.rules import Rules
 from tictactoe_env.snapshots import MAX_TABLE_CELLS, check_keeping, place_of_next, snapshot
 from tictactoe_env.table_json import is_table
@@ -56,11 +57,22 @@ class Snapshots:
 class Responder:
     """The member "best-response" of a pool: the best reply to the newest snapshot.
 
-    player: None until there is a snapshot; random play takes its place until then.
+    positions: how many positions its proof may have; without a number as many as `proof.Limit`
+    says. player: None until there is a snapshot; random play takes its place until then.
     """
 
     weight: float = 1.0
+    positions: int | None = None
     player: Policy | None = None
+
+    def __post_init__(self) -> None:
+        if self.positions is not None:
+            checked_limit(self.limit)
+
+    @property
+    def limit(self) -> Limit | None:
+        """The limit of its proof; None for the default one."""
+        return None if self.positions is None else Limit(self.positions)
 
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
@@ -218,16 +230,22 @@ def split_response(
 
     Raises ValueError if there are two of them.
     """
-    found: list[float] = []
+    found: Responder | None = None
     others = []
     for opponent, weight in pairs:
-        if isinstance(opponent, str) and opponent == BEST_RESPONSE:
-            found.append(weight)
-        else:
+        if not isinstance(opponent, str) or split_options(opponent)[0] != BEST_RESPONSE:
             others.append((opponent, weight))
-    if len(found) > 1:
-        raise ValueError(f'"{BEST_RESPONSE}" is one player: give it once in a pool')
-    return (Responder(found[0], player) if found else None), others
+        elif found is not None:
+            raise ValueError(f'"{BEST_RESPONSE}" is one player: give it once in a pool')
+        else:
+            texts = split_options(opponent)[1]
+            options = dict(read_option(BEST_RESPONSE, text, _response_options) for text in texts)
+            found = Responder(weight, options.get("positions"), player)
+    return found, others
+
+
+def _response_options(positions: int = Limit().positions) -> None:
+    """Declares the options of "best-response"."""
 
 
 def split_self(

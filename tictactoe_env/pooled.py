@@ -86,7 +86,7 @@ def best_reply(
 
     copy: the snapshot of the player. The response answers the player's best moves, as proofs do,
     and is played off their lines by `copy`. The counterexamples go to the exploring starts of the
-    configuration. If the player can meet more positions than a proof may have, there is a warning
+    configuration. If the player can meet more positions than the proof may have, there is a warning
     and no response.
     """
     starts = config.start
@@ -97,9 +97,13 @@ def best_reply(
     elsewhere = copy if rules.cells > TABLE_CELLS else None
     best_moves = snapshot(player, rules, deterministic=True)
     try:
-        response = respond(best_moves, rules, sides, elsewhere, fair_results(rules))
+        limit = pool.responder.limit if pool.responder else None
+        response = respond(best_moves, rules, sides, elsewhere, fair_results(rules), limit)
     except ProofLimitError as error:
-        gym.logger.warn(f"the snapshot plays instead of its best response: {error}")
+        gym.logger.warn(
+            f"the snapshot plays instead of its best response: {error}; the opponent "
+            '"best-response-positions=N" has the limit N'
+        )
         return None
     if wanted is not None:
         wanted.remember(response.counterexamples)

@@ -49,7 +49,8 @@ class SelfPlay:
     probability that a snapshot makes a random legal move. thaw: the snapshot of the learner with
     given weights, for snapshots that are no tables; `thaw_rival` is that of a rival, and
     `thaw_best` makes what the learner plays without exploration. sides: those that the learner
-    plays. limit: that of the proofs for "best-response". answers: whether the best response is
+    plays. limit: that of the proofs for "best-response", unless the text says
+    `best-response-positions=N`. answers: whether the best response is
     computed even if it is not an opponent, for its counterexamples. Raises ValueError for an
     unknown opponent.
 
@@ -79,7 +80,8 @@ class SelfPlay:
         self.snapshots: list[Policy] = []
         self.rivals: list[Policy] = []
         self.thaw, self.thaw_rival, self.thaw_best = thaw, thaw, thaw
-        self.sides, self.limit = sides, limit
+        self.sides = sides
+        self.limit = (self.responder and self.responder.limit) or limit
         self.answers = answers or self.responder is not None
         # What it answers, and who plays elsewhere.
         self.answered: tuple[Policy, Policy] | None = None
