@@ -166,7 +166,7 @@ PLAYERS = {
     "minimax": lambda rules: make_opponent("minimax-first", rules),
     "canonical": lambda rules: CanonicalPolicy(LineCounter(rules), rules),
 }
-MET = [("canonical", SQUARE), ("other lines", RECTANGLE_15)]
+MET = [("canonical", SQUARE)]
 SLOW = [
     *(
         pytest.param(name, SQUARE, marks=pytest.mark.slow)
@@ -174,6 +174,7 @@ SLOW = [
         if name != "canonical"
     ),
     pytest.param("canonical", RECTANGLE_15, marks=pytest.mark.slow),
+    pytest.param("other lines", RECTANGLE_15, marks=pytest.mark.slow),
 ]
 
 

@@ -197,6 +197,7 @@ def stopped(folder, agent, number):
     return process.communicate(timeout=300)[0], process.returncode
 
 
+@pytest.mark.slow
 def test_ctrl_c_saves_everything_and_says_how_to_go_on(tmp_path):
     folder = tmp_path / "run"
     printed, code = stopped(folder, "maskable_ppo", signal.SIGINT)

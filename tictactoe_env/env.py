@@ -128,8 +128,9 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     It knows no solution of the game: it is computed from the positions that the snapshot can meet
     (see `tictactoe_env.proof`). On boards of more than 12 cells it plays off these lines as the
     snapshot itself does. There `"best-response-positions=3000000"` limits the positions of the
-    proof (30,000,000 by default); if a snapshot can meet more, it plays itself, with a warning. With `start=ExploringStarts(share, rules, counterexamples=0.5)` half of
-    the games also start from positions from which the snapshot can still be beaten.
+    proof (30,000,000 by default); if a snapshot can meet more, it plays itself, with a warning.
+    With `start=ExploringStarts(share, rules, counterexamples=0.5)` half of the games also start
+    from positions from which the snapshot can still be beaten.
 
     ## Both sides
     With `opponent=None` each step is one move, by X and O in turn, as search and self-play in the
