@@ -52,6 +52,13 @@ def wait_for(condition, process):
     return found
 
 
+def printed_by(process, code=0):
+    """What a process of `started` prints until it ends, which it must with this exit code."""
+    printed = process.communicate(timeout=SECONDS)[0]
+    assert process.returncode == code, printed
+    return printed
+
+
 def training_of(folder, seed):
     """The process number of the training of a seed that has written a checkpoint and goes on."""
     run = folder / f"seed-{seed:02d}"

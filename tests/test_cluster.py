@@ -13,6 +13,7 @@ from studies import (
     check,
     often,
     parent_of,
+    printed_by,
     started,
     starts,
     training_of,
@@ -129,8 +130,7 @@ def test_a_killed_worker_loses_nothing_and_nothing_is_done_twice(running, plain,
     study = started(folder, running.env, "--cluster", running.address)
     training = wait_for(lambda: training_of(folder, 0), study)
     os.kill(parent_of(training), signal.SIGKILL)
-    printed = study.communicate(timeout=300)[0]
-    assert study.returncode == 0, printed
+    printed = printed_by(study)
     assert starts(folder, 0) >= 2, printed
     check(folder, plain)
     assert printed.count("seed 0: ") == printed.count("seed 2: ") == 1
@@ -143,8 +143,7 @@ def test_a_killed_study_stops_its_cluster_and_is_continued_on_it(running, plain,
     study.kill()
     study.wait()
     again = started(folder, running.env, "--cluster", running.address)
-    printed = again.communicate(timeout=300)[0]
-    assert again.returncode == 0, printed
+    printed_by(again)
     check(folder, plain)
 
 
@@ -152,8 +151,7 @@ def test_a_killed_training_is_continued_by_its_worker(running, plain, tmp_path):
     folder = tmp_path / "study"
     study = started(folder, running.env, "--cluster", running.address, "--jobs", "1")
     os.kill(wait_for(lambda: training_of(folder, 1), study), signal.SIGKILL)
-    printed = study.communicate(timeout=300)[0]
-    assert study.returncode == 0, printed
+    printed_by(study)
     assert [starts(folder, seed) for seed in (0, 1, 2)] == [1, 2, 1]
     check(folder, plain)
 
@@ -209,12 +207,10 @@ def test_a_study_whose_scheduler_is_gone_ends_with_one_line(plain, tmp_path):
         study = started(folder, env, "--cluster", dask.address)
         wait_for(lambda: training_of(folder, 0), study)
         os.killpg(dask.scheduler.pid, signal.SIGKILL)
-        printed = study.communicate(timeout=300)[0]
-        assert study.returncode == 2, printed
+        printed = printed_by(study, 2)
         assert "there has been no scheduler or no worker on dask://" in printed.splitlines()[-1]
     finally:
         dask.end()
     again = started(folder, env, "--jobs", "2")
-    printed = again.communicate(timeout=300)[0]
-    assert again.returncode == 0, printed
+    printed_by(again)
     check(folder, plain)

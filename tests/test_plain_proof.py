@@ -14,7 +14,7 @@ import numpy as np
 import plain_proof
 import pytest
 from plain_proof import Refused
-from sample_players import FixedPlayer, LineCounter, random_probs
+from sample_players import FixedPlayer, LineCounter, Mistaken, random_probs
 
 from tictactoe_env import certificate
 from tictactoe_env.canonical import CanonicalPolicy
@@ -90,18 +90,6 @@ def test_it_agrees_on_other_boards_and_with_players_that_draw_their_moves(player
 
 
 # --- a losing line deep down ----------------------------------------------------------------------
-
-
-class Mistaken:
-    """A player with one other move: on `board`, which is asked for in this form only."""
-
-    def __init__(self, player, board, cell):
-        self.player, self.board, self.cell = player, board, cell
-
-    def probs(self, boards):
-        probs = np.array(self.player.probs(boards))
-        probs[(boards == self.board).all(axis=1)] = np.eye(boards.shape[1])[self.cell]
-        return probs
 
 
 def late_mistake(meeting):

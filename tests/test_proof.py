@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from sample_players import CellPlayer, LineCounter, random_probs
+from sample_players import CellPlayer, LineCounter, Mistaken, random_probs
 from text_cases import refuses
 
 from tictactoe_env import Rules, match, proof
@@ -211,18 +211,6 @@ def test_o_never_moves_where_one_mark_wins():
 
 
 # --- players that lose only deep down -------------------------------------------------------------
-
-
-class Mistaken:
-    """A player that makes another move on one board."""
-
-    def __init__(self, player, board, cell):
-        self.player, self.board, self.cell = player, board, cell
-
-    def probs(self, boards):
-        probs = np.array(self.player.probs(boards))
-        probs[(boards == self.board).all(axis=1)] = np.eye(boards.shape[1])[self.cell]
-        return probs
 
 
 def late_block(reach, rules):

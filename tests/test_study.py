@@ -13,6 +13,7 @@ from studies import (
     check,
     often,
     parent_of,
+    printed_by,
     started,
     starts,
     training_of,
@@ -205,15 +206,13 @@ def test_ctrl_c_saves_each_training_and_the_same_command_continues_them(plain, t
     process = started(folder, often(tmp_path), "--jobs", "2")
     wait_for(lambda: training_of(folder, 0), process)
     process.send_signal(signal.SIGINT)
-    printed = process.communicate(timeout=300)[0]
-    assert process.returncode == 130, printed
+    printed = printed_by(process, 130)
     assert "stopping each training at its next evaluation, where its state is saved" in printed
     assert "seeds are not finished (0-2): the same command continues them" in printed
     assert "Traceback" not in printed
     assert read_json(folder / "study.json")["summary"]["finished"] == 0
     again = started(folder, often(tmp_path), "--jobs", "2")
-    printed = again.communicate(timeout=300)[0]
-    assert again.returncode == 0, printed
+    printed_by(again)
     check(folder, plain)
 
 
@@ -228,8 +227,7 @@ def test_kills_of_the_study_of_a_worker_and_of_a_training_lose_nothing(plain, tm
     process = started(folder, env, "--jobs", "2")
     training = wait_for(lambda: starts(folder, 0) == 3 and training_of(folder, 0), process)
     os.kill(parent_of(training), signal.SIGKILL)
-    printed = process.communicate(timeout=300)[0]
-    assert process.returncode == 0, printed
+    printed = printed_by(process)
     assert "a worker was lost (TerminatedWorkerError: " in printed
     assert starts(folder, 0) >= 4
     check(folder, plain)
