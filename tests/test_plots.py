@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from tictactoe_env.rules import Rules
 from training.learner import Bars, Chart
-from training.plots import chart, learning_curves
+from training.plots import chart, learning_curves, study_chart
 
 
 def rows(*wins, safe_from=9):
@@ -56,6 +56,22 @@ def test_the_learning_curves_are_a_png_with_a_panel_for_each_side(tmp_path, draw
     rates = ["win 50.00 %", "draw 10.00 %", "loss 40.00 %"]
     of_x, of_o = (list(lines(axes)) for axes in drawn[1].axes)
     assert (of_x, of_o) == ([*rates, "most wins without a loss 100.00 %"], rates)
+
+
+def test_a_study_shows_each_side_and_both_and_medians_from_where_all_runs_have_a_value(
+    tmp_path, drawn
+):
+    late = rows(0.4, 0.8, safe_from=0)[1:]
+    study_chart([rows(0.2, 0.4, safe_from=1), late], tmp_path / "s.png", "dqn, 2 seeds", "XO")
+    shares, *sides = drawn[0].axes
+    labels = [f"unbeatable {how}" for how in ("on both sides", "as X", "as O")]
+    assert lines(shares) == {label: [[0, 1, 2], [0, 0, 100]] for label in labels}
+    assert [axes.get_title() for axes in sides] == ["as X", "as O"]
+    for axes in sides:
+        assert lines(axes)["win, median"] == [[2], [pytest.approx(60)]]
+    won = [{**row, "always_wins_x": number} for number, row in enumerate(rows(0.2, 0.4))]
+    study_chart([won], tmp_path / "won.png", "dqn on a board that X wins", "XO")
+    assert lines(drawn[1].axes[0]) == {"wins against everybody as X": [[0, 1, 2], [0, 0, 100]]}
 
 
 def test_a_chart_draws_its_curves_over_the_same_numbers(tmp_path, drawn):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # From Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLOURS = {"win": "#0072b2", "draw": "#999999", "loss": "#d55e00"}
 UNBEATABLE, ALWAYS = "#009e73", "#cc79a7"
+WIDE = {"color": UNBEATABLE, "linewidth": 5, "alpha": 0.4}  # seen under thinner lines
 CURVES = 9  # of a chart with its legend inside; with more curves it is beside them
 
 
@@ -82,7 +83,8 @@ def study_chart(
     """Many runs of one agent: the share that is proven over the steps, and their learning curves.
 
     runs: the rows of metrics.csv of each. The curves are the median of the runs with the range from
-    the smallest to the largest value. A run that has ended keeps its last value.
+    the smallest to the largest value, from where all runs have one. A run that has ended keeps its
+    last value.
     """
     from matplotlib.figure import Figure
 
@@ -93,16 +95,18 @@ def study_chart(
     for axes, side in zip(others, sides, strict=True):
         for name, colour in COLOURS.items():
             rates = np.array([100 * _held(rows, f"{side.lower()}_{name}", steps) for rows in runs])
-            middle = np.nanmedian(rates, axis=0)
-            axes.plot(steps / 1000, middle, color=colour, label=f"{name}, median")
-            ends = np.nanmin(rates, axis=0), np.nanmax(rates, axis=0)
-            axes.fill_between(steps / 1000, *ends, color=colour, alpha=0.2, linewidth=0)
+            is_known = ~np.isnan(rates).any(axis=0)
+            xs, rates = steps[is_known] / 1000, rates[:, is_known]
+            axes.plot(xs, np.median(rates, axis=0), color=colour, label=f"{name}, median")
+            ends = rates.min(axis=0), rates.max(axis=0)
+            axes.fill_between(xs, *ends, color=colour, alpha=0.2, linewidth=0)
         is_sampled = any(row.get(f"sampled_{side.lower()}") for rows in runs for row in rows)
         label = f"per cent of games against random, {'sampled' if is_sampled else 'exact'}"
         axes.set(xlabel="steps, thousands", ylabel=label, title=f"as {side}", ylim=(-2, 102))
     for axes in (first, *others):
-        axes.legend(loc="center right", fontsize=8)
+        axes.legend(loc="best" if axes is first else "center right", fontsize=8)
         axes.grid(alpha=0.3)
+        axes.set_xlim(left=0)
     figure.suptitle(title)
     _write(figure, path)
 
@@ -110,20 +114,25 @@ def study_chart(
 def _draw_shares(
     axes: Axes, runs: Sequence[Sequence[Mapping[str, float]]], steps: Any, sides: Sequence[str]
 ) -> None:
-    """The share of the runs that were proven by then, at some evaluation."""
-    parts = {"X": ["x"], "O": ["o"], "both": ["x", "o"]}
-    for number, (name, part) in enumerate(parts.items()):
-        if not set(part) <= set(sides):
+    """The share of the runs that were proven by then, at some evaluation.
+
+    Where X wins with best play, it is the share of those that win against everybody as X.
+    """
+    if "x" in sides and any("always_wins_x" in row for rows in runs for row in rows):
+        goals = {"wins against everybody as X": (["always_wins_x"], {"color": UNBEATABLE})}
+    else:
+        goals = {
+            "unbeatable on both sides": (["unbeatable_x", "unbeatable_o"], WIDE),
+            "unbeatable as X": (["unbeatable_x"], {"color": COLOURS["win"]}),
+            "unbeatable as O": (["unbeatable_o"], {"color": COLOURS["loss"], "linestyle": "--"}),
+        }
+    for label, (names, style) in goals.items():
+        if not {name[-1] for name in names} <= set(sides):
             continue
-        proven = [
-            np.maximum.accumulate(
-                np.all([_held(rows, f"unbeatable_{side}", steps) == 1 for side in part], axis=0)
-            )
-            for rows in runs
-        ]
-        label = f"unbeatable as {name}" if name != "both" else "unbeatable on both sides"
-        share = 100 * np.mean(proven, axis=0)
-        axes.step(steps / 1000, share, f"C{number}", where="post", label=label)
+        reached = [np.all([_held(rows, name, steps) == 1 for name in names], 0) for rows in runs]
+        share = 100 * np.mean(np.maximum.accumulate(reached, axis=1), axis=0)
+        xs, ys = np.append(0, steps / 1000), np.append(0, share)
+        axes.step(xs, ys, where="post", label=label, **style)
     y_label = f"per cent of {len(runs)} seeds"
     axes.set(xlabel="steps, thousands", ylabel=y_label, title="proven by then", ylim=(-2, 102))
 
