@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from terminal import report
 from training.cluster import Lost, Workers, connect, outcomes, stopping
+from training.goals import goal_text
 from training.jobs import FAILED, FINISHED, STOPPED, Job, Outcome, Owner
-from training.study import GOALS, Study, locked, seeds_text, summary_table
+from training.study import ALWAYS, GOALS, Study, locked, seeds_text, summary_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,7 +45,8 @@ def train(study: Study, console: Console, cluster: str | None, jobs: int | None)
 
 def _train(study: Study, jobs: Sequence[Job], console: Console, workers: Workers) -> bool:
     """Train the runs, with a line for each that ends; whether Ctrl-C stopped the study."""
-    text = f"training {len(jobs)} seeds {workers.place}, {workers.jobs} at a time: {study.folder}"
+    number = f"{len(jobs)} seed{'s' * (len(jobs) != 1)}"
+    text = f"training {number} {workers.place}, {workers.jobs} at a time: {study.folder}"
     report.say(text, console)
     seeds = {job.name: int(job.name.split()[1]) for job in jobs}
     owner, ended = Owner.begin(study.folder, workers.is_local), 0
@@ -72,6 +74,8 @@ def _line(study: Study, seed: int, found: Outcome) -> str:
     assert found.state == FINISHED
     proven = [f"{side.upper()}" for side in "xo" if row.get(f"unbeatable_{side}")]
     text = f"unbeatable as {' and '.join(proven)}" if proven else "not proven"
+    if row.get(f"{ALWAYS}_x"):
+        text = "wins against everybody as X"
     best = ", best achievable" if row.get("optimal_both") else ""
     return f"seed {seed}: {text}{best}, {row['steps']:,} steps, {row['seconds']:.1f} s"
 
@@ -95,6 +99,8 @@ def print_study(study: Study, rows: Sequence[Mapping[str, Any]], console: Consol
         is_small = study.goals == GOALS
         how = "exact" if is_small else "exact where a side is proven, sampled elsewhere"
         report.say(f"median (smallest to largest) over the seeds; rates are {how}", console)
+        if goal := goal_text(study.until, study.config.rules):
+            report.say(goal, console)
     for seed, error in study.errors.items():
         report.say(f"seed {seed} failed: {error}", console, "red")
     report.say(f"saved: {study.folder} (study.md, study.png, study.csv, study.json)", console)

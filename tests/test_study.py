@@ -163,6 +163,34 @@ def test_a_table_counts_the_proven_and_gives_medians_and_ranges():
     assert summary_table(rows[3:]) == ([""], [])
 
 
+def test_where_x_wins_with_best_play_a_table_counts_who_wins_against_everybody_as_x():
+    row = {"seed": 0, "state": "finished", "steps": 100, "seconds": 2.0}
+    row |= {"always_wins_x": True, "always_wins_x_steps": 100, "always_wins_x_seconds": 2.0}
+    row |= {f"unbeatable_{name}": name == "x" for name in ("x", "o", "both")}
+    headings, lines = summary_table([row])
+    assert headings == ["", "as X", "as O", "both sides"]
+    assert lines == [
+        ["wins against everybody", "1 of 1", "", ""],
+        ["- steps until then", "100", "", ""],
+        ["- seconds until then", "2.0", "", ""],
+        ["steps in all", "", "", "100"],
+        ["seconds in all", "", "", "2.0"],
+    ]
+    assert summary([row])["always_wins_x_steps"] == [100, 100, 100]
+
+
+def test_a_study_on_a_board_that_x_wins_says_so(tmp_path, capsys):
+    folder = tmp_path / "study"
+    line = f"{AGENT} --rows 2 --cols 3 --k 2 --until unbeatable --judge-every 64 --games 32 --seeds"
+    assert train.main([*line.split(), "0", "--out", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert "training 1 seed on this machine" in printed
+    assert "seed 0: wins against everybody as X, " in printed
+    assert "X wins with best play on 2x3, 2 in a row: the goal is that X wins" in printed
+    assert "| wins against everybody | 1 of 1 |  |  |" in (folder / "study.md").read_text()
+    assert read_json(folder / "study.json")["summary"]["always_wins_x"] == 1
+
+
 def test_a_finished_study_trains_nothing_again_and_takes_further_seeds(
     finished, tmp_path, capsys, monkeypatch
 ):

@@ -34,6 +34,6 @@ def goal_text(until: str, rules: Rules) -> str:
     if until == "steps" or best_play_x(rules) != 1:
         return ""
     return (
-        f"X wins {rules} with best play: the goal is that X wins against everybody; O, which "
+        f"X wins with best play on {rules}: the goal is that X wins against everybody; O, which "
         "cannot avoid losing, does not count"
     )

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from tictactoe_env.certificate import FILE as CERTIFICATE
-from tictactoe_env.certificate import read, sides_of, versions
+from tictactoe_env.certificate import read, sides_of, versions, wins_all
+from tictactoe_env.evaluation import best_play_x
 from tictactoe_env.files import write_file
 from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import SIDES
@@ -33,6 +34,12 @@ from training.plots import study_chart
 
 FILE = "study.json"
 GOALS = ("unbeatable", "optimal")
+ALWAYS = "always_wins"  # what X can reach on boards that it wins with best play
+TEXTS = {
+    ALWAYS: "wins against everybody",
+    "unbeatable": "proven unbeatable",
+    "optimal": "best achievable",
+}
 BOTH = "both"
 LOCK_SECONDS = 2  # after which a folder that another process has is refused
 MOST_SEEDS = 100_000  # of a study
@@ -110,6 +117,11 @@ class Study:
         return GOALS if self.config.rules.cells <= TABLE_CELLS else GOALS[:1]
 
     @property
+    def goals_x(self) -> tuple[str, ...]:
+        """What is counted of X."""
+        return (ALWAYS, *self.goals) if best_play_x(self.config.rules) == 1 else self.goals
+
+    @property
     def definition(self) -> dict[str, Any]:
         """What must not change when a study continues, as JSON."""
         config = asdict(self.config)
@@ -184,7 +196,8 @@ class Study:
         about |= {"seconds": training["seconds"], "reached": read_json(job.path / END)["reached"]}
         for side in sides:
             about |= _results_of(content, metrics[-1], side)
-            about |= _firsts(metrics, content, (side,), side.lower(), self.goals)
+            goals = self.goals_x if side == "X" else self.goals
+            about |= _firsts(metrics, content, (side,), side.lower(), goals)
         return about | _firsts(metrics, content, sides, BOTH, self.goals)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -260,7 +273,7 @@ def _firsts(
     found: dict[str, Any] = {}
     for goal in goals:
         columns = [f"{goal}_{side.lower()}" for side in sides]
-        is_proven = all((content.get(f"as_{side.lower()}") or {}).get(goal) for side in sides)
+        is_proven = all(_is_proven(content, side, goal) for side in sides)
         first = next((row for row in metrics if all(row.get(one) for one in columns)), None)
         point = first if is_proven and first else {}
         found |= {
@@ -269,6 +282,13 @@ def _firsts(
             f"{goal}_{name}_seconds": point.get("seconds"),
         }
     return found
+
+
+def _is_proven(content: Mapping[str, Any], side: str, goal: str) -> bool:
+    """Whether a certificate states that a side has reached a goal."""
+    if goal == ALWAYS:
+        return wins_all(content, side)
+    return bool((content.get(f"as_{side.lower()}") or {}).get(goal))
 
 
 # --- a summary -----------------------------------------------------------------------------------
@@ -295,7 +315,7 @@ def summary(rows: Rows) -> dict[str, Any]:
     found |= {state: sum(row["state"] == state for row in rows) for state in states}
     found |= {name: three_of(finished, name) for name in ("steps", "seconds")}
     for name in (*map(str.lower, SIDES), BOTH):
-        for goal in GOALS:
+        for goal in TEXTS:
             key = f"{goal}_{name}"
             if any(key in row for row in finished):
                 found[key] = sum(bool(row[key]) for row in finished)
@@ -319,7 +339,10 @@ def values_of(rows: Rows, name: str) -> list[float]:
 
 
 def summary_table(rows: Rows) -> tuple[list[str], list[list[str]]]:
-    """The headings and lines of the table of a study: a column for each side and for both."""
+    """The headings and lines of the table of a study: a column for each side and for both.
+
+    Where X wins with best play, it counts the seeds that win against everybody as X.
+    """
     finished = [row for row in rows if row["state"] == "finished"]
     known = [name for name in ("x", "o") if any(f"unbeatable_{name}" in row for row in finished)]
     columns = [*known, *([BOTH] if len(known) == 2 else [])]
@@ -329,12 +352,13 @@ def summary_table(rows: Rows) -> tuple[list[str], list[list[str]]]:
         values = [[scale * one for one in values_of(finished, key.format(at))] for at in columns]
         return [text, *(spread(one, digits) if one else "" for one in values)]
 
+    def count(key: str) -> str:
+        reached = values_of(finished, key)
+        return f"{sum(map(bool, reached))} of {len(finished)}" if reached else ""
+
     lines = []
-    for goal, text in zip(GOALS, ("proven unbeatable", "best achievable"), strict=True):
-        if not any(f"{goal}_{at}" in row for row in finished for at in columns):
-            continue
-        counts = [sum(bool(row[f"{goal}_{at}"]) for row in finished) for at in columns]
-        lines.append([text, *(f"{count} of {len(finished)}" for count in counts)])
+    for goal in (ALWAYS,) if any(f"{ALWAYS}_x" in row for row in finished) else GOALS:
+        lines.append([TEXTS[goal], *(count(f"{goal}_{at}") for at in columns)])
         lines.append(line("- steps until then", f"{goal}_{{}}_steps", 0))
         lines.append(line("- seconds until then", f"{goal}_{{}}_seconds", 1))
     for rate, text in (("win", "wins"), ("draw", "draws"), ("loss", "losses")):
