@@ -99,12 +99,12 @@ def heading(search: Search, trials: int) -> str:
 
 
 def goal_of(task: Task) -> str:
-    """The goal and the steps of a trial, in words."""
+    """The goal and the steps of a trial, in words. The steps are those before its last rollout."""
     steps = f"{task.config.steps:,} {task.config.STEP}"
     if task.until == "steps":
-        return f"the best exact results within {steps}"
+        return f"the best exact results of {steps}"
     side = getattr(task.config, "side", "both")
-    return f"{task.until}{'' if side == 'both' else f' as {side}'} within {steps}"
+    return f"until {task.until}{'' if side == 'both' else f' as {side}'} or {steps}"
 
 
 def seeds_text(task: Task) -> str:
@@ -228,22 +228,30 @@ def print_table(task: Task, ranked: Sequence[FrozenTrial], console: Console) -> 
     means = ["mean"] if task.seeds > 1 and task.until != "steps" else []
     for name in ("trial", *(f"seed {seed}" for seed in seeds), *means, "score"):
         table.add_column(name, justify="right")
-    table.add_column("")
-    for trial in ranked:
+    states = [
+        "failed" if "failed" in trial.user_attrs else trial.state.name.lower() for trial in ranked
+    ]
+    has_states = set(states) != {"complete"}
+    if has_states:
+        table.add_column("state")
+    for trial, state in zip(ranked, states, strict=True):
         results = (results_of(trial) + [""] * task.seeds)[: task.seeds]
         score = trial.intermediate_values.get(trial.last_step or 0)
-        state = "failed" if "failed" in trial.user_attrs else trial.state.name.lower()
         table.add_row(
             str(place_of(trial)),
             *results,
             *([mean_of(trial)] if means else []),
             "" if score is None else f"{score:.3f}",
-            "" if state == "complete" else state,
+            *([state] if has_states else []),
         )
     console.print(table)
     if any("%" in result for trial in ranked for result in results_of(trial)):
         text = "1/2: one of two sides is unbeatable; %: wins minus losses against random"
         report.say(text if task.until == "steps" else f"{text}; short of the goal", console)
+    trainings = [one for trial in ranked for one in trial.user_attrs.get("trainings", [])]
+    if any((one["reached"] or 0) > task.config.steps for one in trainings):
+        steps = f"{task.config.steps:,} {task.config.STEP}"
+        report.say(f"trainings end with a rollout: a goal proven after {steps} scores 1", console)
 
 
 def write_files(search: Search, ranked: Sequence[FrozenTrial]) -> None:

@@ -153,6 +153,19 @@ def test_a_search_prints_the_command_that_makes_its_best_trial_again(tmp_path, c
     }
 
 
+def test_a_goal_that_is_proven_after_the_last_step_scores_1_and_the_table_says_so(tmp_path, capsys):
+    board = "--rows 1 --cols 2 --k 2 --until unbeatable --seeds-per-trial 1"
+    options = ["tabular_q", *board.split(), "--games", "64", "--steps", "10", "--judge-every", "5"]
+    assert search(tmp_path / "a", 1, agent_and_options=options) == 0
+    printed = capsys.readouterr().out
+    (row,) = rows(tmp_path / "a")
+    assert int(row["steps_of_seed_0"]) > 10
+    assert float(row["score"]) == 1
+    assert "the best trials of tabular_q, until unbeatable or 10 moves\n" in printed
+    assert "trainings end with a rollout: a goal proven after 10 moves scores 1" in printed
+    assert "state" not in printed, "every trial is complete"
+
+
 def test_the_first_trial_has_the_options_of_the_agent_and_given_options_are_fixed(finished):
     first = by_trial(finished)[0]
     config = agents.page("tabular_q").Config()
