@@ -2,6 +2,8 @@
 
 It is written from docs/CERTIFICATE.md, which describes the file.
 
+    python tests/plain_proof.py runs/maskable_ppo-0/certificate.json
+
     meetings = check(content)                 # raises Refused if a result or the digest is wrong
     meetings["X"].start.nearest               # moves until the nearest loss, None without one
     meetings["X"].against_random()["win"]     # an exact Fraction
@@ -18,6 +20,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import sys
 import zlib
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -498,3 +501,30 @@ def compare(exact: Any, stated: Any, name: str = "the certificate") -> None:
     if not is_same:
         shown = float(exact) if isinstance(exact, Fraction) else exact
         raise Refused(f"{name} is {shown}, the certificate states {stated}")
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+def main(paths: list[str]) -> int:
+    """Check the certificates in these files and print what each proves; 1 if one is refused."""
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        try:
+            meetings = check(content)
+        except Refused as refusal:
+            print(f"{path}: REFUSED: {refusal}")
+            return 1
+        for side, meeting in meetings.items():
+            nearest, value = meeting.start.nearest, meeting.start.value
+            proven = "wins against everybody" if value == 1 else "unbeatable"
+            text = proven if nearest is None else f"can be beaten in {nearest} moves"
+            print(f"{path}: as {side} {text}, {len(meeting.decisions):,} decisions")
+    return 0
+
+
+if __name__ == "__main__":
+    if not sys.argv[1:]:
+        sys.exit("usage: python tests/plain_proof.py CERTIFICATE...")
+    sys.exit(main(sys.argv[1:]))

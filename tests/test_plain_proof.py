@@ -6,6 +6,7 @@ import copy
 import functools
 import hashlib
 import json
+import subprocess
 import sys
 import zlib
 from pathlib import Path
@@ -51,6 +52,18 @@ def test_it_imports_the_standard_library_only():
     imports = [one for one in ast.walk(tree) if isinstance(one, ast.Import)]
     names += [name.name for one in imports for name in one.names]
     assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+
+
+def test_as_a_program_it_needs_the_file_only_and_refuses_a_false_one(tmp_path):
+    content = certified(make_opponent("minimax-first", Rules(2, 4, 3)), Rules(2, 4, 3))
+    program = [sys.executable, "-I", "-S", plain_proof.__file__]
+    for given, code, said in (
+        (content, 0, "c.json: as X unbeatable, "),
+        ({**content, "unbeatable": False}, 1, "c.json: REFUSED: unbeatable is True, "),
+    ):
+        (tmp_path / "c.json").write_text(json.dumps(given))
+        done = subprocess.run([*program, "c.json"], cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode, said in done.stdout) == (code, True), done
 
 
 AGENTS = {"maskable_ppo": True, "dqn": True, "tabular_q": True, "minimax": True, "random": False}
