@@ -99,7 +99,8 @@ def print_study(study: Study, rows: Sequence[Mapping[str, Any]], console: Consol
         is_small = study.goals == GOALS
         how = "exact" if is_small else "exact where a side is proven, sampled elsewhere"
         report.say(f"median (smallest to largest) over the seeds; rates are {how}", console)
-        if goal := goal_text(study.until, study.config.rules):
+        is_won = any(f"{ALWAYS}_x" in row for row in rows)
+        if is_won and (goal := goal_text(study.until, study.config.rules)):
             report.say(goal, console)
     for seed, error in study.errors.items():
         report.say(f"seed {seed} failed: {error}", console, "red")

@@ -118,6 +118,7 @@ def _draw_shares(
 
     Where X wins with best play, it is the share of those that win against everybody as X.
     """
+    goals: dict[str, tuple[list[str], dict[str, Any]]]
     if "x" in sides and any("always_wins_x" in row for rows in runs for row in rows):
         goals = {"wins against everybody as X": (["always_wins_x"], {"color": UNBEATABLE})}
     else:

@@ -23,7 +23,6 @@ from typing import Any
 
 from tictactoe_env.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificate import read, sides_of, versions, wins_all
-from tictactoe_env.evaluation import best_play_x
 from tictactoe_env.files import write_file
 from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import SIDES
@@ -117,11 +116,6 @@ class Study:
         return GOALS if self.config.rules.cells <= TABLE_CELLS else GOALS[:1]
 
     @property
-    def goals_x(self) -> tuple[str, ...]:
-        """What is counted of X."""
-        return (ALWAYS, *self.goals) if best_play_x(self.config.rules) == 1 else self.goals
-
-    @property
     def definition(self) -> dict[str, Any]:
         """What must not change when a study continues, as JSON."""
         config = asdict(self.config)
@@ -196,7 +190,8 @@ class Study:
         about |= {"seconds": training["seconds"], "reached": read_json(job.path / END)["reached"]}
         for side in sides:
             about |= _results_of(content, metrics[-1], side)
-            goals = self.goals_x if side == "X" else self.goals
+            is_won = any(f"{ALWAYS}_{side.lower()}" in one for one in metrics)
+            goals = (ALWAYS, *self.goals) if is_won else self.goals
             about |= _firsts(metrics, content, (side,), side.lower(), goals)
         return about | _firsts(metrics, content, sides, BOTH, self.goals)
 

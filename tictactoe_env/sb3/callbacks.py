@@ -390,7 +390,7 @@ class SelfPlay(EveryNSteps):
             raise ValueError(
                 'the opponents of the training environment do not contain "self", so a snapshot '
                 'would never play: make it with opponent="self" or with a pool such as '
-                '[["random", 0.5], ["self", 0.5]]'
+                '[["random", 0.5], ["self", 0.5]] or [["best-response", 0.5], ["self", 0.5]]'
             )
         if self.keep is not None or self.replace is not None:
             env.env_method("keep_snapshots", self.keep, self.replace, indices=self._games)
