@@ -234,6 +234,12 @@ def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp
         message = f"no certificate at {missing}: expected a run's folder or a certificate.json"
         with refuses(message, FileNotFoundError):
             read(ask)
+    (tmp_path / "study" / "seed-03").mkdir(parents=True)
+    (tmp_path / "study" / "seed-03" / "certificate.json").touch()
+    with refuses(
+        f"a certificate.json, such as {tmp_path / 'study' / 'seed-03'}", FileNotFoundError
+    ):
+        read(tmp_path / "study")
     text = json.dumps(stated[RECTANGLE]["minimax"]).encode()
     parts = [text[: int(share * len(text))] for share in (0, 0.01, 0.5, 0.99)]
     noise = [b"\xff\xfe\x00", bytes(100), b'{"format": 1,}', b"[" * 100_000, b"1" * 5000]

@@ -484,10 +484,14 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises FileNotFoundError or CertificateError.
     """
-    target = Path(path)
-    target = target / FILE if target.is_dir() else target
+    folder = Path(path)
+    target = folder / FILE if folder.is_dir() else folder
     if not target.exists():
-        raise FileNotFoundError(f"no certificate at {target}: expected a run's folder or a {FILE}")
+        runs = sorted(folder.glob(f"*/{FILE}"))  # of the folder of a study
+        such = f", such as {runs[0].parent}" if runs else ""
+        raise FileNotFoundError(
+            f"no certificate at {target}: expected a run's folder or a {FILE}{such}"
+        )
     if target.stat().st_size > MAX_BYTES:
         raise CertificateError(
             f"{target} is larger than {MAX_BYTES >> 20} MB, the limit for a certificate"
