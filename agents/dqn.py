@@ -72,7 +72,7 @@ from tictactoe_env.positions import positions_of
 from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.sb3 import MaskableDQN, MaskableDQNPolicy
-from training.board_network import ENCODINGS, Opening
+from training.board_network import Opening, encoder_options
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State
 from training.limits import LIMITS
@@ -348,7 +348,7 @@ def policy_options(config: Config) -> dict[str, Any]:
         "averaged": config.target_every == 0,
         "net_arch": list(config.hidden),
         "activation_fn": ACTIVATIONS[config.activation],
-        "features_extractor_class": ENCODINGS[config.encoding],
+        **encoder_options(config.encoding, config.rules),
         "optimizer_class": OPTIMIZERS[config.optimizer],
         "optimizer_kwargs": {"fused": True},
     }

@@ -55,7 +55,7 @@ from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import Boards, Rules, to_move
-from training.board_network import ENCODINGS, Opening
+from training.board_network import Opening, encoder_options
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State
 from training.limits import LIMITS
@@ -336,7 +336,7 @@ def policy_options(config: Config) -> dict[str, Any]:
         "symmetry": config.symmetry,
         "entropy_power": config.entropy_power,
         "opening": config.opening,
-        "features_extractor_class": ENCODINGS[config.encoding],
+        **encoder_options(config.encoding, config.rules),
         "net_arch": {"pi": list(config.hidden), "vf": list(config.hidden)},
         "activation_fn": ACTIVATIONS[config.activation],
     }

@@ -45,10 +45,11 @@ class TaskConfig(BoardConfig):
         "Positions of the largest proof in an evaluation, on boards of more than 12 cells; a side "
         "that can meet more is sampled against random play, and nothing is proven of it.",
     )
-    encoding: Literal["planes", "grid"] = option(
+    encoding: Literal["planes", "grid", "lines"] = option(
         "planes",
-        "Input of the network: planes (own marks, the opponent's marks) or grid (1 own, -1 "
-        "opponent, 0 free).",
+        "Input of the network: planes (own marks, the opponent's marks), grid (1 own, -1 opponent, "
+        "0 free), or lines (planes, and how many marks each side has on the lines that it can "
+        "still complete).",
     )
 
     def check(self) -> None:

@@ -1,0 +1,54 @@
+"""The encodings of boards as networks see them."""
+
+import numpy as np
+import pytest
+import torch
+
+from tictactoe_env import Rules
+from tictactoe_env.observation import observation_space, observe
+from tictactoe_env.rules import to_move
+from training.board_network import encoder_options
+
+BOARDS = [Rules(3, 3, 3), Rules(2, 4, 3), Rules(5, 5, 4), Rules(2, 2, 1)]
+
+
+def random_boards(rules, number=40):
+    rng = np.random.default_rng(0)
+    boards = np.zeros((number, rules.cells), dtype=np.int8)
+    for board, marks in zip(boards, rng.integers(0, rules.cells, number), strict=True):
+        cells = rng.permutation(rules.cells)[:marks]
+        board[cells[::2]], board[cells[1::2]] = 1, -1
+    return boards
+
+
+def encoded(encoding, boards, rules):
+    options = encoder_options(encoding, rules)
+    kwargs = options["features_extractor_kwargs"]
+    made = options["features_extractor_class"](observation_space(rules), **kwargs)
+    assert not made.state_dict(), "nothing of it belongs to a model"
+    features = made(torch.from_numpy(observe(boards, rules)).float())
+    assert features.shape == (len(boards), made.features_dim)
+    return features.numpy()
+
+
+@pytest.mark.parametrize("rules", BOARDS, ids=str)
+def test_lines_tell_how_many_marks_stand_on_each_line_that_can_be_completed(rules):
+    boards = random_boards(rules)
+    found = encoded("lines", boards, rules)
+    for board, features in zip(boards, found, strict=True):
+        own = board * to_move(board[None])[0]
+        expected = [own == 1, own == -1]
+        for side in (1, -1):
+            for number in range(1, rules.k):
+                marks = [[own[cell] for cell in line] for line in rules.lines]
+                is_so = [line.count(side) == number and -side not in line for line in marks]
+                expected.append(np.array(is_so, dtype=bool))
+        np.testing.assert_array_equal(features, np.concatenate(expected))
+
+
+def test_planes_and_grid_are_the_marks_in_one_row():
+    rules, boards = Rules(3, 4, 3), random_boards(Rules(3, 4, 3))
+    own = boards * to_move(boards)[:, None]
+    planes = np.concatenate([own == 1, own == -1], axis=1)
+    np.testing.assert_array_equal(encoded("planes", boards, rules), planes)
+    np.testing.assert_array_equal(encoded("grid", boards, rules), own)
