@@ -55,10 +55,10 @@ STANDING = np.array([ONGOING, WIN, LOSS, WIN, DRAW, WIN, LOSS, WIN], dtype=np.in
 class StartBoard(NamedTuple):
     """A board on which the opponent begins.
 
-    states: (4, 1). free: the free cells. answers: (4, cells), the states after each of its moves.
+    board: (1, cells). free: the free cells. answers: (4, cells), the states after each of its moves.
     """
 
-    states: States
+    board: Boards
     free: NDArray[np.intp]
     answers: States
 
@@ -70,7 +70,7 @@ class BitGames:
         self.rules, self._board = rules, bitboards_of(rules)
         self._arguments = (rules, early_draw, observation)
         self._early_draw, self._observation = early_draw, observation
-        self._start_key, self._start = b"", StartBoard(*[np.zeros(0, dtype=np.int64)] * 3)
+        self._start_key, self._start = b"", StartBoard(*[np.zeros(0, dtype=np.int8)] * 3)
 
     def __reduce__(self) -> Any:
         return (type(self), self._arguments)  # copies share the tables
@@ -162,7 +162,7 @@ class BitGames:
         after = states.copy()
         if same_board:
             start = self._start_of(states[:, games[:1]])
-            cells = self._drawn_cells(start.states, len(games), replies, theirs, rng, start.free)
+            cells = self._drawn_cells(states, len(games), replies, theirs, rng, start)
             after[:, games] = start.answers.take(cells, axis=1)
         else:
             moving = states.take(games, axis=1)
@@ -190,7 +190,7 @@ class BitGames:
             repeated = states.repeat(self.rules.cells, axis=1)
             answers = self._replied(repeated, self._board.bits.copy())
             free = self._board.members(states[2])[0].nonzero()[0]
-            self._start_key, self._start = key, StartBoard(states, free, answers)
+            self._start_key, self._start = key, StartBoard(self.boards(states), free, answers)
         return self._start
 
     def _drawn_bits(
@@ -227,20 +227,20 @@ class BitGames:
         replies: list[BitReply],
         which: NDArray[np.intp],
         rng: np.random.Generator,
-        free: NDArray[np.intp] | None = None,
+        start: StartBoard | None = None,
     ) -> NDArray[np.intp]:
         """The opponents' moves (games,), drawn for one opponent after the other.
 
-        free: the free cells, if all games have the same board; `states` is then (4, 1).
+        start: the board, if all games have the same one; the states are not needed then.
         """
         if len(replies) == 1:
-            return self._cells_of(replies[0], states, games, rng, free)
+            return self._cells_of(replies[0], states, games, rng, start)
         cells = np.empty(games, dtype=np.intp)
         for number, reply in enumerate(replies):
             theirs = (which == number).nonzero()[0]
             if len(theirs):
-                asked = states.take(theirs, axis=1) if free is None else states
-                cells[theirs] = self._cells_of(reply, asked, len(theirs), rng, free)
+                asked = states.take(theirs, axis=1) if start is None else states
+                cells[theirs] = self._cells_of(reply, asked, len(theirs), rng, start)
         return cells
 
     def _cells_of(
@@ -249,15 +249,16 @@ class BitGames:
         states: States,
         games: int,
         rng: np.random.Generator,
-        free: NDArray[np.intp] | None,
+        start: StartBoard | None,
     ) -> NDArray[np.intp]:
         """The moves (games,) of one opponent."""
         if not reply.is_random:
-            return reply.cells(self.boards(states), games, rng)
+            board = self.boards(states) if start is None else start.board
+            return reply.cells(board, games, rng)
         uniforms = rng.random(games)
-        if free is None:
+        if start is None:
             return self._board.draw(states[2], uniforms)
-        return free.take((uniforms * len(free)).astype(np.intp))
+        return start.free.take((uniforms * len(start.free)).astype(np.intp))
 
     def result(self, states: States) -> NDArray[np.int8]:
         """Results (B,) int8."""
