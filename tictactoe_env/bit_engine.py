@@ -48,9 +48,6 @@ RESULT = (STATUSES % 8).astype(np.int8)
 SEAT = np.where(STATUSES & PLAYS_O, -1, 1).astype(np.int8)
 OPPONENT_MOVES = (RESULT == ONGOING) & (STATUSES >= OPPONENTS_TURN)
 
-# The result where the learner has a line (1), the opponent has one (2), nobody can move or win (4).
-STANDING = np.array([ONGOING, WIN, LOSS, WIN, DRAW, WIN, LOSS, WIN], dtype=np.int8)
-
 
 class StartBoard(NamedTuple):
     """A board on which the opponent begins.
@@ -135,12 +132,12 @@ class BitGames:
         self, own: Sets, other: Sets, free: Sets, won: NDArray[np.bool_]
     ) -> NDArray[np.int8]:
         """Results (B,) by the marks; `won` is whether the learner has a line."""
-        code = self._drawn(own, other, free).view(np.uint8)
-        code <<= 1
-        code |= self._board.has_line(other)
-        code <<= 1
-        code |= won
-        return STANDING.take(code)
+        lost = self._board.has_line(other)
+        drawn = self._drawn(own, other, free) > (won | lost)
+        results: NDArray[np.int8] = WIN * won.view(np.int8)
+        results += LOSS * lost.view(np.int8)
+        results += DRAW * drawn.view(np.int8)
+        return results
 
     def prepare(self, policies: list[Policy]) -> list[BitReply]:
         """The opponents, tabulated on boards of up to 12 cells."""
