@@ -52,7 +52,7 @@ OPPONENT_MOVES = (RESULT == ONGOING) & (STATUSES >= OPPONENTS_TURN)
 class StartBoard(NamedTuple):
     """A board on which the opponent begins.
 
-    board: (1, cells). free: the free cells. answers: (4, cells), the states after each of its moves.
+    board: (1, cells). free: the free cells. answers: (4, cells), the states after its moves.
     """
 
     board: Boards
@@ -67,7 +67,8 @@ class BitGames:
         self.rules, self._board = rules, bitboards_of(rules)
         self._arguments = (rules, early_draw, observation)
         self._early_draw, self._observation = early_draw, observation
-        self._start_key, self._start = b"", StartBoard(*[np.zeros(0, dtype=np.int8)] * 3)
+        self._start_key = b""
+        self._start: StartBoard | None = None
 
     def __reduce__(self) -> Any:
         return (type(self), self._arguments)  # copies share the tables
@@ -183,7 +184,7 @@ class BitGames:
     def _start_of(self, states: States) -> StartBoard:
         """What the opponent can do in one game (4, 1); kept, since most games start alike."""
         key = states.tobytes()
-        if key != self._start_key:
+        if self._start is None or key != self._start_key:
             repeated = states.repeat(self.rules.cells, axis=1)
             answers = self._replied(repeated, self._board.bits.copy())
             free = self._board.members(states[2])[0].nonzero()[0]

@@ -120,8 +120,9 @@ class Bitboards:
         return self._find_lines(sets)
 
     def _find_lines(self, sets: Sets) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = _runs(sets, self._steps, self._k) & self._line_starts
-        return found.any(axis=0)
+        runs = _runs(sets, self._steps, self._k) & self._line_starts  # (directions, B)
+        found: NDArray[np.bool_] = runs.any(axis=0)
+        return found
 
     def is_dead(self, own: Sets, other: Sets) -> NDArray[np.bool_]:
         """Whether every line has marks of both sides, so nobody can win: (B,)."""
