@@ -14,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from tictactoe_env.bitboards import bitboards_of, single_bitboards_of
+from tictactoe_env.bitboards import BYTE, PART, bitboards_of, single_bitboards_of
 from tictactoe_env.policy import (
     Policy,
     RandomPolicy,
@@ -353,8 +353,13 @@ class BitGame:
         self._early_draw, self._observation = early_draw, observation
         flat, planes = (2 * rules.cells,), (2, rules.rows, rules.cols)
         self._shape = planes if observation == "planes" else flat
-        self._cells, self._full, self._nth = rules.cells, self._board.full, self._board.nth
-        self._lines = None if early_draw or rules.cells <= 8 else self._board.lines
+        self._cells, self._mask_at = rules.cells, 2 * rules.cells
+        self._full, self._nth, self._rows = self._board.full, self._board.nth, self._board.rows
+        # Boards of 9 to 16 cells are two bytes: their games against random play need few calls.
+        two_bytes = BYTE < rules.cells <= PART
+        self._high_rows = [row[: rules.cells - BYTE] for row in self._rows] if two_bytes else []
+        self._lines = self._board.lines if two_bytes and not early_draw else None
+        self._empty = bytearray()  # its `join` makes a fresh bytearray
 
     def __reduce__(self) -> Any:
         return (type(self), self._arguments)  # copies share the tables
@@ -373,17 +378,15 @@ class BitGame:
         return self.start(board, mark), mark
 
     def advance(
-        self, state: State, cell: int, reply: BitReply, uniforms: Uniforms
+        self, state: State, cell: int | None, reply: BitReply, uniforms: Uniforms
     ) -> tuple[State, int, NDArray[Any], NDArray[np.int8]]:
         """State, result, observation and mask after the learner's move and the reply."""
-        if reply.is_random and self._lines is not None:
+        if cell is not None and reply.is_random and self._lines is not None:
             state, result = self._after_random_reply(state, cell, uniforms)
         else:
-            own, other, seat = state
-            own, code = self._board.moved(own, other, cell)
-            state, result = (own, other, seat), OF_LEARNER[code]
-            if not code:
-                state, result = self.reply(state, reply, uniforms)
+            state, result = (state, ONGOING) if cell is None else self._marked(state, cell)
+            if result == ONGOING and self._opponent_moves(state):
+                state, result = self._replied(state, reply, uniforms)
         observation, mask = self.view(state)
         return state, result, observation, mask
 
@@ -413,15 +416,20 @@ class BitGame:
 
     def move(self, state: State, cell: int) -> tuple[State, int]:
         """The state and result after a move of the learner, who plays the other side then."""
+        (own, other, seat), result = self._marked(state, cell)
+        return (other, own, -seat), result
+
+    def _marked(self, state: State, cell: int) -> tuple[State, int]:
+        """The state and result after a move of the learner, without a reply."""
         own, other, seat = state
         own, code = self._board.moved(own, other, cell)
-        return (other, own, -seat), OF_LEARNER[code]
+        return (own, other, seat), OF_LEARNER[code]
 
     def prepare(self, policy: Policy) -> BitReply:
         """The opponent, tabulated on boards of up to 12 cells."""
         return BitReply(policy, self.rules)
 
-    def reply(self, state: State, reply: BitReply, uniforms: Uniforms) -> tuple[State, int]:
+    def _replied(self, state: State, reply: BitReply, uniforms: Uniforms) -> tuple[State, int]:
         """The state and result after the opponent's move, drawn with one number in [0, 1)."""
         own, other, seat = state
         board, uniform = self._board, uniforms.pop() if uniforms else uniforms.draw()
@@ -432,7 +440,7 @@ class BitGame:
         other, code = board.moved(other, own, cell)
         return (own, other, seat), OF_OPPONENT[code]
 
-    def opponent_moves(self, state: State) -> bool:
+    def _opponent_moves(self, state: State) -> bool:
         """Whether it is the opponent's turn, in an unfinished game."""
         own, other, seat = state
         return ((own | other).bit_count() % 2 == 0) != (seat > 0)
@@ -440,8 +448,21 @@ class BitGame:
     def view(self, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
         own, other, seat = state
-        seen = self._board.view(own, other)
-        mask = ndarray(self._cells, INT8, seen, 2 * self._cells)
+        if self._high_rows:
+            low, high, free = self._rows, self._high_rows, self._full ^ (own | other)
+            seen = self._empty.join(
+                (
+                    low[own & 255],
+                    high[own >> 8],
+                    low[other & 255],
+                    high[other >> 8],
+                    low[free & 255],
+                    high[free >> 8],
+                )
+            )
+        else:
+            seen = self._board.view(own, other)
+        mask = ndarray(self._cells, INT8, seen, self._mask_at)
         if self._observation == "planes":
             return ndarray(self._shape, INT8, seen), mask
         if self._observation == "grid":

@@ -182,15 +182,14 @@ class SingleBitboards:
 
     has_line: a function of a set, not 0 if k of its cells are in a line. lines: on boards of up to
     16 cells the same as a table, else None. nth: the n-th cell of set s of 8 cells is at 8 s + n.
+    rows: of each set of 8 cells, 1 or 0 for each cell.
     """
 
     def __init__(self, rules: Rules, early_draw: bool):
         self.cells, self._early_draw = rules.cells, early_draw
         self.full = (1 << rules.cells) - 1
         self.nth = _nth().reshape(-1, PART)[: 1 << BYTE, :BYTE].tobytes()
-        self._rows = [row.tobytes() for row in _members()[: 1 << BYTE, :BYTE]]
-        self._high_rows = [row[: rules.cells - BYTE] for row in self._rows]
-        self._empty = bytearray()  # its `join` makes a fresh bytearray
+        self.rows = [row.tobytes() for row in _members()[: 1 << BYTE, :BYTE]]
         self._starts_of_bytes = range(0, rules.cells, BYTE)
         self.has_line: Callable[[int], int] = line_finder(rules)
         self.lines: bytes | None = None
@@ -221,22 +220,10 @@ class SingleBitboards:
     def view(self, own: int, other: int) -> bytearray:
         """1 or 0 for each cell: own marks, then the other side's, then the free cells; fresh."""
         free = self.full ^ (own | other)
-        if BYTE < self.cells <= PART:
-            low, high = self._rows, self._high_rows
-            return self._empty.join(
-                (
-                    low[own & 255],
-                    high[own >> 8],
-                    low[other & 255],
-                    high[other >> 8],
-                    low[free & 255],
-                    high[free >> 8],
-                )
-            )
-        return self._empty.join(map(self._members, (own, other, free)))
+        return bytearray().join(map(self._members, (own, other, free)))
 
     def _members(self, cells: int) -> bytes:
-        rows, starts = self._rows, self._starts_of_bytes
+        rows, starts = self.rows, self._starts_of_bytes
         return b"".join([rows[cells >> start & 255] for start in starts])[: self.cells]
 
     def draw(self, cells: int, uniform: float) -> int:
