@@ -14,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from tictactoe_env.bitboards import BYTE, PART, bitboards_of, single_bitboards_of
+from tictactoe_env.bitboards import bitboards_of, single_bitboards_of
 from tictactoe_env.policy import (
     Policy,
     RandomPolicy,
@@ -354,11 +354,9 @@ class BitGame:
         flat, planes = (2 * rules.cells,), (2, rules.rows, rules.cols)
         self._shape = planes if observation == "planes" else flat
         self._cells, self._mask_at = rules.cells, 2 * rules.cells
-        self._full, self._nth, self._rows = self._board.full, self._board.nth, self._board.rows
-        # Boards of 9 to 16 cells are two bytes: their games against random play need few calls.
-        two_bytes = BYTE < rules.cells <= PART
-        self._high_rows = [row[: rules.cells - BYTE] for row in self._rows] if two_bytes else []
-        self._lines = self._board.lines if two_bytes and not early_draw else None
+        self._full, self._nth = self._board.full, self._board.nth
+        self._rows, self._high_rows = self._board.rows, self._board.high_rows
+        self._lines = self._board.lines if self._high_rows and not early_draw else None
         self._empty = bytearray()  # its `join` makes a fresh bytearray
 
     def __reduce__(self) -> Any:

@@ -182,7 +182,8 @@ class SingleBitboards:
 
     has_line: a function of a set, not 0 if k of its cells are in a line. lines: on boards of up to
     16 cells the same as a table, else None. nth: the n-th cell of set s of 8 cells is at 8 s + n.
-    rows: of each set of 8 cells, 1 or 0 for each cell.
+    rows: of each set of 8 cells, 1 or 0 for each cell. high_rows: the same for the cells from 8 on,
+    on boards of 9 to 16 cells, else empty.
     """
 
     def __init__(self, rules: Rules, early_draw: bool):
@@ -190,6 +191,8 @@ class SingleBitboards:
         self.full = (1 << rules.cells) - 1
         self.nth = _nth().reshape(-1, PART)[: 1 << BYTE, :BYTE].tobytes()
         self.rows = [row.tobytes() for row in _members()[: 1 << BYTE, :BYTE]]
+        two_bytes = BYTE < rules.cells <= PART
+        self.high_rows = [row[: rules.cells - BYTE] for row in self.rows] if two_bytes else []
         self._starts_of_bytes = range(0, rules.cells, BYTE)
         self.has_line: Callable[[int], int] = line_finder(rules)
         self.lines: bytes | None = None
