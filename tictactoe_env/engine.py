@@ -7,7 +7,7 @@ a game stands for the learner: ONGOING, WIN, DRAW, LOSS, ILLEGAL (an illegal mov
 OPPONENT_ILLEGAL of `rules`.
 
 Boards of up to 10 cells go by row number, since any tabulated opponent then draws in the time of
-random play. On 3x3 bitboards make 0.7 to 0.8 times the steps against random play, and 0.1 to 0.3
+random play. On 3x3 bitboards make 0.4 to 0.8 times the steps against random play, and 0.1 to 0.2
 times those against minimax (docs/BENCHMARKS.md). Larger boards have too many rows for such tables.
 """
 
