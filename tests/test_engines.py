@@ -156,7 +156,7 @@ class OneByOne(RowGames):
         for state, player, number in zip(states, which, rng.random(len(states)), strict=True):
             uniforms = Uniforms(np.random.default_rng(SEED))
             uniforms.append(float(number))
-            after.append(self.game.reply(int(state), replies[player], uniforms)[0])
+            after.append(self.game.advance(int(state), None, replies[player], uniforms)[0])
         return np.array(after)
 
 

@@ -331,7 +331,9 @@ def test_a_table_is_not_asked_for_finished_or_unreachable_boards():
 def test_a_draw_follows_the_probabilities_and_the_seed():
     probs = np.tile([0.125, 0, 0.5, 0.375], (100_000, 1))
     drawn = module.sample(probs, np.random.default_rng(0))
-    assert np.array_equal(drawn, module.sample(probs, np.random.default_rng(0)))
+    by_columns = np.asfortranarray(probs)
+    assert np.array_equal(drawn, module.sample(by_columns, np.random.default_rng(0)))
+    assert np.array_equal(by_columns, probs), "a draw leaves the probabilities as they were"
     expected = 100_000 * probs[0]
     counts = np.bincount(drawn, minlength=4)
     assert (np.abs(counts - expected) <= 4 * np.sqrt(expected)).all()  # four standard deviations

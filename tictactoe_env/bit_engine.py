@@ -48,17 +48,14 @@ RESULT = (STATUSES % 8).astype(np.int8)
 SEAT = np.where(STATUSES & PLAYS_O, -1, 1).astype(np.int8)
 OPPONENT_MOVES = (RESULT == ONGOING) & (STATUSES >= OPPONENTS_TURN)
 
-# The result where the learner has a line (1), the opponent has one (2), nobody can move or win (4).
-STANDING = np.array([ONGOING, WIN, LOSS, WIN, DRAW, WIN, LOSS, WIN], dtype=np.int8)
-
 
 class StartBoard(NamedTuple):
     """A board on which the opponent begins.
 
-    states: (4, 1). free: the free cells. answers: (4, cells), the states after each of its moves.
+    board: (1, cells). free: the free cells. answers: (4, cells), the states after its moves.
     """
 
-    states: States
+    board: Boards
     free: NDArray[np.intp]
     answers: States
 
@@ -70,7 +67,8 @@ class BitGames:
         self.rules, self._board = rules, bitboards_of(rules)
         self._arguments = (rules, early_draw, observation)
         self._early_draw, self._observation = early_draw, observation
-        self._start_key, self._start = b"", StartBoard(*[np.zeros(0, dtype=np.int64)] * 3)
+        self._start_key = b""
+        self._start: StartBoard | None = None
 
     def __reduce__(self) -> Any:
         return (type(self), self._arguments)  # copies share the tables
@@ -135,12 +133,12 @@ class BitGames:
         self, own: Sets, other: Sets, free: Sets, won: NDArray[np.bool_]
     ) -> NDArray[np.int8]:
         """Results (B,) by the marks; `won` is whether the learner has a line."""
-        code = self._drawn(own, other, free).view(np.uint8)
-        code <<= 1
-        code |= self._board.has_line(other)
-        code <<= 1
-        code |= won
-        return STANDING.take(code)
+        lost = self._board.has_line(other)
+        drawn = self._drawn(own, other, free) > (won | lost)
+        results: NDArray[np.int8] = WIN * won.view(np.int8)
+        results += LOSS * lost.view(np.int8)
+        results += DRAW * drawn.view(np.int8)
+        return results
 
     def prepare(self, policies: list[Policy]) -> list[BitReply]:
         """The opponents, tabulated on boards of up to 12 cells."""
@@ -162,7 +160,7 @@ class BitGames:
         after = states.copy()
         if same_board:
             start = self._start_of(states[:, games[:1]])
-            cells = self._drawn_cells(start.states, len(games), replies, theirs, rng, start.free)
+            cells = self._drawn_cells(states, len(games), replies, theirs, rng, start)
             after[:, games] = start.answers.take(cells, axis=1)
         else:
             moving = states.take(games, axis=1)
@@ -186,11 +184,11 @@ class BitGames:
     def _start_of(self, states: States) -> StartBoard:
         """What the opponent can do in one game (4, 1); kept, since most games start alike."""
         key = states.tobytes()
-        if key != self._start_key:
+        if self._start is None or key != self._start_key:
             repeated = states.repeat(self.rules.cells, axis=1)
             answers = self._replied(repeated, self._board.bits.copy())
             free = self._board.members(states[2])[0].nonzero()[0]
-            self._start_key, self._start = key, StartBoard(states, free, answers)
+            self._start_key, self._start = key, StartBoard(self.boards(states), free, answers)
         return self._start
 
     def _drawn_bits(
@@ -227,20 +225,20 @@ class BitGames:
         replies: list[BitReply],
         which: NDArray[np.intp],
         rng: np.random.Generator,
-        free: NDArray[np.intp] | None = None,
+        start: StartBoard | None = None,
     ) -> NDArray[np.intp]:
         """The opponents' moves (games,), drawn for one opponent after the other.
 
-        free: the free cells, if all games have the same board; `states` is then (4, 1).
+        start: the board, if all games have the same one; the states are not needed then.
         """
         if len(replies) == 1:
-            return self._cells_of(replies[0], states, games, rng, free)
+            return self._cells_of(replies[0], states, games, rng, start)
         cells = np.empty(games, dtype=np.intp)
         for number, reply in enumerate(replies):
             theirs = (which == number).nonzero()[0]
             if len(theirs):
-                asked = states.take(theirs, axis=1) if free is None else states
-                cells[theirs] = self._cells_of(reply, asked, len(theirs), rng, free)
+                asked = states.take(theirs, axis=1) if start is None else states
+                cells[theirs] = self._cells_of(reply, asked, len(theirs), rng, start)
         return cells
 
     def _cells_of(
@@ -249,15 +247,16 @@ class BitGames:
         states: States,
         games: int,
         rng: np.random.Generator,
-        free: NDArray[np.intp] | None,
+        start: StartBoard | None,
     ) -> NDArray[np.intp]:
         """The moves (games,) of one opponent."""
         if not reply.is_random:
-            return reply.cells(self.boards(states), games, rng)
+            board = self.boards(states) if start is None else start.board
+            return reply.cells(board, games, rng)
         uniforms = rng.random(games)
-        if free is None:
+        if start is None:
             return self._board.draw(states[2], uniforms)
-        return free.take((uniforms * len(free)).astype(np.intp))
+        return start.free.take((uniforms * len(start.free)).astype(np.intp))
 
     def result(self, states: States) -> NDArray[np.int8]:
         """Results (B,) int8."""
@@ -354,8 +353,11 @@ class BitGame:
         self._early_draw, self._observation = early_draw, observation
         flat, planes = (2 * rules.cells,), (2, rules.rows, rules.cols)
         self._shape = planes if observation == "planes" else flat
-        self._cells, self._full, self._nth = rules.cells, self._board.full, self._board.nth
-        self._lines = None if early_draw or rules.cells <= 8 else self._board.lines
+        self._cells, self._mask_at = rules.cells, 2 * rules.cells
+        self._full, self._nth = self._board.full, self._board.nth
+        self._rows, self._high_rows = self._board.rows, self._board.high_rows
+        self._lines = self._board.lines if self._high_rows and not early_draw else None
+        self._empty = bytearray()  # its `join` makes a fresh bytearray
 
     def __reduce__(self) -> Any:
         return (type(self), self._arguments)  # copies share the tables
@@ -374,17 +376,15 @@ class BitGame:
         return self.start(board, mark), mark
 
     def advance(
-        self, state: State, cell: int, reply: BitReply, uniforms: Uniforms
+        self, state: State, cell: int | None, reply: BitReply, uniforms: Uniforms
     ) -> tuple[State, int, NDArray[Any], NDArray[np.int8]]:
         """State, result, observation and mask after the learner's move and the reply."""
-        if reply.is_random and self._lines is not None:
+        if cell is not None and reply.is_random and self._lines is not None:
             state, result = self._after_random_reply(state, cell, uniforms)
         else:
-            own, other, seat = state
-            own, code = self._board.moved(own, other, cell)
-            state, result = (own, other, seat), OF_LEARNER[code]
-            if not code:
-                state, result = self.reply(state, reply, uniforms)
+            state, result = (state, ONGOING) if cell is None else self._marked(state, cell)
+            if result == ONGOING and self._opponent_moves(state):
+                state, result = self._replied(state, reply, uniforms)
         observation, mask = self.view(state)
         return state, result, observation, mask
 
@@ -414,15 +414,20 @@ class BitGame:
 
     def move(self, state: State, cell: int) -> tuple[State, int]:
         """The state and result after a move of the learner, who plays the other side then."""
+        (own, other, seat), result = self._marked(state, cell)
+        return (other, own, -seat), result
+
+    def _marked(self, state: State, cell: int) -> tuple[State, int]:
+        """The state and result after a move of the learner, without a reply."""
         own, other, seat = state
         own, code = self._board.moved(own, other, cell)
-        return (other, own, -seat), OF_LEARNER[code]
+        return (own, other, seat), OF_LEARNER[code]
 
     def prepare(self, policy: Policy) -> BitReply:
         """The opponent, tabulated on boards of up to 12 cells."""
         return BitReply(policy, self.rules)
 
-    def reply(self, state: State, reply: BitReply, uniforms: Uniforms) -> tuple[State, int]:
+    def _replied(self, state: State, reply: BitReply, uniforms: Uniforms) -> tuple[State, int]:
         """The state and result after the opponent's move, drawn with one number in [0, 1)."""
         own, other, seat = state
         board, uniform = self._board, uniforms.pop() if uniforms else uniforms.draw()
@@ -433,7 +438,7 @@ class BitGame:
         other, code = board.moved(other, own, cell)
         return (own, other, seat), OF_OPPONENT[code]
 
-    def opponent_moves(self, state: State) -> bool:
+    def _opponent_moves(self, state: State) -> bool:
         """Whether it is the opponent's turn, in an unfinished game."""
         own, other, seat = state
         return ((own | other).bit_count() % 2 == 0) != (seat > 0)
@@ -441,8 +446,21 @@ class BitGame:
     def view(self, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
         own, other, seat = state
-        seen = self._board.view(own, other)
-        mask = ndarray(self._cells, INT8, seen, 2 * self._cells)
+        if self._high_rows:
+            low, high, free = self._rows, self._high_rows, self._full ^ (own | other)
+            seen = self._empty.join(
+                (
+                    low[own & 255],
+                    high[own >> 8],
+                    low[other & 255],
+                    high[other >> 8],
+                    low[free & 255],
+                    high[free >> 8],
+                )
+            )
+        else:
+            seen = self._board.view(own, other)
+        mask = ndarray(self._cells, INT8, seen, self._mask_at)
         if self._observation == "planes":
             return ndarray(self._shape, INT8, seen), mask
         if self._observation == "grid":

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from itertools import accumulate
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,18 +56,23 @@ def _nth() -> NDArray[np.uint8]:
     return found.ravel()
 
 
-def line_finder(rules: Rules) -> Callable[[Any], Any]:
-    """A function of a set, an int or (B,), that is not 0 if k cells of the set are in a line."""
-    starts: dict[int, int] = {}  # of the lines with each step, as a set of cells
+def _starts_of_lines(rules: Rules) -> dict[int, int]:
+    """The steps of lines, and the set of cells where lines with each step start."""
+    starts: dict[int, int] = {}
     for line in rules.lines:
         step = line[1] - line[0] if rules.k > 1 else 1
         starts[step] = starts.get(step, 0) | 1 << line[0]
-    (step_1, starts_1), *others = starts.items()
+    return starts
 
-    def find_lines(sets: Any) -> Any:
-        found = _runs(sets, step_1, rules.k) & starts_1
+
+def line_finder(rules: Rules) -> Callable[[int], int]:
+    """A function of a set that is not 0 if k cells of the set are in a line."""
+    (step_1, starts_1), *others = _starts_of_lines(rules).items()
+
+    def find_lines(cells: int) -> int:
+        found: int = _runs(cells, step_1, rules.k) & starts_1
         for step, first_cells in others:
-            found = found | _runs(sets, step, rules.k) & first_cells
+            found |= _runs(cells, step, rules.k) & first_cells
         return found
 
     return find_lines
@@ -96,21 +101,27 @@ class Bitboards:
     """
 
     def __init__(self, rules: Rules):
-        self.cells = rules.cells
+        self.cells, self._k = rules.cells, rules.k
         self.full = (1 << rules.cells) - 1
         self.bits = np.left_shift(1, np.arange(rules.cells, dtype=np.int64))
         self.is_one_part = rules.cells <= PART
-        self._part_starts = range(0, rules.cells, PART)
-        self._counts, self._nth, self._find_lines = _counts(), _nth(), line_finder(rules)
+        self._part_starts = np.arange(0, rules.cells, PART)[:, None]
+        self._counts, self._nth = _counts(), _nth()
+        by_step = np.array([*_starts_of_lines(rules).items()], dtype=np.int64)
+        self._steps, self._line_starts = by_step.T[:, :, None]  # (directions, 1) each
         if self.is_one_part:
             self._rows = np.ascontiguousarray(_members()[: self.full + 1, : self.cells])
-            self.lines = self._find_lines(np.arange(self.full + 1)) != 0
+            self.lines = self._find_lines(np.arange(self.full + 1))
 
     def has_line(self, sets: Sets) -> NDArray[np.bool_]:
         """Whether k cells of the set are in a line: (B,)."""
         if self.is_one_part:
             return self.lines.take(sets)
-        found: NDArray[np.bool_] = self._find_lines(sets) != 0
+        return self._find_lines(sets)
+
+    def _find_lines(self, sets: Sets) -> NDArray[np.bool_]:
+        runs = _runs(sets, self._steps, self._k) & self._line_starts  # (directions, B)
+        found: NDArray[np.bool_] = runs.any(axis=0)
         return found
 
     def is_dead(self, own: Sets, other: Sets) -> NDArray[np.bool_]:
@@ -144,15 +155,15 @@ class Bitboards:
         if self.is_one_part:
             wanted = (uniforms * self._counts.take(sets)).astype(np.int64)
             return self._nth.take((sets << 4) + wanted).astype(np.int64)
-        counts = [self._counts.take(sets >> start & ONES) for start in self._part_starts]
-        ends = list(accumulate(counts))
+        counts = self._counts.take(sets >> self._part_starts & ONES)  # (parts, B)
+        ends = counts.copy()
+        for before, after in pairwise(ends):
+            after += before
         wanted = (uniforms * ends[-1]).astype(np.uint8)
-        part, rest = np.zeros_like(wanted), wanted.copy()  # the part with the wanted cell
-        for count, end in zip(counts[:-1], ends[:-1], strict=True):
-            beyond = (wanted >= end).view(np.uint8)
-            part += beyond
-            rest -= beyond * count
-        first = part.astype(np.int64) << 4
+        beyond = wanted >= ends[:-1]  # whether the wanted cell is in a later part
+        counts[:-1] *= beyond
+        rest = wanted - np.add.reduce(counts[:-1], axis=0, dtype=np.uint8)
+        first = np.add.reduce(beyond, axis=0, dtype=np.int64) << 4
         cells: NDArray[np.int64] = self._nth.take(((sets >> first & ONES) << 4) + rest) + first
         return cells
 
@@ -171,15 +182,17 @@ class SingleBitboards:
 
     has_line: a function of a set, not 0 if k of its cells are in a line. lines: on boards of up to
     16 cells the same as a table, else None. nth: the n-th cell of set s of 8 cells is at 8 s + n.
+    rows: of each set of 8 cells, 1 or 0 for each cell. high_rows: the same for the cells from 8 on,
+    on boards of 9 to 16 cells, else empty.
     """
 
     def __init__(self, rules: Rules, early_draw: bool):
         self.cells, self._early_draw = rules.cells, early_draw
         self.full = (1 << rules.cells) - 1
         self.nth = _nth().reshape(-1, PART)[: 1 << BYTE, :BYTE].tobytes()
-        self._rows = [row.tobytes() for row in _members()[: 1 << BYTE, :BYTE]]
-        self._high_rows = [row[: rules.cells - BYTE] for row in self._rows]
-        self._empty = bytearray()  # its `join` makes a fresh bytearray
+        self.rows = [row.tobytes() for row in _members()[: 1 << BYTE, :BYTE]]
+        two_bytes = BYTE < rules.cells <= PART
+        self.high_rows = [row[: rules.cells - BYTE] for row in self.rows] if two_bytes else []
         self._starts_of_bytes = range(0, rules.cells, BYTE)
         self.has_line: Callable[[int], int] = line_finder(rules)
         self.lines: bytes | None = None
@@ -210,22 +223,10 @@ class SingleBitboards:
     def view(self, own: int, other: int) -> bytearray:
         """1 or 0 for each cell: own marks, then the other side's, then the free cells; fresh."""
         free = self.full ^ (own | other)
-        if BYTE < self.cells <= PART:
-            low, high = self._rows, self._high_rows
-            return self._empty.join(
-                (
-                    low[own & 255],
-                    high[own >> 8],
-                    low[other & 255],
-                    high[other >> 8],
-                    low[free & 255],
-                    high[free >> 8],
-                )
-            )
-        return self._empty.join(map(self._members, (own, other, free)))
+        return bytearray().join(map(self._members, (own, other, free)))
 
     def _members(self, cells: int) -> bytes:
-        rows, starts = self._rows, self._starts_of_bytes
+        rows, starts = self.rows, self._starts_of_bytes
         return b"".join([rows[cells >> start & 255] for start in starts])[: self.cells]
 
     def draw(self, cells: int, uniform: float) -> int:

@@ -7,7 +7,7 @@ a game stands for the learner: ONGOING, WIN, DRAW, LOSS, ILLEGAL (an illegal mov
 OPPONENT_ILLEGAL of `rules`.
 
 Boards of up to 10 cells go by row number, since any tabulated opponent then draws in the time of
-random play. On 3x3 bitboards make 0.7 to 0.8 times the steps against random play, and 0.1 to 0.3
+random play. On 3x3 bitboards make 0.4 to 0.8 times the steps against random play, and 0.1 to 0.2
 times those against minimax (docs/BENCHMARKS.md). Larger boards have too many rows for such tables.
 """
 
@@ -47,12 +47,13 @@ class GameEngine(Protocol):
         ...
 
     def advance(
-        self, state: State, cell: int, reply: Reply, uniforms: Uniforms
+        self, state: State, cell: int | None, reply: Reply, uniforms: Uniforms
     ) -> tuple[State, int, NDArray[Any], NDArray[np.int8]]:
         """State, result, observation and mask after the learner's move and the opponent's reply.
 
-        A move onto a taken cell is illegal and ends the game. The game must be unfinished. The
-        arrays are those of `view`.
+        cell: None at the start of a game, where only the opponent moves, if it is its turn. A move
+        onto a taken cell is illegal and ends the game. The game must be unfinished. A reply is
+        drawn with one number in [0, 1). The arrays are those of `view`.
         """
         ...
 
@@ -61,14 +62,6 @@ class GameEngine(Protocol):
 
         The learner has the other seat in the new state; the result is that of the side that moved.
         """
-        ...
-
-    def reply(self, state: State, reply: Reply, uniforms: Uniforms) -> tuple[State, int]:
-        """The state and result after the opponent's move, drawn with one number in [0, 1)."""
-        ...
-
-    def opponent_moves(self, state: State) -> bool:
-        """Whether it is the opponent's turn, in an unfinished game."""
         ...
 
     def view(self, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:

@@ -25,8 +25,7 @@ NO_OPTIONS: Mapping[str, Any] = {}
 OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
 ZERO, ONE = np.int8(0), np.int8(1)
 MARKS = {1: np.int8(1), -1: np.int8(-1)}
-# A new game: its state, whether the opponent moves first, and the learner's mark.
-FirstState = tuple[State, bool, np.int8]
+FirstState = tuple[State, np.int8]  # of a new game, and the learner's mark
 
 
 class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
@@ -285,22 +284,24 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             given, pool, replies = self._options(seed, options)
         if self._uniforms.rng is not self._np_random:  # reseeded, or replaced by the user
             self._uniforms = Uniforms(self.np_random)
-        if replies:  # else the caller moves for both sides
+        self._state, self._running = None, False  # a start that is refused leaves no game
+        if replies:
             which = 0 if len(replies) == 1 else int(pool.draw(self.np_random, 1)[0])
             self._reply, self._which = replies[which], None if "opponent" in given else which
-        self._state, self._running = None, False  # a start that is refused leaves no game
-        state, opponent_moves, side = self._start(given) if replies else self._start_of_mover(given)
-        self._before, self._side = state, side
-        if opponent_moves:
-            state, result = self._game.reply(state, self._reply, self._uniforms)
+            before, side = self._start(given)
+            state, result, observation, mask = self._game.advance(
+                before, None, self._reply, self._uniforms
+            )
             if result != ONGOING:
                 raise ValueError(
                     "the opponent's first move ended the game: "
                     "give the learner the other side, or another board or opening"
                 )
+        else:  # the caller moves for both sides
+            state, side = self._start_of_mover(given)
+            before, (observation, mask) = state, self._game.view(state)
         self._games_begun += 1
-        self._state, self._running = state, True
-        observation, mask = self._game.view(state)
+        self._before, self._state, self._side, self._running = before, state, side, True
         info = {"action_mask": mask, "side": side, "outcome": ZERO, "illegal_move": ZERO}
         return observation, info
 
@@ -334,7 +335,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         seat = mark_of(side)
         if start == "random":
             state, seat = self._game.draw_start(0 if drawn else seat, self.np_random)
-            return state, False, MARKS[seat]
+            return state, MARKS[seat]
         boards, seats = self.config.drawn_boards(np.array([seat], np.int8), self.np_random)
         return self._start_from(boards[0], int(seats[0]))
 
@@ -349,11 +350,10 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
                 board = self.config.drawn_boards(np.ones(1, np.int8), self.np_random)[0][0]
             seat = int(to_move(board))
             state = self._game.start(board, seat)
-        return state, False, MARKS[seat]
+        return state, MARKS[seat]
 
     def _start_from(self, board: Boards, seat: int) -> FirstState:
-        state = self._game.start(board, seat)
-        return state, self._game.opponent_moves(state), MARKS[seat]
+        return self._game.start(board, seat), MARKS[seat]
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Mark a cell and let the opponent reply: observation, reward, terminated, False, info."""
