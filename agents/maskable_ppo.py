@@ -226,7 +226,12 @@ PRESETS: dict[str, Preset] = {
     ),
     "5x5-o": Preset(
         "O on 5x5, four in a row",
-        {"rows": 5, "cols": 5, "k": 4, "side": "O", "steps": 30_000_000},
+        {
+            **{"rows": 5, "cols": 5, "k": 4, "side": "O", "steps": 30_000_000},
+            **{"encoding": "lines", "hidden": (128, 128), "proof_positions": 8_000_000},
+            **{"judge_every": 98_304, "snapshot_every": 49_152},
+            **{"learning_rate_half": 250_000, "entropy_half": 150_000},
+        },
     ),
 }
 
