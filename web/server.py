@@ -6,6 +6,7 @@ listens on 127.0.0.1 only. docs/PLAY.md has examples.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import sys
@@ -29,6 +30,7 @@ from tictactoe_env.store import GameStore
 from training.command_line import CommandLine, Option, whole
 from web import answers, requests
 from web.api import Api
+from web.connections import Connection, log_config, most_connections, tell
 from web.refusals import HANDLERS, STATIC, Guard, StrictRoute
 
 HOST, PORT = "127.0.0.1", 8000
@@ -130,22 +132,33 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
             raise ValueError(f"{text}: give another one, such as --port {port + 1}") from None
         # Connections inherit this. Nagle's algorithm delays answers by 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connections, backlog = most_connections()
         settings = uvicorn.Config(
             application(opened, Gallery(tuple(folders))),
+            http=Connection,
+            ws="none",
+            log_config=log_config(),
             log_level="warning",
             access_log=False,
             server_header=False,
             proxy_headers=False,
             lifespan="off",
             h11_max_incomplete_event_size=16_384,
-            limit_concurrency=256,
+            limit_concurrency=connections,
+            backlog=backlog,
             timeout_graceful_shutdown=2,
         )
         address = f"http://{HOST}:{listening.getsockname()[1]}/"
         print(f"tic-tac-toe: {address}   (games are kept in {store}; Ctrl-C ends)", flush=True)
         sys.setswitchinterval(0.0005)  # seconds a quick answer waits for a thread that searches
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(settings).run(sockets=[listening])
+            asyncio.run(listen(uvicorn.Server(settings), listening))
+
+
+async def listen(server: uvicorn.Server, listening: socket.socket) -> None:
+    """Serve the connections of a socket until Ctrl-C."""
+    asyncio.get_running_loop().set_exception_handler(tell)
+    await server.serve(sockets=[listening])
 
 
 def main(arguments: list[str] | None = None) -> int:
