@@ -378,6 +378,52 @@ def test_this_machine_may_be_called_by_its_own_names_only(client):
             assert refused if host not in hosts else answer.status_code == 200
 
 
+OTHERS = [  # the headers of browsers for a page of another origin
+    {"origin": "http://evil.example"},
+    {"origin": "null"},
+    {"origin": "http://127.0.0.1:8001"},
+    {"origin": "https://127.0.0.1"},
+    {"origin": "http://localhost"},  # another name is another origin
+    {"sec-fetch-site": "cross-site"},
+    {"sec-fetch-site": "same-site"},
+    {"sec-fetch-site": "new-in-some-browser"},
+    {"origin": "http://127.0.0.1", "sec-fetch-site": "cross-site"},
+    {"origin": "http://evil.example", "sec-fetch-site": "same-origin"},
+]
+OURS = [
+    {},
+    {"origin": "http://127.0.0.1"},
+    {"sec-fetch-site": "none"},
+    {"origin": "http://127.0.0.1", "sec-fetch-site": "same-origin"},
+    {"host": "localhost:8000", "origin": "http://localhost:8000"},
+    {"host": "[::1]:8000", "origin": "http://[::1]:8000", "sec-fetch-site": "same-origin"},
+]
+
+
+def asked_as(client, headers):
+    """The statuses of the interface for requests with these headers."""
+    gets = [client.get(f"/api/{path}", headers=headers) for path in ("agents", "games", "nothing")]
+    moves = [client.request(way, "/api/move", json=MOVE, headers=headers) for way in METHODS]
+    return {answer.status_code for answer in (*gets, *moves)}
+
+
+METHODS = ("POST", "PUT", "OPTIONS", "HEAD")
+
+
+@pytest.mark.parametrize("headers", OTHERS, ids=str)
+def test_pages_of_other_origins_are_refused(client, headers):
+    assert asked_as(client, headers) == {403}
+    said = client.post("/api/games", json=GAME, headers=headers).json()["error"]
+    assert said.startswith("/api/ is for the page of this server, not for")
+    for path in ("/", "/games/1", "/static/app.js"):  # a link to the page may stand anywhere
+        assert client.get(path, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("headers", OURS, ids=str)
+def test_the_page_itself_and_programs_are_served(client, headers):
+    assert asked_as(client, headers) == {200, 404, 405}
+
+
 def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(client):
     pages = ("/", "/games", "/games/17", "/agents", "/agents/runs/dqn-0")
     for path in (*pages, "/nowhere", "/docs", "/redoc"):

@@ -28,6 +28,7 @@ from web.players import BusyError
 STATIC = Path(__file__).with_name("static")
 MAX_BODY = 8_192  # bytes of a request
 HOST = re.compile(rb"(127\.0\.0\.1|localhost|\[::1\])(:\d+)?")  # others are DNS rebinding
+OWN_FETCHES = (b"same-origin", b"none")  # of Sec-Fetch-Site: the page, an address that was typed
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -140,8 +141,26 @@ HANDLERS: dict[Any, Any] = {
 }
 
 
+def stranger(headers: dict[bytes, bytes]) -> str:
+    """The other page that a browser asks for; empty if this page asks, or a program.
+
+    A browser names the origin of a page in `Origin` (https://fetch.spec.whatwg.org/#origin-header),
+    but not for a picture, and its relation to this server in `Sec-Fetch-Site`, always
+    (https://www.w3.org/TR/fetch-metadata/). No page can change or leave out either header. Programs
+    send neither.
+    """
+    own = b"http://" + headers.get(b"host", b"")
+    origin, site = headers.get(b"origin", own), headers.get(b"sec-fetch-site", OWN_FETCHES[0])
+    if origin.lower() != own.lower():
+        return f"the page of {origin.decode('latin-1')[:80]!r}"
+    return "" if site in OWN_FETCHES else f"a page that is {site.decode('latin-1')[:20]!r}"
+
+
 class Guard:
-    """Refuses requests that call this machine by another name; adds HEADERS to every answer."""
+    """Refuses requests that call this machine by another name, and those of other pages to `/api/`.
+
+    Adds HEADERS to every answer.
+    """
 
     def __init__(self, app: ASGIApp):
         self.app = app
@@ -159,4 +178,7 @@ class Guard:
         if scope["type"] == "http" and not HOST.fullmatch(host):
             name = host.decode("latin-1")[:80]
             app = refused(f"this server is for 127.0.0.1, not for {name!r}", 421)
+        elif scope["type"] == "http" and scope["path"].startswith("/api/"):
+            if other := stranger(headers):
+                app = refused(f"/api/ is for the page of this server, not for {other}", 403)
         await app(scope, receive, send_with_headers)

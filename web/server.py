@@ -37,6 +37,7 @@ HOST, PORT = "127.0.0.1", 8000
 PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
 REFUSALS: dict[int | str, str] = {
     400: "What was sent is wrong.",
+    403: "A page of another origin asks.",
     404: "There is no such agent or game.",
     413: "The request is too large.",
     415: "The request is not application/json.",
@@ -62,7 +63,7 @@ def add_endpoints(app: FastAPI, api: Api) -> None:
     ):
         responses = {
             code: {"model": answers.Refused, "description": REFUSALS[code]}
-            for code in (*statuses, 421, 503, "default")
+            for code in (*statuses, 403, 421, 503, "default")
         }
         status = 201 if model is answers.Kept else 200
         add(
