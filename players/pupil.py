@@ -115,6 +115,11 @@ def taken_of(training: Any) -> int:
         return 0  # another program wrote it
 
 
+def stamp_of_games(folder: Path) -> object:
+    """Changes when a run has learned another game, and maybe at other times."""
+    return learned.stamp(folder)
+
+
 def games_since(folder: Path, taken: int) -> int:
     """The number of games that a run has learned after this one."""
     try:
