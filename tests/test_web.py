@@ -19,7 +19,8 @@ from sample_players import CellPlayer
 from starlette.testclient import TestClient
 
 from benchmarks.web import serving
-from players.gallery import BUILT_IN, Gallery
+from players.gallery import BUILT_IN, Entry, Gallery
+from players.seat import Seat
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.games import ENDINGS, ORIGINS, RESULTS, Game, Player
 from tictactoe_env.own_values import OwnValues, checked, write_values
@@ -28,9 +29,10 @@ from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore
 from tictactoe_env.trained import trained_names
-from web import answers, api, players, requests, server
-from web.players import BusyError, Players, Seat, Threads
+from web import answers, api, requests, server, work
+from web.lanes import BusyError, Processes, Threads
 from web.refusals import Refusal, StrictRequest
+from web.work import Work, in_process, is_heavy
 
 ROOT = Path(__file__).parent.parent
 SQUARE = {"rows": 3, "cols": 3, "k": 3}
@@ -484,15 +486,19 @@ def test_when_too_many_slow_requests_wait_the_next_is_told_so(client, monkeypatc
             release.set()
 
     anyio.run(crowd)
-    monkeypatch.setattr(Players, "make", Mock(side_effect=BusyError("try again")))
-    answer = ask(client, "move", 503, **{**MOVE, "agent": "mcts-playouts=1000", "board": LARGE})
-    assert answer == {"error": "try again"}
+    monkeypatch.setattr(Processes, "run", Mock(side_effect=BusyError("try again")))
+    heavy = {**MOVE, "agent": "mcts-playouts=1000", "board": LARGE}
+    answer = client.post("/api/move", json=heavy)
+    assert (answer.status_code, answer.json()) == (503, {"error": "try again"})
+    assert answer.headers["retry-after"] == "1"
+    assert ask(client, "move", **MOVE)["cell"] == 4
+    assert ask(client, "verdicts", board=SQUARE, moves=X_WINS)["verdicts"]
 
 
 def test_the_last_players_are_kept_and_the_oldest_made_anew(gallery, monkeypatch):
-    monkeypatch.setattr(players, "KEPT", 2)
-    kept, ids = Players(gallery), ("random", "minimax", "random", "search-depth=1")
-    seats = [kept.make(gallery.entry(id), Rules()) for id in ids]
+    monkeypatch.setattr(work, "KEPT", 2)
+    kept, ids = Work(gallery), ("random", "minimax", "random", "search-depth=1")
+    seats = [kept.seat(gallery.entry(id), Rules()) for id in ids]
     ready = [kept.ready(gallery.entry(id), Rules()) for id in ids]
     assert ready == [seats[0], None, seats[0], seats[3]]
 

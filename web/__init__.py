@@ -2,5 +2,5 @@
 
 `server.py` has the addresses and listens, `connections.py` limits connections and the log, `api.py`
 has the endpoints, `requests.py` and `answers.py` the models of their JSON with `examples.json`,
-`refusals.py` what is refused.
+`refusals.py` what is refused; `work.py` what is computed, and `lanes.py` where.
 """

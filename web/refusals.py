@@ -23,7 +23,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tictactoe_env.store import StoreError, UnknownGameError
-from web.players import BusyError
+from web.lanes import BusyError
 
 STATIC = Path(__file__).with_name("static")
 MAX_BODY = 8_192  # bytes of a request
@@ -118,7 +118,7 @@ async def refuse(request: Request, error: Exception) -> Response:
     text = "the server failed; its log says more" if status == 500 else str(error)
     if isinstance(error, RequestValidationError):  # a model has raised ValueError
         status, text = 400, str(error.errors()[0]["ctx"]["error"])
-    return refused(text, status)
+    return refused(text, status, {"Retry-After": "1"} if status == 503 else None)
 
 
 async def refuse_address(request: Request, error: Any) -> Response:
@@ -178,7 +178,7 @@ class Guard:
         if scope["type"] == "http" and not HOST.fullmatch(host):
             name = host.decode("latin-1")[:80]
             app = refused(f"this server is for 127.0.0.1, not for {name!r}", 421)
-        elif scope["type"] == "http" and scope["path"].startswith("/api/"):
-            if other := stranger(headers):
-                app = refused(f"/api/ is for the page of this server, not for {other}", 403)
+        elif scope["type"] == "http" and scope["path"].startswith("/api/") and stranger(headers):
+            text = f"/api/ is for the page of this server, not for {stranger(headers)}"
+            app = refused(text, 403)
         await app(scope, receive, send_with_headers)
