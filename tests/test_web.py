@@ -474,7 +474,7 @@ def test_a_slow_agent_does_not_hold_up_a_quick_one(client, monkeypatch):
 
 
 def test_when_too_many_slow_requests_wait_the_next_is_told_so(client, monkeypatch):
-    threads, release = Threads(1, 2), threading.Event()
+    threads, release = Threads(1, 2, pause=0), threading.Event()
 
     async def crowd():
         async with anyio.create_task_group() as group:

@@ -20,14 +20,25 @@ class BusyError(Exception):
 
 
 class Lane:
-    """At most `at_once` calls run, and at most `waiting` more wait."""
+    """At most `at_once` calls run, and at most `waiting` more wait.
 
-    def __init__(self, at_once: int, waiting: int):
-        self.waiting, self._limiter = waiting, CapacityLimiter(at_once)
+    pause: seconds after which a call that finds no place is refused. A client that asks again at
+    once thus takes no time from the others.
+    """
 
-    def check(self) -> None:
-        """Raise BusyError if too many calls wait already."""
-        if self._limiter.statistics().tasks_waiting >= self.waiting:
+    def __init__(self, at_once: int, waiting: int, pause: float = 1.0):
+        self.waiting, self.pause, self._limiter = waiting, pause, CapacityLimiter(at_once)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next call would find no place."""
+        return self._limiter.statistics().tasks_waiting >= self.waiting
+
+    async def admit(self) -> None:
+        """Return if there is a place, now or after the pause. Raises BusyError if there is none."""
+        if self.is_full:
+            await anyio.sleep(self.pause)
+        if self.is_full:
             raise BusyError(f"{self.waiting} requests are waiting already: try again in a second")
 
 
@@ -36,15 +47,15 @@ class Threads(Lane):
 
     async def run(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
         """Call the function in a thread. Raises BusyError if too many calls wait already."""
-        self.check()
+        await self.admit()
         return await anyio.to_thread.run_sync(function, *arguments, limiter=self._limiter)
 
 
 class Processes(Lane):
     """A pool of processes, each started when it is first needed. A call may take `seconds`."""
 
-    def __init__(self, at_once: int, waiting: int, seconds: float):
-        super().__init__(at_once, waiting)
+    def __init__(self, at_once: int, waiting: int, seconds: float, pause: float = 1.0):
+        super().__init__(at_once, waiting, pause)
         self.seconds = seconds
 
     async def run(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
@@ -53,7 +64,7 @@ class Processes(Lane):
         Raises BusyError if too many calls wait already, and if the call takes too long or its
         process dies, for example for lack of memory; then the process is ended.
         """
-        self.check()
+        await self.admit()
         async with self._limiter:
             alone = CapacityLimiter(1)  # the calls are limited here, not by anyio's own limiter
             try:
