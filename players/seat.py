@@ -16,7 +16,7 @@ from agents import WITH_VALUES
 from players.live import LivePlayer
 from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from tictactoe_env.analysis import EXPECTED, EXPECTED_CELLS, OWN, Thoughts, kinds_of, thoughts
-from tictactoe_env.certificate import FILE, load_policy, read, rules_of
+from tictactoe_env.certificate import FILE, load_policy, read, read_bytes, rules_of
 from tictactoe_env.games import MAX_NAME, Player
 from tictactoe_env.lines import LinesPolicy
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
@@ -185,7 +185,7 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
     """
     found, content = load_policy(path, rules), read(path)
     file = path / FILE if path.is_dir() else path
-    source = hashlib.sha256(file.read_bytes()).hexdigest()
+    source = hashlib.sha256(read_bytes(file)).hexdigest()
     if isinstance(found, LinesPolicy):
         return Seat(Player("run", name, source), rules, live_player(path, found))
     table = found

@@ -20,6 +20,7 @@ raises StoreError.
 from __future__ import annotations
 
 import argparse
+import io
 import itertools
 import json
 import os
@@ -34,7 +35,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.files import check_file, open_file
 from tictactoe_env.games import (
+    MAX_LINE,
     ORIGINS,
     RESULTS,
     SQUARE,
@@ -42,6 +45,7 @@ from tictactoe_env.games import (
     Player,
     json_text,
     parse_json,
+    parse_json_file,
     parse_lines,
     rules_of,
 )
@@ -389,17 +393,19 @@ def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[
     The content of the file decides which, not its name. rules: the board of lines that name none.
     """
     path = Path(path)
-    if path.is_file() and path.stat().st_size > 0 and _application(path) is not None:
+    if check_file(path).st_size > 0 and _application(path) is not None:
         with GameStore(path, read_only=True) as store:
             yield from store
         return
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            first = file.readline()
-            if first.startswith("["):
-                yield from parse_json(first + file.read())
+        with io.TextIOWrapper(open_file(path), encoding="utf-8-sig") as file:
+            is_json = file.read(1) == "["
+            file.seek(0)
+            if is_json:
+                yield from parse_json_file(file)
             else:
-                yield from parse_lines(itertools.chain([first], file), rules, str(path))
+                lines = iter(lambda: file.readline(MAX_LINE + 1), "")
+                yield from parse_lines(lines, rules, str(path))
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path} holds no games: expected a store, a JSON list of games, or text with one "
