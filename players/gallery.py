@@ -40,6 +40,7 @@ from tictactoe_env.certificate import (
     wins_all,
 )
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.files import check_file
 from tictactoe_env.games import MAX_NAME, Player
 from tictactoe_env.names import LATEST, description, named_player, registered_names
 from tictactoe_env.opponents import BUILT_IN as LISTED
@@ -245,7 +246,7 @@ class Gallery:
         id = "/".join((folder.resolve().name, *place.relative_to(folder).parts))
         stamp = (0, 0)
         try:
-            status = path.stat()
+            status = check_file(path, CertificateError)
             stamp = (status.st_mtime_ns, status.st_size)
             with self._lock:
                 if path in self._known and self._known[path][0] == stamp:

@@ -15,6 +15,7 @@ import json
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -68,6 +69,18 @@ def check_file(
         raise refusal(f"{os.fspath(path)!r} is not a path: {error}") from None
     _check_regular(path, found.st_mode, refusal)
     return found
+
+
+def check_sqlite(
+    path: str | os.PathLike[str], refusal: type[ValueError] = FileRefusedError
+) -> None:
+    """Raise `refusal` unless an SQLite file and those beside it are regular files or missing.
+
+    SQLite itself opens what stands at these names, and waits for ever at a named pipe.
+    """
+    for end in ("", "-journal", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            check_file(f"{os.fspath(path)}{end}", refusal)
 
 
 def read_file(

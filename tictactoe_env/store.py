@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tictactoe_env.errors import unknown_name, whole_number
-from tictactoe_env.files import check_file, open_file
+from tictactoe_env.files import check_file, check_sqlite, open_file
 from tictactoe_env.games import (
     MAX_LINE,
     ORIGINS,
@@ -228,6 +228,7 @@ class GameStore:
     def _check_file(self) -> None:
         """Raises StoreError unless the path is free or a store. The file is not changed."""
         try:
+            check_sqlite(self.path, StoreError)
             if not self.path.exists():
                 if self.read_only:
                     raise StoreError(
@@ -236,11 +237,6 @@ class GameStore:
                     )
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 return
-            if not self.path.is_file():
-                kind = "folder" if self.path.is_dir() else "device"
-                raise StoreError(
-                    f"{self.path} is a {kind}: expected a file, such as {self.path / 'games.db'}"
-                )
             is_empty = self.path.stat().st_size == 0
         except OSError as error:
             raise StoreError(f"{self.path} {NOT_OPENED} ({error})") from None
