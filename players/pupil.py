@@ -103,7 +103,7 @@ def learned_text(games: int) -> str:
 
 def learns(folder: Path, agent: object) -> bool:
     """Whether a saved run learns from games: a run of such an agent that has its model."""
-    return agent in LEARNING and (folder / MODEL).exists()
+    return agent in LEARNING and os.path.lexists(folder / MODEL)
 
 
 def taken_of(training: Any) -> int:
