@@ -32,7 +32,7 @@ def test_a_process_computes_and_one_that_dies_or_takes_too_long_is_replaced():
             await lane.run(os._exit, 1)
         second = await lane.run(os.getpid)
         lane.seconds = 0.05
-        with pytest.raises(BusyError, match="takes more than 0.05 seconds"):
+        with pytest.raises(BusyError, match="this takes more than"):
             await lane.run(time.sleep, 600)
         lane.seconds = 60
         assert len({first, second, await lane.run(os.getpid), os.getpid()}) == 4
@@ -42,7 +42,7 @@ def test_a_process_computes_and_one_that_dies_or_takes_too_long_is_replaced():
 
 def test_the_error_about_a_broken_player_comes_whole_from_another_process():
     async def test():
-        with pytest.raises(BrokenPlayerError, match="^runs/a is broken: why$") as caught:
+        with pytest.raises(BrokenPlayerError, match="runs/a is broken: why") as caught:
             await Processes(1, 1, seconds=60).run(fail)
         assert (caught.value.id, caught.value.reason) == ("runs/a", "why")
 

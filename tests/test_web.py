@@ -1,6 +1,7 @@
 """The JSON interface and the server of the page, without a browser."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from sample_players import CellPlayer
 from starlette.testclient import TestClient
 
 from benchmarks.web import serving
-from players.gallery import BUILT_IN, Entry, Gallery
+from players.gallery import BUILT_IN, Gallery
 from players.seat import Seat
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.games import ENDINGS, ORIGINS, RESULTS, Game, Player
@@ -32,7 +33,7 @@ from tictactoe_env.trained import trained_names
 from web import answers, api, requests, server, work
 from web.lanes import BusyError, Processes, Threads
 from web.refusals import Refusal, StrictRequest
-from web.work import Work, in_process, is_heavy
+from web.work import Work
 
 ROOT = Path(__file__).parent.parent
 SQUARE = {"rows": 3, "cols": 3, "k": 3}
@@ -493,6 +494,86 @@ def test_when_too_many_slow_requests_wait_the_next_is_told_so(client, monkeypatc
     assert answer.headers["retry-after"] == "1"
     assert ask(client, "move", **MOVE)["cell"] == 4
     assert ask(client, "verdicts", board=SQUARE, moves=X_WINS)["verdicts"]
+
+
+SCHEDULE = [  # what is asked; whether it waits for a place among heavy requests
+    ("POST move", MOVE, False),
+    ("POST move", {**MOVE, "agent": "mcts-playouts=50"}, False),
+    ("POST move", {**MOVE, "agent": "mcts-playouts=1000"}, True),
+    ("POST move", {**MOVE, "board": SMALL, "moves": [], "agent": "runs/dqn-0"}, False),
+    ("POST move", {**MOVE, "board": LARGE, "agent": "random"}, False),
+    ("POST move", {**MOVE, "board": LARGE, "agent": "search-depth=1"}, True),
+    ("POST move", {**MOVE, "thinker": "search"}, True),
+    ("POST analysis", {"board": SQUARE, "moves": [0], "agent": "minimax", "truth": True}, False),
+    ("POST analysis", {"board": WIDE, "moves": [0], "truth": True}, True),
+    ("POST verdicts", {"board": SQUARE, "moves": X_WINS}, False),
+    ("POST verdicts", {"board": WIDE, "moves": [0, 4, 1, 5, 2]}, True),
+    ("POST verdicts", {**RESIGNED, "board": LARGE}, False),
+    ("GET agents", {}, False),
+    ("GET games", {}, False),
+    ("GET agents/minimax", {}, True),
+    ("GET ../static/app.js", {}, False),
+]
+
+
+@pytest.mark.parametrize(("asked", "content", "is_heavy"), SCHEDULE, ids=str)
+def test_only_heavy_requests_wait_for_heavy_ones(gallery, tmp_path, asked, content, is_heavy):
+    method, path = asked.split()
+    with GameStore(tmp_path / "games.db") as store:
+        full = Threads(1, 0, pause=0)  # no place
+        app = server.application(store, gallery, heavy=full)
+        with TestClient(app, "http://127.0.0.1") as client:
+            answer = client.request(method, f"/api/{path}", json=content)
+    assert answer.status_code == (503 if is_heavy else 200), answer.text
+    if is_heavy:
+        assert "requests are waiting already" in answer.json()["error"]
+
+
+def test_what_another_process_finds_broken_is_listed_as_broken(tmp_path):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    forged = certify(RandomPolicy(), "dqn", Rules(**SMALL)) | {"unbeatable": True}
+    (folder / "forged.json").write_text(json.dumps(forged))
+    for client in client_of(tmp_path, Gallery([folder])):
+        listed = client.get("/api/agents").json()["agents"][-1]
+        assert (listed["name"], listed["broken"]) == ("forged.json", False)
+        for _ in range(2):
+            shown = client.get("/api/agents/models/forged.json").json()
+            assert (shown["broken"], shown["certificate"]) == (True, None)
+            assert shown["reason"].startswith("models/forged.json is broken: unbeatable is False")
+        assert client.get("/api/agents").json()["agents"][-1]["broken"]
+        write(certify(RandomPolicy(), "dqn", Rules(**SMALL)), folder / "forged.json")
+        shown = client.get("/api/agents/models/forged.json").json()
+        assert (shown["broken"], shown["certificate"]["unbeatable"]) == (False, False)
+
+
+def test_the_list_of_many_runs_comes_in_parts_and_one_run_without_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(api, "SCAN_SECONDS", 0)
+    content = certify(RandomPolicy(), "dqn", Rules(**SMALL))
+    for number in range(4):
+        folder = tmp_path / "runs" / f"dqn-{number}"
+        folder.mkdir(parents=True)
+        write(content, folder / "certificate.json")
+    for client in client_of(tmp_path, Gallery([tmp_path / "runs"])):
+        move = {"board": SMALL, "moves": [], "agent": "runs/dqn-3"}
+        assert ask(client, "move", **move)["cell"] in range(6)
+        answers = [client.get("/api/agents").json() for _ in range(4)]
+        assert [answer["unread"] for answer in answers] == [2, 1, 0, 0]
+        names = [agent["name"] for agent in answers[0]["agents"][-2:]]
+        assert names == ["dqn-0", "dqn-3"]
+        assert ask(client, "move", 404, **{**move, "agent": "runs/dqn-4"})
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names")
+def test_a_pipe_among_the_runs_keeps_nobody_waiting(tmp_path):
+    (tmp_path / "runs" / "pipe").mkdir(parents=True)
+    os.mkfifo(tmp_path / "runs" / "pipe" / "certificate.json")
+    for client in client_of(tmp_path, Gallery([tmp_path / "runs"])):
+        assert client.get("/api/agents").json()["agents"][-1]["broken"]
+        assert "pipe" in client.get("/api/agents/runs/pipe").json()["reason"]
+        move = {**MOVE, "agent": "runs/pipe"}
+        assert "runs/pipe is broken" in ask(client, "move", 400, **move)["error"]
+        assert ask(client, "move", **MOVE)["cell"] == 4
 
 
 def test_the_last_players_are_kept_and_the_oldest_made_anew(gallery, monkeypatch):

@@ -31,6 +31,7 @@ from training.command_line import CommandLine, Option, whole
 from web import answers, requests
 from web.api import Api
 from web.connections import Connection, log_config, most_connections, tell
+from web.lanes import Processes, Threads
 from web.refusals import HANDLERS, STATIC, Guard, StrictRoute
 
 HOST, PORT = "127.0.0.1", 8000
@@ -102,8 +103,13 @@ async def page(request: Request) -> Response:
     return FileResponse(STATIC / "index.html")
 
 
-def application(store: GameStore, gallery: Gallery | None = None) -> ASGIApp:
-    """The ASGI application. The store stays open and belongs to the caller."""
+def application(
+    store: GameStore, gallery: Gallery | None = None, heavy: Processes | Threads | None = None
+) -> ASGIApp:
+    """The ASGI application. The store stays open and belongs to the caller.
+
+    heavy: where heavy work is done, by default in two processes that start when they are needed.
+    """
     app = DescribedApp(
         title="tic-tac-toe",
         version=__version__,
@@ -113,7 +119,7 @@ def application(store: GameStore, gallery: Gallery | None = None) -> ASGIApp:
         exception_handlers=HANDLERS,
     )
     app.router.route_class = StrictRoute
-    add_endpoints(app, Api(store, gallery or Gallery()))
+    add_endpoints(app, Api(store, gallery or Gallery(), heavy))
     for path in PAGES:
         app.add_route(path, page, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC))
