@@ -12,11 +12,11 @@ import math
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from players.pupil import (
     LEARNER,
@@ -168,18 +168,29 @@ class Gallery:
         No further certificate is read once `seconds` have passed; the next scan goes on from there.
         Those that were read before and have not changed cost no time.
         """
-        every, found, unread = self._without_files(), list[Entry](), 0
-        end, has_read = time.monotonic() + seconds, False
-        for id, path in self._places():
-            known = self._kept(path)
-            if known is None and has_read and time.monotonic() > end:
-                unread += 1
-                continue
-            has_read |= known is None
-            found.append(self._entry_of(id, path) if known is None else self._with_learned(known))
-        every += sorted(found, key=lambda entry: entry.id)
+        unread = self.unread()
+        found = read_entries(unread, seconds)
+        self.take(found)
+        return self.listed(), len(unread) - len(found)
+
+    def unread(self) -> list[Place]:
+        """The certificates that were not read since they changed last."""
+        return [place for place in self._places() if self._kept(place.path) is None]
+
+    def take(self, found: Iterable[Found]) -> None:
+        """Keep entries that `read_entries` has read, here or in another process."""
+        with self._lock:
+            for one in found:
+                self._known[one.path] = (one.stamp, one.entry)
+                self._entries[one.entry.id] = one.entry
+
+    def listed(self) -> list[Entry]:
+        """The entries of which nothing has to be read: see `entries`."""
+        kept = [self._kept(place.path) for place in self._places()]
+        runs = [self._with_learned(entry) for entry in kept if entry is not None]
+        every = self._without_files() + sorted(runs, key=lambda entry: entry.id)
         self._entries = {entry.id: entry for entry in every}
-        return every, unread
+        return every
 
     def entry(self, id: str, rules: Rules | None = None) -> Entry:
         """The entry of an id, a name with options, or `latest:AGENT` (its newest run).
@@ -205,21 +216,35 @@ class Gallery:
         return self._entries.get(id) or _named_entry(id)
 
     def found(self, id: str, rules: Rules | None = None) -> Entry | None:
-        """The entry of a run as its files are now, None if there is none; `rules` as in `entry`."""
+        """The entry of an id as its files are now, None if there is none; `rules` as in `entry`."""
+        place = self.place(id, rules)
+        if place is None:
+            return next((one for one in self._without_files() if one.id == id), None)
+        if self._kept(place.path) is None:
+            self.take(read_entries([place]))
+        return self.kept(place)
+
+    def place(self, id: str, rules: Rules | None = None) -> Place | None:
+        """Where the certificate of a run is, None if there is none.
+
+        For `latest:AGENT` all certificates are read.
+        """
         if id == LEARNER and self.learner is not None:
             id = LEARNER_FOLDER.as_posix()
-        path = dict(self._places()).get(id)
-        if path is None and id.startswith(LATEST):
+        path = None
+        if id.startswith(LATEST):
             run = newest_run(id.removeprefix(LATEST), rules, self.folders)
-            places = {path: id for id, path in self._places()}
             path = None if run is None else run.file
-            id = id if path is None else places.get(path, id)
-        if path is None:
-            return next((one for one in self._without_files() if one.id == id), None)
-        entry = self._kept(path)
-        entry = self._entry_of(id, path) if entry is None else self._with_learned(entry)
+        return next((one for one in self._places() if id == one.id or path == one.path), None)
+
+    def kept(self, place: Place) -> Entry | None:
+        """The entry of a certificate that has not changed since it was read, else None."""
+        entry = self._kept(place.path)
+        if entry is None:
+            return None
+        entry = self._with_learned(entry)
         with self._lock:
-            self._entries[id] = entry
+            self._entries[entry.id] = entry
         return entry
 
     def _without_files(self) -> list[Entry]:
@@ -233,13 +258,13 @@ class Gallery:
             found.append(self._new_learner(self.learner))
         return found
 
-    def _places(self) -> Iterator[tuple[str, Path]]:
-        """The id and the file of every certificate. Nothing is read but the names of files."""
+    def _places(self) -> Iterator[Place]:
+        """Every certificate. Nothing is read but the names of files."""
         for folder in self.folders:
             name = folder.resolve().name
             for path in certificates(folder):
                 place = path.parent if path.name == FILE else path
-                yield "/".join((name, *place.relative_to(folder).parts)), path
+                yield Place("/".join((name, *place.relative_to(folder).parts)), path)
 
     def _new_learner(self, folder: Path) -> Entry:
         """The entry of a learner that has no game yet, and so no folder."""
@@ -324,17 +349,6 @@ class Gallery:
             stamp, entry = self._known.get(path, (None, None))
         return entry if entry is not None and stamp == _stamp(path) else None
 
-    def _entry_of(self, id: str, path: Path) -> Entry:
-        """The entry of a certificate, which is read."""
-        stamp = _stamp(path)  # before reading: what is changed meanwhile is read again
-        try:
-            entry = _run_entry(id, path)
-        except (ValueError, OSError) as error:
-            entry = Entry(id, "run", str(error)[:300], path=path, broken=True)
-        with self._lock:
-            self._known[path] = (stamp, entry)
-        return self._with_learned(entry)
-
     def _with_learned(self, entry: Entry) -> Entry:
         """The entry with the number of games that its run has learned from by now."""
         if entry.broken or entry.path is None or not learns(entry.path.parent, entry.agent):
@@ -348,6 +362,36 @@ class Gallery:
             with self._lock:
                 self._learned[folder] = (stamp, count)
         return replace(entry, learned=count)
+
+
+class Place(NamedTuple):
+    """Where a certificate is, and the id of its entry."""
+
+    id: str
+    path: Path
+
+
+class Found(NamedTuple):
+    """The entry of a certificate. stamp: of the file when it was read."""
+
+    path: Path
+    stamp: tuple[int, int]
+    entry: Entry
+
+
+def read_entries(places: Iterable[Place], seconds: float = math.inf) -> list[Found]:
+    """The entries of certificates, which are read. The first one is; others for `seconds`."""
+    found, end = list[Found](), time.monotonic() + seconds
+    for id, path in places:
+        if found and time.monotonic() > end:
+            break
+        stamp = _stamp(path)  # before reading: what is changed meanwhile is read again
+        try:
+            entry = _run_entry(id, path)
+        except (ValueError, OSError) as error:
+            entry = Entry(id, "run", str(error)[:300], path=path, broken=True)
+        found.append(Found(path, stamp, entry))
+    return found
 
 
 def _stamp(path: Path) -> tuple[int, int]:

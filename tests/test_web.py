@@ -69,7 +69,7 @@ def client_of(folder, gallery):
         assert answer.headers["referrer-policy"] == "no-referrer"
 
     with GameStore(folder / "games.db") as store:
-        app = server.application(store, gallery)
+        app = server.application(store, gallery, readers=Threads(1, 64))
         with TestClient(app, "http://127.0.0.1", raise_server_exceptions=False) as client:
             client.event_hooks["response"].append(check)
             client.store = store

@@ -7,14 +7,15 @@ servers may share a store. Nothing here imports torch: agents are tables or sear
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
 import anyio
 from fastapi import Path, Query
 
-from players.gallery import BrokenPlayerError, Entry, Gallery
+from players.gallery import BrokenPlayerError, Entry, Gallery, Place, read_entries
 from tictactoe_env.analysis import truth
 from tictactoe_env.games import Game, Player
 from tictactoe_env.notation import board_text, cell_text, replay
@@ -25,7 +26,7 @@ from web import requests
 from web.answers import AgentSummary
 from web.lanes import BusyError, Processes, Threads
 from web.refusals import Refusal
-from web.work import Work, in_process, is_heavy, is_large, is_registered
+from web.work import Work, in_process, is_heavy, is_large, is_registered, read_in_process
 
 SCAN_SECONDS = 0.1  # of one request, for certificates that were not read before
 HEAVY_AT_ONCE = 2  # processes
@@ -33,6 +34,7 @@ HEAVY_WAITING = 32  # requests; further ones are told to come again
 HEAVY_SECONDS = 60.0  # of one request
 PROOFS_KEPT = 64  # certificates without their moves, a few kB each
 Json = dict[str, Any]
+AnyLane = Processes | Threads
 AgentPath = Annotated[str, Path(examples=["minimax", "runs/dqn-0"])]
 GamePath = Annotated[str, Path(json_schema_extra={"pattern": "^[1-9][0-9]{0,18}$"})]
 
@@ -41,27 +43,52 @@ class Api:
     """The endpoints, and what they share. `web.answers` has a model for each answer.
 
     What is looked up in a table is answered at once. There is a lane for other cheap work, one for
-    heavy work (see `web.work.is_heavy`), one for the store and one that reads the folders of runs:
-    none waits for another. heavy: the lane for heavy work, by default processes.
+    heavy work (see `web.work.is_heavy`), one for the store, one that looks for runs and one that
+    reads their certificates: none waits for another.
+
+    heavy, readers: the lanes for heavy work and for certificates, by default processes.
     """
 
     def __init__(
-        self, store: GameStore, gallery: Gallery, heavy: Processes | Threads | None = None
+        self,
+        store: GameStore,
+        gallery: Gallery,
+        heavy: AnyLane | None = None,
+        readers: AnyLane | None = None,
     ):
         self.store, self.gallery, self.work = store, gallery, Work(gallery)
-        self.files, self.scans, self.quick = Threads(4, 64), Threads(1, 64), Threads(4, 64)
+        self.files, self.scans, self.quick = Threads(4, 64), Threads(2, 64), Threads(4, 64)
         self.heavy = heavy or Processes(HEAVY_AT_ONCE, HEAVY_WAITING, HEAVY_SECONDS)
-        self.proofs = Proofs()
+        self.readers = readers or Processes(1, 64, HEAVY_SECONDS)
+        self.proofs, self._scanning = Proofs(), anyio.Lock()
 
     async def agents(self) -> Json:
         """Every agent that can be chosen, and the boards of the page and of the runs.
 
         Certificates are read for SCAN_SECONDS; `unread` of them are left for the next request.
         """
-        entries, unread = await self.scans.run(self.gallery.scan, SCAN_SECONDS)
+        async with self._scanning:  # two requests do not read the same certificates
+            unread = len(await self.read(await self.scans.run(self.gallery.unread)))
+        entries = await self.scans.run(self.gallery.listed)
         of_runs = [entry.rules for entry in entries if entry.rules and not entry.broken]
         boards = list(dict.fromkeys([*requests.BOARDS, *of_runs]))
         return {"agents": entries, "boards": boards, "unread": unread}
+
+    async def read(self, places: Sequence[Place]) -> Sequence[Place]:
+        """Read certificates for SCAN_SECONDS; those that are left."""
+        if not places:
+            return places
+        is_here = isinstance(self.readers, Threads)
+        reader = read_entries if is_here else read_in_process
+        found = await self.readers.run(reader, places, SCAN_SECONDS)
+        self.gallery.take(found)
+        return places[len(found) :]
+
+    async def begin(self) -> None:
+        """What takes long the first time: start a process, and read all certificates."""
+        with suppress(BusyError):
+            while (await self.agents())["unread"]:
+                pass
 
     async def agent(self, id: AgentPath) -> Json:
         """One agent with its certificate, or with the reason why there is none."""
@@ -81,14 +108,14 @@ class Api:
         except ValueError as error:
             return None, str(error)[:500]
 
-    async def compute(self, lane: Processes | Threads, entry: Entry, what: str, *asked: Any) -> Any:
+    async def compute(self, lane: AnyLane, entry: Entry, what: str, *asked: Any) -> Any:
         """Call a method of Work about an agent. An agent that proves to be broken is remembered."""
         try:
             return await self.run(lane, what, *asked)
         except BrokenPlayerError as error:
             raise self.gallery.mark_broken(entry, error.reason) from None
 
-    async def run(self, lane: Processes | Threads, what: str, *asked: Any) -> Any:
+    async def run(self, lane: AnyLane, what: str, *asked: Any) -> Any:
         """Call a method of Work in a lane."""
         if isinstance(lane, Processes):
             return await lane.run(in_process, tuple(self.gallery.folders), what, *asked)
@@ -101,13 +128,21 @@ class Api:
         """
         try:
             entry = None if anew else self.gallery.known(id)
-            entry = entry or await self.scans.run(self.gallery.found, id)
-            entry = entry or self.gallery.known(id)
+            entry = entry or await self.run_of(id) or self.gallery.known(id)
         except ValueError as error:
             raise Refusal(400, str(error)) from None
         if entry is None:
             raise Refusal(404, f"unknown agent {id[:120]!r}: GET /api/agents lists them")
         return entry
+
+    async def run_of(self, id: str) -> Entry | None:
+        """The run of this id as its files are now, None if there is none."""
+        place = await self.scans.run(self.gallery.place, id)
+        if place is None:
+            return None
+        if self.gallery.kept(place) is None:
+            await self.read([place])
+        return self.gallery.kept(place)
 
     async def move(self, asked: requests.MoveAsked) -> Json:
         """The move of an agent, and how the game stands after it."""

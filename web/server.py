@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, Response
@@ -29,9 +30,8 @@ from tictactoe_env.runs import FOLDERS
 from tictactoe_env.store import GameStore
 from training.command_line import CommandLine, Option, whole
 from web import answers, requests
-from web.api import Api
+from web.api import AnyLane, Api
 from web.connections import Connection, log_config, most_connections, tell
-from web.lanes import Processes, Threads
 from web.refusals import HANDLERS, STATIC, Guard, StrictRoute
 
 HOST, PORT = "127.0.0.1", 8000
@@ -104,12 +104,21 @@ async def page(request: Request) -> Response:
 
 
 def application(
-    store: GameStore, gallery: Gallery | None = None, heavy: Processes | Threads | None = None
+    store: GameStore,
+    gallery: Gallery | None = None,
+    heavy: AnyLane | None = None,
+    readers: AnyLane | None = None,
 ) -> ASGIApp:
     """The ASGI application. The store stays open and belongs to the caller.
 
-    heavy: where heavy work is done, by default in two processes that start when they are needed.
+    heavy, readers: where heavy work is done and where certificates are read, by default in
+    processes that start when they are needed.
     """
+    return application_of(Api(store, gallery or Gallery(), heavy, readers))
+
+
+def application_of(api: Api) -> ASGIApp:
+    """The ASGI application of an interface."""
     app = DescribedApp(
         title="tic-tac-toe",
         version=__version__,
@@ -119,7 +128,7 @@ def application(
         exception_handlers=HANDLERS,
     )
     app.router.route_class = StrictRoute
-    add_endpoints(app, Api(store, gallery or Gallery(), heavy))
+    add_endpoints(app, api)
     for path in PAGES:
         app.add_route(path, page, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC))
@@ -139,9 +148,10 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
             raise ValueError(f"{text}: give another one, such as --port {port + 1}") from None
         # Connections inherit this. Nagle's algorithm delays answers by 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        api = Api(opened, Gallery(tuple(folders)))
         connections, backlog = most_connections()
         settings = uvicorn.Config(
-            application(opened, Gallery(tuple(folders))),
+            application_of(api),
             http=Connection,
             ws="none",
             log_config=log_config(),
@@ -159,13 +169,16 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
         print(f"tic-tac-toe: {address}   (games are kept in {store}; Ctrl-C ends)", flush=True)
         sys.setswitchinterval(0.0005)  # seconds a quick answer waits for a thread that searches
         with suppress(KeyboardInterrupt):
-            asyncio.run(listen(uvicorn.Server(settings), listening))
+            asyncio.run(listen(uvicorn.Server(settings), listening, api))
 
 
-async def listen(server: uvicorn.Server, listening: socket.socket) -> None:
+async def listen(server: uvicorn.Server, listening: socket.socket, api: Api) -> None:
     """Serve the connections of a socket until Ctrl-C."""
     asyncio.get_running_loop().set_exception_handler(tell)
-    await server.serve(sockets=[listening])
+    async with anyio.create_task_group() as background:
+        background.start_soon(api.begin)
+        await server.serve(sockets=[listening])
+        background.cancel_scope.cancel()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from players.gallery import Entry, Gallery
+from players.gallery import Entry, Found, Gallery, Place, read_entries
 from players.pupil import teach
 from players.seat import TABLE_CELLS, Seat
 from tictactoe_env.analysis import Truth, Verdict, turning_point, verdicts
@@ -138,14 +138,25 @@ class Work:
 
 
 @lru_cache(maxsize=1)
-def _work_of_this_process(folders: tuple[Path, ...]) -> Work:
+def _serve_another_process() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this
     if hasattr(os, "nice"):
         os.nice(NICENESS)
+
+
+@lru_cache(maxsize=1)
+def _work_in(folders: tuple[Path, ...]) -> Work:
     return Work(Gallery(folders))
 
 
 def in_process(folders: tuple[Path, ...], name: str, *arguments: Any) -> Any:
     """Call a method of Work in a process that does nothing else. `folders`: of the gallery."""
-    method: Callable[..., Any] = getattr(_work_of_this_process(folders), name)
+    _serve_another_process()
+    method: Callable[..., Any] = getattr(_work_in(folders), name)
     return method(*arguments)
+
+
+def read_in_process(places: Sequence[Place], seconds: float) -> list[Found]:
+    """`read_entries` in a process that does nothing else: a large file takes a second."""
+    _serve_another_process()
+    return read_entries(places, seconds)
