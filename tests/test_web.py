@@ -437,6 +437,15 @@ def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(clien
         assert not re.search(r"<script(?![^>]*src=)|<style|\s(style|on[a-z]+)=|//", answer.text)
 
 
+def test_a_file_of_the_page_is_sent_whole_and_not_again_until_it_changes(client):
+    answer, content = client.get("/static/app.js"), (server.STATIC / "app.js").read_bytes()
+    assert (answer.status_code, answer.content) == (200, content)
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert client.head("/static/app.js").headers["content-length"] == str(len(content))
+    again = client.get("/static/app.js", headers={"if-none-match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
 def test_the_description_names_every_address_with_bounds_and_examples(client):
     found = client.get("/openapi.json").json()
     listed = [f"{way} {path[5:]}" for path, ways in found["paths"].items() for way in ways]
@@ -562,6 +571,15 @@ def test_the_list_of_many_runs_comes_in_parts_and_one_run_without_the_others(tmp
         names = [agent["name"] for agent in answers[0]["agents"][-2:]]
         assert names == ["dqn-0", "dqn-3"]
         assert ask(client, "move", 404, **{**move, "agent": "runs/dqn-4"})
+
+
+def test_the_server_reads_all_certificates_from_its_start_on(tmp_path, gallery, monkeypatch):
+    monkeypatch.setattr(api, "SCAN_SECONDS", 0)
+    fresh = Gallery(gallery.folders)
+    with GameStore(tmp_path / "games.db") as store:
+        anyio.run(api.Api(store, fresh).begin)
+    assert fresh.unread() == []
+    assert fresh.known("runs/dqn-0") == gallery.entry("runs/dqn-0")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names")

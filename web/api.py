@@ -86,7 +86,7 @@ class Api:
 
     async def begin(self) -> None:
         """What takes long the first time: start a process, and read all certificates."""
-        with suppress(BusyError):
+        with suppress(BusyError, OSError):  # a request that needs them says so
             while (await self.agents())["unread"]:
                 pass
 

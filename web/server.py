@@ -98,6 +98,21 @@ class DescribedApp(FastAPI):
         return self.openapi_schema
 
 
+class SmallFiles(StaticFiles):
+    """Starlette's StaticFiles, which read a file here and not in four steps in other threads.
+
+    Each step may wait for a thread. The files have some kB and are in the system's memory.
+    """
+
+    def file_response(self, full_path: Any, *asked: Any, **options: Any) -> Response:
+        """The file, or that it has not been changed."""
+        found = super().file_response(full_path, *asked, **options)
+        if not isinstance(found, FileResponse):
+            return found
+        del found.headers["accept-ranges"]
+        return Response(Path(full_path).read_bytes(), found.status_code, found.headers)
+
+
 async def page(request: Request) -> Response:
     """The page; its script shows what the address asks for."""
     return FileResponse(STATIC / "index.html")
@@ -131,7 +146,7 @@ def application_of(api: Api) -> ASGIApp:
     add_endpoints(app, api)
     for path in PAGES:
         app.add_route(path, page, include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=STATIC))
+    app.mount("/static", SmallFiles(directory=STATIC))
     return Guard(app)
 
 

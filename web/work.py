@@ -24,8 +24,8 @@ from tictactoe_env.rules import Boards, Rules
 Answer = TypeVar("Answer")
 
 KEPT = 32  # players in memory; a table of 3x4 takes 8 MB
+NICENESS = 5  # of a process that has done heavy work: the server itself comes first
 QUICK_PLAYOUTS = 100  # of a move of mcts: 3 ms on 3x3
-NICENESS = 5  # of a process for heavy work: the server itself comes first
 
 
 def is_heavy(entry: Entry, rules: Rules, thinks: bool = False) -> bool:
@@ -138,25 +138,26 @@ class Work:
 
 
 @lru_cache(maxsize=1)
-def _serve_another_process() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
+def _ignore_interrupts() -> None:
+    """Ctrl-C is for the server, which ends this process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @lru_cache(maxsize=1)
 def _work_in(folders: tuple[Path, ...]) -> Work:
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
     return Work(Gallery(folders))
 
 
 def in_process(folders: tuple[Path, ...], name: str, *arguments: Any) -> Any:
     """Call a method of Work in a process that does nothing else. `folders`: of the gallery."""
-    _serve_another_process()
+    _ignore_interrupts()
     method: Callable[..., Any] = getattr(_work_in(folders), name)
     return method(*arguments)
 
 
 def read_in_process(places: Sequence[Place], seconds: float) -> list[Found]:
     """`read_entries` in a process that does nothing else: a large file takes a second."""
-    _serve_another_process()
+    _ignore_interrupts()
     return read_entries(places, seconds)
