@@ -26,6 +26,7 @@ from starlette.types import ASGIApp
 
 from players.gallery import Gallery
 from tictactoe_env import __version__
+from tictactoe_env.files import read_file
 from tictactoe_env.runs import FOLDERS
 from tictactoe_env.store import GameStore
 from training.command_line import CommandLine, Option, whole
@@ -35,6 +36,7 @@ from web.connections import Connection, log_config, most_connections, tell
 from web.refusals import HANDLERS, STATIC, Guard, StrictRoute
 
 HOST, PORT = "127.0.0.1", 8000
+MAX_FILE = 1 << 20  # bytes of a file of the page
 PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
 REFUSALS: dict[int | str, str] = {
     400: "What was sent is wrong.",
@@ -110,7 +112,7 @@ class SmallFiles(StaticFiles):
         if not isinstance(found, FileResponse):
             return found
         del found.headers["accept-ranges"]
-        return Response(Path(full_path).read_bytes(), found.status_code, found.headers)
+        return Response(read_file(full_path, MAX_FILE), found.status_code, found.headers)
 
 
 async def page(request: Request) -> Response:
