@@ -1,5 +1,6 @@
 """The JSON interface and the server of the page, without a browser."""
 
+import asyncio
 import json
 import os
 import re
@@ -600,6 +601,33 @@ def test_the_last_players_are_kept_and_the_oldest_made_anew(gallery, monkeypatch
     seats = [kept.seat(gallery.entry(id), Rules()) for id in ids]
     ready = [kept.ready(gallery.entry(id), Rules()) for id in ids]
     assert ready == [seats[0], None, seats[0], seats[3]]
+
+
+def test_a_request_that_is_computed_when_the_server_ends_is_told_so(tmp_path, gallery):
+    sent, scope = [], {"type": "http", "method": "GET", "path": "/api/agents/minimax"}
+    scope |= {"headers": [(b"host", b"127.0.0.1")], "query_string": b"", "root_path": ""}
+
+    async def send(message):
+        sent.append(message)
+
+    async def test():
+        begun, lane = asyncio.Event(), Threads(1, 1)
+
+        async def endless(*asked):
+            begun.set()
+            await anyio.sleep_forever()
+
+        lane.run = endless
+        app = server.application(store, gallery, lane, readers=Threads(1, 1))
+        task = asyncio.ensure_future(app(scope, None, send))
+        await begun.wait()
+        task.cancel()
+        await task
+
+    with GameStore(tmp_path / "games.db") as store:
+        asyncio.run(test())
+    assert sent[0]["status"] == 503
+    assert json.loads(sent[1]["body"])["error"].startswith("the server has been ended")
 
 
 def test_a_store_that_cannot_be_used_is_told_and_play_goes_on(keeper):

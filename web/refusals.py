@@ -8,6 +8,7 @@ their places.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Coroutine
@@ -168,8 +169,12 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
 
+        has_begun = False
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal has_begun
             if message["type"] == "http.response.start":
+                has_begun = True
                 message["headers"] = [*message["headers"], *RAW_HEADERS]
             await send(message)
 
@@ -181,4 +186,9 @@ class Guard:
         elif scope["type"] == "http" and scope["path"].startswith("/api/") and stranger(headers):
             text = f"/api/ is for the page of this server, not for {stranger(headers)}"
             app = refused(text, 403)
-        await app(scope, receive, send_with_headers)
+        try:
+            await app(scope, receive, send_with_headers)
+        except asyncio.CancelledError:  # after Ctrl-C and uvicorn's `timeout_graceful_shutdown`
+            if not has_begun:
+                app = refused("the server has been ended while it computed this", 503)
+                await app(scope, receive, send_with_headers)
