@@ -30,6 +30,7 @@ from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 from training.cluster import Lost, connect, outcomes, stopping
+from training.files import read_json
 from training.jobs import FAILED, Job, Outcome, Owner
 from training.options import Preset
 from training.plots import heat_map
@@ -86,7 +87,7 @@ class Entry:
         """Whether a run, finished or not, has this configuration, as `is_saved_in` says."""
         if not (folder / "config.json").exists():
             return False
-        saved = json.loads((folder / "config.json").read_text())["config"]
+        saved = read_json(folder / "config.json")["config"]
         default, wanted = (
             json.loads(json.dumps(asdict(config)))
             for config in (self.page.Config(), self.config(seed))

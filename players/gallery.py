@@ -8,13 +8,15 @@ no id can reach a file that is not listed.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from players.pupil import (
     LEARNER,
@@ -24,6 +26,7 @@ from players.pupil import (
     games_since,
     learned_text,
     learns,
+    stamp_of_games,
     taken_of,
 )
 from players.seat import Seat, learner_seat, named_seat, run_seat
@@ -34,6 +37,7 @@ from tictactoe_env.certificate import (
     certified_sides,
     certify,
     read,
+    read_bytes,
     sides_of,
     verify,
     wins_all,
@@ -116,12 +120,24 @@ class UnknownPlayerError(ValueError):
     """There is no player of this id."""
 
 
+class BrokenPlayerError(CertificateError):
+    """The certificate of a player, or its model, is broken: of which player, and why."""
+
+    def __init__(self, id: str, reason: str):
+        super().__init__(id, reason)
+        self.id, self.reason = id, reason
+
+    def __str__(self) -> str:
+        return f"{self.id} is broken: {self.reason}"
+
+
 class Gallery:
     """The players of BUILT_IN and the saved runs in `folders`.
 
     The id of a run begins with the last part of its folder's path. Raises ValueError if two folders
-    share that part. `entries` searches the folders again, and so does `entry` for an unknown id. A
-    certificate that has not changed is not read again. Threads may share a gallery.
+    share that part. `entries` searches the folders again. So does `entry` for an unknown id, but it
+    reads only the certificate of this id. A certificate that has not changed is not read again.
+    Threads may share a gallery.
     """
 
     def __init__(self, folders: Sequence[str | os.PathLike[str]] = FOLDERS):
@@ -140,20 +156,39 @@ class Gallery:
         self._lock = threading.RLock()
         self._known: dict[Path, tuple[tuple[int, int], Entry]] = {}
         self._entries: dict[str, Entry] = {}
+        self._learned: dict[Path, tuple[object, int]] = {}
 
     def entries(self) -> list[Entry]:
         """All entries: built in, registered, trained, then runs by id, broken ones included."""
-        built_in = [replace(_built_in(id), about=about) for id, about in BUILT_IN.items()]
-        built_in += [
-            Entry(name, "agent", description(name), agent=name) for name in registered_names()
-        ]
-        built_in += [_trained_entry(name) for name in trained_names()]
-        found = [
-            self._entry_of(folder, path) for folder in self.folders for path in certificates(folder)
-        ]
-        if self.learner is not None and not self.learner.exists():
-            built_in.append(self._new_learner(self.learner))
-        every = built_in + sorted(found, key=lambda entry: entry.id)
+        return self.scan()[0]
+
+    def scan(self, seconds: float = math.inf) -> tuple[list[Entry], int]:
+        """`entries` as far as they are read, and the number of certificates that are not read yet.
+
+        No further certificate is read once `seconds` have passed; the next scan goes on from there.
+        Those that were read before and have not changed cost no time.
+        """
+        unread = self.unread()
+        found = read_entries(unread, seconds)
+        self.take(found)
+        return self.listed(), len(unread) - len(found)
+
+    def unread(self) -> list[Place]:
+        """The certificates that were not read since they changed last."""
+        return [place for place in self._places() if self._kept(place.path) is None]
+
+    def take(self, found: Iterable[Found]) -> None:
+        """Keep entries that `read_entries` has read, here or in another process."""
+        with self._lock:
+            for one in found:
+                self._known[one.path] = (one.stamp, one.entry)
+                self._entries[one.entry.id] = one.entry
+
+    def listed(self) -> list[Entry]:
+        """The entries of which nothing has to be read: see `entries`."""
+        kept = [self._kept(place.path) for place in self._places()]
+        runs = [self._with_learned(entry) for entry in kept if entry is not None]
+        every = self._without_files() + sorted(runs, key=lambda entry: entry.id)
         self._entries = {entry.id: entry for entry in every}
         return every
 
@@ -163,15 +198,73 @@ class Gallery:
         rules: prefer a run on this board. Raises ValueError for an unknown id, with a guess, and
         for options above LARGEST.
         """
-        if id not in self._entries:
-            self.entries()
-        if id == LEARNER and self.learner is not None:
-            id = LEARNER_FOLDER.as_posix()
-        found = self._entries.get(id) or _named_entry(id) or self._newest(id, rules)
+        found = self.known(id) or self.found(id, rules)
         if found is None:
             error = unknown_name("agent", id, {*known_names(self.folders), *self._entries})
             raise UnknownPlayerError(str(error))
         return found
+
+    def known(self, id: str) -> Entry | None:
+        """The entry of an id or name for which no file has to be read, else None.
+
+        A run is known once `entries` or `found` has found it. Raises ValueError as `entry` does.
+        """
+        if not self._entries:
+            self._entries = {entry.id: entry for entry in self._without_files()}
+        if id == LEARNER and self.learner is not None:
+            id = LEARNER_FOLDER.as_posix()
+        return self._entries.get(id) or _named_entry(id)
+
+    def found(self, id: str, rules: Rules | None = None) -> Entry | None:
+        """The entry of an id as its files are now, None if there is none; `rules` as in `entry`."""
+        place = self.place(id, rules)
+        if place is None:
+            return next((one for one in self._without_files() if one.id == id), None)
+        if self._kept(place.path) is None:
+            self.take(read_entries([place]))
+        return self.kept(place)
+
+    def place(self, id: str, rules: Rules | None = None) -> Place | None:
+        """Where the certificate of a run is, None if there is none.
+
+        For `latest:AGENT` all certificates are read.
+        """
+        if id == LEARNER and self.learner is not None:
+            id = LEARNER_FOLDER.as_posix()
+        path = None
+        if id.startswith(LATEST):
+            run = newest_run(id.removeprefix(LATEST), rules, self.folders)
+            path = None if run is None else run.file
+        return next((one for one in self._places() if id == one.id or path == one.path), None)
+
+    def kept(self, place: Place) -> Entry | None:
+        """The entry of a certificate that has not changed since it was read, else None."""
+        entry = self._kept(place.path)
+        if entry is None:
+            return None
+        entry = self._with_learned(entry)
+        with self._lock:
+            self._entries[entry.id] = entry
+        return entry
+
+    def _without_files(self) -> list[Entry]:
+        """The entries for which no folder is searched."""
+        found = [replace(_built_in(id), about=about) for id, about in BUILT_IN.items()]
+        found += [
+            Entry(name, "agent", description(name), agent=name) for name in registered_names()
+        ]
+        found += [_trained_entry(name) for name in trained_names()]
+        if self.learner is not None and not self.learner.exists():
+            found.append(self._new_learner(self.learner))
+        return found
+
+    def _places(self) -> Iterator[Place]:
+        """Every certificate. Nothing is read but the names of files."""
+        for folder in self.folders:
+            name = folder.resolve().name
+            for path in certificates(folder):
+                place = path.parent if path.name == FILE else path
+                yield Place("/".join((name, *place.relative_to(folder).parts)), path)
 
     def _new_learner(self, folder: Path) -> Entry:
         """The entry of a learner that has no game yet, and so no folder."""
@@ -184,19 +277,18 @@ class Gallery:
         has_game = self.learner is not None and self.learner.exists()
         return LEARNER_FOLDER.as_posix() if has_game and rules == LEARNER_RULES else None
 
-    def _newest(self, id: str, rules: Rules | None) -> Entry | None:
-        agent = id.removeprefix(LATEST)
-        run = None if agent == id else newest_run(agent, rules, self.folders)
-        return next((one for one in self._entries.values() if run and one.path == run.file), None)
-
     def seat(self, id: str, rules: Rules) -> Seat:
         """The seat of a player. Raises ValueError if it is unknown, broken, or of another board."""
-        entry = self.entry(id, rules)
+        return self.seat_of(self.entry(id, rules), rules)
+
+    def seat_of(self, entry: Entry, rules: Rules) -> Seat:
+        """The seat of an entry, which may come from the gallery of another process. See `seat`."""
         if entry.broken:
-            raise CertificateError(f"{id} is broken: {entry.about}")
+            raise BrokenPlayerError(entry.id, entry.about)
         if not entry.plays(rules):
             raise ValueError(
-                f"{id} plays on {entry.boards}, not on {rules}: choose another player or board"
+                f"{entry.id} plays on {entry.boards}, not on {rules}: choose another player or "
+                "board"
             )
         if entry.path is None and entry.learned is not None and self.learner is not None:
             return learner_seat(self.learner, rules, entry.id)
@@ -205,7 +297,7 @@ class Gallery:
         try:
             return run_seat(SavedRun(entry.path, entry.agent, rules).path, entry.id, rules)
         except (CertificateError, OSError) as error:
-            raise self._mark_broken(entry, error) from None
+            raise self.mark_broken(entry, str(error)) from None
 
     def player(self, id: str) -> Player:
         """The player as the game store names it; a run has the sha256 of its certificate."""
@@ -220,9 +312,13 @@ class Gallery:
         ValueError for an unknown player or another board, CertificateError if the results of a
         certificate do not follow from its moves, and ProofLimitError for one that is too large.
         """
-        entry = self.entry(id)
+        return self.certificate_of(self.entry(id), rules)
+
+    def certificate_of(self, entry: Entry, rules: Rules | None = None) -> dict[str, Any]:
+        """The certificate of an entry, which may come from another process. See `certificate`."""
         if entry.learned is not None and entry.path is None:
-            return certify(self.seat(id, LEARNER_RULES).policy or RandomPolicy(), entry.agent)
+            policy = self.seat_of(entry, LEARNER_RULES).policy
+            return certify(policy or RandomPolicy(), entry.agent)
         if entry.path is None:
             return _certified(entry.id, rules or Rules())
         try:
@@ -231,39 +327,80 @@ class Gallery:
         except ProofLimitError:  # the certificate may be right: it is too large to be checked here
             raise
         except (ValueError, OSError) as error:
-            raise self._mark_broken(entry, error) from None
+            raise self.mark_broken(entry, str(error)) from None
         if rules is not None and rules != entry.rules:
-            raise ValueError(f"{id} plays on {entry.boards}, not on {rules}")
+            raise ValueError(f"{entry.id} plays on {entry.boards}, not on {rules}")
         return content
+
+    def mark_broken(self, entry: Entry, reason: str) -> BrokenPlayerError:
+        """List a player as broken. `entries` could not know: it does not read all moves."""
+        assert entry.path is not None
+        broken = Entry(entry.id, "run", reason[:300], path=entry.path, broken=True)
+        with self._lock:
+            self._known[entry.path] = (_stamp(entry.path), broken)
+            self._entries[entry.id] = broken
+        return BrokenPlayerError(entry.id, reason)
 
     # --- certificates -------------------------------------------------------------------------
 
-    def _entry_of(self, folder: Path, path: Path) -> Entry:
-        """The entry of a certificate, which is read again only if it has changed."""
-        place = path.parent if path.name == FILE else path
-        id = "/".join((folder.resolve().name, *place.relative_to(folder).parts))
-        stamp = (0, 0)
-        try:
-            status = path.stat()
-            stamp = (status.st_mtime_ns, status.st_size)
+    def _kept(self, path: Path) -> Entry | None:
+        """The entry of a certificate that has not changed since it was read, else None."""
+        with self._lock:
+            stamp, entry = self._known.get(path, (None, None))
+        return entry if entry is not None and stamp == _stamp(path) else None
+
+    def _with_learned(self, entry: Entry) -> Entry:
+        """The entry with the number of games that its run has learned from by now."""
+        if entry.broken or entry.path is None or not learns(entry.path.parent, entry.agent):
+            return entry
+        folder = entry.path.parent
+        stamp = (stamp_of_games(folder), entry.taken)
+        with self._lock:
+            known, count = self._learned.get(folder, (None, 0))
+        if known != stamp:
+            count = games_since(folder, entry.taken)
             with self._lock:
-                if path in self._known and self._known[path][0] == stamp:
-                    return _with_learned(self._known[path][1])
+                self._learned[folder] = (stamp, count)
+        return replace(entry, learned=count)
+
+
+class Place(NamedTuple):
+    """Where a certificate is, and the id of its entry."""
+
+    id: str
+    path: Path
+
+
+class Found(NamedTuple):
+    """The entry of a certificate. stamp: of the file when it was read."""
+
+    path: Path
+    stamp: tuple[int, int]
+    entry: Entry
+
+
+def read_entries(places: Iterable[Place], seconds: float = math.inf) -> list[Found]:
+    """The entries of certificates, which are read. The first one is; others for `seconds`."""
+    found, end = list[Found](), time.monotonic() + seconds
+    for id, path in places:
+        if found and time.monotonic() > end:
+            break
+        stamp = _stamp(path)  # before reading: what is changed meanwhile is read again
+        try:
             entry = _run_entry(id, path)
         except (ValueError, OSError) as error:
-            entry = _broken_entry(id, path, error)
-        with self._lock:
-            self._known[path] = (stamp, entry)
-        return _with_learned(entry)
+            entry = Entry(id, "run", str(error)[:300], path=path, broken=True)
+        found.append(Found(path, stamp, entry))
+    return found
 
-    def _mark_broken(self, entry: Entry, error: Exception) -> CertificateError:
-        """Mark a certificate as broken. `entries` could not know: it does not read all moves."""
-        assert entry.path is not None
-        broken = _broken_entry(entry.id, entry.path, error)
-        with self._lock:
-            self._known[entry.path] = (self._known[entry.path][0], broken)
-            self._entries[entry.id] = broken
-        return CertificateError(f"{entry.id} is broken: {error}")
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Changes with the content of a file; (0, 0) if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return (0, 0)
+    return (status.st_mtime_ns, status.st_size)
 
 
 def _built_in(id: str) -> Entry:
@@ -329,18 +466,11 @@ def _run_entry(id: str, path: Path) -> Entry:
         run.rules.cells,
         run.rules,
         path,
-        hashlib.sha256(path.read_bytes()).hexdigest(),
+        hashlib.sha256(read_bytes(path)).hexdigest(),
         agent,
         _all_are("unbeatable", content),
         taken=taken_of(training),
     )
-
-
-def _with_learned(entry: Entry) -> Entry:
-    """The entry with the number of games that its run has learned from by now."""
-    if entry.broken or entry.path is None or not learns(entry.path.parent, entry.agent):
-        return entry
-    return replace(entry, learned=games_since(entry.path.parent, entry.taken))
 
 
 def _strength(content: Mapping[str, Any]) -> str:
@@ -361,10 +491,6 @@ def _all_are(what: str, content: Mapping[str, Any]) -> bool:
     sides = sides_of(content)
     stated = [content] if len(sides) == 2 else [content.get(f"as_{sides[0].lower()}")]
     return all(isinstance(one, Mapping) and one.get(what) is True for one in stated)
-
-
-def _broken_entry(id: str, path: Path, error: Exception) -> Entry:
-    return Entry(id, "run", str(error)[:300], path=path, broken=True)
 
 
 @lru_cache(maxsize=32)

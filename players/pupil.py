@@ -103,7 +103,7 @@ def learned_text(games: int) -> str:
 
 def learns(folder: Path, agent: object) -> bool:
     """Whether a saved run learns from games: a run of such an agent that has its model."""
-    return agent in LEARNING and (folder / MODEL).exists()
+    return agent in LEARNING and os.path.lexists(folder / MODEL)
 
 
 def taken_of(training: Any) -> int:
@@ -113,6 +113,11 @@ def taken_of(training: Any) -> int:
         return max((int(record.get("through", 0)) for record in records), default=0)
     except (TypeError, ValueError, AttributeError):
         return 0  # another program wrote it
+
+
+def stamp_of_games(folder: Path) -> object:
+    """Changes when a run has learned another game, and maybe at other times."""
+    return learned.stamp(folder)
 
 
 def games_since(folder: Path, taken: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,7 +17,7 @@ from agents import WITH_VALUES
 from players.live import LivePlayer
 from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from tictactoe_env.analysis import EXPECTED, EXPECTED_CELLS, OWN, Thoughts, kinds_of, thoughts
-from tictactoe_env.certificate import FILE, load_policy, read, rules_of
+from tictactoe_env.certificate import FILE, load_policy, read, read_bytes, rules_of
 from tictactoe_env.games import MAX_NAME, Player
 from tictactoe_env.lines import LinesPolicy
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
@@ -185,7 +186,7 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
     """
     found, content = load_policy(path, rules), read(path)
     file = path / FILE if path.is_dir() else path
-    source = hashlib.sha256(file.read_bytes()).hexdigest()
+    source = hashlib.sha256(read_bytes(file)).hexdigest()
     if isinstance(found, LinesPolicy):
         return Seat(Player("run", name, source), rules, live_player(path, found))
     table = found
@@ -193,7 +194,7 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
         pupil = Pupil(path, model_of(path, content.get("agent"), table))
         return Seat(Player("run", name, source), rules, pupil.policy(), pupil=pupil)
     values = file.with_name(VALUES)
-    if file.name == FILE and values.exists():
+    if file.name == FILE and os.path.lexists(values):
         model: Policy = read_values(values, table, content.get("sha256_of_moves"))
     else:
         model = model_of(path, content.get("agent"), table)
@@ -206,7 +207,7 @@ def live_player(folder: Path, lines: LinesPolicy) -> Policy:
     Without the model it makes random legal moves off its lines. Raises DamagedFileError (a
     ValueError) for a damaged model.
     """
-    if not (folder / MODEL).exists():
+    if not os.path.lexists(folder / MODEL):
         return lines
     try:
         return LivePlayer(lines, agents.load(folder))
@@ -237,7 +238,7 @@ def model_of(folder: Path, agent: object, table: TabularPolicy) -> Policy:
     For a run without a file of values. Raises DamagedFileError (a ValueError) for a damaged file,
     and ValueError if the model does not move as the certificate beside it states.
     """
-    if agent not in WITH_VALUES or not (folder / MODEL).exists():
+    if agent not in WITH_VALUES or not os.path.lexists(folder / MODEL):
         return table
     model = agents.load(folder)
     if not np.array_equal(tabulate(model, table.rules).table, table.table):

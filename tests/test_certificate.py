@@ -256,7 +256,7 @@ def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp
             read(path)
     with open(path, "wb") as file:
         file.truncate(certificate.MAX_BYTES + 1)
-    with refuses(f"{path} is larger than 256 MB, the limit for a certificate", CertificateError):
+    with refuses(f"{path} is larger than 32 MB, the limit for such a file", CertificateError):
         read(path)
 
 

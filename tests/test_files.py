@@ -12,7 +12,7 @@ import pytest
 from small_runs import ROOT
 from text_cases import refuses
 
-from tictactoe_env.files import write_file
+from tictactoe_env.files import MAX_JSON, write_file
 from training import files
 from training.files import DamagedFileError, read_arrays, read_json, write_arrays, write_json
 
@@ -65,11 +65,15 @@ def test_a_file_is_written_with_its_folder_and_an_error_leaves_the_old_one(tmp_p
 
 
 def test_a_file_is_written_where_folders_cannot_be_opened(tmp_path, monkeypatch):
-    def cannot_open(path, flags):
-        raise PermissionError(f"Permission denied: {path}")
+    really_open = os.open
+
+    def cannot_open_folders(path, flags):
+        if os.path.isdir(path):
+            raise PermissionError(f"Permission denied: {path}")
+        return really_open(path, flags)
 
     monkeypatch.delattr(files.os, "O_DIRECTORY")
-    monkeypatch.setattr(files.os, "open", cannot_open)
+    monkeypatch.setattr(files.os, "open", cannot_open_folders)
     write_json(tmp_path / "a.json", [1])
     assert read_json(tmp_path / "a.json") == [1]
 
@@ -79,9 +83,13 @@ def test_what_is_no_json_is_refused_by_name_and_a_huge_file_before_it_is_read(pa
         path.write_text(content)
         with refuses("model.safetensors is damaged, it is not JSON", DamagedFileError):
             read_json(path)
-    os.truncate(path, files.MAX_BYTES + 1)
-    for read in (read_json, read_arrays):
-        with refuses("model.safetensors is larger than 1024 MB", DamagedFileError):
+    for read, size, limit in (
+        (read_json, MAX_JSON, "16 MB"),
+        (read_arrays, files.MAX_ARRAYS, "1024 MB"),
+        (files.read_rows, files.MAX_CSV, "32 MB"),
+    ):
+        os.truncate(path, size + 1)
+        with refuses(f"model.safetensors is larger than {limit}"):
             read(path)
 
 

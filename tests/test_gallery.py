@@ -8,6 +8,7 @@ from small_runs import trained
 from text_cases import cases, refuses
 
 from agents import WITH_VALUES
+from players import gallery as gallery_of_players
 from players.gallery import BUILT_IN, Gallery
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, register_opponent, unregister_opponent
 from tictactoe_env.certificate import CertificateError, certify, load_policy, write
@@ -168,6 +169,59 @@ def test_new_changed_and_deleted_runs_are_seen(gallery, folders):
     assert gallery.entry("runs/new.json").kind == "run"
     (folders / "runs/new.json").unlink()
     assert "runs/new.json" not in ids(gallery)
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """The certificates that a gallery reads, as they are read."""
+    read = []
+
+    def reading(path):
+        read.append(path.parent.name if path.name == "certificate.json" else path.name)
+        return original(path)
+
+    original = gallery_of_players.read
+    monkeypatch.setattr(gallery_of_players, "read", reading)
+    return read
+
+
+def test_a_scan_reads_on_where_the_last_one_stopped_and_nothing_twice(gallery, folders, reads):
+    ours = len([*BUILT_IN, *trained_names(), "runs/learner"])
+    for number in (1, 2, 3):
+        entries, unread = gallery.scan(seconds=0)
+        assert (len(entries), unread) == (ours + number, 3 - number)
+    assert gallery.scan(seconds=0) == (entries, 0)
+    assert len(reads) == 3
+    assert gallery.entries() == entries
+    write(certify(MinimaxPolicy(SMALL), "dqn", SMALL), folders / "runs/dqn-0/certificate.json")
+    gallery.scan()
+    assert len(reads) == 4
+
+
+def test_a_run_that_is_asked_for_is_read_alone_and_an_unknown_id_reads_nothing(gallery, reads):
+    assert gallery.known("runs/dqn-0") is gallery.found("runs/none") is None
+    assert reads == []
+    assert gallery.found("runs/dqn-0") == gallery.known("runs/dqn-0")
+    assert reads == ["dqn-0"]
+    assert gallery.known("minimax").about == "perfect play, ties drawn at random"
+    assert gallery.found("minimax") == gallery.known("minimax")
+
+
+def test_the_games_that_a_run_has_learned_are_counted_again_when_there_are_more(
+    tmp_path, monkeypatch
+):
+    counted = []
+    monkeypatch.setattr(
+        gallery_of_players, "games_since", lambda *asked: counted.append(asked) or len(counted)
+    )
+    folder = tmp_path / "runs" / "trie"
+    folder.mkdir(parents=True)
+    write(certify(RandomPolicy(), "trie", SMALL), folder / "certificate.json")
+    (folder / "model.safetensors").touch()
+    gallery = Gallery([tmp_path / "runs"])
+    assert [gallery.entries()[-1].learned for _ in range(3)] == [1, 1, 1]
+    (folder / "learned.db").write_bytes(b"grown")
+    assert gallery.found("runs/trie").learned == 2
 
 
 @pytest.mark.parametrize("agent", WITH_VALUES)

@@ -1,6 +1,8 @@
 """The JSON interface and the server of the page, without a browser."""
 
+import asyncio
 import json
+import os
 import re
 import signal
 import subprocess
@@ -20,6 +22,7 @@ from starlette.testclient import TestClient
 
 from benchmarks.web import serving
 from players.gallery import BUILT_IN, Gallery
+from players.seat import Seat
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.games import ENDINGS, ORIGINS, RESULTS, Game, Player
 from tictactoe_env.own_values import OwnValues, checked, write_values
@@ -28,9 +31,10 @@ from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore
 from tictactoe_env.trained import trained_names
-from web import answers, api, players, requests, server
-from web.players import BusyError, Players, Seat, Threads
+from web import answers, api, requests, server, work
+from web.lanes import BusyError, Processes, Threads
 from web.refusals import Refusal, StrictRequest
+from web.work import Work
 
 ROOT = Path(__file__).parent.parent
 SQUARE = {"rows": 3, "cols": 3, "k": 3}
@@ -66,7 +70,7 @@ def client_of(folder, gallery):
         assert answer.headers["referrer-policy"] == "no-referrer"
 
     with GameStore(folder / "games.db") as store:
-        app = server.application(store, gallery)
+        app = server.application(store, gallery, readers=Threads(1, 64))
         with TestClient(app, "http://127.0.0.1", raise_server_exceptions=False) as client:
             client.event_hooks["response"].append(check)
             client.store = store
@@ -378,6 +382,52 @@ def test_this_machine_may_be_called_by_its_own_names_only(client):
             assert refused if host not in hosts else answer.status_code == 200
 
 
+OTHERS = [  # the headers of browsers for a page of another origin
+    {"origin": "http://evil.example"},
+    {"origin": "null"},
+    {"origin": "http://127.0.0.1:8001"},
+    {"origin": "https://127.0.0.1"},
+    {"origin": "http://localhost"},  # another name is another origin
+    {"sec-fetch-site": "cross-site"},
+    {"sec-fetch-site": "same-site"},
+    {"sec-fetch-site": "new-in-some-browser"},
+    {"origin": "http://127.0.0.1", "sec-fetch-site": "cross-site"},
+    {"origin": "http://evil.example", "sec-fetch-site": "same-origin"},
+]
+OURS = [
+    {},
+    {"origin": "http://127.0.0.1"},
+    {"sec-fetch-site": "none"},
+    {"origin": "http://127.0.0.1", "sec-fetch-site": "same-origin"},
+    {"host": "localhost:8000", "origin": "http://localhost:8000"},
+    {"host": "[::1]:8000", "origin": "http://[::1]:8000", "sec-fetch-site": "same-origin"},
+]
+
+
+def asked_as(client, headers):
+    """The statuses of the interface for requests with these headers."""
+    gets = [client.get(f"/api/{path}", headers=headers) for path in ("agents", "games", "nothing")]
+    moves = [client.request(way, "/api/move", json=MOVE, headers=headers) for way in METHODS]
+    return {answer.status_code for answer in (*gets, *moves)}
+
+
+METHODS = ("POST", "PUT", "OPTIONS", "HEAD")
+
+
+@pytest.mark.parametrize("headers", OTHERS, ids=str)
+def test_pages_of_other_origins_are_refused(client, headers):
+    assert asked_as(client, headers) == {403}
+    said = client.post("/api/games", json=GAME, headers=headers).json()["error"]
+    assert said.startswith("/api/ is for the page of this server, not for")
+    for path in ("/", "/games/1", "/static/app.js"):  # a link to the page may stand anywhere
+        assert client.get(path, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("headers", OURS, ids=str)
+def test_the_page_itself_and_programs_are_served(client, headers):
+    assert asked_as(client, headers) == {200, 404, 405}
+
+
 def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(client):
     pages = ("/", "/games", "/games/17", "/agents", "/agents/runs/dqn-0")
     for path in (*pages, "/nowhere", "/docs", "/redoc"):
@@ -386,6 +436,15 @@ def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(clien
         assert answer.headers["content-type"].startswith("text/html")
         assert '<main id="main"' in answer.text
         assert not re.search(r"<script(?![^>]*src=)|<style|\s(style|on[a-z]+)=|//", answer.text)
+
+
+def test_a_file_of_the_page_is_sent_whole_and_not_again_until_it_changes(client):
+    answer, content = client.get("/static/app.js"), (server.STATIC / "app.js").read_bytes()
+    assert (answer.status_code, answer.content) == (200, content)
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert client.head("/static/app.js").headers["content-length"] == str(len(content))
+    again = client.get("/static/app.js", headers={"if-none-match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
 
 
 def test_the_description_names_every_address_with_bounds_and_examples(client):
@@ -426,7 +485,7 @@ def test_a_slow_agent_does_not_hold_up_a_quick_one(client, monkeypatch):
 
 
 def test_when_too_many_slow_requests_wait_the_next_is_told_so(client, monkeypatch):
-    threads, release = Threads(1, 2), threading.Event()
+    threads, release = Threads(1, 2, pause=0), threading.Event()
 
     async def crowd():
         async with anyio.create_task_group() as group:
@@ -438,17 +497,137 @@ def test_when_too_many_slow_requests_wait_the_next_is_told_so(client, monkeypatc
             release.set()
 
     anyio.run(crowd)
-    monkeypatch.setattr(Players, "make", Mock(side_effect=BusyError("try again")))
-    answer = ask(client, "move", 503, **{**MOVE, "agent": "mcts-playouts=1000", "board": LARGE})
-    assert answer == {"error": "try again"}
+    monkeypatch.setattr(Processes, "run", Mock(side_effect=BusyError("try again")))
+    heavy = {**MOVE, "agent": "mcts-playouts=1000", "board": LARGE}
+    answer = client.post("/api/move", json=heavy)
+    assert (answer.status_code, answer.json()) == (503, {"error": "try again"})
+    assert answer.headers["retry-after"] == "1"
+    assert ask(client, "move", **MOVE)["cell"] == 4
+    assert ask(client, "verdicts", board=SQUARE, moves=X_WINS)["verdicts"]
+
+
+SCHEDULE = [  # what is asked; whether it waits for a place among heavy requests
+    ("POST move", MOVE, False),
+    ("POST move", {**MOVE, "agent": "mcts-playouts=50"}, False),
+    ("POST move", {**MOVE, "agent": "mcts-playouts=1000"}, True),
+    ("POST move", {**MOVE, "board": SMALL, "moves": [], "agent": "runs/dqn-0"}, False),
+    ("POST move", {**MOVE, "board": LARGE, "agent": "random"}, False),
+    ("POST move", {**MOVE, "board": LARGE, "agent": "search-depth=1"}, True),
+    ("POST move", {**MOVE, "thinker": "search"}, True),
+    ("POST analysis", {"board": SQUARE, "moves": [0], "agent": "minimax", "truth": True}, False),
+    ("POST analysis", {"board": WIDE, "moves": [0], "truth": True}, True),
+    ("POST verdicts", {"board": SQUARE, "moves": X_WINS}, False),
+    ("POST verdicts", {"board": WIDE, "moves": [0, 4, 1, 5, 2]}, True),
+    ("POST verdicts", {**RESIGNED, "board": LARGE}, False),
+    ("GET agents", {}, False),
+    ("GET games", {}, False),
+    ("GET agents/minimax", {}, True),
+    ("GET ../static/app.js", {}, False),
+]
+
+
+@pytest.mark.parametrize(("asked", "content", "is_heavy"), SCHEDULE, ids=str)
+def test_only_heavy_requests_wait_for_heavy_ones(gallery, tmp_path, asked, content, is_heavy):
+    method, path = asked.split()
+    with GameStore(tmp_path / "games.db") as store:
+        full = Threads(1, 0, pause=0)  # no place
+        app = server.application(store, gallery, heavy=full)
+        with TestClient(app, "http://127.0.0.1") as client:
+            answer = client.request(method, f"/api/{path}", json=content)
+    assert answer.status_code == (503 if is_heavy else 200), answer.text
+    if is_heavy:
+        assert "requests are waiting already" in answer.json()["error"]
+
+
+def test_what_another_process_finds_broken_is_listed_as_broken(tmp_path):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    forged = certify(RandomPolicy(), "dqn", Rules(**SMALL)) | {"unbeatable": True}
+    (folder / "forged.json").write_text(json.dumps(forged))
+    for client in client_of(tmp_path, Gallery([folder])):
+        listed = client.get("/api/agents").json()["agents"][-1]
+        assert (listed["name"], listed["broken"]) == ("forged.json", False)
+        for _ in range(2):
+            shown = client.get("/api/agents/models/forged.json").json()
+            assert (shown["broken"], shown["certificate"]) == (True, None)
+            assert shown["reason"].startswith("models/forged.json is broken: unbeatable is False")
+        assert client.get("/api/agents").json()["agents"][-1]["broken"]
+        write(certify(RandomPolicy(), "dqn", Rules(**SMALL)), folder / "forged.json")
+        shown = client.get("/api/agents/models/forged.json").json()
+        assert (shown["broken"], shown["certificate"]["unbeatable"]) == (False, False)
+
+
+def test_the_list_of_many_runs_comes_in_parts_and_one_run_without_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(api, "SCAN_SECONDS", 0)
+    content = certify(RandomPolicy(), "dqn", Rules(**SMALL))
+    for number in range(4):
+        folder = tmp_path / "runs" / f"dqn-{number}"
+        folder.mkdir(parents=True)
+        write(content, folder / "certificate.json")
+    for client in client_of(tmp_path, Gallery([tmp_path / "runs"])):
+        move = {"board": SMALL, "moves": [], "agent": "runs/dqn-3"}
+        assert ask(client, "move", **move)["cell"] in range(6)
+        answers = [client.get("/api/agents").json() for _ in range(4)]
+        assert [answer["unread"] for answer in answers] == [2, 1, 0, 0]
+        names = [agent["name"] for agent in answers[0]["agents"][-2:]]
+        assert names == ["dqn-0", "dqn-3"]
+        assert ask(client, "move", 404, **{**move, "agent": "runs/dqn-4"})
+
+
+def test_the_server_reads_all_certificates_from_its_start_on(tmp_path, gallery, monkeypatch):
+    monkeypatch.setattr(api, "SCAN_SECONDS", 0)
+    fresh = Gallery(gallery.folders)
+    with GameStore(tmp_path / "games.db") as store:
+        anyio.run(api.Api(store, fresh).begin)
+    assert fresh.unread() == []
+    assert fresh.known("runs/dqn-0") == gallery.entry("runs/dqn-0")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names")
+def test_a_pipe_among_the_runs_keeps_nobody_waiting(tmp_path):
+    (tmp_path / "runs" / "pipe").mkdir(parents=True)
+    os.mkfifo(tmp_path / "runs" / "pipe" / "certificate.json")
+    for client in client_of(tmp_path, Gallery([tmp_path / "runs"])):
+        assert client.get("/api/agents").json()["agents"][-1]["broken"]
+        assert "pipe" in client.get("/api/agents/runs/pipe").json()["reason"]
+        move = {**MOVE, "agent": "runs/pipe"}
+        assert "runs/pipe is broken" in ask(client, "move", 400, **move)["error"]
+        assert ask(client, "move", **MOVE)["cell"] == 4
 
 
 def test_the_last_players_are_kept_and_the_oldest_made_anew(gallery, monkeypatch):
-    monkeypatch.setattr(players, "KEPT", 2)
-    kept, ids = Players(gallery), ("random", "minimax", "random", "search-depth=1")
-    seats = [kept.make(gallery.entry(id), Rules()) for id in ids]
+    monkeypatch.setattr(work, "KEPT", 2)
+    kept, ids = Work(gallery), ("random", "minimax", "random", "search-depth=1")
+    seats = [kept.seat(gallery.entry(id), Rules()) for id in ids]
     ready = [kept.ready(gallery.entry(id), Rules()) for id in ids]
     assert ready == [seats[0], None, seats[0], seats[3]]
+
+
+def test_a_request_that_is_computed_when_the_server_ends_is_told_so(tmp_path, gallery):
+    sent, scope = [], {"type": "http", "method": "GET", "path": "/api/agents/minimax"}
+    scope |= {"headers": [(b"host", b"127.0.0.1")], "query_string": b"", "root_path": ""}
+
+    async def send(message):
+        sent.append(message)
+
+    async def test():
+        begun, lane = asyncio.Event(), Threads(1, 1)
+
+        async def endless(*asked):
+            begun.set()
+            await anyio.sleep_forever()
+
+        lane.run = endless
+        app = server.application(store, gallery, lane, readers=Threads(1, 1))
+        task = asyncio.ensure_future(app(scope, None, send))
+        await begun.wait()
+        task.cancel()
+        await task
+
+    with GameStore(tmp_path / "games.db") as store:
+        asyncio.run(test())
+    assert sent[0]["status"] == 503
+    assert json.loads(sent[1]["body"])["error"].startswith("the server has been ended")
 
 
 def test_a_store_that_cannot_be_used_is_told_and_play_goes_on(keeper):

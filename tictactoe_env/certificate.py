@@ -23,7 +23,7 @@ import numpy as np
 from tictactoe_env import match
 from tictactoe_env.errors import one_of
 from tictactoe_env.evaluation import evaluate
-from tictactoe_env.files import write_file
+from tictactoe_env.files import json_value, read_file, write_file
 from tictactoe_env.lines import (
     LinesError,
     LinesPolicy,
@@ -48,7 +48,7 @@ from tictactoe_env.rules import SIDES, Rules
 FILE = "certificate.json"
 TABLE, LINES = 1, 2  # the formats: the moves in all positions, or in those that can be met
 MAX_CELLS = TABLE_CELLS  # of a board whose certificate has the moves in all positions
-MAX_BYTES = 256 << 20  # of a certificate that is read; 3x4 needs about 4 MB
+MAX_BYTES = 32 << 20  # of a certificate that is read; 3x4 with probabilities needs up to 24 MB
 
 
 class CertificateError(ValueError):
@@ -486,23 +486,30 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     folder = Path(path)
     target = folder / FILE if folder.is_dir() else folder
-    if not target.exists():
-        runs = sorted(folder.glob(f"*/{FILE}"))  # of the folder of a study
-        such = f", such as {runs[0].parent}" if runs else ""
+    runs = sorted(folder.glob(f"*/{FILE}"))  # of the folder of a study
+    if runs and not target.exists():
         raise FileNotFoundError(
-            f"no certificate at {target}: expected a run's folder or a {FILE}{such}"
+            f"no certificate at {target}: expected a run's folder or a {FILE}, such as "
+            f"{runs[0].parent}"
         )
-    if target.stat().st_size > MAX_BYTES:
-        raise CertificateError(
-            f"{target} is larger than {MAX_BYTES >> 20} MB, the limit for a certificate"
-        )
+    data = read_bytes(target)
     try:
-        content = json.loads(target.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
-    except (ValueError, RecursionError) as error:
+        content = json_value(data, _without_repeats)
+    except ValueError as error:
         raise CertificateError(f"{target} is damaged, it is not JSON: {error}") from None
     check_format(content, target)
     found: dict[str, Any] = content
     return found
+
+
+def read_bytes(file: Path) -> bytes:
+    """The bytes of a certificate's file. Raises FileNotFoundError or CertificateError."""
+    try:
+        return read_file(file, MAX_BYTES, CertificateError)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"no certificate at {file}: expected a run's folder or a {FILE}"
+        ) from None
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

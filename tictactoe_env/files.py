@@ -1,11 +1,147 @@
-"""Atomic writing: after a crash a file has its old content or its new content, never a part."""
+"""Reading files of unknown origin, and atomic writing.
+
+    data = read_file("runs/dqn-0/certificate.json", 32 << 20)
+    content = json_value(data)
+
+Only regular files are read: a named pipe, a device, a socket, a folder and a link that leads in a
+circle are refused before anything is read, and so is a file that is too large. After a crash a
+written file has its old content or its new content, never a part.
+"""
 
 from __future__ import annotations
 
+import errno
+import json
 import os
+import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
+
+MAX_JSON = 16 << 20  # bytes of a JSON file, unless its reader allows more
+MAX_JSON_MEMORY = 400 << 20  # bytes that the values of a JSON text may need, as estimated
+CHUNK = 1 << 20  # bytes that are read at once
+KINDS = (
+    (stat.S_ISDIR, "folder"),
+    (stat.S_ISFIFO, "named pipe"),
+    (stat.S_ISSOCK, "socket"),
+    (lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode), "device"),
+)
+
+
+class FileRefusedError(ValueError):
+    """A path that does not lead to a regular file, or a file that is too large."""
+
+
+def open_file(
+    path: str | os.PathLike[str], refusal: type[ValueError] = FileRefusedError
+) -> BinaryIO:
+    """A regular file, opened for reading bytes; a link is followed. It never waits.
+
+    Raises `refusal` for anything but a regular file, and OSError, such as FileNotFoundError, if
+    there is none or it must not be read.
+    """
+    # The path is looked at before it is opened, because opening a pipe or a device may change it,
+    # and again afterwards, because another file may stand there by then.
+    check_file(path, refusal)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    number = os.open(path, flags | getattr(os, "O_NOCTTY", 0))
+    try:
+        _check_regular(path, os.fstat(number).st_mode, refusal)
+        return open(number, "rb")
+    except BaseException:
+        os.close(number)
+        raise
+
+
+def check_file(
+    path: str | os.PathLike[str], refusal: type[ValueError] = FileRefusedError
+) -> os.stat_result:
+    """The facts of a regular file, which is not opened. Raises as `open_file` does."""
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise refusal(f"{path} is a link that leads in a circle: expected a file") from None
+    except ValueError as error:
+        raise refusal(f"{os.fspath(path)!r} is not a path: {error}") from None
+    _check_regular(path, found.st_mode, refusal)
+    return found
+
+
+def check_sqlite(
+    path: str | os.PathLike[str], refusal: type[ValueError] = FileRefusedError
+) -> None:
+    """Raise `refusal` unless an SQLite file and those beside it are regular files or missing.
+
+    SQLite itself opens what stands at these names, and waits for ever at a named pipe.
+    """
+    for end in ("", "-journal", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            check_file(f"{os.fspath(path)}{end}", refusal)
+
+
+def read_file(
+    path: str | os.PathLike[str], most: int, refusal: type[ValueError] = FileRefusedError
+) -> bytes:
+    """The content of a regular file of at most `most` bytes.
+
+    Raises `refusal` for a larger file, before it is read, and otherwise as `open_file`.
+    """
+    parts, left = [], most
+    with open_file(path, refusal) as file:
+        is_small = os.fstat(file.fileno()).st_size <= most
+        while is_small and (part := file.read(min(CHUNK, left + 1))):
+            parts.append(part)
+            left -= len(part)  # some files of the system have no size, and others grow
+            is_small = left >= 0
+    if not is_small:
+        raise refusal(f"{path} is larger than {_size(most)}, the limit for such a file")
+    return b"".join(parts)
+
+
+def json_value(
+    data: bytes | str, pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None
+) -> Any:
+    """The value of a JSON text in UTF-8. pairs_hook: makes the value of each object.
+
+    Raises ValueError if it is not JSON, or if its values could need more than 400 MB of memory,
+    which is estimated before they are made: lists of empty lists need 25 times their text.
+    """
+    text = data.decode("utf-8") if isinstance(data, bytes) else data
+    if json_memory(text) > MAX_JSON_MEMORY:
+        raise ValueError(f"its values could need more than {_size(MAX_JSON_MEMORY)} of memory")
+    try:
+        return json.loads(text, object_pairs_hook=pairs_hook)
+    except RecursionError:
+        raise ValueError("its lists and objects are nested too deeply") from None
+    except MemoryError:
+        raise ValueError("there is too little memory for its values") from None
+
+
+def json_memory(text: str) -> int:
+    """An upper estimate of the bytes that the values of a JSON text need, from its signs."""
+    per_letter = 3 if text.isascii() and "\\u" not in text else 9  # 4 bytes a letter, twice
+    return (
+        per_letter * len(text)
+        + 100 * text.count("[")
+        + 260 * text.count("{")
+        + 45 * text.count(",")
+        + 33 * text.count('"')
+        + 100 * text.count(":")
+    )
+
+
+def _check_regular(path: str | os.PathLike[str], mode: int, refusal: type[ValueError]) -> None:
+    if not stat.S_ISREG(mode):
+        kind = next((name for is_kind, name in KINDS if is_kind(mode)), "special file")
+        raise refusal(f"{path} is a {kind}: expected a file")
+
+
+def _size(number: int) -> str:
+    return f"{number >> 20} MB" if number >= 1 << 20 else f"{number:,} bytes"
 
 
 def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:

@@ -11,13 +11,14 @@ A new `Game` replays its moves and raises ValueError if such a game is impossibl
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timezone
 from functools import lru_cache
-from typing import Any
+from typing import Any, TextIO
 from urllib.parse import quote, unquote
 
 from tictactoe_env.errors import unknown_name, whole_number
@@ -40,6 +41,8 @@ ORIGINS = (
 SQUARE = Rules()
 MAX_NAME, MAX_SOURCE = 100, 1000  # characters
 MAX_SEED = 2**63 - 1  # the largest whole number of SQLite
+MAX_LINE = 64_000  # characters of a game as text or JSON; the longest has about 15,000
+BLANKS = " \t\r\n"  # that JSON allows between values
 
 
 @dataclass(frozen=True)
@@ -298,6 +301,11 @@ def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -
     with `source`, the name of the file.
     """
     for number, line in enumerate(lines, 1):
+        if len(line) > MAX_LINE:
+            raise ValueError(
+                f"line {number}{source and f' of {source}'}: a game is a line of at most "
+                f"{MAX_LINE:,} characters, this one has more"
+            )
         if line.partition("#")[0].strip():
             try:
                 yield Game.parse(line, rules)
@@ -308,18 +316,61 @@ def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -
 def parse_json(text: str | bytes) -> Iterator[Game]:
     """The games of a JSON list. Raises ValueError with the number of a wrong entry."""
     try:
-        contents = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"expected a JSON list of games, got text that is no JSON: {error}"
-        ) from None
-    if not isinstance(contents, list):
-        raise ValueError(f"expected a JSON list of games, got {contents!r:.120}")
-    for number, content in enumerate(contents, 1):
+        read = io.StringIO(text if isinstance(text, str) else text.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise _no_list(f"text that is no JSON: {error}") from None
+    return parse_json_file(read)
+
+
+def parse_json_file(file: TextIO) -> Iterator[Game]:
+    """The games of a JSON list in an open file, which is read bit by bit.
+
+    Raises ValueError with the number of a wrong entry, and of one of more than 64,000 characters.
+    """
+    for number, content in enumerate(_entries(file), 1):
         try:
             yield Game.from_json(content)
         except ValueError as error:
             raise ValueError(f"game {number} of the list: {error}") from None
+
+
+def _entries(file: TextIO) -> Iterator[Any]:
+    """The entries of a JSON list. Raises ValueError for anything else."""
+    decoder, text, before = json.JSONDecoder(), _more(file, ""), "["
+    if text[:1] != "[":
+        raise _no_list(f"{text[:80]!r}")
+    while True:
+        text = _more(file, text[1:].lstrip(BLANKS))
+        if text[:1] == "]" and before == "[":
+            break
+        try:
+            entry, end = decoder.raw_decode(text)
+        except (ValueError, RecursionError) as error:
+            is_long = len(text) >= MAX_LINE
+            what = (
+                f"no JSON, or a game of more than {MAX_LINE:,} characters" if is_long else "no JSON"
+            )
+            raise _no_list(f"text that is {what}: {error}") from None
+        yield entry
+        text = _more(file, text[end:].lstrip(BLANKS))
+        before = text[:1]
+        if before != ",":
+            break
+    if text[:1] != "]" or _more(file, text[1:].lstrip(BLANKS)):
+        raise _no_list(
+            f"{text[:80]!r} after an entry, where a comma or the end of the list belongs"
+        )
+
+
+def _more(file: TextIO, text: str) -> str:
+    """The text, without blanks before it, and as much of the file as makes MAX_LINE characters."""
+    while len(text) < MAX_LINE and (part := file.read(MAX_LINE)):
+        text = (text + part).lstrip(BLANKS)
+    return text
+
+
+def _no_list(got: str) -> ValueError:
+    return ValueError(f"expected a JSON list of games, got {got}")
 
 
 def json_text(games: Iterable[Game]) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tictactoe_env.canonical import CanonicalPolicy, canonical_forms
 from tictactoe_env.errors import one_of
+from tictactoe_env.files import json_value
 from tictactoe_env.policy import Policy, Probs, RandomPolicy
 from tictactoe_env.position_index import PositionIndex, merged
 from tictactoe_env.positions import Ply
@@ -182,8 +183,8 @@ def reaches_of(
     Raises LinesError for missing, surplus and impossible decisions, ProofLimitError beyond `limit`.
     """
     try:
-        moves = json.loads(text, object_pairs_hook=_without_repeats)
-    except (ValueError, RecursionError) as error:
+        moves = json_value(text, _without_repeats)
+    except ValueError as error:
         raise LinesError(f"the moves are not JSON: {error}") from None
     if not isinstance(moves, dict) or list(moves) != list(sides):
         raise LinesError(f"the moves must be an object with the sides {', '.join(sides)}")

@@ -11,6 +11,7 @@ sha256 of the certificate's moves that it belongs to. On 3x3 it has about 20 kB.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import zipfile
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.files import write_file
+from tictactoe_env.files import json_value, read_file, write_file
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules
@@ -30,6 +31,7 @@ FILE = "values.npz"
 FORMAT = 1
 MAX_TEXT = 300  # characters of a meaning
 MAX_ABOUT = 4_000  # bytes of the JSON in a file
+MAX_ARCHIVE = 64_000  # bytes of an archive beside its arrays
 ARRAYS = ("values", "known", "about")
 
 
@@ -149,7 +151,10 @@ def read_values(
         raise ValuesFileError(f"{target} is damaged: {reason:.200}; {what}") from None
 
 
-DAMAGE = (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, NotImplementedError)
+DAMAGE = (
+    *(ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, OSError),
+    *(NotImplementedError, MemoryError, SyntaxError, OverflowError),
+)
 """What a damaged archive raises when it is read."""
 
 
@@ -159,18 +164,19 @@ def _arrays(
     """The arrays of a file, which may be of anybody: sizes are checked before they are read."""
     rows, cells = table.table.shape
     sizes = {"values": 4 * rows * cells, "known": rows // 8 + 1, "about": MAX_ABOUT}
-    with zipfile.ZipFile(path) as archive:
+    data = read_file(path, sum(sizes.values()) + MAX_ARCHIVE, ValuesFileError)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
         found = {entry.filename: entry.file_size for entry in archive.infolist()}
         if found.keys() != {f"{name}.npy" for name in ARRAYS}:
             raise ValueError(f"it must hold {', '.join(ARRAYS)}, not {', '.join(found)}")
         for name, size in sizes.items():
             if found[f"{name}.npy"] > size + 1_000:  # the header of an array is shorter
                 raise ValueError(f"{name} is too large for {table.rules}")
-    with np.load(path, allow_pickle=False) as content:
+    with np.load(io.BytesIO(data), allow_pickle=False) as content:
         values, known, text = (content[name] for name in ARRAYS)
     if values.dtype != np.float32 or known.dtype != np.uint8 or text.dtype != np.uint8:
         raise ValueError("an array is of another type")
-    about = json.loads(text.tobytes())
+    about = json_value(text.tobytes())
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ValueError(f"it is not of format {FORMAT}")
     if len(known) not in (0, (rows + 7) // 8):

@@ -20,6 +20,7 @@ raises StoreError.
 from __future__ import annotations
 
 import argparse
+import io
 import itertools
 import json
 import os
@@ -34,7 +35,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.files import check_file, check_sqlite, open_file
 from tictactoe_env.games import (
+    MAX_LINE,
     ORIGINS,
     RESULTS,
     SQUARE,
@@ -42,6 +45,7 @@ from tictactoe_env.games import (
     Player,
     json_text,
     parse_json,
+    parse_json_file,
     parse_lines,
     rules_of,
 )
@@ -224,6 +228,7 @@ class GameStore:
     def _check_file(self) -> None:
         """Raises StoreError unless the path is free or a store. The file is not changed."""
         try:
+            check_sqlite(self.path, StoreError)
             if not self.path.exists():
                 if self.read_only:
                     raise StoreError(
@@ -232,11 +237,6 @@ class GameStore:
                     )
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 return
-            if not self.path.is_file():
-                kind = "folder" if self.path.is_dir() else "device"
-                raise StoreError(
-                    f"{self.path} is a {kind}: expected a file, such as {self.path / 'games.db'}"
-                )
             is_empty = self.path.stat().st_size == 0
         except OSError as error:
             raise StoreError(f"{self.path} {NOT_OPENED} ({error})") from None
@@ -389,17 +389,19 @@ def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[
     The content of the file decides which, not its name. rules: the board of lines that name none.
     """
     path = Path(path)
-    if path.is_file() and path.stat().st_size > 0 and _application(path) is not None:
+    if check_file(path).st_size > 0 and _application(path) is not None:
         with GameStore(path, read_only=True) as store:
             yield from store
         return
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            first = file.readline()
-            if first.startswith("["):
-                yield from parse_json(first + file.read())
+        with io.TextIOWrapper(open_file(path), encoding="utf-8-sig") as file:
+            is_json = file.read(1) == "["
+            file.seek(0)
+            if is_json:
+                yield from parse_json_file(file)
             else:
-                yield from parse_lines(itertools.chain([first], file), rules, str(path))
+                lines = iter(lambda: file.readline(MAX_LINE + 1), "")
+                yield from parse_lines(lines, rules, str(path))
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path} holds no games: expected a store, a JSON list of games, or text with one "

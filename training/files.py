@@ -13,7 +13,8 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as array_bytes
 
-from tictactoe_env.files import sync_folder, write_file
+from tictactoe_env.files import MAX_JSON, json_value, read_file, sync_folder, write_file
 
-MAX_BYTES = 1 << 30  # bytes; larger files are not read
+MAX_ARRAYS = 1 << 30  # bytes of a safetensors file; larger files are not read
+MAX_CSV = 32 << 20  # bytes of a CSV file; the positions of 3x4 with their planes need 10 MB
+MAX_ROWS_MEMORY = 400 << 20  # bytes that the rows of a CSV file may need as dictionaries
 
 
 class DamagedFileError(ValueError):
@@ -66,10 +69,10 @@ def write_json(path: Path, content: Any) -> None:
 
 def read_json(path: Path) -> Any:
     """The content of a JSON file. Raises DamagedFileError if it is not JSON."""
-    data = _read(path)
+    data = _read(path, MAX_JSON)
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
+        return json_value(data)
+    except ValueError as error:
         raise DamagedFileError(f"{path} is damaged, it is not JSON: {error}") from None
 
 
@@ -88,30 +91,58 @@ def read_csv(path: Path, names: Sequence[str], optional: Sequence[str] = ()) -> 
     optional: further columns; the file has all of them or none.
     Raises ValueError for other columns, and for anything that is not a number.
     """
-    every = [*names, *optional]
-    with open(path, encoding="utf-8", newline="") as file:
-        try:
-            found, *lines = list(csv.reader(file)) or [[]]
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} must be a CSV file: {error}") from None
+    every, lines = [*names, *optional], _lines(path)
+    found = next(lines, [])
     if found not in (every, list(names)):
         may_lack = f" ({' and '.join(optional)} may be left out)" if optional else ""
         raise ValueError(
             f"{path} must have the columns {', '.join(every)}{may_lack}, "
             f"got {', '.join(found)[:200]!r}"
         )
-    table = np.empty((len(lines), len(found)))
-    for number, line in enumerate(lines):
+    rows = []
+    for number, line in enumerate(lines, 2):
         try:
             if len(line) != len(found):
                 raise ValueError(f"it has {len(line)} columns")
-            table[number] = [float(entry) for entry in line]
+            rows.append(np.array([float(entry) for entry in line]))
         except ValueError as error:
             raise ValueError(
                 f"{path} must have a number in each of the {len(found)} columns, "
-                f"line {number + 2} has not: {error}"
+                f"line {number} has not: {error}"
             ) from None
-    return table
+    return np.array(rows).reshape(len(rows), len(found))
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file by the names in its first line.
+
+    Raises ValueError for a row of another length, and for a file whose rows would need more than
+    400 MB.
+    """
+    lines = _lines(path)
+    names, rows, memory = next(lines, []), [], 0
+    for number, line in enumerate(lines, 2):
+        if len(line) != len(names):
+            raise ValueError(
+                f"{path} must have {len(names)} columns in each line, line {number} has {len(line)}"
+            )
+        row = dict(zip(names, line, strict=True))
+        memory += sys.getsizeof(row) + sum(map(sys.getsizeof, line))
+        if memory > MAX_ROWS_MEMORY:
+            raise ValueError(
+                f"{path} has too many rows, they need more than {MAX_ROWS_MEMORY >> 20} MB"
+            )
+        rows.append(row)
+    return rows
+
+
+def _lines(path: Path) -> Iterator[list[str]]:
+    """The lines of a CSV file. Raises ValueError for another kind of file and a larger one."""
+    try:
+        text = read_file(path, MAX_CSV).decode("utf-8")
+        yield from csv.reader(io.StringIO(text, newline=""))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} must be a CSV file: {error}") from None
 
 
 def write_arrays(
@@ -145,7 +176,7 @@ def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 def _data_and_about(path: Path) -> tuple[bytes, dict[str, Any]]:
     """The bytes of a file, and the JSON that was written for these bytes."""
-    data, content = _read(path), read_json(path.with_suffix(".json"))
+    data, content = _read(path, MAX_ARRAYS), read_json(path.with_suffix(".json"))
     content = content if isinstance(content, dict) else {}
     before, digest = content.pop("before", None), hashlib.sha256(data).hexdigest()
     for about in (content, before):
@@ -157,9 +188,10 @@ def _data_and_about(path: Path) -> tuple[bytes, dict[str, Any]]:
     )
 
 
-def _read(path: Path) -> bytes:
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is missing: is {path.parent} the folder of a run?")
-    if path.stat().st_size > MAX_BYTES:
-        raise DamagedFileError(f"{path} is larger than {MAX_BYTES >> 20} MB, so no run wrote it")
-    return path.read_bytes()
+def _read(path: Path, most: int) -> bytes:
+    try:
+        return read_file(path, most, DamagedFileError)
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileNotFoundError(
+            f"{path} is missing: is {path.parent} the folder of a run?"
+        ) from None

@@ -24,12 +24,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.files import write_file
+from tictactoe_env.files import open_file, read_file, write_file
 from training.files import DamagedFileError, read_json, recover_folder, write_json
 
 ROOT = Path(__file__).parent.parent
 END = "finished.json"  # in a run's folder, written last: its steps, whether it reached its goal
 OWNER = ".owner"  # in the common folder: the token of the process whose jobs are wanted
+MAX_SAID, MAX_LAST = 1_000, 64_000  # bytes of OWNER; bytes at the end of a log that are read
 POLL_SECONDS = 0.5  # seconds between two looks at the training and at OWNER
 SHARED_SECONDS = 15  # seconds in which a file of the common folder must reach a worker
 STARTS = 3  # starts of a training that is killed each time before it writes a new checkpoint
@@ -153,8 +154,8 @@ class Owner:
         if self.is_dead_parent:
             return ""
         try:
-            return self.file.read_text()
-        except OSError:
+            return read_file(self.file, MAX_SAID).decode()
+        except (OSError, ValueError):
             return None
 
     @property
@@ -278,5 +279,7 @@ def _killed_text(number: int) -> str:
 
 def last_line(path: Path) -> str:
     """The last line of a file that is not empty, which of an error is its message."""
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    with open_file(path) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - MAX_LAST))
+        lines = file.read(MAX_LAST).decode("utf-8", "replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "it printed nothing")

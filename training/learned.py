@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tictactoe_env.files import check_file
 from tictactoe_env.games import Game
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore, read_games
@@ -42,7 +43,7 @@ def add(folder: Path, game: Game) -> int:
 
 def since(folder: Path, number: int) -> Sequence[Game]:
     """The games after a number, oldest first. StoreError if the file is damaged."""
-    if not (folder / FILE).exists():
+    if not os.path.lexists(folder / FILE):
         return []
     # Only a store that is open for writing waits for another process that is creating the file.
     with GameStore(folder / FILE, read_only=not os.access(folder, os.W_OK)) as store:
@@ -71,10 +72,12 @@ class GameFile:
     """
 
     def __init__(self, path: Path, rules: Rules, records: Collection[Mapping[str, Any]] = ()):
-        if not path.is_file():
+        try:
+            check_file(path)
+        except FileNotFoundError:
             raise FileNotFoundError(
                 f"learn_from must be a game store or a text file, there is no file {path}"
-            )
+            ) from None
         self.path, self.rules = path, rules
         self.known = self._known(records)
         self.read, self._digest = 0, hashlib.sha256()

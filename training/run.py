@@ -41,6 +41,7 @@ from training import checkpoint
 from training.files import (
     DamagedFileError,
     read_json,
+    read_rows,
     recover_folder,
     write_csv,
     write_folder,
@@ -226,8 +227,7 @@ class Run:
         """Read the rows of metrics.csv up to the checkpoint; the steps of the checkpoint."""
         try:
             steps = int(read_json(self.checkpoint / "progress.json")["steps"])
-            with open(self.folder / "metrics.csv", encoding="utf-8", newline="") as file:
-                rows = [_parsed(row) for row in csv.DictReader(file)]
+            rows = [_parsed(row) for row in read_rows(self.folder / "metrics.csv")]
             self.rows = [row for row in rows if row["steps"] <= steps]
             for row in self.rows:
                 self._note_first(_results(row, self.config.rules), row["steps"], row["seconds"])

@@ -10,8 +10,6 @@ runs/dqn-study/
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import statistics
@@ -26,7 +24,7 @@ from tictactoe_env.certificate import read, sides_of, versions, wins_all
 from tictactoe_env.files import write_file
 from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import SIDES
-from training.files import DamagedFileError, read_json, write_csv, write_json
+from training.files import DamagedFileError, read_json, read_rows, write_csv, write_json
 from training.jobs import END, Job
 from training.options import BoardConfig
 from training.plots import study_chart
@@ -237,8 +235,7 @@ def _cell(value: Any) -> Any:
 
 def metrics_of(folder: Path) -> list[dict[str, float]]:
     """The rows of a run's metrics.csv; entries that are empty are left out."""
-    text = (folder / "metrics.csv").read_text(encoding="utf-8")
-    rows = csv.DictReader(io.StringIO(text))
+    rows = read_rows(folder / "metrics.csv")
     return [{name: float(value) for name, value in row.items() if value} for row in rows]
 
 

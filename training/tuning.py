@@ -47,6 +47,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from tictactoe_env.evaluation import Evaluation
+from tictactoe_env.files import check_sqlite
 from tictactoe_env.judge import judge
 from tictactoe_env.rules import SIDES
 from training.goals import limit_of
@@ -310,6 +311,7 @@ class Search:
 
     def _check_file(self) -> None:
         """Raise StudyError for a damaged file, or one that is no study of Optuna."""
+        check_sqlite(self.path, StudyError)
         if not self.path.exists():
             return
         with closing(sqlite3.connect(self.path, timeout=LOCK_SECONDS)) as connection:
@@ -510,8 +512,9 @@ def held(path: Path, seconds: float) -> Iterator[None]:
     """Hold the lock of a file, which the system frees when the process ends, however it ends.
 
     The lock is that of SQLite, which works on every system. Raises sqlite3.OperationalError if
-    another process still holds it after some seconds.
+    another process still holds it after some seconds, StudyError if it is no file.
     """
+    check_sqlite(path, StudyError)
     with closing(sqlite3.connect(path, timeout=seconds, isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         yield

@@ -118,6 +118,8 @@ class AgentsAnswer(Answer):
 
     agents: list[AgentSummary]
     boards: list[BoardSize]
+    unread: int
+    """Certificates that are not read yet, so that nobody waits for many: ask again for them."""
 
 
 class AgentAnswer(AgentSummary):

@@ -7,28 +7,34 @@ servers may share a store. Nothing here imports torch: agents are tables or sear
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
-import numpy as np
+import anyio
 from fastapi import Path, Query
 
-from players.gallery import Entry, Gallery, UnknownPlayerError
-from players.pupil import teach
-from players.seat import TABLE_CELLS, Seat
-from tictactoe_env.analysis import truth, turning_point, verdicts
+from players.gallery import BrokenPlayerError, Entry, Gallery, Place, read_entries
+from tictactoe_env.analysis import truth
 from tictactoe_env.games import Game, Player
 from tictactoe_env.notation import board_text, cell_text, replay
 from tictactoe_env.positions import can_enumerate
-from tictactoe_env.rules import Rules
 from tictactoe_env.standing import Standing, standing
 from tictactoe_env.store import LISTED, GameStore
 from web import requests
 from web.answers import AgentSummary
-from web.players import BusyError, Players, Threads, solved
+from web.lanes import BusyError, Processes, Threads
 from web.refusals import Refusal
+from web.work import Work, in_process, is_heavy, is_large, is_registered, read_in_process
 
+SCAN_SECONDS = 0.1  # of one request, for certificates that were not read before
+HEAVY_AT_ONCE = 2  # processes
+HEAVY_WAITING = 32  # requests; further ones are told to come again
+HEAVY_SECONDS = 60.0  # of one request
+PROOFS_KEPT = 64  # certificates without their moves, a few kB each
 Json = dict[str, Any]
+AnyLane = Processes | Threads
 AgentPath = Annotated[str, Path(examples=["minimax", "runs/dqn-0"])]
 GamePath = Annotated[str, Path(json_schema_extra={"pattern": "^[1-9][0-9]{0,18}$"})]
 
@@ -36,60 +42,122 @@ GamePath = Annotated[str, Path(json_schema_extra={"pattern": "^[1-9][0-9]{0,18}$
 class Api:
     """The endpoints, and what they share. `web.answers` has a model for each answer.
 
-    Files are read and moves are computed in two pools of threads: neither waits for the other.
+    What is looked up in a table is answered at once. There is a lane for other cheap work, one for
+    heavy work (see `web.work.is_heavy`), one for the store, one that looks for runs and one that
+    reads their certificates: none waits for another.
+
+    heavy, readers: the lanes for heavy work and for certificates, by default processes.
     """
 
-    def __init__(self, store: GameStore, gallery: Gallery):
-        self.store, self.gallery, self.players = store, gallery, Players(gallery)
-        self.files, self.slow = Threads(4, 64), Threads(4, 16)
-        self.rng = np.random.default_rng()  # for moves without a seed; to make one takes 9 us
+    def __init__(
+        self,
+        store: GameStore,
+        gallery: Gallery,
+        heavy: AnyLane | None = None,
+        readers: AnyLane | None = None,
+    ):
+        self.store, self.gallery, self.work = store, gallery, Work(gallery)
+        self.files, self.scans, self.quick = Threads(4, 64), Threads(2, 64), Threads(4, 64)
+        self.heavy = heavy or Processes(HEAVY_AT_ONCE, HEAVY_WAITING, HEAVY_SECONDS)
+        self.readers = readers or Processes(1, 64, HEAVY_SECONDS)
+        self.proofs, self._scanning = Proofs(), anyio.Lock()
 
     async def agents(self) -> Json:
-        """Every agent that can be chosen, and the boards of the page and of the runs."""
-        entries = await self.files.run(self.gallery.entries)
+        """Every agent that can be chosen, and the boards of the page and of the runs.
+
+        Certificates are read for SCAN_SECONDS; `unread` of them are left for the next request.
+        """
+        async with self._scanning:  # two requests do not read the same certificates
+            unread = len(await self.read(await self.scans.run(self.gallery.unread)))
+        entries = await self.scans.run(self.gallery.listed)
         of_runs = [entry.rules for entry in entries if entry.rules and not entry.broken]
-        return {"agents": entries, "boards": list(dict.fromkeys([*requests.BOARDS, *of_runs]))}
+        boards = list(dict.fromkeys([*requests.BOARDS, *of_runs]))
+        return {"agents": entries, "boards": boards, "unread": unread}
+
+    async def read(self, places: Sequence[Place]) -> Sequence[Place]:
+        """Read certificates for SCAN_SECONDS; those that are left."""
+        if not places:
+            return places
+        is_here = isinstance(self.readers, Threads)
+        reader = read_entries if is_here else read_in_process
+        found = await self.readers.run(reader, places, SCAN_SECONDS)
+        self.gallery.take(found)
+        return places[len(found) :]
+
+    async def begin(self) -> None:
+        """What takes long the first time: start a process, and read all certificates."""
+        with suppress(BusyError, OSError):  # a request that needs them says so
+            while (await self.agents())["unread"]:
+                pass
 
     async def agent(self, id: AgentPath) -> Json:
         """One agent with its certificate, or with the reason why there is none."""
-        proven, reason = None, ""
-        await self.files.run(self.gallery.entries)  # how many games it has learned may have changed
-        try:
-            content = await self.slow.run(self.gallery.certificate, self.entry(id).id)
-            proven = {name: value for name, value in content.items() if name != "moves"}
-        except ValueError as error:
-            reason = str(error)[:500]
-        summary = dict(AgentSummary.model_validate(self.entry(id)))  # by now known as broken, if so
+        entry = await self.entry(id, anew=True)  # its files may have changed
+        if entry.broken:
+            proven, reason = None, f"{entry.id} is broken: {entry.about}"
+        else:
+            proven, reason = await self.proofs.of(entry, partial(self.prove, entry))
+        summary = dict(AgentSummary.model_validate(await self.entry(entry.id)))  # maybe broken now
         return {**summary, "certificate": proven, "reason": reason}
 
-    def entry(self, id: str) -> Entry:
-        """The agent of this id; refused with 404 if there is none, 400 for a wrong option of it."""
+    async def prove(self, entry: Entry) -> tuple[Json | None, str]:
+        """The verified certificate of an agent without the moves, or why there is none."""
         try:
-            return self.gallery.entry(id)
-        except UnknownPlayerError:
-            text = f"unknown agent {id[:120]!r}: GET /api/agents lists them"
-            raise Refusal(404, text) from None
+            lane = self.quick if is_registered(entry) else self.heavy
+            return await self.compute(lane, entry, "certificate", entry), ""
+        except ValueError as error:
+            return None, str(error)[:500]
+
+    async def compute(self, lane: AnyLane, entry: Entry, what: str, *asked: Any) -> Any:
+        """Call a method of Work about an agent. An agent that proves to be broken is remembered."""
+        try:
+            return await self.run(lane, what, *asked)
+        except BrokenPlayerError as error:
+            raise self.gallery.mark_broken(entry, error.reason) from None
+
+    async def run(self, lane: AnyLane, what: str, *asked: Any) -> Any:
+        """Call a method of Work in a lane."""
+        if isinstance(lane, Processes):
+            return await lane.run(in_process, tuple(self.gallery.folders), what, *asked)
+        return await lane.run(getattr(self.work, what), *asked)
+
+    async def entry(self, id: str, anew: bool = False) -> Entry:
+        """The agent of this id; refused with 404 if there is none, 400 for a wrong option of it.
+
+        anew: see whether its files have changed.
+        """
+        try:
+            entry = None if anew else self.gallery.known(id)
+            entry = entry or await self.run_of(id) or self.gallery.known(id)
         except ValueError as error:
             raise Refusal(400, str(error)) from None
+        if entry is None:
+            raise Refusal(404, f"unknown agent {id[:120]!r}: GET /api/agents lists them")
+        return entry
 
-    async def seat(self, id: str, rules: Rules) -> Seat:
-        """The seat of an agent on a board, made in a thread if it is new."""
-        entry = self.entry(id)
-        seat = self.players.ready(entry, rules)
-        return await self.slow.run(self.players.make, entry, rules) if seat is None else seat
+    async def run_of(self, id: str) -> Entry | None:
+        """The run of this id as its files are now, None if there is none."""
+        place = await self.scans.run(self.gallery.place, id)
+        if place is None:
+            return None
+        if self.gallery.kept(place) is None:
+            await self.read([place])
+        return self.gallery.kept(place)
 
     async def move(self, asked: requests.MoveAsked) -> Json:
         """The move of an agent, and how the game stands after it."""
-        game = game_of(asked)
-        self.entry(asked.agent)
+        game, entry = game_of(asked), await self.entry(asked.agent)
         if game.ended:
             text = board_text(game.board, game.rules)
             raise ValueError(f"the game is over on {text!r}: there is no move to make")
-        seat, rng = await self.seat(asked.agent, game.rules), self.rng
-        if asked.seed is not None:
-            rng = np.random.default_rng((asked.seed, len(game.moves)))
-        move = partial(seat.move, game.board, rng)
-        cell = move() if seat.is_quick else await self.slow.run(move)
+        seed = None if asked.seed is None else (asked.seed, len(game.moves))
+        question = (entry, game.rules, game.board, seed)
+        seat = self.work.ready(entry, game.rules)
+        if seat is not None and seat.is_quick:
+            cell = self.work.move(*question)
+        else:
+            lane = self.heavy if is_heavy(entry, game.rules) else self.quick
+            cell = await self.compute(lane, entry, "move", *question)
         after = standing([*game.moves, cell], game.rules)
         name, illegal = cell_text(cell, game.rules), after.ended == "illegal"
         insight = await self.insight(after, asked.thinker, asked.values, asked.truth)
@@ -108,26 +176,31 @@ class Api:
         """
         answer: Json = {"standing": standing_json(game)}
         if thinker is not None:
-            self.entry(thinker)
-            answer["thoughts"] = None if game.ended else await self.thoughts(game, thinker, values)
+            entry = await self.entry(thinker)
+            answer["thoughts"] = None if game.ended else await self.thoughts(game, entry, values)
         if with_truth:
             answer["truth"] = await self.truth(game)
         return answer
 
-    async def thoughts(self, game: Standing, thinker: str, values: str) -> Json:
+    async def thoughts(self, game: Standing, entry: Entry, values: str) -> Json:
         """What an agent thinks of each cell."""
-        seat = await self.seat(thinker, game.rules)
-        think = partial(seat.thoughts, game.board, values)
-        found = think() if seat.thinks_at_once else await self.slow.run(think)
-        return {**vars(found), "new": seat.is_new(game.board)}
+        question = (entry, game.rules, game.board, values)
+        seat = self.work.ready(entry, game.rules)
+        if seat is not None and seat.thinks_at_once:
+            return self.work.thoughts(*question)
+        lane = self.heavy if is_heavy(entry, game.rules, thinks=True) else self.quick
+        found: Json = await self.compute(lane, entry, "thoughts", *question)
+        return found
 
     async def truth(self, game: Standing) -> Json:
         """The exact values of a position and of each move, or why they are not known."""
         rules = game.rules
         if not can_enumerate(rules):
             return {"position": None, "moves": None, "reason": f"{rules} is too large to be solved"}
-        solve, is_quick = partial(truth, game.board, rules), rules.cells <= TABLE_CELLS
-        found = solve() if is_quick else await self.slow.run(solved, rules, solve)
+        if is_large(rules):
+            found = await self.run(self.heavy, "truth", rules, game.board)
+        else:
+            found = truth(game.board, rules)
         return {**found._asdict(), "reason": ""}
 
     async def games(self, asked: Annotated[requests.GamesAsked, Query()]) -> Json:
@@ -141,12 +214,12 @@ class Api:
 
     async def keep(self, asked: requests.GameAsked) -> Json:
         """Keep a finished game, with the names that are sent: who really moved is not checked."""
-        x, o = (
+        x, o = [
             Player(requests.HUMAN, requests.HUMAN)
             if id == requests.HUMAN
-            else self.gallery.player(self.entry(id).id)
+            else self.gallery.player((await self.entry(id)).id)
             for id in (asked.x, asked.o)
-        )
+        ]
         game = finished(asked, x=x, o=o, side=asked.side, seed=asked.seed)
         id = await self.files.run(self.store.add, game)
         learned = await self.learn(game, asked)
@@ -160,11 +233,12 @@ class Api:
         ids = [id for id in (asked.x, asked.o) if id != requests.HUMAN]
         learner = self.gallery.learner_id(game.rules) if has_person else None
         try:
-            entries = [self.entry(id) for id in dict.fromkeys([*ids, *filter(None, [learner])])]
+            ids = list(dict.fromkeys([*ids, *filter(None, [learner])]))
+            entries = [await self.entry(id) for id in ids]
             able = [one for one in entries if one.learned is not None and one.plays(game.rules)]
-            seats = [await self.seat(entry.id, game.rules) for entry in able]
-            pupils = [seat.pupil for seat in seats if seat.pupil is not None]
-            return await self.slow.run(teach, pupils, game)
+            lane = self.heavy if is_large(game.rules) else self.quick
+            found: Json = await self.run(lane, "teach", able, game) if able else {}
+            return found
         except (ValueError, BusyError) as error:  # the game itself is kept
             return {"learning": f"has failed: {error}"[:300]}
 
@@ -180,10 +254,36 @@ class Api:
         if not can_enumerate(game.rules):
             reason = f"{game.rules} is too large to be solved"
             return {"verdicts": None, "turning_point": None, "reason": reason}
-        judged, decisive = await self.slow.run(
-            solved, game.rules, lambda: (verdicts(game), turning_point(game))
-        )
+        lane = self.heavy if is_large(game.rules) else self.quick
+        judged, decisive = await self.run(lane, "verdicts", game)
         return {"verdicts": judged, "turning_point": decisive, "reason": ""}
+
+
+class Proofs:
+    """What was proven of the last agents, by the sha256 of their certificates: each once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Json | None, str]] = {}  # the one asked for last stands last
+        self._begun: dict[str, anyio.Event] = {}
+
+    async def of(
+        self, entry: Entry, prove: Callable[[], Awaitable[tuple[Json | None, str]]]
+    ) -> tuple[Json | None, str]:
+        """What `prove` answers, or has answered for the same certificate before."""
+        key = entry.sha256 or entry.id
+        while key in self._begun:  # another request for the same certificate
+            await self._begun[key].wait()
+        if key in self._known:
+            self._known[key] = self._known.pop(key)
+            return self._known[key]
+        self._begun[key] = anyio.Event()
+        try:
+            self._known[key] = await prove()
+        finally:
+            self._begun.pop(key).set()
+        while len(self._known) > PROOFS_KEPT:
+            del self._known[next(iter(self._known))]
+        return self._known[key]
 
 
 def game_of(asked: requests.Position) -> Standing:

@@ -8,6 +8,7 @@ their places.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Coroutine
@@ -23,11 +24,12 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tictactoe_env.store import StoreError, UnknownGameError
-from web.players import BusyError
+from web.lanes import BusyError
 
 STATIC = Path(__file__).with_name("static")
 MAX_BODY = 8_192  # bytes of a request
 HOST = re.compile(rb"(127\.0\.0\.1|localhost|\[::1\])(:\d+)?")  # others are DNS rebinding
+OWN_FETCHES = (b"same-origin", b"none")  # of Sec-Fetch-Site: the page, an address that was typed
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -117,7 +119,7 @@ async def refuse(request: Request, error: Exception) -> Response:
     text = "the server failed; its log says more" if status == 500 else str(error)
     if isinstance(error, RequestValidationError):  # a model has raised ValueError
         status, text = 400, str(error.errors()[0]["ctx"]["error"])
-    return refused(text, status)
+    return refused(text, status, {"Retry-After": "1"} if status == 503 else None)
 
 
 async def refuse_address(request: Request, error: Any) -> Response:
@@ -140,8 +142,26 @@ HANDLERS: dict[Any, Any] = {
 }
 
 
+def stranger(headers: dict[bytes, bytes]) -> str:
+    """The other page that a browser asks for; empty if this page asks, or a program.
+
+    A browser names the origin of a page in `Origin` (https://fetch.spec.whatwg.org/#origin-header),
+    but not for a picture, and its relation to this server in `Sec-Fetch-Site`, always
+    (https://www.w3.org/TR/fetch-metadata/). No page can change or leave out either header. Programs
+    send neither.
+    """
+    own = b"http://" + headers.get(b"host", b"")
+    origin, site = headers.get(b"origin", own), headers.get(b"sec-fetch-site", OWN_FETCHES[0])
+    if origin.lower() != own.lower():
+        return f"the page of {origin.decode('latin-1')[:80]!r}"
+    return "" if site in OWN_FETCHES else f"a page that is {site.decode('latin-1')[:20]!r}"
+
+
 class Guard:
-    """Refuses requests that call this machine by another name; adds HEADERS to every answer."""
+    """Refuses requests that call this machine by another name, and those of other pages to `/api/`.
+
+    Adds HEADERS to every answer.
+    """
 
     def __init__(self, app: ASGIApp):
         self.app = app
@@ -149,8 +169,12 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
 
+        has_begun = False
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal has_begun
             if message["type"] == "http.response.start":
+                has_begun = True
                 message["headers"] = [*message["headers"], *RAW_HEADERS]
             await send(message)
 
@@ -159,4 +183,12 @@ class Guard:
         if scope["type"] == "http" and not HOST.fullmatch(host):
             name = host.decode("latin-1")[:80]
             app = refused(f"this server is for 127.0.0.1, not for {name!r}", 421)
-        await app(scope, receive, send_with_headers)
+        elif scope["type"] == "http" and scope["path"].startswith("/api/") and stranger(headers):
+            text = f"/api/ is for the page of this server, not for {stranger(headers)}"
+            app = refused(text, 403)
+        try:
+            await app(scope, receive, send_with_headers)
+        except asyncio.CancelledError:  # after Ctrl-C and uvicorn's `timeout_graceful_shutdown`
+            if not has_begun:
+                app = refused("the server has been ended while it computed this", 503)
+                await app(scope, receive, send_with_headers)

@@ -6,6 +6,7 @@ listens on 127.0.0.1 only. docs/PLAY.md has examples.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import sys
@@ -15,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, Response
@@ -24,17 +26,21 @@ from starlette.types import ASGIApp
 
 from players.gallery import Gallery
 from tictactoe_env import __version__
+from tictactoe_env.files import read_file
 from tictactoe_env.runs import FOLDERS
 from tictactoe_env.store import GameStore
 from training.command_line import CommandLine, Option, whole
 from web import answers, requests
-from web.api import Api
+from web.api import AnyLane, Api
+from web.connections import Connection, log_config, most_connections, tell
 from web.refusals import HANDLERS, STATIC, Guard, StrictRoute
 
 HOST, PORT = "127.0.0.1", 8000
+MAX_FILE = 1 << 20  # bytes of a file of the page
 PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
 REFUSALS: dict[int | str, str] = {
     400: "What was sent is wrong.",
+    403: "A page of another origin asks.",
     404: "There is no such agent or game.",
     413: "The request is too large.",
     415: "The request is not application/json.",
@@ -60,7 +66,7 @@ def add_endpoints(app: FastAPI, api: Api) -> None:
     ):
         responses = {
             code: {"model": answers.Refused, "description": REFUSALS[code]}
-            for code in (*statuses, 421, 503, "default")
+            for code in (*statuses, 403, 421, 503, "default")
         }
         status = 201 if model is answers.Kept else 200
         add(
@@ -94,13 +100,42 @@ class DescribedApp(FastAPI):
         return self.openapi_schema
 
 
+class SmallFiles(StaticFiles):
+    """Starlette's StaticFiles, which read a file here and not in four steps in other threads.
+
+    Each step may wait for a thread. The files have some kB and are in the system's memory.
+    """
+
+    def file_response(self, full_path: Any, *asked: Any, **options: Any) -> Response:
+        """The file, or that it has not been changed."""
+        found = super().file_response(full_path, *asked, **options)
+        if not isinstance(found, FileResponse):
+            return found
+        del found.headers["accept-ranges"]
+        return Response(read_file(full_path, MAX_FILE), found.status_code, found.headers)
+
+
 async def page(request: Request) -> Response:
     """The page; its script shows what the address asks for."""
     return FileResponse(STATIC / "index.html")
 
 
-def application(store: GameStore, gallery: Gallery | None = None) -> ASGIApp:
-    """The ASGI application. The store stays open and belongs to the caller."""
+def application(
+    store: GameStore,
+    gallery: Gallery | None = None,
+    heavy: AnyLane | None = None,
+    readers: AnyLane | None = None,
+) -> ASGIApp:
+    """The ASGI application. The store stays open and belongs to the caller.
+
+    heavy, readers: where heavy work is done and where certificates are read, by default in
+    processes that start when they are needed.
+    """
+    return application_of(Api(store, gallery or Gallery(), heavy, readers))
+
+
+def application_of(api: Api) -> ASGIApp:
+    """The ASGI application of an interface."""
     app = DescribedApp(
         title="tic-tac-toe",
         version=__version__,
@@ -110,10 +145,10 @@ def application(store: GameStore, gallery: Gallery | None = None) -> ASGIApp:
         exception_handlers=HANDLERS,
     )
     app.router.route_class = StrictRoute
-    add_endpoints(app, Api(store, gallery or Gallery()))
+    add_endpoints(app, api)
     for path in PAGES:
         app.add_route(path, page, include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=STATIC))
+    app.mount("/static", SmallFiles(directory=STATIC))
     return Guard(app)
 
 
@@ -130,22 +165,37 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
             raise ValueError(f"{text}: give another one, such as --port {port + 1}") from None
         # Connections inherit this. Nagle's algorithm delays answers by 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        api = Api(opened, Gallery(tuple(folders)))
+        connections, backlog = most_connections()
         settings = uvicorn.Config(
-            application(opened, Gallery(tuple(folders))),
+            application_of(api),
+            http=Connection,
+            ws="none",
+            log_config=log_config(),
             log_level="warning",
             access_log=False,
             server_header=False,
             proxy_headers=False,
             lifespan="off",
             h11_max_incomplete_event_size=16_384,
-            limit_concurrency=256,
+            limit_concurrency=connections,
+            backlog=backlog,
             timeout_graceful_shutdown=2,
         )
         address = f"http://{HOST}:{listening.getsockname()[1]}/"
         print(f"tic-tac-toe: {address}   (games are kept in {store}; Ctrl-C ends)", flush=True)
         sys.setswitchinterval(0.0005)  # seconds a quick answer waits for a thread that searches
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(settings).run(sockets=[listening])
+            asyncio.run(listen(uvicorn.Server(settings), listening, api))
+
+
+async def listen(server: uvicorn.Server, listening: socket.socket, api: Api) -> None:
+    """Serve the connections of a socket until Ctrl-C."""
+    asyncio.get_running_loop().set_exception_handler(tell)
+    async with anyio.create_task_group() as background:
+        background.start_soon(api.begin)
+        await server.serve(sockets=[listening])
+        background.cancel_scope.cancel()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,12 +1,12 @@
 // The list of agents, and the page of one agent: what is proven of it, and a game that it loses.
 
 import { percent, signed } from "./board.js";
-import { agentPath, boardKey, boardName, get, h, markIcon, other, post } from "./dom.js";
+import { agentPath, boardKey, boardName, get, getAgents, h, markIcon, other, post } from "./dom.js";
 import { learnedText } from "./play.js";
 import { Replay } from "./replay.js";
 
 export async function agentsPage() {
-  const { agents } = await get("/api/agents");
+  const { agents } = await getAgents();
   const card = (agent) =>
     h(
       "li",

@@ -31,6 +31,13 @@ export async function get(path) {
   return answer(fetch(path, { headers: { accept: "application/json" } }));
 }
 
+/** All agents and boards. The server reads a few certificates a request: none waits for many. */
+export async function getAgents() {
+  let found = await get("/api/agents");
+  while (found.unread > 0) found = await get("/api/agents");
+  return found;
+}
+
 export async function post(path, content) {
   return answer(
     fetch(path, {

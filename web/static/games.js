@@ -1,7 +1,7 @@
 // The list of kept games, and the page of one game.
 
 import { thumbnail } from "./board.js";
-import { agentPath, boardKey, boardName, get, h, markIcon } from "./dom.js";
+import { agentPath, boardKey, boardName, get, getAgents, h, markIcon } from "./dom.js";
 import { endText, Replay } from "./replay.js";
 
 const when = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
@@ -9,7 +9,7 @@ const nameOf = (player) =>
   player.kind === "human" && player.name === "human" ? "a person" : player.name;
 
 export async function gamesPage(parameters) {
-  const { agents } = await get("/api/agents");
+  const { agents } = await getAgents();
   return new Games(agents, parameters);
 }
 
@@ -139,7 +139,7 @@ function gameLink(game) {
 export async function gamePage(id) {
   const [game, { agents }] = await Promise.all([
     get(`/api/games/${encodeURIComponent(id)}`),
-    get("/api/agents"),
+    getAgents(),
   ]);
   const here = (player) =>
     agents.some((agent) => agent.id === player.name && !agent.broken) && player.kind !== "human"

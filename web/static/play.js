@@ -7,7 +7,7 @@ import {
   boardKey,
   boardName,
   cellName,
-  get,
+  getAgents,
   h,
   icon,
   isStill,
@@ -30,7 +30,7 @@ const PATIENCE = 500; // milliseconds after which the page says that it is still
 const SEEDS = 2 ** 32;
 
 export async function playPage(parameters) {
-  const { agents, boards } = await get("/api/agents");
+  const { agents, boards } = await getAgents();
   return new Play(agents, boards, parameters);
 }
 
@@ -585,7 +585,7 @@ class Play {
 
   /** Ask again how many games the agents have learned from. */
   async countAgain() {
-    this.agents = (await get("/api/agents")).agents;
+    this.agents = (await getAgents()).agents;
     this.fillSeat("X");
     this.fillSeat("O");
     this.showLearning();

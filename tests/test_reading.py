@@ -1,0 +1,174 @@
+"""Reading files of unknown origin: only regular ones, of a bounded size and memory."""
+
+import json
+import os
+import threading
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from text_cases import refuses
+from wrong_files import KINDS, at_most, put
+
+from tictactoe_env import files
+from tictactoe_env.files import FileRefusedError, json_memory, json_value, open_file, read_file
+
+posix = pytest.mark.skipif(os.name != "posix", reason="pipes, sockets, devices, alarms")
+
+
+@posix
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_regular_file_is_refused_at_once_with_the_error_of_the_reader(kind, tmp_path):
+    path = tmp_path / "file"
+    put(kind, path)
+    with at_most(10):
+        for read in (open_file, lambda path: read_file(path, 10)):
+            with refuses(f"{path} {KINDS[kind]}: expected a file", FileRefusedError):
+                read(path)
+        with refuses(KINDS[kind], UnicodeError):
+            read_file(path, 10, UnicodeError)
+
+
+@posix
+def test_a_pipe_that_somebody_waits_at_is_not_opened(tmp_path):
+    path, written = tmp_path / "pipe", []
+    os.mkfifo(path)
+
+    def write():
+        with open(path, "wb") as pipe:
+            written.append(pipe.write(b"text"))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with refuses("is a named pipe", FileRefusedError):
+        read_file(path, 10)
+    assert written == []
+    assert path.read_bytes() == b"text"
+    writer.join()
+
+
+@posix
+def test_what_is_put_in_place_of_a_file_while_it_is_opened_is_refused(tmp_path, monkeypatch):
+    path, really_open = tmp_path / "file", os.open
+    path.write_bytes(b"text")
+    opened = []
+
+    def late(path, flags):
+        put("pipe", path)
+        opened.append(really_open(path, flags))
+        return opened[-1]
+
+    monkeypatch.setattr(files.os, "open", late)
+    with at_most(10), refuses("is a named pipe", FileRefusedError):
+        open_file(path)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(opened[0])
+
+
+def test_a_missing_file_is_told_as_one_and_a_text_with_a_null_is_no_path(tmp_path):
+    for path in (tmp_path / "none", tmp_path / "none" / "file"):
+        with pytest.raises(FileNotFoundError):
+            read_file(path, 10)
+    with refuses("'a\\x00b' is not a path: embedded null", FileRefusedError):
+        read_file("a\0b", 10)
+
+
+def test_a_file_is_read_up_to_its_limit_and_a_larger_one_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    monkeypatch.setattr(files, "CHUNK", 4)
+    for size in (0, 1, 3, 4, 5, 9, 10):
+        path.write_bytes(bytes(range(size)))
+        assert read_file(path, 10) == bytes(range(size))
+    path.write_bytes(bytes(11))
+    with refuses(f"{path} is larger than 10 bytes, the limit for such a file", FileRefusedError):
+        read_file(path, 10)
+    os.truncate(path, 1 << 40)
+    with refuses("is larger than 2 MB", FileRefusedError):
+        read_file(path, 2 << 20)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="a file that tells no size")
+def test_a_file_that_tells_no_size_is_read_up_to_its_limit_too():
+    assert os.stat("/proc/self/maps").st_size == 0
+    assert read_file("/proc/self/maps", 1 << 20)
+    with refuses("/proc/self/maps is larger than 100 bytes", FileRefusedError):
+        read_file("/proc/self/maps", 100)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(json_values, st.booleans())
+def test_the_value_of_a_json_text_is_what_was_written(value, is_ascii):
+    text = json.dumps(value, ensure_ascii=is_ascii)
+    assert json_value(text) == value
+    if is_ascii:
+        assert json_value(text.encode()) == value
+
+
+EMOJI = "\U0001f600"
+BOMBS = {
+    "empty lists": ("[", "[],", 40_000),
+    "nested lists": ("[", "[" * 400 + "]" * 400 + ",", 60),
+    "lists of a number": ("[", "[1],", 40_000),
+    "empty objects": ("[", "{},", 40_000),
+    "objects": ("[", '{"a":1},', 20_000),
+    "nested objects": ("[", '{"a":' * 300 + "1" + "}" * 300 + ",", 60),
+    "numbers": ("[", "999,", 40_000),
+    "fractions": ("[", "1.5,", 40_000),
+    "texts": ("[", '"ab",', 40_000),
+    "escapes": ("[", '"\\ud83d\\ude00",', 20_000),
+    "a long text with an escape": ('["\\ud83d\\ude00",', f'"{"a" * 100_000}",', 1),
+    "a long text": ("[", f'"{"a" * 100_000}{EMOJI}",', 1),
+}
+
+
+@pytest.mark.parametrize("hook", [None, dict], ids=["", "with a hook"])
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_the_memory_of_json_is_at_most_what_was_estimated(bomb, hook):
+    first, part, count = BOMBS[bomb]
+    text = first + part * count + "1]"
+    data = text.encode()
+    tracemalloc.start()
+    value = json_value(data, hook)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(value) >= count
+    assert peak <= json_memory(text)
+
+
+def test_an_object_of_many_names_needs_no_more_memory_than_was_estimated():
+    text = "{" + ",".join(f'"{number}":1' for number in range(50_000)) + "}"
+    for hook in (None, dict):
+        tracemalloc.start()
+        json_value(text, hook)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak <= json_memory(text)
+
+
+def test_json_that_is_broken_too_deep_or_too_large_in_memory_raises_a_plain_value_error():
+    for data, reason in (
+        (b"", "Expecting value"),
+        (b"{'a': 1}", "Expecting property name"),
+        (b"[1] 2", "Extra data"),
+        (b"\xff\xfe[\0]\0", "can't decode byte"),
+        (b"\xef\xbb\xbf[]", "BOM"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"[" + b"1" * 5_000 + b"]", "4300 digits"),
+        (b"[" + b"[]," * 2_800_000 + b"1]", "could need more than 400 MB of memory"),
+    ):
+        with refuses(reason, ValueError):
+            json_value(data)
+
+
+def test_the_estimate_lets_pass_the_largest_certificate_of_all_positions():
+    """On 3x4, four in a row, 139,339 positions with 588,732 moves, each with a probability."""
+    position = '  "X../.O./.../...": {\n   "a1": 0.14285714285714285,\n'
+    text = "{" + position * 139_339 + '   "a1": 0.14285714285714285,\n' * 449_393 + "}"
+    assert 20_000_000 < len(text) < 32 << 20
+    assert json_memory(text) < files.MAX_JSON_MEMORY

@@ -1,0 +1,163 @@
+"""What is computed for requests: in this process if it is cheap, in another one if it is heavy."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from players.gallery import Entry, Found, Gallery, Place, read_entries
+from players.pupil import teach
+from players.seat import TABLE_CELLS, Seat
+from tictactoe_env.analysis import Truth, Verdict, turning_point, verdicts
+from tictactoe_env.analysis import truth as truth_of
+from tictactoe_env.games import Game
+from tictactoe_env.names import named_player, registered_names
+from tictactoe_env.rules import Boards, Rules
+
+Answer = TypeVar("Answer")
+
+KEPT = 32  # players in memory; a table of 3x4 takes 8 MB
+NICENESS = 5  # of a process that has done heavy work: the server itself comes first
+QUICK_PLAYOUTS = 100  # of a move of mcts: 3 ms on 3x3
+
+
+def is_heavy(entry: Entry, rules: Rules, thinks: bool = False) -> bool:
+    """Whether a move of this player on this board may take more than some 40 ms.
+
+    That is: any player but `random` on more than 9 cells, where tables and solutions are large; and
+    on fewer cells a search that is limited by time, or by more than QUICK_PLAYOUTS. thinks: its
+    thoughts are asked for. Those of any search are heavy, and of `random` on more than 9 cells.
+
+    An opponent that was registered is known to this process only, and counts as cheap.
+    """
+    if is_registered(entry):
+        return False
+    if is_large(rules):
+        return thinks or entry.agent != "random"
+    named = named_player(entry.id) if entry.kind == "agent" else None
+    if named is None or named.name not in ("search", "mcts"):
+        return False
+    if thinks or {"seconds", "milliseconds"} & set(named.options):
+        return True
+    return named.name == "mcts" and named.options.get("playouts", np.inf) > QUICK_PLAYOUTS
+
+
+def is_large(rules: Rules) -> bool:
+    """Whether to solve this board takes more than some 40 ms."""
+    return rules.cells > TABLE_CELLS
+
+
+def is_registered(entry: Entry) -> bool:
+    """Whether this program has registered the player: other processes do not know it."""
+    return entry.agent in registered_names()
+
+
+@lru_cache(maxsize=256)
+def making(rules: Rules, id: str = "") -> threading.Lock:
+    """The lock for making a player, or for solving a board: two threads would take twice the time.
+
+    id: of a run, which needs no solved board; no other player waits for its files.
+    """
+    return threading.Lock()
+
+
+class Work:
+    """Computes what is asked of the players of a gallery. Threads may share it.
+
+    Each player is made when it is first needed. The last KEPT ones are kept.
+    """
+
+    def __init__(self, gallery: Gallery):
+        self.gallery = gallery
+        self.rng = np.random.default_rng()  # for moves without a seed; to make one takes 9 us
+        self._seats: dict[tuple[Entry, Rules], Seat] = {}  # the one used last stands last
+        self._lock = threading.Lock()
+
+    def ready(self, entry: Entry, rules: Rules) -> Seat | None:
+        """The seat of a player, if it is kept."""
+        with self._lock:
+            seat = self._seats.pop((entry, rules), None)
+            if seat is not None:
+                self._seats[entry, rules] = seat
+            return seat
+
+    def seat(self, entry: Entry, rules: Rules) -> Seat:
+        """The seat of a player. The first time may take seconds.
+
+        Raises ValueError if it does not play on this board, or is broken.
+        """
+        seat = self.ready(entry, rules)
+        if seat is not None:
+            return seat
+        with making(rules, entry.id if entry.path else ""):
+            seat = self.ready(entry, rules)
+            if seat is None:
+                seat = self.gallery.seat_of(entry, rules)
+                with self._lock:
+                    self._seats[entry, rules] = seat
+                    while len(self._seats) > KEPT:
+                        del self._seats[next(iter(self._seats))]
+        return seat
+
+    def move(self, entry: Entry, rules: Rules, board: Boards, seed: tuple[int, int] | None) -> int:
+        """The cell that a player marks on an unfinished board."""
+        rng = self.rng if seed is None else np.random.default_rng(seed)
+        return self.seat(entry, rules).move(board, rng)
+
+    def thoughts(self, entry: Entry, rules: Rules, board: Boards, kind: str) -> dict[str, Any]:
+        """The values of `web.answers.Thoughts`."""
+        seat = self.seat(entry, rules)
+        return {**vars(seat.thoughts(board, kind)), "new": seat.is_new(board)}
+
+    def truth(self, rules: Rules, board: Boards) -> Truth:
+        """The exact worth of a position and of its moves."""
+        with making(rules):
+            return truth_of(board, rules)
+
+    def verdicts(self, game: Game) -> tuple[list[Verdict], str | None]:
+        """What each move of a game was worth, and which one decided it."""
+        with making(game.rules):
+            return verdicts(game), turning_point(game)
+
+    def teach(self, entries: Sequence[Entry], game: Game) -> dict[str, str]:
+        """Let players learn from a game. What became of it, by player."""
+        seats = [self.seat(entry, game.rules) for entry in entries]
+        return teach([seat.pupil for seat in seats if seat.pupil is not None], game)
+
+    def certificate(self, entry: Entry) -> dict[str, Any]:
+        """The certificate of a player, verified or computed, without its moves."""
+        content = self.gallery.certificate_of(entry)
+        return {name: value for name, value in content.items() if name != "moves"}
+
+
+@lru_cache(maxsize=1)
+def _ignore_interrupts() -> None:
+    """Ctrl-C is for the server, which ends this process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@lru_cache(maxsize=1)
+def _work_in(folders: tuple[Path, ...]) -> Work:
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    return Work(Gallery(folders))
+
+
+def in_process(folders: tuple[Path, ...], name: str, *arguments: Any) -> Any:
+    """Call a method of Work in a process that does nothing else. `folders`: of the gallery."""
+    _ignore_interrupts()
+    method: Callable[..., Any] = getattr(_work_in(folders), name)
+    return method(*arguments)
+
+
+def read_in_process(places: Sequence[Place], seconds: float) -> list[Found]:
+    """`read_entries` in a process that does nothing else: a large file takes a second."""
+    _ignore_interrupts()
+    return read_entries(places, seconds)
