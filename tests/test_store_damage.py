@@ -230,6 +230,14 @@ def test_sql_that_is_not_ours_is_refused_and_the_file_left_as_it_is(name, versio
     assert path.read_bytes() == before
 
 
+def test_the_statistics_of_sqlite_are_no_damage(tmp_path):
+    path = tmp_path / "games.db"
+    games = of_games(path, 300)
+    write(path, "ANALYZE")
+    with GameStore(path) as store:
+        assert list(store) == games == store.list(300)[::-1]
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="limits of a connection")
 def test_a_value_that_is_too_large_is_told_as_damage(tmp_path):
     path = tmp_path / "games.db"

@@ -529,7 +529,11 @@ REASONS = (
 )
 
 
-SCHEMA = "SELECT type, name, sql FROM sqlite_master"
+# Without the tables in which SQLite's ANALYZE keeps its statistics.
+SCHEMA = (
+    "SELECT type, name, sql FROM sqlite_master "
+    "WHERE type <> 'table' OR name NOT IN ('sqlite_stat1', 'sqlite_stat4')"
+)
 
 
 def _schema(rows: Iterable[tuple[str, str, str | None]]) -> dict[tuple[str, str], str]:
