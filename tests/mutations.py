@@ -5,12 +5,15 @@ import json
 
 from hypothesis import strategies as st
 
-HOSTILE = st.sampled_from(
-    [
-        *(None, True, False, 0, -1, 1, 3, 2**31, 2**63, 2**64, 10**400, 1e-400, 1e308, 0.5),
-        *(float("nan"), float("inf"), "", "X", "a1", "A1", " a1", "\x1b[8m", "\0", "\ud800"),
-        *("x" * 5_000, [], {}, [[]], [[[]]] * 3, {"a1": 1.0}, {"": None}, [0] * 1_000),
-    ]
+HOSTILE = st.builds(  # a copy, because a later change may be made in it
+    copy.deepcopy,
+    st.sampled_from(
+        [
+            *(None, True, False, 0, -1, 1, 3, 2**31, 2**63, 2**64, 10**400, 1e-400, 1e308, 0.5),
+            *(float("nan"), float("inf"), "", "X", "a1", "A1", " a1", "\x1b[8m", "\0", "\ud800"),
+            *("x" * 5_000, [], {}, [[]], [[[]]] * 3, {"a1": 1.0}, {"": None}, [0] * 1_000),
+        ]
+    ),
 )
 
 
