@@ -106,6 +106,8 @@ BOARD = ("rows", "cols", "k")
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
+MOST_GAMES = 1_000_000_000  # in a dataset, all positions together
+MOST_RESULT = 1_000_000  # in a dataset, without the sign
 
 
 @dataclass(frozen=True)
@@ -775,8 +777,6 @@ def mean_of(numbers: Floats, weights: Floats) -> float:
 # --- datasets --------------------------------------------------------------------------------
 
 MEANS = ("deviation", "games")  # columns that a dataset of single results lacks
-MAX_RESULT = 10**6  # of a position in a dataset, from the side's view
-MAX_GAMES = 10**9  # in a dataset, whose games decide how long a level is trained
 
 
 def sums_by_row(
@@ -817,24 +817,25 @@ def read_dataset(path: Path, afterstates: Afterstates) -> Floats:
     deviation, games = np.zeros(len(table)), np.ones(len(table))
     if table.shape[1] > len(names):
         deviation, games = table[:, -2:].T
-    is_large = np.abs([mean, deviation]).max(initial=0) > MAX_RESULT or (games > MAX_GAMES).any()
-    if not np.isfinite(table).all() or is_large or not (games >= 0).all():
-        raise ValueError(
-            f"{path} must hold finite results from {-MAX_RESULT:,} to {MAX_RESULT:,}, and numbers "
-            f"of games from 0 to {MAX_GAMES:,}"
-        )
     own, other = np.split(planes, 2, axis=1)
     has_x_moved = own.sum(axis=1) > other.sum(axis=1)
     try:
         rows = positions.rows((own - other) * np.where(has_x_moved, 1, -1)[:, None])
     except ValueError as error:
         raise ValueError(f"{path} must hold boards of planes: {error}") from None
-    if not (afterstates.planes[rows] == planes).all():
-        raise ValueError(f"{path} must hold boards as planes of 0 and 1")
+    is_finite, is_board = np.isfinite(table).all(), (afterstates.planes[rows] == planes).all()
+    if not (is_finite and is_board and (games >= 0).all()):
+        raise ValueError(
+            f"{path} must hold boards as planes of 0 and 1, finite results, and numbers of games"
+        )
+    largest = np.abs([mean, deviation]).max(initial=0)
+    if games.sum() > MOST_GAMES or largest > MOST_RESULT:
+        raise ValueError(
+            f"{path} must hold at most {MOST_GAMES:,} games in all, and results of at most "
+            f"{MOST_RESULT:,}"
+        )
     results = sums_by_row(rows, games, mean, len(positions), deviation)
     results[:, np.setdiff1d(np.arange(len(positions)), afterstates.rows)] = 0
-    if results[0].sum() > MAX_GAMES:
-        raise ValueError(f"{path} must hold results of at most {MAX_GAMES:,} games in all")
     if not results[0].any():
         raise ValueError(f"{path} must hold at least one unfinished board with a mark on it")
     return results
