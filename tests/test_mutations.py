@@ -80,7 +80,7 @@ def meaning(content):
 
 @pytest.mark.parametrize("content", [TABLE, LINES], ids=["table", "lines"])
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_a_damaged_certificate_has_the_same_moves_or_is_refused(content, data):
     changed = data.draw(damaged_bytes(as_json(content)))
     found = outcome(lambda path: meaning(read(path)), changed, CertificateError)
@@ -89,7 +89,7 @@ def test_a_damaged_certificate_has_the_same_moves_or_is_refused(content, data):
 
 @pytest.mark.parametrize("content", [TABLE, LINES], ids=["table", "lines"])
 @given(st.data(), st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_a_certificate_of_hostile_values_is_verified_or_refused(content, data, is_signed):
     changed = data.draw(damaged_json(content))
     if is_signed and isinstance(changed, dict) and content is TABLE:
@@ -105,7 +105,7 @@ def test_a_certificate_of_hostile_values_is_verified_or_refused(content, data, i
 
 
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_moves_on_lines_of_hostile_values_are_read_or_refused(data):
     sides, moves = ("X", "O"), json_value(decompressed(LINES["moves"]))
     text = as_json(data.draw(damaged_json(moves)))
@@ -139,7 +139,7 @@ def values_of(path):
 
 
 @given(damaged_bytes(VALUES))
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_damaged_values_are_the_same_or_refused(changed):
     expected = outcome(values_of, VALUES, ())
     assert is_refused_or(expected, outcome(values_of, changed, ValuesFileError))
@@ -179,7 +179,7 @@ AS_JSON = json_text(GAMES).encode()
 
 @pytest.mark.parametrize("whole", [AS_LINES, AS_JSON], ids=["lines", "JSON"])
 @given(st.data())
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_damaged_games_are_games_or_refused(whole, data):
     found = outcome(
         lambda path: list(read_games(path)), data.draw(damaged_bytes(whole)), ValueError
@@ -189,7 +189,7 @@ def test_damaged_games_are_games_or_refused(whole, data):
 
 
 @given(damaged_json([one.as_json() for one in GAMES[:2]]))
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_games_of_hostile_values_are_games_or_refused(values):
     outcome(lambda path: list(read_games(path)), as_json(values), ValueError)
 
@@ -244,7 +244,7 @@ def test_a_damaged_dataset_is_one_or_refused(changed):
         lambda numbers: [*ROW, *numbers]
     )
 )
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_a_dataset_of_hostile_numbers_is_one_or_refused(row):
     text = DATASET.splitlines()[0] + b"\n" + ",".join(row).encode() + b"\n"
     found = outcome(lambda path: read_dataset(path, STATES), text, ValueError)
@@ -254,13 +254,13 @@ def test_a_dataset_of_hostile_numbers_is_one_or_refused(row):
 
 
 @given(damaged_bytes(b'{"steps": 3, "list": [1.5, true, null, "text"]}'))
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_damaged_json_is_json_or_refused(changed):
     outcome(read_json, changed, ValueError)
 
 
 @given(damaged_bytes(b"steps,seconds\n1,2.5\n3,4.5\n"))
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_damaged_rows_are_rows_or_refused(changed):
     for read_table in (read_rows, lambda path: read_csv(path, ("steps", "seconds"))):
         found = outcome(read_table, changed, ValueError)

@@ -109,7 +109,7 @@ def test_every_bit_of_a_row_is_told_by_each_way_to_read_it(tmp_path, damaged):
 
 
 @alarms
-@pytest.mark.parametrize("count", [3, 40, 300])
+@pytest.mark.parametrize("count", [3, 40, pytest.param(300, marks=pytest.mark.slow)])
 def test_every_bit_of_an_id_is_told_by_each_way_to_read_its_game(count, tmp_path, damaged):
     of_games(tmp_path / "games.db", count, origin="training" if count == 3 else "web")
     data = (tmp_path / "games.db").read_bytes()
@@ -127,6 +127,7 @@ def test_every_bit_of_an_id_is_told_by_each_way_to_read_its_game(count, tmp_path
 
 
 @alarms
+@pytest.mark.slow
 def test_a_page_over_another_never_makes_a_reader_endless_and_shows_no_game_under_another_id(
     tmp_path, damaged
 ):
