@@ -5,6 +5,7 @@ import os
 import pickle
 import re
 import signal
+import tracemalloc
 from itertools import count
 
 import numpy as np
@@ -91,6 +92,27 @@ def test_what_is_no_json_is_refused_by_name_and_a_huge_file_before_it_is_read(pa
         os.truncate(path, size + 1)
         with refuses(f"model.safetensors is larger than {limit}"):
             read(path)
+
+
+def test_rows_of_a_table_are_refused_where_they_are_uneven_or_need_too_much_memory(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "metrics.csv"
+    path.write_text("steps,seconds\n1,2.5\n3,\n")
+    rows = [{"steps": "1", "seconds": "2.5"}, {"steps": "3", "seconds": ""}]
+    assert files.read_rows(path) == rows
+    path.write_text("steps,seconds\n1,2.5\n3\n")
+    with refuses("must have 2 columns in each line, line 3 has 1"):
+        files.read_rows(path)
+    path.write_text("steps\n" + 20_000 * "1\n")
+    assert len(files.read_rows(path)) == 20_000
+    monkeypatch.setattr(files, "MAX_ROWS_MEMORY", 4 << 20)
+    tracemalloc.start()
+    with refuses("metrics.csv has too many rows, they need more than 4 MB"):
+        files.read_rows(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6 << 20
 
 
 @pytest.mark.parametrize("number", [0, 1])

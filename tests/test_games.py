@@ -1,6 +1,8 @@
 """Games as data: what follows from the moves, what is refused, and the way to text and JSON."""
 
+import io
 import json
+import os
 import re
 import time
 from dataclasses import replace
@@ -11,9 +13,21 @@ from any_games import RUN, TIME, any_games, game
 from hypothesis import given
 from text_cases import cases, refuses
 
-from tictactoe_env.games import UNKNOWN, Game, Player
+from tictactoe_env.games import (
+    MAX_LINE,
+    MAX_NAME,
+    MAX_SEED,
+    MAX_SOURCE,
+    UNKNOWN,
+    Game,
+    Player,
+    json_text,
+    parse_json,
+    parse_json_file,
+)
 from tictactoe_env.notation import SIDES, board_text
 from tictactoe_env.rules import IllegalMoveError, Rules
+from tictactoe_env.store import read_games
 
 ENDED = cases("""
     a1 b2 a2 b1 a3             | 3 3 3 | X    | line
@@ -198,3 +212,75 @@ def test_json_that_is_no_game_is_refused():
     ):
         with refuses(message):
             Game.from_json(content)
+
+
+# --- files of games ------------------------------------------------------------------------------
+
+
+class Counted(io.StringIO):
+    """A text that says how much of it was read."""
+
+    def read(self, size=-1):
+        self.longest = max(getattr(self, "longest", 0), size if size >= 0 else 2**63)
+        return super().read(size)
+
+
+def test_a_json_list_is_read_bit_by_bit_however_long_it_is():
+    many = [game(seed=seed) for seed in range(2_000)]
+    file = Counted(json_text(many))
+    assert len(file.getvalue()) > 9 * MAX_LINE
+    assert list(parse_json_file(file)) == many
+    assert file.longest <= MAX_LINE
+
+
+@pytest.mark.parametrize("indent", [None, 1, 7])
+@pytest.mark.parametrize("blanks", ["", " \n\t\r", " " * 3 * MAX_LINE])
+def test_blanks_between_games_and_around_the_list_do_not_matter(indent, blanks):
+    one, two = (json.dumps(game(seed=seed).as_json(), indent=indent) for seed in (1, 2))
+    for parts in ([], [one], [one, two]):
+        inner = f"{blanks},{blanks}".join(parts)
+        text = f"{blanks}[{blanks}{inner}{blanks}]{blanks}"
+        assert [found.seed for found in parse_json(text)] == [1, 2][: len(parts)]
+
+
+def test_what_follows_a_list_or_lacks_in_it_is_refused():
+    one = json.dumps(game().as_json())
+    for text in (
+        *("[", "[,]", f"[{one}", f"[{one},", f"[{one},]", f"[{one} {one}]", f"[,{one}]"),
+        *(f"[{one}] 1", f"[{one}]]", f"[{one}],", f"[{one};{one}]", "[1,,2]", "x[]"),
+    ):
+        with (
+            refuses("expected a JSON list of games, got ")
+            if "1,," not in text
+            else refuses("game 1 of the list: a game is an object")
+        ):
+            list(parse_json(text))
+
+
+def test_a_line_or_an_entry_that_is_too_long_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "games"
+    path.write_text("a1 b2 a2 b1 a3\n")
+    os.truncate(path, 1 << 40)
+    games = read_games(path)
+    assert next(games).text == "a1 b2 a2 b1 a3"
+    with refuses(f"line 2 of {path}: a game is a line of at most 64,000 characters"):
+        next(games)
+    path.write_text(f"# {'x' * (MAX_LINE - 3)}\na1 b2 a2 b1 a3")
+    assert len(list(read_games(path))) == 1
+    path.write_text("[")
+    os.truncate(path, 1 << 40)
+    with refuses("got text that is no JSON, or a game of more than 64,000 characters: "):
+        next(read_games(path))
+
+
+def test_the_longest_game_is_far_below_the_limit_of_a_line():
+    rules = Rules(7, 8, 8)
+    player = Player("human", "%" * MAX_NAME, "\U0001f600" * MAX_SOURCE)
+    about = {"origin": "training", "time": TIME, "seed": MAX_SEED, "side": "X"}
+    cells = tuple(range(rules.cells - 1))
+    longest = Game(
+        x=player, o=player, rules=rules, moves=cells[:14], ended="resigned", result="X", **about
+    )
+    assert len(longest.line()) < MAX_LINE // 4
+    assert len(json.dumps(longest.as_json())) < MAX_LINE // 2
+    assert Game.parse(longest.line()) == longest

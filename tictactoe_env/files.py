@@ -103,9 +103,14 @@ def read_file(
 
 
 def json_value(
-    data: bytes | str, pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None
+    data: bytes | str,
+    pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
+    float_hook: Callable[[str], Any] | None = None,
 ) -> Any:
-    """The value of a JSON text in UTF-8. pairs_hook: makes the value of each object.
+    """The value of a JSON text in UTF-8.
+
+    pairs_hook: makes the value of each object from its names and values. float_hook: makes that of
+    each fraction, NaN and infinity from its text.
 
     Raises ValueError if it is not JSON, or if its values could need more than 400 MB of memory,
     which is estimated before they are made: lists of empty lists need 25 times their text.
@@ -114,7 +119,12 @@ def json_value(
     if json_memory(text) > MAX_JSON_MEMORY:
         raise ValueError(f"its values could need more than {_size(MAX_JSON_MEMORY)} of memory")
     try:
-        return json.loads(text, object_pairs_hook=pairs_hook)
+        return json.loads(
+            text,
+            object_pairs_hook=pairs_hook,
+            parse_float=float_hook,
+            parse_constant=float_hook,
+        )
     except RecursionError:
         raise ValueError("its lists and objects are nested too deeply") from None
     except MemoryError:

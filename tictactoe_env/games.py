@@ -41,7 +41,7 @@ ORIGINS = (
 SQUARE = Rules()
 MAX_NAME, MAX_SOURCE = 100, 1000  # characters
 MAX_SEED = 2**63 - 1  # the largest whole number of SQLite
-MAX_LINE = 64_000  # characters of a game as text or JSON; the longest has about 15,000
+MAX_LINE = 64_000  # characters of a game as text or JSON; the longest has fewer than 30,000
 BLANKS = " \t\r\n"  # that JSON allows between values
 
 

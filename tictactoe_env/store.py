@@ -13,8 +13,10 @@ When `add` returns, the game is on the disk (write-ahead log, flushed at every c
 processes may use a store at the same time. Threads may share a `GameStore`, which admits one thread
 at a time. A forked process must open the store again.
 
-Every row has a checksum, and the moves of a game are replayed whenever it is read. A damaged game
-raises StoreError.
+Every row has a checksum, which covers its id, and the moves of a game are replayed whenever it is
+read. A damaged game raises StoreError, and so does one that is missing from the table but not from
+its indexes. The tables and indexes of a file are compared with those of a store when it is opened;
+a file with a view, a trigger or another table is refused.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ import sqlite3
 import sys
 import threading
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
@@ -57,9 +59,43 @@ LARGEST = 2**63 - 1  # the largest whole number of SQLite
 CHUNK = 1_000  # games that `__iter__` reads at once
 APPLICATION = 0x58284F29  # "X(O)", the application id of a store of games
 
-# The statements that bring a file from each version to the next. `user_version` of a file is the
-# number of migrations it has had. New ones are appended; old ones never change.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
+LARGEST_VALUE = 1_000_000  # bytes of a value or a row that is read; a game has at most 10,000
+SMALLEST = -(2**63)
+COLUMNS = (
+    "id, time, x_kind, x_name, x_source, o_kind, o_name, o_source, side, rows, cols, k, seed, "
+    "moves, result, ended, origin, checksum"
+)
+
+
+def _cover_ids(connection: sqlite3.Connection) -> None:
+    """Make checksums that cover the id. A row that was damaged before stays a damaged one.
+
+    Raises sqlite3.DatabaseError if the file is damaged elsewhere: then an id may be a wrong one.
+    """
+    found = [text for (text,) in connection.execute("PRAGMA integrity_check(5)")]
+    if found != ["ok"]:
+        raise sqlite3.DatabaseError("; ".join(found))
+    # A damaged row may hold bytes that are no text.
+    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    try:
+        last = SMALLEST
+        statement = f"SELECT {COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {CHUNK}"
+        while rows := connection.execute(statement, (last,)).fetchall():
+            last = rows[-1][0]
+            whole = (row for row in rows if row[-1] == _checksum(row[1:-1]))
+            connection.executemany(
+                "UPDATE games SET checksum = ? WHERE id = ?",
+                [(_checksum(row[:-1]), row[0]) for row in whole],
+            )
+    finally:
+        connection.text_factory = str
+
+
+# The steps that bring a file from each version to the next: statements, or functions that take the
+# connection. `user_version` of a file is the number of migrations it has had. New ones are
+# appended; old ones never change.
+Step = str | Callable[[sqlite3.Connection], None]
+MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     (
         """CREATE TABLE games (
             id INTEGER PRIMARY KEY, time TEXT NOT NULL,
@@ -75,10 +111,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX games_o ON games (o_name) WHERE origin <> 'training'",
         "CREATE INDEX games_origin ON games (origin)",
     ),
-)
-COLUMNS = (
-    "id, time, x_kind, x_name, x_source, o_kind, o_name, o_source, side, rows, cols, k, seed, "
-    "moves, result, ended, origin, checksum"
+    (_cover_ids,),
 )
 
 
@@ -132,11 +165,12 @@ class GameStore:
         rows = [_values(game) for game in games]
         places = ", ".join("?" * len(COLUMNS.split(", ")))
         with self._writing() as connection:
-            last = connection.execute("SELECT ifnull(max(id), 0) FROM games").fetchone()[0]
+            last = self._last_id()
             ids = range(last + 1, last + 1 + len(rows))
+            numbered = ((id, *row) for id, row in zip(ids, rows, strict=True))
             connection.executemany(
                 f"INSERT INTO games ({COLUMNS}) VALUES ({places})",
-                ((id, *row, _checksum(row)) for id, row in zip(ids, rows, strict=True)),
+                ((*row, _checksum(row)) for row in numbered),
             )
         return ids
 
@@ -158,6 +192,8 @@ class GameStore:
         id = whole_number(id, "the id of a game", 1)
         found = self._rows(f"SELECT {COLUMNS} FROM games WHERE id = ?", (min(id, LARGEST),))
         if not found:
+            if self._is_in_index(id):
+                raise _damaged(self.path, f"game {id} is missing, though an index knows it")
             count, low, high = self._rows("SELECT count(*), min(id), max(id) FROM games")[0]
             has = f"{_counted(count)}, {low} to {high}" if count else "no game yet"
             raise UnknownGameError(f"unknown game {id}: {self.path} holds {has}")
@@ -178,12 +214,22 @@ class GameStore:
         before: only games with smaller ids. origin: one or several of ORIGINS, by default all but
         training. player: the name of X or O. rules: the board.
         """
-        before = LARGEST if before is None else whole_number(before, "before", 1)
-        ids, values = self._ids(origin, player, result, rules, min(before, LARGEST))
+        most = LARGEST if before is None else whole_number(before, "before", 1) - 1
+        ids, values = self._ids(origin, player, result, rules, min(most, LARGEST))
         values["limit"] = whole_number(limit, "limit", 0, LARGEST)
         newest = f"{ids} ORDER BY id DESC LIMIT :limit"
-        statement = f"SELECT {COLUMNS} FROM games WHERE id IN ({newest}) ORDER BY id DESC"
-        return [self._game(row) for row in self._rows(statement, values)]
+        columns = ", ".join(f"games.{name}" for name in COLUMNS.split(", "))
+        # The ids come from an index where possible, and each must have its row in the table.
+        statement = (
+            f"SELECT newest.id, {columns} FROM ({newest}) AS newest "
+            "LEFT JOIN games ON games.id = newest.id ORDER BY newest.id DESC"
+        )
+        found: list[Game] = []
+        for id, *row in self._rows(statement, values):
+            if id != row[0] or (found and id >= (found[-1].id or 0)):
+                raise _damaged(self.path, f"game {id} is not where its index says")
+            found.append(self._game(tuple(row)))
+        return found
 
     def count(
         self,
@@ -200,10 +246,18 @@ class GameStore:
     def __iter__(self) -> Iterator[Game]:
         """Every game, oldest first, including those of training."""
         statement = f"SELECT {COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {CHUNK}"
-        last = 0
+        counting = "SELECT count(*), max(id) FROM games INDEXED BY games_origin"
+        known, newest = self._rows(counting)[0]  # games are never removed, and later ids are larger
+        last, count = SMALLEST, 0
         while rows := self._rows(statement, (last,)):
-            yield from map(self._game, rows)
-            last = rows[-1][0]
+            for row in rows:
+                if row[0] <= last:
+                    raise _damaged(self.path, f"game {row[0]} comes after game {last}")
+                yield self._game(row)
+                last = row[0]
+                count += known > 0 and last <= newest
+        if known != count:
+            raise _damaged(self.path, f"{_counted(count)} in the table, {known:,} in its index")
 
     def export_lines(self) -> Iterator[str]:
         """Every game as a line of text, oldest first."""
@@ -261,16 +315,21 @@ class GameStore:
         if self.read_only and not has_log and not os.access(self.path.parent, os.W_OK):
             # SQLite cannot create its shared-memory file in this folder, and nobody can write.
             mode += "&immutable=1"
-        return sqlite3.connect(
+        connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={mode}",
             timeout=self.timeout,
             isolation_level=None,
             check_same_thread=False,
             uri=True,
         )
+        if sys.version_info >= (3, 11):
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE)
+        return connection
 
     def _prepare(self) -> None:
         """Migrate a new or older file to this version; StoreError for a newer version."""
+        self._rows("PRAGMA trusted_schema = OFF")  # SQL in the file calls harmless functions only
+        self._rows("PRAGMA cell_size_check = ON")
         version, latest = self._version(), len(MIGRATIONS)
         if version > latest:
             raise StoreError(
@@ -283,19 +342,54 @@ class GameStore:
                     f"{self.path} is of version {version}, this program reads {latest}: "
                     "open it for writing once, which updates it"
                 )
+            self._check_schema(version)
             return
         self._rows("PRAGMA synchronous = FULL")
         if version < latest:
             with self._writing() as connection:
                 # The version is read again: another process may have migrated the file meanwhile.
-                for statement in itertools.chain(*MIGRATIONS[self._version() :]):
-                    connection.execute(statement)
+                version = self._version()
+                self._check_schema(version)
+                for step in itertools.chain(*MIGRATIONS[version:]):
+                    _do(connection, step)
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {latest}")
+        self._check_schema(latest)
         self._rows("PRAGMA journal_mode = WAL")
 
     def _version(self) -> int:
         return self._rows("PRAGMA user_version")[0][0]
+
+    def _check_schema(self, version: int) -> None:
+        """Raises StoreError unless the file has the tables and indexes of a version, no others."""
+        known = _schema_of(version)
+        found = _schema(self._rows(SCHEMA))
+        for kind, name in sorted(found.keys() | known.keys()):
+            if found.get((kind, name)) != known.get((kind, name)):
+                is_known, is_there = (kind, name) in known, (kind, name) in found
+                has = "another" if is_known and is_there else "no" if is_known else "an unknown"
+                raise _damaged(self.path, f"it has {has} {kind} {name!r:.60}")
+
+    def _last_id(self) -> int:
+        """The largest id, 0 in an empty store. StoreError if it is in the table only."""
+        found = self._rows("SELECT id FROM games ORDER BY id DESC LIMIT 1")
+        if not found:
+            return 0
+        id = found[0][0]
+        if id < 1 or not self._is_in_index(id):
+            raise _damaged(self.path, f"no index knows its last game, {id}")
+        if id == LARGEST:
+            raise _damaged(self.path, f"its last game is {id}, and no number is larger")
+        return int(id)
+
+    def _is_in_index(self, id: int) -> bool:
+        """Whether the index of all games has this id."""
+        origins = ", ".join(map(repr, ORIGINS))
+        known, number = "SELECT 1 FROM games INDEXED BY games_origin WHERE", (min(id, LARGEST),)
+        return bool(
+            self._rows(f"{known} origin IN ({origins}) AND id = ?", number)
+            or self._rows(f"{known} +id = ?", number)  # a damaged origin: all of the index is read
+        )
 
     def _rows(self, statement: str, values: Any = ()) -> Sequence[Any]:
         """All rows of a statement's result."""
@@ -328,6 +422,8 @@ class GameStore:
                 yield
             except sqlite3.Error as error:
                 raise _explain(self.path, error) from error
+            except (MemoryError, OverflowError) as error:
+                raise _damaged(self.path, f"it holds a value that is too large ({error})") from None
 
     # --- rows ------------------------------------------------------------------------------------
 
@@ -337,7 +433,7 @@ class GameStore:
         player: str | None,
         result: str | None,
         rules: Rules | None,
-        before: int = LARGEST,
+        most: int = LARGEST,
     ) -> tuple[str, dict[str, Any]]:
         """The SQL statement for the ids of the games that pass the filters, and its parameters."""
         origins = {origin} if isinstance(origin, str) else set(origin)
@@ -346,8 +442,8 @@ class GameStore:
         if result not in (None, *RESULTS):
             raise unknown_name("result of a game", result, RESULTS)
         board = {} if rules is None else asdict(rules)
-        values: dict[str, Any] = {"before": before, "player": player, "result": result, **board}
-        where = ["id < :before"]
+        values: dict[str, Any] = {"most": most, "player": player, "result": result, **board}
+        where = ["id <= :most"]
         if origins == set(LISTED):
             where.append("origin <> 'training'")  # the condition of the indexes, word for word
         elif origins != set(ORIGINS):
@@ -362,7 +458,7 @@ class GameStore:
     def _game(self, row: tuple[Any, ...]) -> Game:
         """The game in a row; StoreError if the row is damaged."""
         id, when, *players, side, rows, cols, k, seed, moves, result, ended, origin, checksum = row
-        if checksum != _checksum(row[1:-1]):
+        if checksum != _checksum(row[:-1]):
             raise _damaged(self.path, f"game {id} is not what was written, its checksum differs")
         try:
             rules = rules_of(rows, cols, k)
@@ -379,7 +475,7 @@ class GameStore:
                 time=when,
                 id=id,
             )
-        except ValueError as error:
+        except (ValueError, TypeError, AttributeError, OverflowError) as error:
             raise _damaged(self.path, f"game {id}: {error}") from None
 
 
@@ -431,6 +527,33 @@ REASONS = (
     ("full", "cannot grow, the disk is full: make room, and try again; nothing was changed"),
     ("closed database", "is closed: open the store again"),
 )
+
+
+# Without the tables in which SQLite's ANALYZE keeps its statistics.
+SCHEMA = (
+    "SELECT type, name, sql FROM sqlite_master "
+    "WHERE type <> 'table' OR name NOT IN ('sqlite_stat1', 'sqlite_stat4')"
+)
+
+
+def _schema(rows: Iterable[tuple[str, str, str | None]]) -> dict[tuple[str, str], str]:
+    """The SQL of each table, index, view and trigger, by kind and name, blanks made alike."""
+    return {(kind, name): " ".join(str(sql).split()) for kind, name, sql in rows}
+
+
+def _schema_of(version: int) -> dict[tuple[str, str], str]:
+    """The SQL of the tables and indexes of a version."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for step in itertools.chain(*MIGRATIONS[:version]):
+            _do(connection, step)
+        return _schema(connection.execute(SCHEMA))
+
+
+def _do(connection: sqlite3.Connection, step: Step) -> None:
+    if isinstance(step, str):
+        connection.execute(step)
+    else:
+        step(connection)
 
 
 def _explain(path: Path, error: sqlite3.Error) -> StoreError:

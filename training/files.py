@@ -29,7 +29,7 @@ from tictactoe_env.files import MAX_JSON, json_value, read_file, sync_folder, wr
 
 MAX_ARRAYS = 1 << 30  # bytes of a safetensors file; larger files are not read
 MAX_CSV = 32 << 20  # bytes of a CSV file; the positions of 3x4 with their planes need 10 MB
-MAX_ROWS_MEMORY = 400 << 20  # bytes that the rows of a CSV file may need as dictionaries
+MAX_ROWS_MEMORY = 200 << 20  # bytes that the rows of a CSV file may need as dictionaries
 
 
 class DamagedFileError(ValueError):
@@ -117,7 +117,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     """The rows of a CSV file by the names in its first line.
 
     Raises ValueError for a row of another length, and for a file whose rows would need more than
-    400 MB.
+    200 MB.
     """
     lines = _lines(path)
     names, rows, memory = next(lines, []), [], 0
