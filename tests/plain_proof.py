@@ -387,12 +387,12 @@ def moves_on_lines(
 def chances_of(move: Any, places: Mapping[str, int]) -> Moves:
     """The probability of each place. move: the name of one, or {name: probability}."""
     chances = move if isinstance(move, Mapping) else {str(move): 1}
-    if not all(name in places and 0 <= chance <= 1 for name, chance in chances.items()):
+    if not all(name in places and 0 < chance <= 1 for name, chance in chances.items()):
         raise Refused(f"no move: {move}")
     total = sum(map(Fraction, chances.values()))
     if abs(total - 1) > NEAR:
         raise Refused(f"the probabilities of a move sum to {float(total)}")
-    return {places[name]: Fraction(one) / total for name, one in chances.items() if one}
+    return {places[name]: Fraction(one) / total for name, one in chances.items()}
 
 
 # --- the results ----------------------------------------------------------------------------------

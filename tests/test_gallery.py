@@ -192,7 +192,7 @@ def test_a_run_that_says_more_than_its_moves_is_asked_for_it(tmp_path, agent):
 BROKEN = {
     "not JSON": "",
     "not a certificate": "[]",
-    "names no agent": changed(agent=None),
+    "agent must be short printable words": changed(agent=None),
     "names no agent and no board": changed(board=[3, 3, 3]),
     "bits": changed(board={"rows": 99, "cols": 99, "k": 3}),
     "moves were changed": changed(moves={".../...": "a1"}),

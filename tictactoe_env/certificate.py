@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import platform
+import reprlib
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -25,6 +27,7 @@ from tictactoe_env.errors import one_of
 from tictactoe_env.evaluation import evaluate
 from tictactoe_env.files import write_file
 from tictactoe_env.lines import (
+    SUM_TOLERANCE,
     LinesError,
     LinesPolicy,
     compressed,
@@ -32,7 +35,7 @@ from tictactoe_env.lines import (
     moves_text,
     reaches_of,
 )
-from tictactoe_env.notation import board_text, cell_text, game_text, parse_board, parse_cell
+from tictactoe_env.notation import board_text, cell_text, game_text, parse_board
 from tictactoe_env.policy import (
     MinimaxPolicy,
     Model,
@@ -42,8 +45,10 @@ from tictactoe_env.policy import (
     tabulate,
 )
 from tictactoe_env.positions import positions_of
-from tictactoe_env.proof import TABLE_CELLS, BoardReach, Limit, Progress
+from tictactoe_env.printable import printable
+from tictactoe_env.proof import TABLE_CELLS, BoardReach, Limit, Progress, TableReach
 from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.stated import StatedError, check_stated
 
 FILE = "certificate.json"
 TABLE, LINES = 1, 2  # the formats: the moves in all positions, or in those that can be met
@@ -160,7 +165,9 @@ def certify(
     sides: as which it is certified: ("X",), ("O",) or both. By default that is the `side` of the
     configuration, if there is one; a certificate of all positions is always of both.
     about: further entries, such as seed, config and training.
-    Raises ValueError for an entry that is computed from the moves, ProofLimitError beyond `limit`.
+    Raises ValueError for an entry that is computed from the moves, for one that is not of the form
+    that `stated.check_stated` asks for, and for a policy that is no function of the board;
+    ProofLimitError beyond `limit`.
     """
     rules = match.board_of(rules, policy)
     if lines_only or rules.cells > MAX_CELLS:
@@ -173,8 +180,9 @@ def certify(
         )
     table = tabulate(policy, rules)
     moves = moves_of(table)
-    results = exact_results(table)
-    return _content(TABLE, agent, rules, results, moves, _digest(moves), about)
+    content = _content(TABLE, agent, rules, exact_results(table), moves, _digest(moves), about)
+    _check_wins(content, table)
+    return content
 
 
 def lines_of(
@@ -225,7 +233,9 @@ def _content(
     if computed:
         names = ", ".join(sorted(computed))
         raise ValueError(f"{names} cannot be given: a certificate computes them from the moves")
-    return {**content, **about, "sha256_of_moves": digest}
+    content = {**content, **about, "sha256_of_moves": digest}
+    check_stated(content)
+    return content
 
 
 def _checked(sides: Any) -> tuple[str, ...]:
@@ -268,9 +278,12 @@ def wins_all(content: Mapping[str, Any], side: str) -> bool:
     results = content.get(f"as_{side.lower()}")
     if not isinstance(results, Mapping):
         return False
-    worst = results.get("worst_case_value")
-    is_sure = isinstance(worst, (int, float)) and worst >= 1 - match.ROUNDING
-    return bool(results.get("always_wins", is_sure))
+    if "always_wins" in results:
+        return results["always_wins"] is True
+    # Against random play every reply can come, so what never happens then never happens at all.
+    rates = results.get("vs_random")
+    never = isinstance(rates, Mapping) and rates.get("draw") == rates.get("loss") == 0
+    return never and results.get("unbeatable") is True
 
 
 def rules_of(content: Mapping[str, Any]) -> Rules:
@@ -322,13 +335,10 @@ def table_of(content: Mapping[str, Any]) -> TabularPolicy:
             )
         boards = np.array([parse_board(text, rules) for text in moves])
         table = np.zeros((len(positions), rules.cells))
-        for row, move in zip(positions.rows(boards), moves.values(), strict=True):
-            for name, share in (move if isinstance(move, dict) else {move: 1.0}).items():
-                if isinstance(share, bool) or not isinstance(share, (int, float)):
-                    raise CertificateError(
-                        f"the probability of {name} must be a number such as 0.5, got {share!r}"
-                    )
-                table[row, parse_cell(name, rules)] = share
+        cells = {cell_text(cell, rules): cell for cell in range(rules.cells)}
+        for row, text in zip(positions.rows(boards), moves, strict=True):
+            for cell, share in _shares(moves[text], text, cells, rules).items():
+                table[row, cell] = share
         return TabularPolicy(rules, table[positions.unfinished])
     except CertificateError:
         raise
@@ -336,6 +346,30 @@ def table_of(content: Mapping[str, Any]) -> TabularPolicy:
         raise CertificateError(
             f"this is not a certificate: {type(error).__name__}: {error}"
         ) from error
+
+
+def _shares(move: Any, board: str, cells: Mapping[str, int], rules: Rules) -> dict[int, float]:
+    """The probability of each cell of an entry of the moves; `cells` are those by their names.
+
+    Raises CertificateError for other names, shares that are not above 0, and sums that are not 1.
+    """
+    shares = move if isinstance(move, dict) else {move: 1.0}
+    for name, share in shares.items():
+        if not isinstance(name, str) or name not in cells:
+            raise CertificateError(
+                f"a cell of {rules.rows}x{rules.cols} is written as in {' '.join(cells):.50}; "
+                f'got {reprlib.repr(name)} on "{board}"'
+            )
+        is_number = isinstance(share, (int, float)) and not isinstance(share, bool)
+        if not is_number or not 0 < share <= 1:
+            raise CertificateError(
+                f"the probability of {name} must be a number above 0 and at most 1, such as 0.5, "
+                f'got {reprlib.repr(share)} on "{board}"'
+            )
+    total = sum(shares.values())
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise CertificateError(f'the probabilities on "{board}" must sum to 1, not to {total}')
+    return {cells[name]: float(share) for name, share in shares.items()}
 
 
 def policy_in(
@@ -391,6 +425,13 @@ def verify(
     result that differs and for an unknown entry, and ProofLimitError beyond `limit`.
     """
     check_format(content, "this")
+    try:
+        check_stated(content)
+    except StatedError as error:
+        raise CertificateError(str(error)) from None
+    missing = [name for name in STATED if name not in (*content, *MAY_BE_ABSENT)]
+    if missing:
+        raise CertificateError(f"this is not a certificate: its entry {missing[0]!r} is missing")
     policy: TabularPolicy | LinesPolicy
     if is_of_lines(content):
         reaches = _reaches_in(content, limit, progress)
@@ -401,11 +442,24 @@ def verify(
         results = exact_results(policy)
     for key, value in results.items():
         _compare(key, value, content.get(key, MISSING))
+    if isinstance(policy, TabularPolicy):
+        _check_wins(content, policy)
     unknown = set(content) - {*results, *STATED}
     if unknown:
-        names = ", ".join(sorted(unknown))
-        raise CertificateError(f"unknown entries in the certificate, not verifiable: {names}")
+        names = printable(", ".join(sorted(map(str, unknown))))
+        raise CertificateError(f"unknown entries in the certificate, not verifiable: {names:.300}")
     return policy
+
+
+def _check_wins(content: Mapping[str, Any], policy: TabularPolicy) -> None:
+    """Raises CertificateError where a chance of not winning is too small for a number."""
+    for side in SIDES:
+        reach = TableReach(side, policy.by_row(), policy.rules)
+        if wins_all(content, side) and not match.always_wins(reach):
+            raise CertificateError(
+                f"as {side} the chance of not winning is above 0, but too small for a number: give "
+                "no move a probability as small as 1e-150"
+            )
 
 
 # The entries of a certificate beside its results.
@@ -413,7 +467,17 @@ STATED = (
     *("format", "agent", "board", "seed", "config", "training", "versions"),
     *("moves", "sha256_of_moves"),
 )
-MISSING = "nothing"  # in place of a result that the certificate lacks
+MAY_BE_ABSENT = ("training", "moves", "board")  # the errors for the last two say more
+
+
+class _Missing:
+    """In place of an entry that is not there; no value of a certificate is equal to it."""
+
+    def __repr__(self) -> str:
+        return "'nothing'"
+
+
+MISSING = _Missing()
 
 
 def check_digest(content: Mapping[str, Any]) -> None:
@@ -459,17 +523,21 @@ def check_format(content: Mapping[str, Any], what: object) -> None:
 
 def _compare(key: str, computed: Any, stated: Any) -> None:
     if isinstance(computed, dict) and isinstance(stated, Mapping):
-        for name in [*computed, *(set(stated) - set(computed))]:
-            _compare(f"{key}.{name}", computed.get(name, MISSING), stated.get(name, MISSING))
+        for name in [*computed, *sorted(map(str, set(stated) - set(computed)))]:
+            part = computed.get(name, MISSING), stated.get(name, MISSING)
+            _compare(f"{key}.{printable(name):.80}", *part)
         return
     is_number = isinstance(stated, (int, float)) and not isinstance(stated, bool)
     if isinstance(computed, float) and is_number:
-        is_same = computed - match.ROUNDING <= stated <= computed + match.ROUNDING  # NaN is not
+        is_near = computed - match.ROUNDING <= stated <= computed + match.ROUNDING  # NaN is not
+        is_chance = not key.endswith("worst_case_value")  # a mean of -1, 0 and 1 may cancel out
+        is_same = is_near and not (is_chance and (stated == 0) != (computed == 0))
     else:
         is_same = type(computed) is type(stated) and computed == stated
     if not is_same:
         raise CertificateError(
-            f"{key} is {computed!r} when computed from the moves, but {stated!r} in the certificate"
+            f"{key} is {computed!r} when computed from the moves, but {reprlib.repr(stated)} in "
+            "the certificate"
         )
 
 
@@ -493,20 +561,41 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
             f"{target} is larger than {MAX_BYTES >> 20} MB, the limit for a certificate"
         )
     try:
-        content = json.loads(target.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
+        content = _parsed(target.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise CertificateError(f"{target} is damaged, it is not JSON: {error}") from None
     check_format(content, target)
+    try:
+        check_stated(content)
+    except StatedError as error:
+        raise CertificateError(f"{target} is not a certificate: {error}") from None
     found: dict[str, Any] = content
     return found
+
+
+def _parsed(text: str) -> Any:
+    """JSON values. Raises ValueError for a repeated name, and for NaN and infinities."""
+    return json.loads(
+        text,
+        object_pairs_hook=_without_repeats,
+        parse_constant=_finite,
+        parse_float=_finite,
+    )
+
+
+def _finite(text: str) -> float:
+    """The number of a JSON text; 1e999 is an infinity too."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"a number must be finite, got {text:.30}")
+    return number
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError(
-            f"a name is repeated in the object of {', '.join(name for name, _ in pairs[:3])}, ..."
-        )
+        names = ", ".join(name for name, _ in pairs[:3])
+        raise ValueError(f"a name is repeated in the object of {printable(names):.200}, ...")
     return found
 
 
