@@ -33,11 +33,15 @@ from tictactoe_env.certificate import (
 )
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.lines import LinesPolicy
+from tictactoe_env.mcts import TreeSearchPolicy
 from tictactoe_env.opponents import is_trained
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import can_enumerate
+from tictactoe_env.printable import printable
 from tictactoe_env.proof import Limit, ProofLimitError
 from tictactoe_env.rules import Rules
+from tictactoe_env.stated import MAX_WORDS
+from tictactoe_env.steady import steady_table, varies
 from tictactoe_env.trained import facts_of
 from training.command_line import CommandLine, Option, whole
 
@@ -251,14 +255,16 @@ def proven(
         return player, content
     policy = policy_of(spec, rules, "agent")
     meets_all = type(policy) is RandomPolicy and not can_enumerate(rules)
-    if given.max_positions == 0 or meets_all:
-        why = "because it can meet all positions" if meets_all else "as --max-positions 0 asks"
+    reason = varies(policy) or ("it can meet all positions" if meets_all else "")
+    if given.max_positions == 0 or reason:
+        why = f"because {reason}" if reason else "as --max-positions 0 asks"
         report.say(f"{name} on {rules}: results are sampled and prove nothing, {why}", console)
         return policy, None
     try:
         with proving.shown(name, rules) as progress:
             reaches = lines_of(policy, rules, limit=limit, progress=progress)
-        return LinesPolicy(reaches, rules), certify_lines(reaches, spec)
+        content = certify_lines(reaches, name_of(spec, None), seed=seed_of(policy))
+        return LinesPolicy(reaches, rules), content
     except ProofLimitError as error:
         report.say(
             f"{name} on {rules}: results are sampled and prove nothing, because {error}; {HIGHER}",
@@ -393,8 +399,9 @@ def player_of(
         if from_model:
             compare_lines_with_model(path, content, Limit())
         return tabulate(verify(content), rules), content
-    player = tabulate(policy_of(spec, rules, "agent"), rules)
-    content = certify(player, spec, rules)
+    policy = policy_of(spec, rules, "agent")
+    player = steady_table(policy, rules)
+    content = certify(player, name_of(spec, path), rules, seed=seed_of(policy))
     if path is not None:
         content |= {fact: value for fact, value in read(path).items() if fact in RUN_FACTS}
         if from_model:
@@ -402,6 +409,17 @@ def player_of(
     elif is_trained(spec, rules):
         content |= {fact: value for fact, value in facts_of(spec).items() if fact in RUN_FACTS}
     return player, content
+
+
+def name_of(spec: str, path: Path | None) -> str:
+    """The name of an agent in its certificate: that of its file or folder, or the text itself."""
+    words = printable(spec if path is None else path.name)[-MAX_WORDS:].split()
+    return " ".join(words)
+
+
+def seed_of(policy: Policy) -> int | None:
+    """The seed of the random numbers of a tree search, for which alone its proof holds."""
+    return policy.seed if isinstance(policy, TreeSearchPolicy) else None
 
 
 def compare_with_model(folder: Path, player: TabularPolicy) -> None:
@@ -422,7 +440,7 @@ def compare_lines_with_model(folder: Path, content: Mapping[str, Any], limit: Li
     if content["canonical"] and not plays_symmetrically(model):
         model = CanonicalPolicy(model, rules)
     sides = certified_sides(content)
-    found = certify_lines(lines_of(model, rules, sides, limit), "")
+    found = certify_lines(lines_of(model, rules, sides, limit), "model")
     if found["sha256_of_moves"] != content["sha256_of_moves"]:
         raise ValueError(f"the model of {folder} does not make the moves of its certificate")
     print(

@@ -40,10 +40,11 @@ from tictactoe_env.certificate import (
 )
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.games import MAX_NAME, Player
+from tictactoe_env.mcts import TreeSearchPolicy
 from tictactoe_env.names import LATEST, description, named_player, registered_names
 from tictactoe_env.opponents import BUILT_IN as LISTED
 from tictactoe_env.opponents import is_trained, known_names, make_opponent, strength
-from tictactoe_env.policy import RandomPolicy, tabulate
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.positions import MAX_CELLS as MAX_SOLVED
 from tictactoe_env.proof import ProofLimitError
 from tictactoe_env.rules import MAX_BITS, Rules
@@ -380,4 +381,6 @@ def _certified(id: str, rules: Rules) -> dict[str, Any]:
         content = certificate_of(id)
         verify(content)
         return content
-    return certify(tabulate(make_opponent(id, rules), rules), id, rules)
+    policy = make_opponent(id, rules)
+    seed = policy.seed if isinstance(policy, TreeSearchPolicy) else None
+    return certify(policy, id, rules, seed=seed)

@@ -41,14 +41,13 @@ from tictactoe_env.policy import (
     Model,
     Policy,
     TabularPolicy,
-    as_policy,
-    tabulate,
 )
 from tictactoe_env.positions import positions_of
 from tictactoe_env.printable import printable
-from tictactoe_env.proof import TABLE_CELLS, BoardReach, Limit, Progress, TableReach
+from tictactoe_env.proof import TABLE_CELLS, BoardReach, Limit, Progress, TableReach, provable
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.stated import StatedError, check_stated
+from tictactoe_env.steady import steady_table
 
 FILE = "certificate.json"
 TABLE, LINES = 1, 2  # the formats: the moves in all positions, or in those that can be met
@@ -83,7 +82,7 @@ def exact_results(policy: Policy | Model, rules: Rules | None = None) -> dict[st
     """
     rules = match.board_of(rules, policy)
     check_board(rules)
-    table = tabulate(policy, rules)
+    table = steady_table(policy, rules)
     found, best = evaluate(table), match.best_achievable(rules)
     minimax, share = MinimaxPolicy(rules), match.optimal_share(table)
     sides: dict[str, Any] = {}
@@ -178,7 +177,7 @@ def certify(
             "a certificate of all positions is of both sides: leave sides out, or give "
             "lines_only=True too"
         )
-    table = tabulate(policy, rules)
+    table = steady_table(policy, rules)
     moves = moves_of(table)
     content = _content(TABLE, agent, rules, exact_results(table), moves, _digest(moves), about)
     _check_wins(content, table)
@@ -194,9 +193,10 @@ def lines_of(
 ) -> dict[str, BoardReach]:
     """The positions that a policy can meet as each of some sides, on a board of any size.
 
-    Raises ProofLimitError beyond `limit`.
+    Raises ProofLimitError beyond `limit`, and ValueError for a policy that is no function of the
+    board: see `steady`.
     """
-    player = as_policy(policy, rules)
+    player = provable(policy, rules)
     return {
         side: BoardReach({side: player}, side, rules, limit, progress) for side in _checked(sides)
     }

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from tictactoe_env import match
 from tictactoe_env.match import BestResponse, Result
-from tictactoe_env.policy import Model, Policy, tabulate
+from tictactoe_env.policy import Model, Policy
 from tictactoe_env.positions import can_enumerate
-from tictactoe_env.proof import TABLE_CELLS, Limit, Progress, reach_of
+from tictactoe_env.proof import TABLE_CELLS, Limit, Progress, provable, reach_of
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.solver import solve
 
@@ -108,10 +108,11 @@ def evaluate(
 
     The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3. On
     boards of more than 12 cells the positions that the policy can meet must be within `limit`, and
-    `progress` is called after each ply: see `proof`. Raises ProofLimitError beyond the limit.
+    `progress` is called after each ply: see `proof`. Raises ProofLimitError beyond the limit, and
+    ValueError for a policy that is no function of the board: see `steady`.
     """
     rules = match.board_of(rules, policy)
-    policy = tabulate(policy, rules) if rules.cells <= TABLE_CELLS else policy
+    policy = provable(policy, rules)
     return evaluation_of(
         {side: evaluate_side(policy, side, rules, limit, progress) for side in SIDES}, rules
     )

@@ -25,7 +25,6 @@ from tictactoe_env.policy import (
     Probs,
     RandomPolicy,
     TabularPolicy,
-    as_policy,
     checked_probs,
     sample,
     tabulate,
@@ -38,6 +37,7 @@ from tictactoe_env.proof import (
     Progress,
     Reach,
     TableReach,
+    provable,
     reach_of,
 )
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
@@ -83,14 +83,15 @@ def exact_result(
 
     The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3. On
     boards of more than 12 cells the positions that both can reach must be within `limit`: see
-    `proof`. Raises ProofLimitError beyond it.
+    `proof`. Raises ProofLimitError beyond it, and ValueError for a policy that is no function of
+    the board: see `steady`.
     """
     rules = board_of(rules, policy_x, policy_o)
+    players = {"X": provable(policy_x, rules), "O": provable(policy_o, rules)}
     if rules.cells > TABLE_CELLS:
-        players = {"X": as_policy(policy_x, rules), "O": as_policy(policy_o, rules)}
         return _result(BoardReach(players, "X", rules, limit, progress), _given)
     positions = positions_of(rules)
-    tables = {"X": tabulate(policy_x, rules).by_row(), "O": tabulate(policy_o, rules).by_row()}
+    tables = {side: tabulate(player, rules).by_row() for side, player in players.items()}
     return _result(positions, lambda ply: tables[ply.side][ply.rows])
 
 
@@ -160,9 +161,11 @@ def best_responses(
     """The exact best responses to a policy as X and as O: {"X": ..., "O": ...}.
 
     On boards of more than 12 cells the positions that it can meet must be within `limit`: see
-    `proof`. Raises ProofLimitError beyond it.
+    `proof`. Raises ProofLimitError beyond it, and ValueError for a policy that is no function of
+    the board: see `steady`.
     """
     rules = board_of(rules, policy)
+    policy = provable(policy, rules)
     return {side: best_response(reach_of(policy, side, rules, limit, progress)) for side in SIDES}
 
 
@@ -483,7 +486,8 @@ def result_vs_random(
 ) -> Result:
     """The exact result of `policy` as `side` against uniformly random play."""
     _mark(side)
-    return reach_vs_random(reach_of(policy, side, board_of(rules, policy), limit))
+    rules = board_of(rules, policy)
+    return reach_vs_random(reach_of(provable(policy, rules), side, rules, limit))
 
 
 def reach_vs_random(reach: Reach) -> Result:
