@@ -190,9 +190,11 @@ def print_verified(path: Path, limit: Limit) -> int:
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {path}: {error}", file=sys.stderr)
         return 1
+    agent = printable(content["agent"])
     print(
-        f"verified: {path} ({content.get('agent')}), {moves_in(content):,} positions: every "
-        "result follows from the moves; name, seed, configuration and times cannot be verified"
+        f'verified: {printable(path)} ("{agent}"), {moves_in(content):,} positions of '
+        f"{rules_of(content)}: every result follows from the moves; name, seed, configuration and "
+        "times cannot be verified"
     )
     print(report.verdict(content))
     return 0

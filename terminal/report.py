@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tictactoe_env.certificate import certified_sides, is_of_lines, sides_of, wins_all
+from tictactoe_env.certificate import certified_sides, is_of_lines, rules_of, sides_of, wins_all
 from tictactoe_env.match import exact_result, sampled_result
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy, RandomPolicy
@@ -165,22 +165,22 @@ def _unavoidable(content: Mapping[str, Any], side: str) -> str:
 
 
 def verdict(content: Mapping[str, Any]) -> str:
-    """What a certificate proves, in a sentence; of a run that was trained as one side, for it.
+    """What a certificate proves on its board, in a sentence; of a run of one side, for that side.
 
     Where X wins against everybody, O cannot avoid losing and is not judged by that.
     """
-    sides = sides_of(content)
+    sides, board = sides_of(content), f"on {rules_of(content)}"
     only = f" (trained as {sides[0]} only)" if len(sides) == 1 else ""
     if len(certified_sides(content)) == 1:
         only = f" (nothing is proven as {'O' if sides[0] == 'X' else 'X'})"
     beaten = [side for side in sides if not content[f"as_{side.lower()}"]["unbeatable"]]
     if "X" in sides and wins_all(content, "X"):
         lost = "; O cannot avoid losing on this board" if beaten else ""
-        return f"PROVEN: wins against everybody as X{lost}{only}"
+        return f"PROVEN {board}: wins against everybody as X{lost}{only}"
     if beaten:
         texts = (f"{side}{_unavoidable(content, side)}" for side in beaten)
-        return f"can be beaten as {' and as '.join(texts)}{only}"
-    proven = f"PROVEN: unbeatable {' and '.join(f'as {side}' for side in sides)}{only}"
+        return f"{board} it can be beaten as {' and as '.join(texts)}{only}"
+    proven = f"PROVEN {board}: unbeatable {' and '.join(f'as {side}' for side in sides)}{only}"
     if is_of_lines(content):
         return proven
     if all(content[f"as_{side.lower()}"]["optimal"] for side in sides):

@@ -16,6 +16,7 @@ import platform
 import reprlib
 import sys
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -333,19 +334,37 @@ def table_of(content: Mapping[str, Any]) -> TabularPolicy:
                 f"a certificate for {rules} needs the moves of {len(positions.unfinished)} "
                 f"positions, this one has {len(moves)}"
             )
-        boards = np.array([parse_board(text, rules) for text in moves])
-        table = np.zeros((len(positions), rules.cells))
-        cells = {cell_text(cell, rules): cell for cell in range(rules.cells)}
-        for row, text in zip(positions.rows(boards), moves, strict=True):
-            for cell, share in _shares(moves[text], text, cells, rules).items():
-                table[row, cell] = share
-        return TabularPolicy(rules, table[positions.unfinished])
+        table = np.zeros((len(moves), rules.cells))
+        rows, cells = _rows_by_text(rules), _cells_by_text(rules)
+        for text, move in moves.items():
+            if text not in rows:
+                positions.rows(parse_board(text, rules)[None])  # ValueError if it is no position
+                raise CertificateError(f'the game is over on "{text}", so it has no move')
+            if isinstance(move, str) and move in cells:
+                table[rows[text], cells[move]] = 1.0
+                continue
+            for cell, share in _shares(move, text, cells, rules).items():
+                table[rows[text], cell] = share
+        return TabularPolicy(rules, table)
     except CertificateError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise CertificateError(
             f"this is not a certificate: {type(error).__name__}: {error}"
         ) from error
+
+
+@lru_cache(maxsize=4)
+def _rows_by_text(rules: Rules) -> dict[str, int]:
+    """The row of each unfinished position by its text: 12 MB on 3x4."""
+    positions = positions_of(rules)
+    boards = rules.to_boards(*positions.bits(positions.unfinished))
+    return {board_text(board, rules): row for row, board in enumerate(boards)}
+
+
+@lru_cache(maxsize=64)
+def _cells_by_text(rules: Rules) -> dict[str, int]:
+    return {cell_text(cell, rules): cell for cell in range(rules.cells)}
 
 
 def _shares(move: Any, board: str, cells: Mapping[str, int], rules: Rules) -> dict[int, float]:
@@ -449,6 +468,29 @@ def verify(
         names = printable(", ".join(sorted(map(str, unknown))))
         raise CertificateError(f"unknown entries in the certificate, not verifiable: {names:.300}")
     return policy
+
+
+def check_verdict(content: Mapping[str, Any]) -> None:
+    """Raises CertificateError unless what the agent is said to be follows from its moves.
+
+    Of a certificate of all positions this is whether it is unbeatable and optimal, and whether it
+    always wins: on 3x3 it takes some milliseconds, a fifth of `verify`. All results of a
+    certificate of lines are verified.
+    """
+    if is_of_lines(content):
+        verify(content)
+        return
+    policy = table_of(content)
+    check_digest(content)
+    found = evaluate(policy)
+    for name in ("unbeatable", "optimal"):
+        _compare(name, getattr(found, name), content.get(name, MISSING))
+        for side in SIDES:
+            key = f"as_{side.lower()}"
+            stated = content.get(key)
+            one = stated.get(name, MISSING) if isinstance(stated, Mapping) else MISSING
+            _compare(f"{key}.{name}", getattr(found, f"{name}_{side.lower()}"), one)
+    _check_wins(content, policy)
 
 
 def _check_wins(content: Mapping[str, Any], policy: TabularPolicy) -> None:
