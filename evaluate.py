@@ -140,10 +140,10 @@ def main(arguments: list[str] | None = None) -> int:
             return prove_all(given, rules)
         return evaluate_all(given, rules)
     except ProofLimitError as error:
-        print(f"evaluate.py: {error}; {HIGHER}", file=sys.stderr)
+        print(f"evaluate.py: {printable(error)}; {HIGHER}", file=sys.stderr)
         return 1
     except (ValueError, OSError) as error:
-        print(f"evaluate.py: {error}", file=sys.stderr)
+        print(f"evaluate.py: {printable(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("evaluate.py: interrupted", file=sys.stderr)
@@ -188,7 +188,7 @@ def print_verified(path: Path, limit: Limit) -> int:
         with proving.shown(path.name, rules_of(content)) as progress:
             verify(content, limit, progress)
     except (ValueError, OSError) as error:
-        print(f"evaluate.py: {path}: {error}", file=sys.stderr)
+        print(f"evaluate.py: {printable(f'{path}: {error}')}", file=sys.stderr)
         return 1
     agent = printable(content["agent"])
     print(
@@ -269,7 +269,8 @@ def proven(
         return LinesPolicy(reaches, rules), content
     except ProofLimitError as error:
         report.say(
-            f"{name} on {rules}: results are sampled and prove nothing, because {error}; {HIGHER}",
+            f"{name} on {rules}: results are sampled and prove nothing, because "
+            f"{printable(error)}; {HIGHER}",
             console,
         )
         return policy, None
@@ -331,7 +332,7 @@ def write_results(path: Path | None, results: dict[str, Any], console: Any) -> N
     """Write results to a JSON file, if a path is given."""
     if path is not None:
         path.write_text(json.dumps(results, indent=1), encoding="utf-8")
-        report.say(f"results: {path}", console)
+        report.say(f"results: {printable(path)}", console)
 
 
 def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
@@ -433,7 +434,7 @@ def compare_with_model(folder: Path, player: TabularPolicy) -> None:
         raise ValueError(
             f"the model of {folder} differs from its certificate in {different:,} of {positions}"
         )
-    print(f"{folder}: the model makes the certified move in all {positions}")
+    print(f"{printable(folder)}: the model makes the certified move in all {positions}")
 
 
 def compare_lines_with_model(folder: Path, content: Mapping[str, Any], limit: Limit) -> None:
@@ -446,8 +447,8 @@ def compare_lines_with_model(folder: Path, content: Mapping[str, Any], limit: Li
     if found["sha256_of_moves"] != content["sha256_of_moves"]:
         raise ValueError(f"the model of {folder} does not make the moves of its certificate")
     print(
-        f"{folder}: the model makes the certified move in all {moves_in(content):,} positions that "
-        "it can meet"
+        f"{printable(folder)}: the model makes the certified move in all {moves_in(content):,} "
+        "positions that it can meet"
     )
 
 

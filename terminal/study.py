@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from terminal import report
+from tictactoe_env.printable import printable
 from training.cluster import Lost, Workers, connect, outcomes, stopping
 from training.jobs import FAILED, FINISHED, STOPPED, Job, Outcome, Owner
 from training.study import GOALS, Study, locked, seeds_text, summary_table
@@ -96,7 +97,7 @@ def print_study(study: Study, rows: Sequence[Mapping[str, Any]], console: Consol
         how = "exact" if is_small else "exact where a side is proven, sampled elsewhere"
         report.say(f"median (smallest to largest) over the seeds; rates are {how}", console)
     for seed, error in study.errors.items():
-        report.say(f"seed {seed} failed: {error}", console, "red")
+        report.say(f"seed {seed} failed: {printable(error)}", console, "red")
     report.say(f"saved: {study.folder} (study.md, study.png, study.csv, study.json)", console)
 
 

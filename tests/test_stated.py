@@ -74,7 +74,7 @@ WRONG = [
     *(({"versions": {"numpy": [text]}}, "versions.numpy[0] must be") for text in UNPRINTABLE),
     *(({"config": {"rate": rate}}, "config.rate must be") for rate in (NAN, INFINITY, -INFINITY)),
     ({"config": {"rate": 10**400}}, "config.rate must be a finite number"),
-    ({"config": {"text": "x" * 4001}}, "config.text must be printable text of at most 4,000"),
+    ({"config": {"text": "x" * 100_001}}, "config.text must be printable text of at most 100,000"),
     ({"config": {"rate": {1, 2}}}, "config.rate must be a finite number, text, true"),
     ({"config": {"list": [0] * 10_000}}, "must be one of at most 10,000 entries"),
     ({"config": {"list": DEEP}}, "in objects 20 deep"),
@@ -97,6 +97,17 @@ def test_what_is_stated_must_be_printable_finite_and_of_its_form(entries, messag
             ask(changed)
         assert str(raised.value).isprintable()
         assert len(str(raised.value)) < 400
+
+
+@pytest.mark.parametrize("text", UNPRINTABLE)
+def test_a_configuration_of_any_texts_can_be_certified(text, tmp_path):
+    """Such as one with the name of a folder; a training must not end without a certificate."""
+    config = {"learn_from": text, text: [1, (text, None)]}
+    certificate.write(certify(RandomPolicy(), "a", ROW, config=config), tmp_path / "a.json")
+    content = certificate.read(tmp_path / "a.json")
+    certificate.verify(content)
+    shown = printable(text)
+    assert content["config"] == {"learn_from": shown, shown: [1, [shown, None]]}
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])

@@ -47,7 +47,7 @@ from tictactoe_env.positions import positions_of
 from tictactoe_env.printable import printable
 from tictactoe_env.proof import TABLE_CELLS, BoardReach, Limit, Progress, TableReach, provable
 from tictactoe_env.rules import SIDES, Rules
-from tictactoe_env.stated import StatedError, check_stated
+from tictactoe_env.stated import StatedError, check_stated, printable_texts
 from tictactoe_env.steady import steady_table
 
 FILE = "certificate.json"
@@ -156,7 +156,7 @@ def certify(
     progress: Progress | None = None,
     **about: Any,
 ) -> dict[str, Any]:
-    """The certificate of a policy as JSON values.
+    r"""The certificate of a policy as JSON values.
 
     On boards of more than 12 cells, and with `lines_only` on any board, it holds the moves in the
     positions that the policy can meet, which must be within `limit`: see `proof`. `progress` is
@@ -164,7 +164,9 @@ def certify(
 
     sides: as which it is certified: ("X",), ("O",) or both. By default that is the `side` of the
     configuration, if there is one; a certificate of all positions is always of both.
-    about: further entries, such as seed, config and training.
+    about: further entries, such as seed, config and training; what is not printable in their texts
+    is written as \x1b and the like, so that a certificate can be read again whatever a folder is
+    called.
     Raises ValueError for an entry that is computed from the moves, for one that is not of the form
     that `stated.check_stated` asks for, and for a policy that is no function of the board;
     ProofLimitError beyond `limit`.
@@ -234,7 +236,8 @@ def _content(
     if computed:
         names = ", ".join(sorted(computed))
         raise ValueError(f"{names} cannot be given: a certificate computes them from the moves")
-    content = {**content, **about, "sha256_of_moves": digest}
+    stated = {name: printable_texts(part) for name, part in about.items()}
+    content = {**content, **stated, "sha256_of_moves": digest}
     check_stated(content)
     return content
 

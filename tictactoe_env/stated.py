@@ -11,8 +11,10 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any
 
+from tictactoe_env.printable import printable
+
 MAX_WORDS = 100  # letters of a name
-MAX_TEXT = 4_000  # letters of a text in a configuration, such as a pool of opponents
+MAX_TEXT = 100_000  # letters of a text in a configuration, such as a pool of opponents
 MAX_ENTRIES = 10_000  # of configuration, training and versions together, nested ones too
 MAX_DEPTH = 20  # of objects and lists in each other
 MAX_SEED = 2**128  # above all seeds of NumPy
@@ -50,6 +52,15 @@ def check_stated(content: Mapping[str, Any]) -> None:
         if not isinstance(training.get(point, {}), Mapping):
             raise _wrong(f"training.{point}", training[point], "an object of steps and seconds")
     _check_numbers(training, "training")
+
+
+def printable_texts(value: Any) -> Any:
+    """JSON values with each of their texts, and names, as `printable` shows it."""
+    if isinstance(value, Mapping):
+        return {printable(name): printable_texts(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(printable_texts, value))
+    return printable(value) if isinstance(value, str) else value
 
 
 def is_words(value: Any) -> bool:
