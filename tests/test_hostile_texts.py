@@ -33,9 +33,10 @@ from tictactoe_env.rules import Rules
 from tictactoe_env.standing import standing
 from training.progress import Display
 
-ROW = Rules(1, 4, 3)
+ROW = Rules(1, 4, 2)  # random play can be beaten
 NAMES = [text.replace("/", "-") for text in HOSTILE if "\0" not in text]  # of files
-CERTIFICATE = certify(RandomPolicy(), "random", ROW, training={"steps": 1, "seconds": 0.5})
+POINT = {"steps": 1, "seconds": 0.5}
+CERTIFICATE = certify(RandomPolicy(), "random", ROW, training={**POINT, "best_at": POINT})
 
 
 def forged(**entries):
@@ -92,7 +93,7 @@ def test_a_certificate_prints_letters_only(place, text, tmp_path, capsys, monkey
     for entry in Gallery([path.parent]).entries():
         assert (entry.id + entry.about).isprintable()
     sys.stdin = io.StringIO("3\n0\n5\n0\n9\n")
-    _, out, err = called(play, ["--board", "1x4", "--store", "games.db"], capsys)
+    _, out, err = called(play, ["--board", "1x4", "--k", "2", "--store", "games.db"], capsys)
     assert harmless(out + err)
     _, out, err = called(play, ["--x", str(path), "--o", "random", "--store", "games.db"], capsys)
     assert harmless(out + err)
@@ -122,7 +123,7 @@ def test_the_name_of_a_folder_prints_letters_only(name, tmp_path, capsys, monkey
         assert (entry.id + entry.about).isprintable()
     seats = ["--x", str(folder), "--o", "random", "--seed", "1"]
     for arguments in (
-        ["--board", "1x4"],
+        ["--board", "1x4", "--k", "2"],
         [*seats, "--store", "games.db"],
         ["--list", "--store", "games.db"],
         ["--replay", "1", "--store", "games.db"],
@@ -174,10 +175,10 @@ def shown_of(text):
     rules, board = ROW, np.zeros(4, dtype=np.int8)
     content = {**CERTIFICATE, "agent": text, "seed": text}
     content["as_x"] = {**content["as_x"], "losing_line": [text]}
-    training = {"preset": text, "steps": 1, "seconds": 1, "best_at": {"steps": 1, "seconds": 1}}
+    training = {"preset": text, **POINT, "best_at": POINT}
     results = report.cross_table(players)
     sampled = report.sampled_table(players, rules, 5, 0)
-    game, random = standing([0, 1, 2, 3], rules), RandomPolicy()
+    game, random = standing([0, 1, 3, 2], rules), RandomPolicy()
     evaluation = evaluated(RandomPolicy(), rules)
     assert game.ended
     assert sampled_result(random, random, rules, 2)
@@ -237,7 +238,8 @@ def test_names_are_shown_as_they_are_on_a_terminal(text):
 def test_the_players_of_a_game_are_shown_as_they_are(text):
     assert harmless(who(text, "X"))
     if text.isprintable() and text == text.strip():
-        game = Game(Player("run", text), Player("human", text), (0, 1, 2, 3), ROW, origin="human")
+        x, o = Player("run", text), Player("human", text)
+        game = Game(x=x, o=o, moves=(0, 1, 3, 2), rules=ROW, ended="line", origin="human")
         shown = printed(lambda console: console.print(Replay(game).picture(console)))
         assert text in shown
         assert harmless(shown)
