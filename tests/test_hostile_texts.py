@@ -4,6 +4,7 @@ import io
 import json
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,6 +36,7 @@ from training.progress import Display
 
 ROW = Rules(1, 4, 2)  # random play can be beaten
 NAMES = [text.replace("/", "-") for text in HOSTILE if "\0" not in text]  # of files
+FEW = [*NAMES[:2], "a\udc9bb", "[bold red]a[-]", ":skull:"]  # where a test takes a second for each
 POINT = {"steps": 1, "seconds": 0.5}
 CERTIFICATE = certify(RandomPolicy(), "random", ROW, training={**POINT, "best_at": POINT})
 
@@ -73,33 +75,30 @@ def printed(show):
     return file.getvalue()
 
 
-@pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("place", FORGED)
-def test_a_certificate_prints_letters_only(place, text, tmp_path, capsys, monkeypatch):
+def test_certificates_print_letters_only(place, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "runs" / "a.json"
-    path.parent.mkdir()
-    path.write_text(json.dumps(FORGED[place](text)))
-    for arguments in (
-        ["--verify", path],
-        [path],
-        [path, "--from-model"],
-        ["--board", "....", path],
-    ):
-        _, out, err = called(evaluate, [str(one) for one in arguments], capsys)
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    paths = [str(folder / f"{number}.json") for number in range(len(HOSTILE))]
+    for path, text in zip(paths, HOSTILE, strict=True):
+        Path(path).write_text(json.dumps(FORGED[place](text)))
+    calls = [["--verify", *paths], ["--board", "....", paths[0]], [paths[0], "--from-model"]]
+    for arguments in (*calls, *([path] for path in paths)):
+        _, out, err = called(evaluate, arguments, capsys)
         assert out + err
         assert harmless(out + err)
         assert not [line for line in out.splitlines() if line.startswith("PROVEN")]
-    for entry in Gallery([path.parent]).entries():
+    for entry in Gallery([folder]).entries():
         assert (entry.id + entry.about).isprintable()
-    sys.stdin = io.StringIO("3\n0\n5\n0\n9\n")
-    _, out, err = called(play, ["--board", "1x4", "--k", "2", "--store", "games.db"], capsys)
-    assert harmless(out + err)
-    _, out, err = called(play, ["--x", str(path), "--o", "random", "--store", "games.db"], capsys)
-    assert harmless(out + err)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("3\n0\n5\n0\n9\n"))
+    seats = ["--x", paths[0], "--o", "random"]
+    for arguments in (["--board", "1x4", "--k", "2"], seats):
+        _, out, err = called(play, [*arguments, "--store", "games.db"], capsys)
+        assert harmless(out + err)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FEW)
 def test_the_name_of_a_folder_prints_letters_only(name, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "runs" / name
@@ -129,7 +128,7 @@ def test_the_name_of_a_folder_prints_letters_only(name, tmp_path, capsys, monkey
         ["--replay", "1", "--store", "games.db"],
         ["--list", "--store", str(folder / "none.db")],
     ):
-        sys.stdin = io.StringIO("3\n0\n9\n")
+        monkeypatch.setattr(sys, "stdin", io.StringIO("3\n0\n9\n"))
         _, out, err = called(play, arguments, capsys)
         assert harmless(out + err)
 
@@ -151,7 +150,7 @@ def test_a_configuration_that_cannot_be_resumed_prints_letters_only(text, tmp_pa
         assert harmless(out + err)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FEW)
 def test_errors_of_the_package_print_letters_only(name, tmp_path, capsys):
     path = str(tmp_path / name)
     (tmp_path / name).write_text(name.encode("utf-8", "replace").decode())
