@@ -131,6 +131,18 @@ def test_the_board_is_that_of_the_run_and_its_results_are_computed_and_not_belie
     assert "plays on 2x4, 3 in a row, not on 3x3, 3 in a row" in error
 
 
+def test_a_search_by_the_clock_is_not_proven_and_one_by_chance_for_its_seed(capsys):
+    reason = "its search is ended by a clock"
+    assert reason in error_of(capsys, "search-seconds=0.01 --rows 2 --cols 3")
+    assert reason in error_of(capsys, "mcts-milliseconds=1 --rows 2 --cols 3")
+    printed = shown(capsys, "search-seconds=0.001 --rows 3 --cols 5 --games 1")
+    assert f"results are sampled and prove nothing, because {reason} (seconds)" in printed
+    for name, seed in (("mcts-playouts=2", 0), ("mcts-playouts=2-seed=5", 5)):
+        assert f"{name} on 2x3, 3 in a row, seed {seed}\n" in shown(
+            capsys, f"{name} --rows 2 --cols 3"
+        )
+
+
 def test_games_that_are_counted_stand_beside_the_exact_rates(capsys, tmp_path):
     path = tmp_path / "results.json"
     printed = shown(capsys, "random --games 1000 --game-seed 4 --json", path)
