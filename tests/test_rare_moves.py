@@ -162,6 +162,14 @@ def test_a_player_that_seldom_draws_does_not_win_against_everybody(share):
         verify({**content, "as_x": claim})
 
 
+@pytest.mark.parametrize("share", [1e-14, 1e-300])
+def test_a_player_that_seldom_marks_a_taken_cell_does_not_win_against_everybody(share):
+    player = with_share(Player(winning), SHORT, "OX..", "a1", share)
+    assert not match.always_wins(TableReach("X", player.by_row(), SHORT))
+    assert not match.always_wins(BoardReach({"X": player}, "X", SHORT))
+    assert not wins_all(certify(player, "seldom", SHORT), "X")
+
+
 def winning(board):
     """X opens in b1 and completes a line; O takes the first cell."""
     if not any(board):
