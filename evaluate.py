@@ -33,11 +33,15 @@ from tictactoe_env.certificate import (
 )
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.lines import LinesPolicy
+from tictactoe_env.mcts import TreeSearchPolicy
 from tictactoe_env.opponents import is_trained
 from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import can_enumerate
+from tictactoe_env.printable import printable
 from tictactoe_env.proof import Limit, ProofLimitError
 from tictactoe_env.rules import Rules
+from tictactoe_env.stated import MAX_WORDS
+from tictactoe_env.steady import steady_table, varies
 from tictactoe_env.trained import facts_of
 from training.command_line import CommandLine, Option, whole
 
@@ -136,10 +140,10 @@ def main(arguments: list[str] | None = None) -> int:
             return prove_all(given, rules)
         return evaluate_all(given, rules)
     except ProofLimitError as error:
-        print(f"evaluate.py: {error}; {HIGHER}", file=sys.stderr)
+        print(f"evaluate.py: {printable(error)}; {HIGHER}", file=sys.stderr)
         return 1
     except (ValueError, OSError) as error:
-        print(f"evaluate.py: {error}", file=sys.stderr)
+        print(f"evaluate.py: {printable(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("evaluate.py: interrupted", file=sys.stderr)
@@ -184,11 +188,13 @@ def print_verified(path: Path, limit: Limit) -> int:
         with proving.shown(path.name, rules_of(content)) as progress:
             verify(content, limit, progress)
     except (ValueError, OSError) as error:
-        print(f"evaluate.py: {path}: {error}", file=sys.stderr)
+        print(f"evaluate.py: {printable(f'{path}: {error}')}", file=sys.stderr)
         return 1
+    agent = printable(content["agent"])
     print(
-        f"verified: {path} ({content.get('agent')}), {moves_in(content):,} positions: every "
-        "result follows from the moves; name, seed, configuration and times cannot be verified"
+        f'verified: {printable(path)} ("{agent}"), {moves_in(content):,} positions of '
+        f"{rules_of(content)}: every result follows from the moves; name, seed, configuration and "
+        "times cannot be verified"
     )
     print(report.verdict(content))
     return 0
@@ -251,17 +257,20 @@ def proven(
         return player, content
     policy = policy_of(spec, rules, "agent")
     meets_all = type(policy) is RandomPolicy and not can_enumerate(rules)
-    if given.max_positions == 0 or meets_all:
-        why = "because it can meet all positions" if meets_all else "as --max-positions 0 asks"
+    reason = varies(policy) or ("it can meet all positions" if meets_all else "")
+    if given.max_positions == 0 or reason:
+        why = f"because {reason}" if reason else "as --max-positions 0 asks"
         report.say(f"{name} on {rules}: results are sampled and prove nothing, {why}", console)
         return policy, None
     try:
         with proving.shown(name, rules) as progress:
             reaches = lines_of(policy, rules, limit=limit, progress=progress)
-        return LinesPolicy(reaches, rules), certify_lines(reaches, spec)
+        content = certify_lines(reaches, name_of(spec, None), seed=seed_of(policy))
+        return LinesPolicy(reaches, rules), content
     except ProofLimitError as error:
         report.say(
-            f"{name} on {rules}: results are sampled and prove nothing, because {error}; {HIGHER}",
+            f"{name} on {rules}: results are sampled and prove nothing, because "
+            f"{printable(error)}; {HIGHER}",
             console,
         )
         return policy, None
@@ -323,7 +332,7 @@ def write_results(path: Path | None, results: dict[str, Any], console: Any) -> N
     """Write results to a JSON file, if a path is given."""
     if path is not None:
         path.write_text(json.dumps(results, indent=1), encoding="utf-8")
-        report.say(f"results: {path}", console)
+        report.say(f"results: {printable(path)}", console)
 
 
 def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
@@ -393,8 +402,9 @@ def player_of(
         if from_model:
             compare_lines_with_model(path, content, Limit())
         return tabulate(verify(content), rules), content
-    player = tabulate(policy_of(spec, rules, "agent"), rules)
-    content = certify(player, spec, rules)
+    policy = policy_of(spec, rules, "agent")
+    player = steady_table(policy, rules)
+    content = certify(player, name_of(spec, path), rules, seed=seed_of(policy))
     if path is not None:
         content |= {fact: value for fact, value in read(path).items() if fact in RUN_FACTS}
         if from_model:
@@ -402,6 +412,17 @@ def player_of(
     elif is_trained(spec, rules):
         content |= {fact: value for fact, value in facts_of(spec).items() if fact in RUN_FACTS}
     return player, content
+
+
+def name_of(spec: str, path: Path | None) -> str:
+    """The name of an agent in its certificate: that of its file or folder, or the text itself."""
+    words = printable(spec if path is None else path.name)[-MAX_WORDS:].split()
+    return " ".join(words)
+
+
+def seed_of(policy: Policy) -> int | None:
+    """The seed of the random numbers of a tree search, for which alone its proof holds."""
+    return policy.seed if isinstance(policy, TreeSearchPolicy) else None
 
 
 def compare_with_model(folder: Path, player: TabularPolicy) -> None:
@@ -413,7 +434,7 @@ def compare_with_model(folder: Path, player: TabularPolicy) -> None:
         raise ValueError(
             f"the model of {folder} differs from its certificate in {different:,} of {positions}"
         )
-    print(f"{folder}: the model makes the certified move in all {positions}")
+    print(f"{printable(folder)}: the model makes the certified move in all {positions}")
 
 
 def compare_lines_with_model(folder: Path, content: Mapping[str, Any], limit: Limit) -> None:
@@ -422,12 +443,12 @@ def compare_lines_with_model(folder: Path, content: Mapping[str, Any], limit: Li
     if content["canonical"] and not plays_symmetrically(model):
         model = CanonicalPolicy(model, rules)
     sides = certified_sides(content)
-    found = certify_lines(lines_of(model, rules, sides, limit), "")
+    found = certify_lines(lines_of(model, rules, sides, limit), "model")
     if found["sha256_of_moves"] != content["sha256_of_moves"]:
         raise ValueError(f"the model of {folder} does not make the moves of its certificate")
     print(
-        f"{folder}: the model makes the certified move in all {moves_in(content):,} positions that "
-        "it can meet"
+        f"{printable(folder)}: the model makes the certified move in all {moves_in(content):,} "
+        "positions that it can meet"
     )
 
 

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tictactoe_env.notation import SIDES
+from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
         return 1
     except (ValueError, OSError) as error:
-        print(f"play.py: {error}", file=sys.stderr)
+        print(f"play.py: {printable(error)}", file=sys.stderr)
         return 1
 
 

@@ -19,6 +19,7 @@ from tictactoe_env.errors import unknown_name
 from tictactoe_env.evaluation import UNTIL
 from tictactoe_env.names import split_options
 from tictactoe_env.pool import parse_pool
+from tictactoe_env.stated import is_words
 from training.cluster import cluster_address
 from training.command_line import CommandLine, Option, one_of, whole
 from training.limits import LIMITS, TABLE
@@ -245,7 +246,11 @@ def configuration(
     chosen = {name: value for name, value in typed.items() if name in names}
     preset = typed.get("preset")
     if saved:
-        return resumed(page, chosen, typed, saved), saved.get("preset")
+        preset = saved.get("preset")
+        if preset is not None and not is_words(preset):
+            file = typed["resume"] / "config.json"
+            raise ValueError(f"{file} is damaged: {preset!r:.80} is no name of a preset")
+        return resumed(page, chosen, typed, saved), preset
     if preset is not None and preset not in page.PRESETS:
         if not page.PRESETS:
             raise ValueError(f"{page.AGENT} has no presets: leave --preset {preset} out")

@@ -36,19 +36,23 @@ from tictactoe_env.certificate import (
     CertificateError,
     certified_sides,
     certify,
+    check_verdict,
     read,
     read_bytes,
+    rules_of,
     sides_of,
     verify,
     wins_all,
 )
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.games import MAX_NAME, Player
+from tictactoe_env.mcts import TreeSearchPolicy
 from tictactoe_env.names import LATEST, description, named_player, registered_names
 from tictactoe_env.opponents import BUILT_IN as LISTED
 from tictactoe_env.opponents import is_trained, known_names, make_opponent, strength
-from tictactoe_env.policy import RandomPolicy, tabulate
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.positions import MAX_CELLS as MAX_SOLVED
+from tictactoe_env.printable import printable
 from tictactoe_env.proof import ProofLimitError
 from tictactoe_env.rules import MAX_BITS, Rules
 from tictactoe_env.runs import FOLDERS, SavedRun, certificates, newest_run, saved_run
@@ -63,6 +67,8 @@ BUILT_IN = {
 LARGEST = {"depth": 6, "seconds": 5, "playouts": 5_000, "milliseconds": 5_000}
 """The largest values in a name that is not listed, because a server computes the moves."""
 
+QUICK_CELLS = 9  # of boards on which what a certificate states is computed when it is listed
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -74,6 +80,8 @@ class Entry:
     certificate's file. sha256: of that file, or of the moves of a "trained" player. agent: the
     trained agent, or the name without options. unbeatable: what the certificate states, of a run
     that was trained as one side for that side; None for a player without one.
+    verified: whether these statements follow from the moves of the certificate; until that is known
+    `about` says that they are claims.
     learned: the games that a run has learned from since its training; None if it does not learn.
     taken: the last game of `learned.db` that its certificate covers.
     """
@@ -88,6 +96,7 @@ class Entry:
     agent: str = ""
     unbeatable: bool | None = None
     broken: bool = False
+    verified: bool = False
     learned: int | None = field(default=None, compare=False)
     taken: int = 0
 
@@ -328,6 +337,7 @@ class Gallery:
             raise
         except (ValueError, OSError) as error:
             raise self.mark_broken(entry, str(error)) from None
+        self._mark_verified(entry, content)
         if rules is not None and rules != entry.rules:
             raise ValueError(f"{entry.id} plays on {entry.boards}, not on {rules}")
         return content
@@ -335,11 +345,22 @@ class Gallery:
     def mark_broken(self, entry: Entry, reason: str) -> BrokenPlayerError:
         """List a player as broken. `entries` could not know: it does not read all moves."""
         assert entry.path is not None
-        broken = Entry(entry.id, "run", reason[:300], path=entry.path, broken=True)
+        broken = _broken(entry.id, entry.path, reason)
         with self._lock:
             self._known[entry.path] = (_stamp(entry.path), broken)
             self._entries[entry.id] = broken
         return BrokenPlayerError(entry.id, reason)
+
+    def _mark_verified(self, entry: Entry, content: Mapping[str, Any]) -> None:
+        """Say of an entry what its certificate proves, instead of what it claims."""
+        if entry.verified or entry.path is None or entry.path not in self._known:
+            return
+        about = _about(entry.id, entry.agent, content, is_verified=True)
+        with self._lock:
+            stamp, known = self._known[entry.path]
+            found = replace(known, about=about, verified=True)
+            self._known[entry.path] = (stamp, found)
+            self._entries[entry.id] = found
 
     # --- certificates -------------------------------------------------------------------------
 
@@ -389,9 +410,14 @@ def read_entries(places: Iterable[Place], seconds: float = math.inf) -> list[Fou
         try:
             entry = _run_entry(id, path)
         except (ValueError, OSError) as error:
-            entry = Entry(id, "run", str(error)[:300], path=path, broken=True)
+            entry = _broken(id, path, str(error))
         found.append(Found(path, stamp, entry))
     return found
+
+
+def _broken(id: str, path: Path, reason: str) -> Entry:
+    """The entry of a player that cannot be used, and why."""
+    return Entry(printable(id), "run", printable(reason)[:300], path=path, broken=True)
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -440,49 +466,62 @@ def _trained_entry(name: str) -> Entry:
         sha256=facts["sha256_of_moves"],
         agent=facts["agent"],
         unbeatable=_all_are("unbeatable", facts),
+        verified=True,  # it is part of the package
     )
 
 
 def _run_entry(id: str, path: Path) -> Entry:
     """The entry of a certificate. Raises ValueError if it is broken.
 
-    This does not check that the results follow from the moves; `verify` does.
+    Whether the agent can be beaten is computed from the moves on boards of up to QUICK_CELLS cells;
+    on larger ones it is a claim until the whole certificate is verified.
     """
     if len(id) > MAX_NAME or not id.isprintable() or id != id.strip():
         raise ValueError(f"its path must be at most {MAX_NAME} printable characters")
     content = read(path)
     run = saved_run(path, content)
-    agent, seed, training = run.agent[:MAX_NAME], content.get("seed"), content.get("training")
-    preset = training.get("preset") if isinstance(training, Mapping) else None
-    about = agent if preset is None else f"{agent}-{str(preset)[:40]}"
-    if id == LEARNER_FOLDER.as_posix():
-        about = LEARNER_ABOUT
-    elif seed is not None:
-        about += f", seed {str(seed)[:20]}"
+    is_quick = run.rules.cells <= QUICK_CELLS
+    if is_quick:
+        check_verdict(content)
     return Entry(
         id,
         "run",
-        f"{about}, {_strength(content)}",
+        _about(id, run.agent, content, is_quick),
         run.rules.cells,
         run.rules,
         path,
         hashlib.sha256(read_bytes(path)).hexdigest(),
-        agent,
+        run.agent,
         _all_are("unbeatable", content),
-        taken=taken_of(training),
+        verified=is_quick,
+        taken=taken_of(content.get("training")),
     )
 
 
-def _strength(content: Mapping[str, Any]) -> str:
+def _about(id: str, agent: str, content: Mapping[str, Any], is_verified: bool) -> str:
+    """A sentence about a run: its agent, and what its certificate proves or else claims."""
+    training, seed = content.get("training"), content.get("seed")
+    preset = training.get("preset") if isinstance(training, Mapping) else None
+    about = agent if preset is None else f"{agent}-{preset}"
+    if id == LEARNER_FOLDER.as_posix():
+        about = LEARNER_ABOUT
+    elif seed is not None:
+        about += f", seed {seed}"
+    claims = "" if is_verified else "claims that it "
+    return f"{about}, {claims}{_strength(content, is_verified)} on {rules_of(content)}"
+
+
+def _strength(content: Mapping[str, Any], is_verified: bool) -> str:
     """What the certificate states; of a run that was trained as one side, for that side."""
     sides = sides_of(content)
-    only = "" if len(sides) == 2 else f" as {sides[0]}, the side that it was trained for"
+    only = "" if len(sides) == 2 else f" as {sides[0]} (the side that it was trained for)"
     if "X" in sides and wins_all(content, "X"):
         return "wins against everybody as X"
     if len(certified_sides(content)) == 1:
-        only = f" as {sides[0]}, the side that is certified"
+        only = f" as {sides[0]} (the side that is certified)"
     if _all_are("unbeatable", content):
-        return ("optimal" if _all_are("optimal", content) else "cannot be beaten") + only
+        best = "optimal" if is_verified else "is optimal"
+        return (best if _all_are("optimal", content) else "cannot be beaten") + only
     return f"can be beaten{only}"
 
 
@@ -506,4 +545,6 @@ def _certified(id: str, rules: Rules) -> dict[str, Any]:
         content = certificate_of(id)
         verify(content)
         return content
-    return certify(tabulate(make_opponent(id, rules), rules), id, rules)
+    policy = make_opponent(id, rules)
+    seed = policy.seed if isinstance(policy, TreeSearchPolicy) else None
+    return certify(policy, id, rules, seed=seed)

@@ -13,6 +13,7 @@ from terminal.report import say
 from tictactoe_env.match import exact_result
 from tictactoe_env.notation import SIDES, game_text
 from tictactoe_env.policy import Policy, RandomPolicy, sample, tabulate
+from tictactoe_env.printable import printable
 from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Rules
@@ -63,7 +64,7 @@ def example_game(
 ) -> None:
     """Play one game and print it."""
     cells = play(policy_x, policy_o, rules, seed)
-    who = f"{names[0]} as X against {names[1]} as O"
+    who = printable(f"{names[0]} as X against {names[1]} as O")
     say(f"\nan example game, {who}: {game_text(cells, rules)}", console)
     print_game(standing(cells, rules), console)
 
@@ -91,7 +92,8 @@ def of_rivals(players: Mapping[str, tuple[BoardPlayer, str]], console: Console) 
             result = exact_result(x, o)
             rates = "/".join(f"{100 * rate:.2f}" for rate in (result.win, result.draw, result.loss))
             say(
-                f"\n{x_name} as X against {o_name} as O, exact: {rates} % won, drawn, lost",
+                f"\n{printable(x_name)} as X against {printable(o_name)} as O, exact: "
+                f"{rates} % won, drawn, lost",
                 console,
                 "bold",
             )
@@ -118,7 +120,7 @@ def battle(
         sides = {"X": names[x], "O": names[1 - x]}
         cells = play(players[x], players[1 - x], rules, seed + number)
         game, text = standing(cells, rules), game_text(cells, rules)
-        who = f"{sides['X']} as X against {sides['O']} as O"
+        who = printable(f"{sides['X']} as X against {sides['O']} as O")
         say(f"\ngame {number + 1} of {games}, {who}: {text}", console, "bold")
         print_game(game, console)
         if game.winner is not None:
@@ -126,6 +128,6 @@ def battle(
         result = {"winner": game.winner, "illegal_move": game.ended == "illegal"}
         played.append({"x": sides["X"], "o": sides["O"], "moves": text, **result})
     drawn, different = games - won.total(), len({(game["x"], game["moves"]) for game in played})
-    counts = ", ".join(f"{name} won {won[name]}" for name in names)
+    counts = ", ".join(f"{printable(name)} won {won[name]}" for name in names)
     say(f"\n{counts}, drawn {drawn}; {different} of {games} games differ", console, "bold")
     return {"games": played, "won": dict(won), "drawn": drawn, "different": different}

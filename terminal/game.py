@@ -23,6 +23,7 @@ from tictactoe_env.games import Game
 from tictactoe_env.notation import SIDES, cell_text, parse_cell
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.positions import can_enumerate
+from tictactoe_env.printable import printable
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.standing import standing
 from tictactoe_env.store import GameStore, StoreError
@@ -308,7 +309,7 @@ def seats_of(specs: Sequence[str], rules: Rules, talk: Talk) -> dict[str, Seat]:
 
 def who(name: str, side: str) -> str:
     """A player with its side, such as "minimax (O)"; only the side for a person without a name."""
-    return side if name == "human" else f"{name} ({side})"
+    return side if name == "human" else f"{printable(name)} ({side})"
 
 
 def versus(x_name: str, o_name: str) -> Text:

@@ -24,6 +24,7 @@ from tictactoe_env.certificate import FILE
 from tictactoe_env.evaluation import UNTIL
 from tictactoe_env.notation import SIDES
 from tictactoe_env.positions import can_enumerate
+from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore, UnknownGameError
 
@@ -102,7 +103,8 @@ class Menu:
         entries = Gallery().entries()
         for entry in entries:
             if entry.broken:
-                self.talk.say(f"{entry.id} cannot play: {entry.about}", "yellow")
+                text = printable(f"{entry.id} cannot play: {entry.about}")
+                self.talk.say(text, "yellow")
         runs = [entry for entry in entries if entry.kind != "agent" and entry.plays(self.rules)]
         if not runs:
             self.talk.say(
@@ -168,7 +170,7 @@ class Menu:
             self.talk.say(f"{package} is not installed: {command}", "red")
             return
         except (ValueError, OSError) as error:
-            self.talk.say(str(error), "red")
+            self.talk.say(printable(error), "red")
             return
         if (folder / FILE).exists():
             answer = one_of("yes", "no", default="yes")
@@ -271,4 +273,4 @@ class Menu:
 
     def _number(self, texts: Iterable[str]) -> None:
         for place, text in enumerate(texts, 1):
-            self.talk.say(f"{place:>4}  {text}")
+            self.talk.say(f"{place:>4}  {printable(text)}")

@@ -12,6 +12,7 @@ from terminal.report import print_whole, say
 from tictactoe_env.analysis import EXPECTED, OWN, Thoughts, Truth, Worth, truth
 from tictactoe_env.notation import SIDES, board_text, cell_text, parse_board
 from tictactoe_env.positions import can_enumerate
+from tictactoe_env.printable import printable
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Boards, Rules, to_move
 
@@ -110,11 +111,11 @@ def _print_thoughts(
         numbers = (NONE if value is None else f"{value + 0.0:+.4f}" for value in shown)
         text = NONE if exact is None else exact["moves"][move]["text"]
         table.add_row(move, f"{100 * prob:.1f} %", *numbers, text)
-    say(f"\n{name}", console, "bold")
+    say(f"\n{printable(name)}", console, "bold")
     print_whole(table, console)
     for kind, column in ((OWN, "own value"), (EXPECTED, "against random")):
         if kind in found["values"]:
-            say(f"{column}: {found['values'][kind]['meaning']}", console)
+            say(f"{column}: {printable(found['values'][kind]['meaning'])}", console)
     if OWN not in found["values"]:
         say("own value: it has none, only probabilities", console)
     if found["illegal"]:
@@ -126,7 +127,7 @@ def _print_thoughts(
 def print_first_moves(thoughts: Thoughts, rules: Rules, console: Console) -> None:
     """Print a player's values of the first moves, drawn on the empty board, and what they are."""
     what = {
-        OWN: f"own values of the first moves ({thoughts.meaning})",
+        OWN: f"own values of the first moves ({printable(thoughts.meaning)})",
         EXPECTED: "results of the first moves against random play (wins minus losses if it plays "
         "on like this, exact)",
     }

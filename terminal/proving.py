@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tictactoe_env.printable import printable
 from tictactoe_env.proof import Progress
 from tictactoe_env.rules import Rules
 
@@ -22,7 +23,8 @@ def shown(what: str, rules: Rules) -> Iterator[Progress]:
         nonlocal width
         if not stream.isatty():
             return
-        text = f"proving {what} as {side}: ply {plies} of {rules.cells}, {positions:,} positions"
+        where = f"ply {plies} of {rules.cells}, {positions:,} positions"
+        text = f"proving {printable(what)} as {side}: {where}"
         stream.write(f"\r{text.ljust(width)}")
         stream.flush()
         width = max(width, len(text))

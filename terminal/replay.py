@@ -11,12 +11,14 @@ from rich.text import Text
 from terminal.game import replay_command, result_text, versus, what_decided
 from terminal.keys import Keys
 from terminal.picture import STYLES, legend, picture, values_on_cells
+from terminal.plain import plain
 from terminal.report import print_whole
 from terminal.talk import Talk
 from tictactoe_env.analysis import Verdict, truth, verdicts
 from tictactoe_env.games import Game
 from tictactoe_env.notation import SIDES, cell_text
 from tictactoe_env.positions import can_enumerate
+from tictactoe_env.printable import printable
 from tictactoe_env.store import GameStore
 
 DELAY = 1.0  # seconds a move by default
@@ -151,8 +153,8 @@ def print_list(
         table.add_row(
             str(game.id),
             when,
-            Text(game.x.name),
-            Text(game.o.name),
+            plain(printable(game.x.name)),
+            plain(printable(game.o.name)),
             str(game.rules),
             won,
             game.text,

@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tictactoe_env.certificate import certified_sides, is_of_lines, sides_of, wins_all
+from tictactoe_env.certificate import certified_sides, is_of_lines, rules_of, sides_of, wins_all
 from tictactoe_env.match import exact_result, sampled_result
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy, RandomPolicy
+from tictactoe_env.printable import printable
 from tictactoe_env.proof import Limit
 from tictactoe_env.rules import Rules
 
@@ -27,10 +28,10 @@ AGAINST = {
 
 
 def say(text: str, console: Console, style: str | None = None) -> None:
-    """Print a text as it is. Lines are wrapped at a terminal only; a file gets whole paths."""
-    console.print(
-        text, style=style, markup=False, highlight=False, soft_wrap=not console.is_terminal
-    )
+    """Print a text as `plain` does. Lines are wrapped at a terminal; a file gets whole paths."""
+    from terminal.plain import plain
+
+    console.print(plain(text, style), highlight=False, soft_wrap=not console.is_terminal)
 
 
 def certificate(
@@ -78,12 +79,12 @@ def _heading(content: Mapping[str, Any]) -> str:
     """The name of the agent, its board, and facts of its training."""
     trained, training = sides_of(content), content.get("training")
     preset = training.get("preset") if isinstance(training, Mapping) else None
-    about = [f"seed {content['seed']}"] if content.get("seed") is not None else []
+    about = [f"seed {printable(content['seed'])}"] if content.get("seed") is not None else []
     if len(trained) == 1:
         about.append(f"trained as {trained[0]} only")
     if training is not None:
         about += _training_text(training)
-    name = content["agent"] if preset is None else f"{content['agent']}-{preset}"
+    name = printable(content["agent"] if preset is None else f"{content['agent']}-{preset}")
     return ", ".join([f"{name} on {Rules(**content['board'])}", *about])
 
 
@@ -147,7 +148,7 @@ def best_response_text(content: Mapping[str, Any], side: str) -> str:
     return (
         f"can be beaten{_unavoidable(content, side)}, with probability "
         f"{results['worst_case_loss']:.4f} by the best response; shortest losing game: "
-        f"{' '.join(results['losing_line'])}"
+        f"{printable(' '.join(results['losing_line']))}"
     )
 
 
@@ -165,22 +166,22 @@ def _unavoidable(content: Mapping[str, Any], side: str) -> str:
 
 
 def verdict(content: Mapping[str, Any]) -> str:
-    """What a certificate proves, in a sentence; of a run that was trained as one side, for it.
+    """What a certificate proves on its board, in a sentence; of a run of one side, for that side.
 
     Where X wins against everybody, O cannot avoid losing and is not judged by that.
     """
-    sides = sides_of(content)
+    sides, board = sides_of(content), f"on {rules_of(content)}"
     only = f" (trained as {sides[0]} only)" if len(sides) == 1 else ""
     if len(certified_sides(content)) == 1:
         only = f" (nothing is proven as {'O' if sides[0] == 'X' else 'X'})"
     beaten = [side for side in sides if not content[f"as_{side.lower()}"]["unbeatable"]]
     if "X" in sides and wins_all(content, "X"):
         lost = "; O cannot avoid losing on this board" if beaten else ""
-        return f"PROVEN: wins against everybody as X{lost}{only}"
+        return f"PROVEN {board}: wins against everybody as X{lost}{only}"
     if beaten:
         texts = (f"{side}{_unavoidable(content, side)}" for side in beaten)
-        return f"can be beaten as {' and as '.join(texts)}{only}"
-    proven = f"PROVEN: unbeatable {' and '.join(f'as {side}' for side in sides)}{only}"
+        return f"{board} it can be beaten as {' and as '.join(texts)}{only}"
+    proven = f"PROVEN {board}: unbeatable {' and '.join(f'as {side}' for side in sides)}{only}"
     if is_of_lines(content):
         return proven
     if all(content[f"as_{side.lower()}"]["optimal"] for side in sides):
@@ -218,18 +219,19 @@ def print_cross_table(
     results: Mapping[str, Mapping[str, Mapping[str, float]]], console: Console
 ) -> None:
     """Print the cross table; each cell is win/draw/loss of X in per cent."""
-    from rich.markup import escape
     from rich.table import Table
+
+    from terminal.plain import plain
 
     table = Table(
         title="each as X (rows) against each as O (columns): X wins / draws / O wins, %, exact"
     )
     table.add_column("X \\ O", overflow="fold")
     for name in next(iter(results.values()), {}):
-        table.add_column(escape(name), justify="right", overflow="fold")
+        table.add_column(plain(printable(name)), justify="right", overflow="fold")
     for name, row in results.items():
         cells = ("/".join(f"{100 * cell[rate]:.1f}" for rate in RATES[:3]) for cell in row.values())
-        table.add_row(escape(name), *cells)
+        table.add_row(plain(printable(name)), *cells)
     print_whole(table, console)
 
 
@@ -301,8 +303,9 @@ def print_sampled_table(
     console: Console,
 ) -> None:
     """Print the sampled results, one row for each pair."""
-    from rich.markup import escape
     from rich.table import Table
+
+    from terminal.plain import plain
 
     table = Table(title=f"{rules}: sampled, {games:,} games, 95 % interval (Wilson)")
     for heading in ("X", "O", "X wins %", "draw %", "O wins %", "X illegal %"):
@@ -310,7 +313,8 @@ def print_sampled_table(
         table.add_column(heading, justify=justify, overflow="fold")
     for x_name, row in results.items():
         for o_name, counted in row.items():
-            table.add_row(escape(x_name), escape(o_name), *rates_with_intervals(counted))
+            names = (plain(printable(name)) for name in (x_name, o_name))
+            table.add_row(*names, *rates_with_intervals(counted))
         table.add_section()
     print_whole(table, console)
 
@@ -319,8 +323,9 @@ def names_of(specs: Sequence[str]) -> list[str]:
     """Distinct names of agents and runs.
 
     A name is the last part of a path, or the whole text if that part is not unique. Repeated texts
-    are numbered.
+    are numbered. What is not printable is escaped.
     """
+    specs = [printable(spec) for spec in specs]
     short = [spec.rstrip("/").split("/")[-1] for spec in specs]
     names: list[str] = []
     for last, spec in zip(short, specs, strict=True):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from terminal import report
+from tictactoe_env.printable import printable
 from training.cluster import Lost, Workers, connect, outcomes, stopping
 from training.goals import goal_text
 from training.jobs import FAILED, FINISHED, STOPPED, Job, Outcome, Owner
@@ -103,7 +104,7 @@ def print_study(study: Study, rows: Sequence[Mapping[str, Any]], console: Consol
         if is_won and (goal := goal_text(study.until, study.config.rules)):
             report.say(goal, console)
     for seed, error in study.errors.items():
-        report.say(f"seed {seed} failed: {error}", console, "red")
+        report.say(f"seed {seed} failed: {printable(error)}", console, "red")
     report.say(f"saved: {study.folder} (study.md, study.png, study.csv, study.json)", console)
 
 

@@ -9,7 +9,9 @@ from typing import TextIO, TypeVar
 
 from rich.console import Console, RenderableType
 from rich.live import Live
-from rich.text import Text
+
+from terminal.plain import plain
+from tictactoe_env.printable import printable
 
 Answer = TypeVar("Answer")
 Show = Callable[[RenderableType], None]
@@ -24,9 +26,9 @@ class Talk:
         self.is_echoed = not self.source.isatty()
 
     def say(self, text: RenderableType = "", style: str | None = None) -> None:
-        """Print a text or a picture as it is. Lines are wrapped at a terminal only."""
+        """Print a text as `plain` does, or a picture. Lines are wrapped at a terminal only."""
         if isinstance(text, str):
-            text = Text(text, style or "")
+            text = plain(text, style)
         self.console.print(text, highlight=False, soft_wrap=not self.console.is_terminal)
 
     def ask(self, question: str, understand: Callable[[str], Answer]) -> Answer:
@@ -36,7 +38,7 @@ class Talk:
         EOFError at the end of the input.
         """
         while True:
-            self.console.print(Text(f"{question} ", "bold"), end="", soft_wrap=True)
+            self.console.print(plain(f"{question} ", "bold"), end="", soft_wrap=True)
             self.console.file.flush()
             line = self.source.readline()
             if self.is_echoed or not line:
@@ -46,7 +48,7 @@ class Talk:
             try:
                 return understand(line.strip())
             except ValueError as error:
-                self.say(str(error), "red")
+                self.say(printable(error), "red")
 
     @contextmanager
     def in_place(self) -> Iterator[Show]:
@@ -66,7 +68,7 @@ class Talk:
         if not self.console.is_terminal:
             yield
             return
-        with self.console.status(text):
+        with self.console.status(plain(text)):
             yield
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from players.seat import run_seat
 from terminal import battle, position, report
 from tictactoe_env.analysis import OWN, thoughts
+from tictactoe_env.printable import printable
 from tictactoe_env.proof import TABLE_CELLS
 from training.selfplay import RIVAL
 
@@ -59,7 +60,7 @@ def export(page: Any, folder: Path, target: Path | None, console: Console) -> No
 
     if target:
         page.export_sb3(*checkpoint.load_model(page, folder), target)
-        report.say(f"Stable-Baselines3's own file: {target}", console)
+        report.say(f"Stable-Baselines3's own file: {printable(target)}", console)
 
 
 @contextmanager
@@ -67,7 +68,7 @@ def warnings_on(console: Console) -> Iterator[None]:
     """Print warnings as lines of the console."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: report.say(
-            f"warning: {message}", console, "yellow"
+            f"warning: {printable(message)}", console, "yellow"
         )
         yield
 
@@ -76,7 +77,7 @@ def ended_at_once(run: Any) -> int:
     """Say how to continue after a second Ctrl-C; the exit code. Raises if nothing was saved."""
     if not run.checkpoint.exists():
         raise KeyboardInterrupt
-    hint = shlex.join(["python", "train.py", "--resume", str(run.folder)])
+    hint = printable(shlex.join(["python", "train.py", "--resume", str(run.folder)]))
     print(f"train.py: ended at once; continue with: {hint}", file=sys.stderr)
     return 130
 
@@ -125,7 +126,8 @@ def train(
     battle.example_of(run.best_player, run.side, run.name, console)
     export(page, folder, export_sb3, console)
     report.say(
-        f"saved: {folder}   look: {shlex.join(['python', 'evaluate.py', str(folder)])}", console
+        printable(f"saved: {folder}   look: {shlex.join(['python', 'evaluate.py', str(folder)])}"),
+        console,
     )
     return verdict(run, until, lambda text: report.say(text, console))
 
@@ -184,7 +186,7 @@ def verdict(run: Any, until: str, say: Callable[[str], None]) -> int:
         command += ["--steps", str(2 * steps or 1_000)]
     if until != "steps":
         command += ["--until", until]
-    say(f"continue with: {shlex.join(command)}")
+    say(printable(f"continue with: {shlex.join(command)}"))
     if until == "steps":
         return 0
     goal = until if run.side == "both" else f"{until} as {run.side}"
@@ -230,7 +232,7 @@ def train_rivals(
     export(page, folder, export_sb3, console)
     folders = [str(run.folder) for run in runs]
     look = shlex.join(["python", "evaluate.py", *folders])
-    report.say(f"saved: {' and '.join(folders)}   look: {look}", console)
+    report.say(printable(f"saved: {' and '.join(folders)}   look: {look}"), console)
     return verdict_on_rivals(runs, until, lambda text: report.say(text, console))
 
 
@@ -271,9 +273,11 @@ def verdict_on_rivals(
     steps = max(run.rows[-1]["steps"] for run in runs)
     if all(run.rows[-1]["steps"] >= run.config.steps for run in runs):
         command += ["--steps", str(2 * steps)]
-    say(f"continue with: {shlex.join([*command, *(['--until', until] * (until != 'steps'))])}")
+    command += ["--until", until] * (until != "steps")
+    say(printable(f"continue with: {shlex.join(command)}"))
     if until == "steps":
         return 0
     for run in missed:
-        say(f"{until} was not reached by {run.label} within {run.rows[-1]['steps']:,} steps")
+        steps = run.rows[-1]["steps"]
+        say(f"{until} was not reached by {printable(run.label)} within {steps:,} steps")
     return 1

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from terminal import report
+from terminal.plain import plain
 from terminal.trainer import warnings_on
 from training.files import write_csv
 from training.goals import check_goal
@@ -193,7 +194,7 @@ def conclude(search: Search, typed: Mapping[str, Any], console: Console) -> int:
     options = best.user_attrs["options"] if place_of(best) else {}
     words = command(task, typed, options)
     report.say(f"train the best, trial {place_of(best)}:", console)
-    console.print(shlex.join(words), markup=False, highlight=False, soft_wrap=True, style="bold")
+    console.print(plain(shlex.join(words), "bold"), highlight=False, soft_wrap=True)
     report.say(
         "its figures are those of the seeds that chose it: expect less of others, such as --seed "
         f"{task.config.seed + task.seeds}",

@@ -1,6 +1,7 @@
 """A certificate recomputed in plain Python, by code that shares nothing with the package.
 
-It is written from docs/CERTIFICATE.md, which describes the file.
+It is written from docs/PROOFS.md, which states the claims, and from docs/CERTIFICATE.md, which
+describes the file.
 
     python tests/plain_proof.py runs/maskable_ppo-0/certificate.json
 
@@ -25,11 +26,12 @@ import zlib
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property
-from math import prod
+from math import isfinite, prod
 from typing import Any, NamedTuple
 
 X_DIGITS, O_DIGITS = str.maketrans("X.O/", "1000"), str.maketrans("O.X/", "1000")
 NEAR = Fraction(1, 10**12)  # how far a stated float may be from the exact number
+UNDERFLOW = Fraction(1, 10**300)  # products of floats may be 0 below it
 INFORMATION = ("agent", "seed", "config", "training", "versions")  # cannot be verified
 GIVEN = ("format", "board", "moves", "sha256_of_moves")
 ENTRIES = {1: GIVEN, 2: (*GIVEN, "sides", "canonical")}  # beside the results, by format
@@ -390,12 +392,12 @@ def moves_on_lines(
 def chances_of(move: Any, places: Mapping[str, int]) -> Moves:
     """The probability of each place. move: the name of one, or {name: probability}."""
     chances = move if isinstance(move, Mapping) else {str(move): 1}
-    if not all(name in places and 0 <= chance <= 1 for name, chance in chances.items()):
+    if not all(name in places and 0 < chance <= 1 for name, chance in chances.items()):
         raise Refused(f"no move: {move}")
     total = sum(map(Fraction, chances.values()))
     if abs(total - 1) > NEAR:
         raise Refused(f"the probabilities of a move sum to {float(total)}")
-    return {places[name]: Fraction(one) / total for name, one in chances.items() if one}
+    return {places[name]: Fraction(one) / total for name, one in chances.items()}
 
 
 # --- the results ----------------------------------------------------------------------------------
@@ -403,6 +405,7 @@ def chances_of(move: Any, places: Mapping[str, int]) -> Moves:
 
 def check(content: Mapping[str, Any]) -> dict[str, Meeting]:
     """What the player meets. Refused unless the certificate states its results and its digest."""
+    check_information(content)
     if hashlib.sha256(text_of(content).encode()).hexdigest() != content["sha256_of_moves"]:
         raise Refused("the digest is not that of the moves")
     meetings = meetings_of(content)
@@ -412,6 +415,36 @@ def check(content: Mapping[str, Any]) -> dict[str, Meeting]:
         raise Refused(f"there are unknown entries: {sorted(unknown)}")
     compare(results, content)
     return meetings
+
+
+def check_information(content: Mapping[str, Any]) -> None:
+    """Refused unless the entries that cannot be verified are safe to print."""
+    seed, preset = content["seed"], content.get("training", {}).get("preset", "none")
+    if not (is_words(content["agent"]) and is_words(preset)):
+        raise Refused("the agent or the preset is no short printable words")
+    if seed is not None and not (type(seed) is int and 0 <= seed < 2**128):
+        raise Refused("the seed is no number of at least 0")
+    waiting = [content.get(name, {}) for name in INFORMATION if name not in ("agent", "seed")]
+    if not all(isinstance(one, Mapping) for one in waiting):
+        raise Refused("the configuration, the training or the versions are no objects")
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            if not all(map(is_words, value)):
+                raise Refused("a name in the information is no words")
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str) and not value.isprintable():
+            raise Refused("a text in the information is not printable")
+        elif isinstance(value, float) and not isfinite(value):
+            raise Refused("a number in the information is not finite")
+
+
+def is_words(text: Any) -> bool:
+    """Whether a text is printable words of at most 100 letters, with one space between them."""
+    is_short = isinstance(text, str) and 0 < len(text) <= 100
+    return is_short and text.isprintable() and text == " ".join(text.split())
 
 
 def recomputed(content: Mapping[str, Any], meetings: Mapping[str, Meeting]) -> dict[str, Any]:
@@ -464,7 +497,7 @@ def against_perfect(meeting: Meeting, perfect: Perfect) -> dict[str, Any]:
     wins, limit = meeting.against_random()["win"], perfect.limit(meeting.side)
     best = None if limit is None else {"win": limit, "draw": 1 - limit, "loss": 0, "illegal": 0}
     return {
-        "optimal": meeting.start.nearest is None and limit is not None and wins >= limit - NEAR,
+        "optimal": meeting.start.nearest is None and wins == limit,
         "vs_minimax": perfect.against(meeting.side, meeting.decide),
         "limit_vs_random": best,
     }
@@ -495,7 +528,10 @@ def compare(exact: Any, stated: Any, name: str = "the certificate") -> None:
         return
     if isinstance(exact, Fraction) or (isinstance(stated, float) and exact is not None):
         is_number = isinstance(stated, (int, float)) and not isinstance(stated, bool)
-        is_same = is_number and abs(Fraction(stated) - exact) <= NEAR
+        is_same = is_number and isfinite(stated) and abs(Fraction(stated) - exact) <= NEAR
+        # 0 is stated for 0 only, or for what is 0 in floating point; a value may cancel out.
+        if name != "worst_case_value" and is_same and stated == 0:
+            is_same = exact < UNDERFLOW
     else:
         is_same = type(exact) is type(stated) and exact == stated
     if not is_same:

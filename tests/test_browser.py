@@ -453,7 +453,7 @@ def test_the_page_of_an_agent_shows_what_is_proven(open_page):
     contains(page, ".error", "not JSON")
     contains(open_page("/agents/x", errors=True), "main", "unknown agent 'x'")
     page = open_page("/agents/runs/strong")
-    contains(page, ".statement", "Proven: nobody can beat it.")
+    contains(page, ".statement", "Proven on 3 \u00d7 3, 3 in a row: nobody can beat it.")
     rates = certify(MinimaxPolicy(SQUARE), "dqn")["as_x"]["vs_random"]
     cells = page.locator("tbody tr").first.locator("td").all_text_contents()
     assert cells[:2] == [f"{100 * rates[name]:.2f}" for name in ("win", "draw")]
@@ -463,7 +463,7 @@ def test_the_page_of_an_agent_shows_what_is_proven(open_page):
 
 def test_the_game_that_an_agent_loses_is_shown_and_can_be_played(open_page, folder):
     page = open_page("/agents/runs/weak")
-    contains(page, ".statement", "It can be beaten as X and as O.")
+    contains(page, ".statement", "On 3 \u00d7 3, 3 in a row it can be beaten as X and as O.")
     losing = page.locator(".losing").nth(1)
     line = certify(first_free(SQUARE), "dqn")["as_o"]["losing_line"]
     expect(losing.locator("p").first).to_contain_text(" ".join(line))

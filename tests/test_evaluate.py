@@ -58,7 +58,10 @@ def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(ca
     printed = shown(capsys, "minimax")
     assert "minimax on 3x3, 3 in a row\n" in printed
     assert ["O", "random", "77.7484", "22.2516", "0.0000", "0.0000"] in rows_of(printed)
-    assert "PROVEN: unbeatable as X and as O; a player that never loses could win" in printed
+    assert (
+        "PROVEN on 3x3, 3 in a row: unbeatable as X and as O; a player that never loses could win"
+        in printed
+    )
     assert (
         "own values of the first moves (exact result with best play of both sides: win" in printed
     )
@@ -120,9 +123,24 @@ def test_the_board_is_that_of_the_run_and_its_results_are_computed_and_not_belie
     write(content, tmp_path / "boaster.json")
     printed = shown(capsys, "random", tmp_path / "boaster.json")
     assert "boaster on 2x4, 3 in a row" in printed
-    assert "can be beaten as X and as O\n" in printed.partition("boaster on")[2]
+    assert (
+        "\non 2x4, 3 in a row it can be beaten as X and as O\n"
+        in printed.partition("boaster on")[2]
+    )
     error = error_of(capsys, tmp_path / "boaster.json", "--rows 3 --cols 3")
     assert "plays on 2x4, 3 in a row, not on 3x3, 3 in a row" in error
+
+
+def test_a_search_by_the_clock_is_not_proven_and_one_by_chance_for_its_seed(capsys):
+    reason = "its search is ended by a clock"
+    assert reason in error_of(capsys, "search-seconds=0.01 --rows 2 --cols 3")
+    assert reason in error_of(capsys, "mcts-milliseconds=1 --rows 2 --cols 3")
+    printed = shown(capsys, "search-seconds=0.001 --rows 3 --cols 5 --games 1")
+    assert f"results are sampled and prove nothing, because {reason} (seconds)" in printed
+    for name, seed in (("mcts-playouts=2", 0), ("mcts-playouts=2-seed=5", 5)):
+        assert f"{name} on 2x3, 3 in a row, seed {seed}\n" in shown(
+            capsys, f"{name} --rows 2 --cols 3"
+        )
 
 
 def test_games_that_are_counted_stand_beside_the_exact_rates(capsys, tmp_path):
@@ -177,8 +195,8 @@ def lines(tmp_path_factory):
 def test_agents_of_larger_boards_are_proven_by_what_they_can_meet(capsys, tmp_path, lines):
     path = tmp_path / "results.json"
     printed = shown(capsys, *lines, "--json", path)
-    assert "PROVEN: unbeatable as X and as O" in printed
-    assert "PROVEN: unbeatable as X (nothing is proven as O)" in printed
+    assert "PROVEN on 4x4, 4 in a row: unbeatable as X and as O" in printed
+    assert "PROVEN on 4x4, 4 in a row: unbeatable as X (nothing is proven as O)" in printed
     assert ", symmetric ones counted once" in printed
     results = json.loads(path.read_text())
     assert results["cross_table"]["one.json"]["both.json"]["draw"] == 1
@@ -209,7 +227,7 @@ def test_an_agent_that_is_too_wide_is_sampled_and_a_certificate_is_refused(capsy
 def test_certificates_of_lines_are_verified_within_the_limit(capsys, lines, tmp_path):
     printed = shown(capsys, "--verify", *lines, "--max-megabytes 500")
     assert printed.count("every result follows from the moves") == 2
-    assert "PROVEN: unbeatable as X (nothing is proven as O)" in printed
+    assert "PROVEN on 4x4, 4 in a row: unbeatable as X (nothing is proven as O)" in printed
     error = error_of(capsys, "--verify", lines[0], "--max-megabytes 1")
     assert "more than the limit of 1 megabytes" in error
     content = json.loads(Path(lines[0]).read_text())
@@ -259,11 +277,12 @@ def test_a_good_certificate_is_verified_without_torch_and_without_rich(run):
     text = without(packages, EVALUATE, "--verify", run / "certificate.json", run)
     said, verdict, again, _ = text.splitlines()
     assert said == (
-        f"verified: {run / 'certificate.json'} (dqn), 4,520 positions: every result follows from "
-        "the moves; name, seed, configuration and times cannot be verified"
+        f'verified: {run / "certificate.json"} ("dqn"), 4,520 positions of 3x3, 3 in a row: '
+        "every result follows from the moves; name, seed, configuration and times cannot be "
+        "verified"
     )
-    assert verdict.startswith("can be beaten as ")
-    assert again.startswith(f"verified: {run} (dqn)")
+    assert verdict.startswith("on 3x3, 3 in a row it can be beaten as ")
+    assert again.startswith(f'verified: {run} ("dqn")')
 
 
 def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(capsys, tmp_path):
@@ -273,7 +292,7 @@ def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(c
     write({**certify(RandomPolicy(), "boaster"), "optimal": True}, bad)
     paths = list(map(str, (good, bad, none, best)))
     code, out, err = called(evaluate, ["--verify", *paths], capsys)
-    starts = [f"verified: {good}", "can be beaten", f"verified: {best}", "PROVEN: unbeatable"]
+    starts = [f"verified: {good}", "on 3x3, ", f"verified: {best}", "PROVEN on 3x3, "]
     lines = zip(out.splitlines(), starts, strict=True)
     assert all(line.startswith(start) for line, start in lines)
     assert (code, [line.split(" ")[1] for line in err.splitlines()]) == (1, [f"{bad}:", f"{none}:"])
@@ -307,9 +326,9 @@ def test_a_model_makes_the_certified_moves_or_is_found_out(capsys, run, tmp_path
     assert "model.safetensors is damaged" in error_of(capsys, folder, "--from-model")
     alone = shutil.copy(run / "certificate.json", tmp_path / "alone.json")
     assert "--from-model needs the folder of a run" in error_of(capsys, alone, "--from-model")
-    for agent in ("somebody", ["dqn"], None):
+    for agent, message in (("somebody", "unknown agent 'somebody'"), (["dqn"], "must be short")):
         write({**certify(RandomPolicy(), "somebody"), "agent": agent}, folder / "certificate.json")
-        assert f"unknown agent {agent!r}" in error_of(capsys, folder, "--from-model")
+        assert message in error_of(capsys, folder, "--from-model")
 
 
 def test_help_and_results_need_no_torch(capsys):

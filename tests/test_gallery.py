@@ -3,7 +3,7 @@ import os
 
 import numpy as np
 import pytest
-from sample_players import LineCounter
+from sample_players import FixedPlayer, LineCounter
 from small_runs import trained
 from text_cases import cases, refuses
 
@@ -39,12 +39,15 @@ def ids(gallery):
     return [entry.id for entry in gallery.entries()]
 
 
+ABOUT = "dqn, seed 7, can be beaten on 2x3, 2 in a row"
+
+
 def changed(**changes):
     return json.dumps({**CONTENT, **changes})
 
 
 @pytest.mark.parametrize(
-    ("sides", "about"), [("XO", ""), ("X", " as X, the side that is certified")]
+    ("sides", "about"), [("XO", ""), ("X", " as X (the side that is certified)")]
 )
 def test_a_certificate_of_lines_is_an_agent_of_its_board(folders, sides, about):
     rules = Rules(4, 4, 4)
@@ -52,9 +55,13 @@ def test_a_certificate_of_lines_is_an_agent_of_its_board(folders, sides, about):
     write(content, folders / "models" / "lines.json")
     gallery = Gallery([folders / "models"])
     entry = gallery.entry("models/lines.json")
-    assert (entry.about, entry.rules) == (f"lines, cannot be beaten{about}", rules)
-    assert entry.unbeatable is True
+    claim = f"lines, claims that it cannot be beaten{about} on 4x4, 4 in a row"
+    assert (entry.about, entry.rules) == (claim, rules)
+    assert (entry.unbeatable, entry.verified) == (True, False)
     assert gallery.certificate(entry.id) == content
+    entry = next(one for one in gallery.entries() if one.id == entry.id)
+    assert entry.about == f"lines, cannot be beaten{about} on 4x4, 4 in a row"
+    assert entry.verified
     seat = gallery.seat(entry.id, rules)
     first = seat.move(np.zeros(16, dtype=np.int8), np.random.default_rng(0))
     assert first == LineCounter(rules).probs(np.zeros((1, 16), dtype=np.int8)).argmax()
@@ -72,13 +79,16 @@ def test_the_players_of_the_package_come_first_then_every_run_by_its_place(galle
         Gallery([folders / "runs", folders / "old" / "runs"])
     entry = gallery.entry("runs/many/dqn-1")
     assert (entry.kind, entry.name, entry.agent, entry.rules) == ("run", "dqn-1", "dqn", SMALL)
-    assert (entry.boards, entry.about) == ("2x3, 2 in a row", "dqn, seed 7, can be beaten")
+    assert (entry.boards, entry.about) == ("2x3, 2 in a row", ABOUT)
     write(certify(MinimaxPolicy(Rules()), "dqn", training={"preset": "quick"}), folders / "a.json")
-    assert Gallery([folders]).entry(f"{folders.name}/a.json").about == "dqn-quick, cannot be beaten"
-    perfect = certify(MinimaxPolicy(Rules()), "dqn", config={"side": "O"})
-    write(perfect | {"as_x": {**perfect["as_x"], "unbeatable": False}}, folders / "a.json")
+    assert Gallery([folders]).entry(f"{folders.name}/a.json").about == (
+        "dqn-quick, cannot be beaten on 3x3, 3 in a row"
+    )
+    write(certify(MinimaxPolicy(Rules()), "dqn", config={"side": "O"}), folders / "a.json")
     about = Gallery([folders]).entry(f"{folders.name}/a.json").about
-    assert about == "dqn, cannot be beaten as O, the side that it was trained for"
+    assert (
+        about == "dqn, cannot be beaten as O (the side that it was trained for) on 3x3, 3 in a row"
+    )
     assert gallery.entry("minimax").about == "perfect play, ties drawn at random"
 
 
@@ -246,7 +256,7 @@ def test_a_run_that_says_more_than_its_moves_is_asked_for_it(tmp_path, agent):
 BROKEN = {
     "not JSON": "",
     "not a certificate": "[]",
-    "names no agent": changed(agent=None),
+    "agent must be short printable words": changed(agent=None),
     "names no agent and no board": changed(board=[3, 3, 3]),
     "bits": changed(board={"rows": 99, "cols": 99, "k": 3}),
     "moves were changed": changed(moves={".../...": "a1"}),
@@ -271,13 +281,52 @@ def test_a_broken_certificate_is_listed_with_the_reason_and_does_not_stop_the_ot
     assert not gallery.entry("models/bad.json").broken
 
 
-def test_what_is_only_seen_in_all_the_moves_breaks_a_certificate_later(gallery, folders):
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"unbeatable": True},
+        {"optimal": True},
+        {"as_x": {**CONTENT["as_x"], "unbeatable": True}},
+        {"as_o": {**CONTENT["as_o"], "optimal": True}},
+        {"as_x": {**CONTENT["as_x"], "unbeatable": 1}},
+        {"as_x": None},
+    ],
+)
+def test_what_a_certificate_of_3x3_claims_is_verified_when_it_is_listed(gallery, folders, claims):
     path = folders / "models/bad.json"
-    path.write_text(changed(unbeatable=True))
+    path.write_text(changed(**claims))
+    entry = gallery.entry("models/bad.json")
+    assert entry.broken
+    assert not entry.verified
+    assert " when computed from the moves, but " in entry.about
+
+
+def test_what_is_only_seen_in_all_the_results_breaks_a_certificate_later(gallery, folders):
+    path = folders / "models/bad.json"
+    path.write_text(changed(as_x={**CONTENT["as_x"], "worst_case_loss": 0.5}))
     assert not gallery.entry("models/bad.json").broken  # the list does not compute every result
-    with refuses("unbeatable is False when computed from the moves", CertificateError):
+    with refuses("as_x.worst_case_loss is 0.33333", CertificateError):
         gallery.certificate("models/bad.json")
-    assert "unbeatable is False" in gallery.entry("models/bad.json").about
+    assert "as_x.worst_case_loss is 0.33333" in gallery.entry("models/bad.json").about
+
+
+def test_a_forged_certificate_of_a_larger_board_is_listed_as_a_claim(folders):
+    rules = Rules(4, 4, 4)
+    content = certify(FixedPlayer(0), "boaster", rules, sides=("X",))
+    assert content["as_x"]["unbeatable"] is False
+    forged = {**content, "as_x": {**content["as_x"], "unbeatable": True}}
+    write(forged, folders / "models" / "forged.json")
+    gallery = Gallery([folders / "models"])
+    entry = gallery.entry("models/forged.json")
+    assert "claims that it cannot be beaten as X" in entry.about
+    assert not entry.verified
+    with refuses("as_x.unbeatable is False when computed from the moves", CertificateError):
+        gallery.certificate(entry.id)
+    assert gallery.entry(entry.id).broken
+
+
+def test_moves_that_are_no_cells_break_a_certificate(gallery, folders):
+    path = folders / "models/bad.json"
     moves = {**CONTENT["moves"], next(iter(CONTENT["moves"])): "z9"}
     write({**certify(RandomPolicy(), "dqn", SMALL), "moves": moves}, path)
     with refuses("is broken", CertificateError):

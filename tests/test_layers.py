@@ -12,9 +12,9 @@ PACKAGE = "tictactoe_env"
 
 # The package from the bottom up; a file imports from lower layers only, never from its own.
 LAYERS = (
-    "errors files < rules < standing bitboards < notation observation position_index < "
-    "positions games < "
-    "blocks < starts solver store orientations render < policy < canonical < proof < "
+    "errors files printable < stated rules < standing bitboards < "
+    "notation observation position_index < positions games < "
+    "blocks < starts solver store orientations render < policy < canonical steady < proof < "
     "match lines own_values snapshots table_json < "
     "row_engine bit_engine < evaluation engine search < judge certificate analysis < "
     "responses < mcts runs trained < names < opponents < pool < config spec_json < pooled < "

@@ -298,6 +298,29 @@ def test_another_digest_and_unknown_entries_are_refused():
     refused_by_both({**content, "strength": 9})
 
 
+HOSTILE_ENTRIES = [
+    *({"agent": agent} for agent in ("a\n", "\x1b[8m", "", " a", "a  b", "x" * 101, None, ["a"])),
+    *({"seed": seed} for seed in (-1, 0.5, "0", True, 2**128)),
+    *({"training": {"preset": preset}} for preset in ("a\n", None, 3)),
+    *({name: {"a\x1b": 1}} for name in ("config", "training", "versions")),
+    *({name: {"a": ["\u202e"]}} for name in ("config", "training", "versions")),
+    *({"config": {"a": number}} for number in (float("nan"), float("inf"))),
+    {"config": None},
+]
+
+
+@pytest.mark.parametrize("entries", HOSTILE_ENTRIES, ids=repr)
+def test_information_that_is_not_safe_to_print_is_refused(entries):
+    refused_by_both({**certified(RandomPolicy(), Rules(1, 3, 2)), **entries})
+
+
+@pytest.mark.parametrize("move", ["B2", " b2", {"B2": 1.0}, {"b2": 1.0, "c3": 0.0}, {"b2": 0.9}])
+def test_moves_in_another_spelling_and_shares_of_zero_are_refused(move):
+    content = certified(make_opponent("minimax-first", Rules()), Rules())
+    with_move(content, "X../.../...", move)
+    refused_by_both(sealed(content))
+
+
 # --- changed certificates of lines ----------------------------------------------------------------
 
 

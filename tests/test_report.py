@@ -20,8 +20,9 @@ def certified(player, rules=None, **about):
     return certify(player, "somebody", rules or Rules(), **about)
 
 
-WINS = "PROVEN: wins against everybody as X"
-UNBEATABLE = "PROVEN: unbeatable as X and as O"
+WINS = "PROVEN on 2x3, 2 in a row: wins against everybody as X"
+UNBEATABLE = "PROVEN on 3x3, 3 in a row: unbeatable as X and as O"
+LOST = "can be beaten as X and as O"
 BEST = f"{UNBEATABLE}, and no player that never loses wins more often against random"
 SAFE = f"{UNBEATABLE}; a player that never loses could win more often against random"
 
@@ -30,8 +31,8 @@ def test_the_verdict_names_what_is_proven_and_the_sides_that_can_be_beaten():
     for player, rules, verdict in (
         (best_player(Rules()), Rules(), BEST),
         (MinimaxPolicy(Rules()), Rules(), SAFE),
-        (RandomPolicy(), Rules(), "can be beaten as X and as O"),
-        (RandomPolicy(), Rules(3, 4, 3), f"can be beaten as X and as O{UNAVOIDABLE}"),
+        (RandomPolicy(), Rules(), "on 3x3, 3 in a row it can be beaten as X and as O"),
+        (RandomPolicy(), Rules(3, 4, 3), f"on 3x4, 3 in a row it {LOST}{UNAVOIDABLE}"),
         (MinimaxPolicy(X_WINS), X_WINS, f"{WINS}; O cannot avoid losing on this board"),
     ):
         assert show.verdict(certified(player, rules)) == verdict
@@ -49,10 +50,11 @@ def test_the_verdict_on_a_run_of_one_side_is_about_that_side_only():
     boards = positions_of(Rules()).boards[positions_of(Rules()).unfinished]
     as_x = (boards.sum(axis=1) == 0)[:, None]
     player = TabularPolicy(Rules(), np.where(as_x, perfect.table, cell.table))
+    on = "on 3x3, 3 in a row"
     for side, verdict in (
-        ("X", "PROVEN: unbeatable as X (trained as X only); a player that never loses could win"),
-        ("O", "can be beaten as O (trained as O only)"),
-        ("both", "can be beaten as O"),
+        ("X", f"PROVEN {on}: unbeatable as X (trained as X only); a player that never loses could"),
+        ("O", f"{on} it can be beaten as O (trained as O only)"),
+        ("both", f"{on} it can be beaten as O"),
     ):
         found = show.verdict(certified(player, config={"side": side}))
         assert found.startswith(verdict)
@@ -91,7 +93,9 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achieva
     assert re.search(r"optimal moves: \d+\.\d\d % of the positions it can reach, \d+", shown)
     assert "\nas X: can be beaten" in shown
     assert "\nas O (not trained for): can be beaten" in shown
-    assert shown.endswith("% of all 4,520\ncan be beaten as X (trained as X only)\n")
+    assert shown.endswith(
+        "% of all 4,520\non 3x3, 3 in a row it can be beaten as X (trained as X only)\n"
+    )
     preset = {**training, "preset": "quick"}
     assert "\nsomebody-quick on 3x3" in printed(show.certificate, {**content, "training": preset})
     shown = printed(show.certificate, certified(RandomPolicy(), X_WINS))

@@ -399,7 +399,10 @@ def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
     shutil.copytree(trie, "runs/broken-0")
     (tmp_path / "runs/broken-0/certificate.json").write_text("{")
     last = len(trained_names()) + 1
-    chosen = f"{last}  runs/trie-0: trie, seed 0, can be beaten", f"to {last}, got '{last + 1}'"
+    chosen = (
+        f"{last}  runs/trie-0: trie, seed 0, can be beaten on 3x3, 3 in a row",
+        f"to {last}, got '{last + 1}'",
+    )
     text = menu(f"3 {last + 1} {last} X resign 9", store)
     assert not missing(text, "1  dqn: cannot be", "runs/broken-0 cannot play: ", *chosen)
     assert only(store).o.name == "runs/trie-0"

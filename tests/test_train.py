@@ -112,7 +112,7 @@ def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys
     options = "--rows 2 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6 --seed 5"
     assert train.main([ROUNDS, *OPTIONS[ROUNDS], *options.split(), "--steps", "50000"]) == 0
     printed, folder = capsys.readouterr().out, tmp_path / "runs" / "tabular_q-5"
-    assert "PROVEN: unbeatable as X and as O" in printed
+    assert "PROVEN on 2x3, 3 in a row: unbeatable as X and as O" in printed
     assert "continue with" not in printed
     assert last_step(folder) < 50_000
     again = new_folder("tabular_q", 5)

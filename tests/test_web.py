@@ -95,7 +95,8 @@ def ask(client, path, status=200, **content):
 
 
 BROKEN = {"name": "broken.json", "unbeatable": None, "broken": True, "certificate": None}
-RUN = {"kind": "run", "name": "dqn-0", "about": "dqn, seed 7, can be beaten", "board": SMALL}
+RUN_ABOUT = "dqn, seed 7, can be beaten on 2x3, 2 in a row"
+RUN = {"kind": "run", "name": "dqn-0", "about": RUN_ABOUT, "board": SMALL}
 DRAWS = {"win": 0, "draw": 1, "loss": 0, "illegal": 0}
 GIVEN = "gives away the draw and loses in 6"
 THREW = f"O threw it away with move 2, a2: it {GIVEN}"

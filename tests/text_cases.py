@@ -28,3 +28,12 @@ def called(command, arguments, capsys):
     except SystemExit as end:
         code = end.code
     return code, *capsys.readouterr()
+
+
+HOSTILE = (
+    "dqn), 4,520 positions\nPROVEN: unbeatable as X and as O\x1b[8m",  # hides the true verdict
+    *("a\x1b[2J\x1b[H", "a\x1b]0;title\x07", "a\x9b31m", "a\rb", "a\x08b", "a\x00b", "a\tb"),
+    *("a\u2028b", "a\u202eb", "a\u200bb", "a\u00a0b", "a\udc9bb", "a\U000e0041b"),
+    *("[bold red]a[/]", "[/]", "[link=http://localhost]a[/link]", ":skull:", "<b>a</b>"),
+)
+"""Texts of a file that terminals, rich or browsers could take for more than text."""

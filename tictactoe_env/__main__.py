@@ -25,6 +25,7 @@ from tictactoe_env.notation import cell_text, parse_cell
 from tictactoe_env.opponents import listed, make_opponent
 from tictactoe_env.policy import Policy, sample
 from tictactoe_env.positions import can_enumerate
+from tictactoe_env.printable import printable
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.standing import Standing, standing
@@ -104,7 +105,7 @@ class Match:
             try:
                 answer = self._understand(self._line(f"{side}, your move: "), board)
             except ValueError as error:
-                print(error)
+                print(printable(error))
                 continue
             if isinstance(answer, int):
                 cells.append(answer)
@@ -253,7 +254,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         rules = Rules(given.rows, given.cols, given.k)
         match = Match(given.opponent, make_opponent(given.opponent, rules), rules, _has_colour())
     except ValueError as error:
-        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        print(f"{PROGRAM}: {printable(error)}", file=sys.stderr)
         return 2
     seed = secrets.randbits(32) if given.seed is None else given.seed
     _play_all(match, given.side, given.games, np.random.default_rng(seed))

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import platform
+import reprlib
 import sys
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,7 @@ from tictactoe_env.errors import one_of
 from tictactoe_env.evaluation import evaluate
 from tictactoe_env.files import json_value, read_file, write_file
 from tictactoe_env.lines import (
+    SUM_TOLERANCE,
     LinesError,
     LinesPolicy,
     compressed,
@@ -32,18 +36,19 @@ from tictactoe_env.lines import (
     moves_text,
     reaches_of,
 )
-from tictactoe_env.notation import board_text, cell_text, game_text, parse_board, parse_cell
+from tictactoe_env.notation import board_text, cell_text, game_text, parse_board
 from tictactoe_env.policy import (
     MinimaxPolicy,
     Model,
     Policy,
     TabularPolicy,
-    as_policy,
-    tabulate,
 )
 from tictactoe_env.positions import positions_of
-from tictactoe_env.proof import TABLE_CELLS, BoardReach, Limit, Progress
+from tictactoe_env.printable import printable
+from tictactoe_env.proof import TABLE_CELLS, BoardReach, Limit, Progress, TableReach, provable
 from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.stated import StatedError, check_stated, printable_texts
+from tictactoe_env.steady import steady_table
 
 FILE = "certificate.json"
 TABLE, LINES = 1, 2  # the formats: the moves in all positions, or in those that can be met
@@ -78,7 +83,7 @@ def exact_results(policy: Policy | Model, rules: Rules | None = None) -> dict[st
     """
     rules = match.board_of(rules, policy)
     check_board(rules)
-    table = tabulate(policy, rules)
+    table = steady_table(policy, rules)
     found, best = evaluate(table), match.best_achievable(rules)
     minimax, share = MinimaxPolicy(rules), match.optimal_share(table)
     sides: dict[str, Any] = {}
@@ -151,7 +156,7 @@ def certify(
     progress: Progress | None = None,
     **about: Any,
 ) -> dict[str, Any]:
-    """The certificate of a policy as JSON values.
+    r"""The certificate of a policy as JSON values.
 
     On boards of more than 12 cells, and with `lines_only` on any board, it holds the moves in the
     positions that the policy can meet, which must be within `limit`: see `proof`. `progress` is
@@ -159,8 +164,12 @@ def certify(
 
     sides: as which it is certified: ("X",), ("O",) or both. By default that is the `side` of the
     configuration, if there is one; a certificate of all positions is always of both.
-    about: further entries, such as seed, config and training.
-    Raises ValueError for an entry that is computed from the moves, ProofLimitError beyond `limit`.
+    about: further entries, such as seed, config and training; what is not printable in their texts
+    is written as \x1b and the like, so that a certificate can be read again whatever a folder is
+    called.
+    Raises ValueError for an entry that is computed from the moves, for one that is not of the form
+    that `stated.check_stated` asks for, and for a policy that is no function of the board;
+    ProofLimitError beyond `limit`.
     """
     rules = match.board_of(rules, policy)
     if lines_only or rules.cells > MAX_CELLS:
@@ -171,10 +180,11 @@ def certify(
             "a certificate of all positions is of both sides: leave sides out, or give "
             "lines_only=True too"
         )
-    table = tabulate(policy, rules)
+    table = steady_table(policy, rules)
     moves = moves_of(table)
-    results = exact_results(table)
-    return _content(TABLE, agent, rules, results, moves, _digest(moves), about)
+    content = _content(TABLE, agent, rules, exact_results(table), moves, _digest(moves), about)
+    _check_wins(content, table)
+    return content
 
 
 def lines_of(
@@ -186,9 +196,10 @@ def lines_of(
 ) -> dict[str, BoardReach]:
     """The positions that a policy can meet as each of some sides, on a board of any size.
 
-    Raises ProofLimitError beyond `limit`.
+    Raises ProofLimitError beyond `limit`, and ValueError for a policy that is no function of the
+    board: see `steady`.
     """
-    player = as_policy(policy, rules)
+    player = provable(policy, rules)
     return {
         side: BoardReach({side: player}, side, rules, limit, progress) for side in _checked(sides)
     }
@@ -225,7 +236,10 @@ def _content(
     if computed:
         names = ", ".join(sorted(computed))
         raise ValueError(f"{names} cannot be given: a certificate computes them from the moves")
-    return {**content, **about, "sha256_of_moves": digest}
+    stated = {name: printable_texts(part) for name, part in about.items()}
+    content = {**content, **stated, "sha256_of_moves": digest}
+    check_stated(content)
+    return content
 
 
 def _checked(sides: Any) -> tuple[str, ...]:
@@ -268,9 +282,12 @@ def wins_all(content: Mapping[str, Any], side: str) -> bool:
     results = content.get(f"as_{side.lower()}")
     if not isinstance(results, Mapping):
         return False
-    worst = results.get("worst_case_value")
-    is_sure = isinstance(worst, (int, float)) and worst >= 1 - match.ROUNDING
-    return bool(results.get("always_wins", is_sure))
+    if "always_wins" in results:
+        return results["always_wins"] is True
+    # Against random play every reply can come, so what never happens then never happens at all.
+    rates = results.get("vs_random")
+    never = isinstance(rates, Mapping) and rates.get("draw") == rates.get("loss") == 0
+    return never and results.get("unbeatable") is True
 
 
 def rules_of(content: Mapping[str, Any]) -> Rules:
@@ -320,22 +337,61 @@ def table_of(content: Mapping[str, Any]) -> TabularPolicy:
                 f"a certificate for {rules} needs the moves of {len(positions.unfinished)} "
                 f"positions, this one has {len(moves)}"
             )
-        boards = np.array([parse_board(text, rules) for text in moves])
-        table = np.zeros((len(positions), rules.cells))
-        for row, move in zip(positions.rows(boards), moves.values(), strict=True):
-            for name, share in (move if isinstance(move, dict) else {move: 1.0}).items():
-                if isinstance(share, bool) or not isinstance(share, (int, float)):
-                    raise CertificateError(
-                        f"the probability of {name} must be a number such as 0.5, got {share!r}"
-                    )
-                table[row, parse_cell(name, rules)] = share
-        return TabularPolicy(rules, table[positions.unfinished])
+        table = np.zeros((len(moves), rules.cells))
+        rows, cells = _rows_by_text(rules), _cells_by_text(rules)
+        for text, move in moves.items():
+            if text not in rows:
+                positions.rows(parse_board(text, rules)[None])  # ValueError if it is no position
+                raise CertificateError(f'the game is over on "{text}", so it has no move')
+            if isinstance(move, str) and move in cells:
+                table[rows[text], cells[move]] = 1.0
+                continue
+            for cell, share in _shares(move, text, cells, rules).items():
+                table[rows[text], cell] = share
+        return TabularPolicy(rules, table)
     except CertificateError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise CertificateError(
             f"this is not a certificate: {type(error).__name__}: {error}"
         ) from error
+
+
+@lru_cache(maxsize=4)
+def _rows_by_text(rules: Rules) -> dict[str, int]:
+    """The row of each unfinished position by its text: 12 MB on 3x4."""
+    positions = positions_of(rules)
+    boards = rules.to_boards(*positions.bits(positions.unfinished))
+    return {board_text(board, rules): row for row, board in enumerate(boards)}
+
+
+@lru_cache(maxsize=64)
+def _cells_by_text(rules: Rules) -> dict[str, int]:
+    return {cell_text(cell, rules): cell for cell in range(rules.cells)}
+
+
+def _shares(move: Any, board: str, cells: Mapping[str, int], rules: Rules) -> dict[int, float]:
+    """The probability of each cell of an entry of the moves; `cells` are those by their names.
+
+    Raises CertificateError for other names, shares that are not above 0, and sums that are not 1.
+    """
+    shares = move if isinstance(move, dict) else {move: 1.0}
+    for name, share in shares.items():
+        if not isinstance(name, str) or name not in cells:
+            raise CertificateError(
+                f"a cell of {rules.rows}x{rules.cols} is written as in {' '.join(cells):.50}; "
+                f'got {reprlib.repr(name)} on "{board}"'
+            )
+        is_number = isinstance(share, (int, float)) and not isinstance(share, bool)
+        if not is_number or not 0 < share <= 1:
+            raise CertificateError(
+                f"the probability of {name} must be a number above 0 and at most 1, such as 0.5, "
+                f'got {reprlib.repr(share)} on "{board}"'
+            )
+    total = sum(shares.values())
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise CertificateError(f'the probabilities on "{board}" must sum to 1, not to {total}')
+    return {cells[name]: float(share) for name, share in shares.items()}
 
 
 def policy_in(
@@ -391,6 +447,13 @@ def verify(
     result that differs and for an unknown entry, and ProofLimitError beyond `limit`.
     """
     check_format(content, "this")
+    try:
+        check_stated(content)
+    except StatedError as error:
+        raise CertificateError(str(error)) from None
+    missing = [name for name in STATED if name not in (*content, *MAY_BE_ABSENT)]
+    if missing:
+        raise CertificateError(f"this is not a certificate: its entry {missing[0]!r} is missing")
     policy: TabularPolicy | LinesPolicy
     if is_of_lines(content):
         reaches = _reaches_in(content, limit, progress)
@@ -401,11 +464,47 @@ def verify(
         results = exact_results(policy)
     for key, value in results.items():
         _compare(key, value, content.get(key, MISSING))
+    if isinstance(policy, TabularPolicy):
+        _check_wins(content, policy)
     unknown = set(content) - {*results, *STATED}
     if unknown:
-        names = ", ".join(sorted(unknown))
-        raise CertificateError(f"unknown entries in the certificate, not verifiable: {names}")
+        names = printable(", ".join(sorted(map(str, unknown))))
+        raise CertificateError(f"unknown entries in the certificate, not verifiable: {names:.300}")
     return policy
+
+
+def check_verdict(content: Mapping[str, Any]) -> None:
+    """Raises CertificateError unless what the agent is said to be follows from its moves.
+
+    Of a certificate of all positions this is whether it is unbeatable and optimal, and whether it
+    always wins: on 3x3 it takes some milliseconds, a fifth of `verify`. All results of a
+    certificate of lines are verified.
+    """
+    if is_of_lines(content):
+        verify(content)
+        return
+    policy = table_of(content)
+    check_digest(content)
+    found = evaluate(policy)
+    for name in ("unbeatable", "optimal"):
+        _compare(name, getattr(found, name), content.get(name, MISSING))
+        for side in SIDES:
+            key = f"as_{side.lower()}"
+            stated = content.get(key)
+            one = stated.get(name, MISSING) if isinstance(stated, Mapping) else MISSING
+            _compare(f"{key}.{name}", getattr(found, f"{name}_{side.lower()}"), one)
+    _check_wins(content, policy)
+
+
+def _check_wins(content: Mapping[str, Any], policy: TabularPolicy) -> None:
+    """Raises CertificateError where a chance of not winning is too small for a number."""
+    for side in SIDES:
+        reach = TableReach(side, policy.by_row(), policy.rules)
+        if wins_all(content, side) and not match.always_wins(reach):
+            raise CertificateError(
+                f"as {side} the chance of not winning is above 0, but too small for a number: give "
+                "no move a probability as small as 1e-150"
+            )
 
 
 # The entries of a certificate beside its results.
@@ -413,7 +512,17 @@ STATED = (
     *("format", "agent", "board", "seed", "config", "training", "versions"),
     *("moves", "sha256_of_moves"),
 )
-MISSING = "nothing"  # in place of a result that the certificate lacks
+MAY_BE_ABSENT = ("training", "moves", "board")  # the errors for the last two say more
+
+
+class _Missing:
+    """In place of an entry that is not there; no value of a certificate is equal to it."""
+
+    def __repr__(self) -> str:
+        return "'nothing'"
+
+
+MISSING = _Missing()
 
 
 def check_digest(content: Mapping[str, Any]) -> None:
@@ -459,17 +568,22 @@ def check_format(content: Mapping[str, Any], what: object) -> None:
 
 def _compare(key: str, computed: Any, stated: Any) -> None:
     if isinstance(computed, dict) and isinstance(stated, Mapping):
-        for name in [*computed, *(set(stated) - set(computed))]:
-            _compare(f"{key}.{name}", computed.get(name, MISSING), stated.get(name, MISSING))
+        for name in [*computed, *sorted(map(str, set(stated) - set(computed)))]:
+            part = computed.get(name, MISSING), stated.get(name, MISSING)
+            _compare(f"{key}.{printable(name):.80}", *part)
         return
     is_number = isinstance(stated, (int, float)) and not isinstance(stated, bool)
     if isinstance(computed, float) and is_number:
-        is_same = computed - match.ROUNDING <= stated <= computed + match.ROUNDING  # NaN is not
+        is_near = computed - match.ROUNDING <= stated <= computed + match.ROUNDING  # NaN is not
+        # Sums of probabilities are 0 for 0 only; others may be rounded to it.
+        is_chance = "limit" not in key and "value" not in key
+        is_same = is_near and not (is_chance and (stated == 0) != (computed == 0))
     else:
         is_same = type(computed) is type(stated) and computed == stated
     if not is_same:
         raise CertificateError(
-            f"{key} is {computed!r} when computed from the moves, but {stated!r} in the certificate"
+            f"{key} is {computed!r} when computed from the moves, but {reprlib.repr(stated)} in "
+            "the certificate"
         )
 
 
@@ -494,10 +608,14 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         )
     data = read_bytes(target)
     try:
-        content = json_value(data, _without_repeats)
+        content = json_value(data, _without_repeats, _finite)
     except ValueError as error:
         raise CertificateError(f"{target} is damaged, it is not JSON: {error}") from None
     check_format(content, target)
+    try:
+        check_stated(content)
+    except StatedError as error:
+        raise CertificateError(f"{target} is not a certificate: {error}") from None
     found: dict[str, Any] = content
     return found
 
@@ -512,12 +630,19 @@ def read_bytes(file: Path) -> bytes:
         ) from None
 
 
+def _finite(text: str) -> float:
+    """The number of a JSON text; 1e999 is an infinity too."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"a number must be finite, got {text:.30}")
+    return number
+
+
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError(
-            f"a name is repeated in the object of {', '.join(name for name, _ in pairs[:3])}, ..."
-        )
+        names = ", ".join(name for name, _ in pairs[:3])
+        raise ValueError(f"a name is repeated in the object of {printable(names):.200}, ...")
     return found
 
 

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from tictactoe_env import match
 from tictactoe_env.match import BestResponse, Result
-from tictactoe_env.policy import Model, Policy, tabulate
+from tictactoe_env.policy import Model, Policy
 from tictactoe_env.positions import can_enumerate
-from tictactoe_env.proof import TABLE_CELLS, Limit, Progress, reach_of
+from tictactoe_env.proof import TABLE_CELLS, Limit, Progress, provable, reach_of
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.solver import solve
 
@@ -108,10 +108,11 @@ def evaluate(
 
     The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3. On
     boards of more than 12 cells the positions that the policy can meet must be within `limit`, and
-    `progress` is called after each ply: see `proof`. Raises ProofLimitError beyond the limit.
+    `progress` is called after each ply: see `proof`. Raises ProofLimitError beyond the limit, and
+    ValueError for a policy that is no function of the board: see `steady`.
     """
     rules = match.board_of(rules, policy)
-    policy = tabulate(policy, rules) if rules.cells <= TABLE_CELLS else policy
+    policy = provable(policy, rules)
     return evaluation_of(
         {side: evaluate_side(policy, side, rules, limit, progress) for side in SIDES}, rules
     )
@@ -121,12 +122,14 @@ class SideEvaluation(NamedTuple):
     """The evaluation of a policy on one side.
 
     result: against uniformly random play. response: the best response; None if the result is that
-    of sampled games, so that nothing is proven. always_wins: whether it wins every game.
+    of sampled games, so that nothing is proven. always_wins: whether it wins every game. wins_most:
+    see `match.wins_most`; False on boards of more than 12 cells.
     """
 
     result: Result
     response: BestResponse | None = None
     always_wins: bool = False
+    wins_most: bool = False
 
 
 def evaluate_side(
@@ -142,25 +145,18 @@ def evaluate_side(
     """
     reach = reach_of(policy, side, rules, limit, progress)
     response, wins = match.best_response(reach), False
-    if response.value >= 1 - match.ROUNDING:
+    if response.value >= 1 - match.ROUNDING:  # the others draw or lose too often for a rounding
         wins = match.always_wins(reach)
-    return SideEvaluation(match.reach_vs_random(reach), response, wins)
+    is_best = rules.cells <= TABLE_CELLS and match.wins_most(reach)
+    return SideEvaluation(match.reach_vs_random(reach), response, wins, is_best)
 
 
 def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluation:
     """The evaluation that consists of those of both sides."""
-    is_table = rules.cells <= TABLE_CELLS
-    best = match.best_achievable(rules) if is_table else dict.fromkeys(SIDES)
     responses = {
         side: found.response for side, found in sides.items() if found.response is not None
     }
     safe = {side: not response.can_lose for side, response in responses.items()}
-
-    def is_optimal(side: str) -> bool:
-        top = best[side]
-        is_best = top is not None and sides[side].result.win >= top.win - match.ROUNDING
-        return is_best and safe.get(side, False)
-
     always_wins_x = sides["X"].always_wins
     proven = 1 if always_wins_x else 0 if safe.get("O") else None
     return Evaluation(
@@ -168,8 +164,8 @@ def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluati
         sides["O"].result,
         unbeatable_x=safe.get("X", False),
         unbeatable_o=safe.get("O", False),
-        optimal_x=is_optimal("X"),
-        optimal_o=is_optimal("O"),
+        optimal_x=sides["X"].wins_most,
+        optimal_o=sides["O"].wins_most,
         best_responses=responses,
         always_wins_x=always_wins_x,
         best_play_x=best_play_x(rules) if proven is None else proven,  # solving 4x4 takes a second

@@ -140,7 +140,9 @@ def moves_text(reaches: Mapping[str, BoardReach]) -> str:
 def _decisions(cells: NDArray[np.int8], probs: Probs) -> list[Any]:
     best = probs.argmax(axis=1)[:, None]
     decisions: list[Any] = np.take_along_axis(cells, best, axis=1)[:, 0].tolist()
-    several = np.flatnonzero(np.take_along_axis(probs, best, axis=1)[:, 0] != 1)
+    # A share of 1e-300 beside one that is 1.0 is a move too.
+    sure = (np.take_along_axis(probs, best, axis=1)[:, 0] == 1) & ((probs > 0).sum(axis=1) == 1)
+    several = np.flatnonzero(~sure)
     for row in several.tolist():
         pairs = zip(cells[row].tolist(), probs[row].tolist(), strict=True)
         decisions[row] = {str(cell): share for cell, share in sorted(pairs) if share > 0}

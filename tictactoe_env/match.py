@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -24,7 +25,6 @@ from tictactoe_env.policy import (
     Probs,
     RandomPolicy,
     TabularPolicy,
-    as_policy,
     checked_probs,
     sample,
     tabulate,
@@ -37,13 +37,14 @@ from tictactoe_env.proof import (
     Progress,
     Reach,
     TableReach,
+    provable,
     reach_of,
 )
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
 from tictactoe_env.solver import Values, backward_induction, solve
 
 UNSAFE = -np.inf  # in place of a probability, where a side cannot avoid losing to perfect play
-ROUNDING = 1e-12  # probabilities this close are equal: they are sums of some thousand float64 terms
+ROUNDING = 1e-12  # error of a result, a sum of some thousand float64 terms; never of what is proven
 
 
 @dataclass(frozen=True)
@@ -82,14 +83,15 @@ def exact_result(
 
     The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3. On
     boards of more than 12 cells the positions that both can reach must be within `limit`: see
-    `proof`. Raises ProofLimitError beyond it.
+    `proof`. Raises ProofLimitError beyond it, and ValueError for a policy that is no function of
+    the board: see `steady`.
     """
     rules = board_of(rules, policy_x, policy_o)
+    players = {"X": provable(policy_x, rules), "O": provable(policy_o, rules)}
     if rules.cells > TABLE_CELLS:
-        players = {"X": as_policy(policy_x, rules), "O": as_policy(policy_o, rules)}
         return _result(BoardReach(players, "X", rules, limit, progress), _given)
     positions = positions_of(rules)
-    tables = {"X": tabulate(policy_x, rules).by_row(), "O": tabulate(policy_o, rules).by_row()}
+    tables = {side: tabulate(player, rules).by_row() for side, player in players.items()}
     return _result(positions, lambda ply: tables[ply.side][ply.rows])
 
 
@@ -159,9 +161,11 @@ def best_responses(
     """The exact best responses to a policy as X and as O: {"X": ..., "O": ...}.
 
     On boards of more than 12 cells the positions that it can meet must be within `limit`: see
-    `proof`. Raises ProofLimitError beyond it.
+    `proof`. Raises ProofLimitError beyond it, and ValueError for a policy that is no function of
+    the board: see `steady`.
     """
     rules = board_of(rules, policy)
+    policy = provable(policy, rules)
     return {side: best_response(reach_of(policy, side, rules, limit, progress)) for side in SIDES}
 
 
@@ -190,6 +194,21 @@ def values_of(reach: Reach) -> Values:
         return np.where(ply.legal, after, np.inf).min(axis=1)
 
     return backward_induction(reach, reach.outcome_x * _mark(reach.side), value)
+
+
+def worst_outcomes(reach: Reach) -> Values:
+    """The policy's worst outcome from each position on: (N,) float64, -1 a loss, 0, 1 a win.
+
+    It is that of the games that have a positive probability, however small it is; a mean such as
+    `values_of` would not show a loss that is rare enough. An illegal move is a loss.
+    """
+
+    def worst(ply: Ply, after: Values) -> Values:
+        if ply.probs is None:
+            return np.where(ply.legal, after, np.inf).min(axis=1)
+        return np.where(ply.probs > 0, np.where(ply.legal, after, -1.0), np.inf).min(axis=1)
+
+    return backward_induction(reach, reach.outcome_x * _mark(reach.side), worst)
 
 
 def always_wins(reach: Reach) -> bool:
@@ -314,6 +333,66 @@ def _best_achievable(side: str, rules: Rules) -> Result | None:
     return None if win == UNSAFE else Result(win, 1 - win, 0.0)
 
 
+def wins_most(reach: Reach) -> bool:
+    """Whether a policy never loses and no such policy wins more often against random play.
+
+    reach: of a board of at most 12 cells. Whole numbers are compared: the policy wins most if each
+    move of positive probability is one after which most can be won. So no tolerance is needed.
+    """
+    most = _most_wins(reach.side, reach.rules)
+    for ply in reach.plies():
+        if ply.probs is not None:
+            after = np.where(ply.legal, most[ply.children], UNSAFE)
+            if ((ply.probs > 0) & (after < most[ply.rows][:, None])).any():
+                return False
+    return bool(most[0] != UNSAFE)
+
+
+def most_wins(rules: Rules) -> dict[str, Fraction | None]:
+    """The exact `win` of `best_achievable`: on 3x3 191/192 as X and 866/945 as O.
+
+    None for a side that cannot avoid losing. ValueError for a board of more than 12 cells.
+    """
+    found = {side: _most_wins(side, rules)[0] for side in SIDES}
+    return {
+        side: None if wins == UNSAFE else Fraction(int(wins), _replies(side, rules)[0])
+        for side, wins in found.items()
+    }
+
+
+def _replies(side: str, rules: Rules) -> list[int]:
+    """The number of sequences of random replies to `side` from each ply to the last."""
+    counts = [1]
+    for ply in reversed(range(rules.cells)):
+        counts.append(counts[-1] * (1 if SIDES[ply % 2] == side else rules.cells - ply))
+    return counts[::-1]
+
+
+@lru_cache(maxsize=16)
+def _most_wins(side: str, rules: Rules) -> Values:
+    """In how many of `_replies` a player that never loses can win, by position: (N,) float64.
+
+    UNSAFE where perfect play beats `side`. They are whole numbers, at most 46,080 on 3x4, so they
+    are exact. A game that ends early counts for all replies that could have followed.
+    """
+    if rules.cells > TABLE_CELLS:
+        raise ValueError(
+            f"the limit is computed on boards of up to {TABLE_CELLS} cells, not {rules}"
+        )
+    positions, weights = positions_of(rules), np.array(_replies(side, rules), dtype=np.float64)
+    outcome = positions.outcome_x * _mark(side)
+    ends = np.where(outcome > 0, weights[positions.ply], np.where(outcome < 0, UNSAFE, 0.0))
+
+    def wins(ply: Ply, after: Values) -> Values:
+        if ply.side == side:
+            return np.where(ply.legal, after, UNSAFE).max(axis=1)
+        return np.where(ply.legal, after, 0.0).sum(axis=1)
+
+    found = backward_induction(positions, ends, wins)
+    found.setflags(write=False)
+    return found
+
+
 def action_values(
     side: str,
     policy: Policy | Model,
@@ -407,7 +486,8 @@ def result_vs_random(
 ) -> Result:
     """The exact result of `policy` as `side` against uniformly random play."""
     _mark(side)
-    return reach_vs_random(reach_of(policy, side, board_of(rules, policy), limit))
+    rules = board_of(rules, policy)
+    return reach_vs_random(reach_of(provable(policy, rules), side, rules, limit))
 
 
 def reach_vs_random(reach: Reach) -> Result:

@@ -348,6 +348,11 @@ class TreeSearchPolicy:
         self._means: dict[int, dict[int, float]] = {}  # of the moves of each answer
         self.meaning, self.scale = meaning(draws), (0.0, 1.0)
 
+    @property
+    def varies(self) -> str:
+        """Why its moves may be others the next time; "" without `milliseconds`. See `steady`."""
+        return "its search is ended by a clock (milliseconds)" if self.milliseconds else ""
+
     def probs(self, boards: Boards) -> Probs:
         """The most visited moves on boards (B, cells), equally likely: (B, cells).
 

@@ -46,6 +46,7 @@ from tictactoe_env.names import (
     split_options,
 )
 from tictactoe_env.policy import Policy, as_policy
+from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules, checked_rules
 from tictactoe_env.runs import FOLDERS, Folders, agents_with_runs, newest_run
 from tictactoe_env.table_json import is_table, table_from_json
@@ -262,7 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             name: exact_results(make_opponent(name, BOARD, "player"), BOARD) for name in names
         }
     except ValueError as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
+        print(f"{parser.prog}: {printable(error)}", file=sys.stderr)
         return 2
     for name, facts in results.items():
         print(_row(name, facts, max(map(len, names))))

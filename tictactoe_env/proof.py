@@ -28,6 +28,7 @@ from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs,
 from tictactoe_env.position_index import PositionIndex, distinct, fits_one_number, merged
 from tictactoe_env.positions import Ply, positions_of
 from tictactoe_env.rules import SIDES, Boards, Rules
+from tictactoe_env.steady import check_steady, steady_table
 
 TABLE_CELLS = 12  # of the largest board whose positions are all tabulated: 3x4 has 111,973
 CHUNK = 1 << 17  # positions at a time, so that arrays (B, cells) stay small
@@ -103,6 +104,17 @@ def reach_of(
     if rules.cells <= TABLE_CELLS:
         return TableReach(side, tabulate(policy, rules).by_row(), rules)
     return BoardReach({side: as_policy(policy, rules)}, side, rules, limit, progress)
+
+
+def provable(policy: Policy | Model, rules: Rules) -> Policy:
+    """A policy of which something can be proven: a table on boards of up to 12 cells.
+
+    Raises ValueError for a player whose moves are no function of the board: see `steady`.
+    """
+    if rules.cells <= TABLE_CELLS:
+        return steady_table(policy, rules)
+    check_steady(policy, rules)
+    return as_policy(policy, rules)
 
 
 class TableReach:

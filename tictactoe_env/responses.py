@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.canonical import canonical_forms
-from tictactoe_env.match import ROUNDING, values_of
+from tictactoe_env.match import ROUNDING, values_of, worst_outcomes
 from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import Ply, positions_of
 from tictactoe_env.proof import TABLE_CELLS, BoardReach, Limit, Reach, TableReach, reach_of
@@ -67,7 +67,7 @@ def respond(
         for side in sides:
             reach = reach_of(policy, side, rules, limit)
             values = values_of(reach)
-            examples.append(_below(reach, values, goals[side]))
+            examples.append(_below(reach, goals[side]))
             lines[side] = ResponseLines(reach, values)
         return Response(ResponsePolicy(lines, rules, elsewhere), np.concatenate(examples))
     table = tabulate(policy, rules).by_row()
@@ -77,7 +77,7 @@ def respond(
         values = values_of(everywhere := TableReach(side, table, rules, everywhere=True))
         for ply, best in best_replies(everywhere, values):
             replies[ply.rows] = best
-        examples.append(_below(TableReach(side, table, rules), values, goals[side]))
+        examples.append(_below(TableReach(side, table, rules), goals[side]))
     positions = positions_of(rules)
     return Response(
         TabularPolicy(rules, _shares(replies, positions.boards == 0)[positions.unfinished]),
@@ -95,13 +95,12 @@ def best_replies(
             yield ply, after <= after.min(axis=1, keepdims=True) + ROUNDING
 
 
-def _below(reach: Reach, values: NDArray[np.float64], goal: int) -> Boards:
+def _below(reach: Reach, goal: int) -> Boards:
     """The boards (N, cells) where the policy is to move and not sure of the result `goal`."""
+    worst = worst_outcomes(reach)
     none = np.zeros((0, reach.rules.cells), dtype=np.int8)  # where the game ends before it moves
     found = [
-        reach.boards(ply)[values[ply.rows] < goal - ROUNDING]
-        for ply in reach.plies()
-        if ply.probs is not None
+        reach.boards(ply)[worst[ply.rows] < goal] for ply in reach.plies() if ply.probs is not None
     ]
     return np.concatenate([none, *found])
 

@@ -92,6 +92,11 @@ class SearchPolicy:
         return probs
 
     @property
+    def varies(self) -> str:
+        """Why its moves may be others the next time; "" without `seconds`. See `steady`."""
+        return "its search is ended by a clock (seconds)" if self.seconds else ""
+
+    @property
     def meaning(self) -> str:
         """What `q_values` are, in words."""
         if not self.limited:

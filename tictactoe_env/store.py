@@ -52,6 +52,7 @@ from tictactoe_env.games import (
     rules_of,
 )
 from tictactoe_env.notation import parse_cells
+from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
 
 LISTED = tuple(origin for origin in ORIGINS if origin != "training")
@@ -623,7 +624,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # such as `| head`
     except (ValueError, OSError) as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
+        print(f"{parser.prog}: {printable(error)}", file=sys.stderr)
         return 1
     return 0
 
@@ -653,14 +654,14 @@ def _import(path: Path, source: Path) -> None:
     with GameStore(path) as store:
         ids = store.add_many(games)
     which = f", {ids[0]} to {ids[-1]}" if ids else ""
-    print(f"{path}: {_counted(len(ids))} added{which}")
+    print(f"{printable(path)}: {_counted(len(ids))} added{which}")
 
 
 def _show(path: Path, form: str | None) -> None:
     """Print all games as "text" or "json"; with form None check them and print their number."""
     with GameStore(path, read_only=True) as store:
         if form is None:
-            print(f"{path}: {_counted(store.check())}, none damaged")
+            print(f"{printable(path)}: {_counted(store.check())}, none damaged")
         elif form == "json":
             sys.stdout.write(store.export_json())
         else:

@@ -34,6 +34,7 @@ from cyclopts.exceptions import (
 )
 
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.printable import printable
 
 Reader = Callable[[str], Any]
 """Converts what was typed to a value. Raises ValueError("expected ..., got ...")."""
@@ -203,7 +204,7 @@ class CommandLine:
 
     def error(self, message: str) -> NoReturn:
         """End the program with a message of one line and exit code 2."""
-        print(f"{self.prog}: {message}", file=sys.stderr)
+        print(f"{self.prog}: {printable(message)}", file=sys.stderr)
         raise SystemExit(2)
 
     def _message(self, error: CycloptsError) -> str:

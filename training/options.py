@@ -21,6 +21,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_ori
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.printable import printable
 from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import Rules
 from training.files import DamagedFileError
@@ -214,7 +215,7 @@ def read_config(kind: type[Config], saved: Any, source: Path) -> Config:
     if unknown:
         raise DamagedFileError(
             f"{source} was written by another version: this one does not know the options "
-            f"{', '.join(unknown)}; train again, or use that version"
+            f"{printable(', '.join(unknown))}; train again, or use that version"
         )
     lists = {
         name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()

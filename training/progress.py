@@ -14,6 +14,7 @@ from rich.text import Text
 
 from tictactoe_env.evaluation import Evaluation
 from tictactoe_env.match import Result
+from tictactoe_env.printable import printable
 from tictactoe_env.render import ansi
 from training.learner import BoardPlayer
 
@@ -32,11 +33,12 @@ class Display:
 
     def __init__(self, name: str, total: int, done: int, console: Console, is_live: bool = True):
         self.console, self.total = console, total
+        name = printable(name)
         self._prefix = "" if is_live else f"{name}: "
         self._tenth, self._last_line = tenth_of(done, total), 0.0
         self._proof_began = self._proof_line = 0.0
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.completed:,}/{task.total:,} steps"),
             TimeElapsedColumn(),
@@ -82,7 +84,8 @@ class Display:
             if self._live:
                 self._live.update(Group(self._bar, Text(text)))
             else:
-                self.console.print(f"{self._prefix}{text}", highlight=False, markup=False)
+                line = f"{self._prefix}{text}"
+                self.console.print(line, highlight=False, markup=False, emoji=False)
         except SystemExit:  # raised by rich on a closed pipe
             self.console.quiet = True
 
@@ -100,7 +103,7 @@ class Display:
             self._last_line = now
             text = f"{self._prefix}{steps:>10,} steps {seconds:6.1f} s   {line}"
             text += f"\n{values}" if is_tenth and values else ""
-            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+            self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def tenth_of(steps: int, total: int) -> int:

@@ -105,6 +105,9 @@ class AgentSummary(Answer):
     agent: str
     about: str
     unbeatable: bool | None
+    """Of a run: what its certificate states; see `verified`."""
+    verified: bool
+    """Whether what the certificate states follows from its moves; false until that is known."""
     learned: int | None
     """The games it has learned from since its training; null if it does not learn from games."""
     broken: bool

@@ -27,6 +27,7 @@ from starlette.types import ASGIApp
 from players.gallery import Gallery
 from tictactoe_env import __version__
 from tictactoe_env.files import read_file
+from tictactoe_env.printable import printable
 from tictactoe_env.runs import FOLDERS
 from tictactoe_env.store import GameStore
 from training.command_line import CommandLine, Option, whole
@@ -183,7 +184,10 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
             timeout_graceful_shutdown=2,
         )
         address = f"http://{HOST}:{listening.getsockname()[1]}/"
-        print(f"tic-tac-toe: {address}   (games are kept in {store}; Ctrl-C ends)", flush=True)
+        print(
+            f"tic-tac-toe: {address}   (games are kept in {printable(store)}; Ctrl-C ends)",
+            flush=True,
+        )
         sys.setswitchinterval(0.0005)  # seconds a quick answer waits for a thread that searches
         with suppress(KeyboardInterrupt):
             asyncio.run(listen(uvicorn.Server(settings), listening, api))
@@ -215,7 +219,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         serve(given.store, given.port)
     except (ValueError, OSError) as error:
-        print(f"play.py: {error}", file=sys.stderr)
+        print(f"play.py: {printable(error)}", file=sys.stderr)
         return 1
     return 0
 

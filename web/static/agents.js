@@ -14,7 +14,7 @@ export async function agentsPage() {
       h(
         "a",
         {
-          class: `agent${agent.broken ? " broken" : ({ true: " proven", false: " beaten" }[agent.unbeatable] ?? "")}`,
+          class: `agent${cardClass(agent)}`,
           href: agentPath(agent.id),
         },
         h(
@@ -30,7 +30,7 @@ export async function agentsPage() {
           { class: "about" },
           agent.broken
             ? `broken: ${agent.about}`
-            : `${agent.about}${learnedText(agent)} · ${agent.boards}`,
+            : description(agent),
         ),
       ),
     );
@@ -57,6 +57,17 @@ export async function agentsPage() {
   return { title: "Players", element };
 }
 
+/** What an agent is in a sentence; that of a run names its board already. */
+const description = (agent) =>
+  `${agent.about}${learnedText(agent)}${agent.kind === "run" ? "" : ` · ${agent.boards}`}`;
+
+/** How a card looks: green and red are for what is verified, not for claims. */
+function cardClass(agent) {
+  if (agent.broken) return " broken";
+  if (!agent.verified) return "";
+  return { true: " proven", false: " beaten" }[agent.unbeatable] ?? "";
+}
+
 export async function agentPage(id) {
   const agent = await get("/api" + agentPath(id));
   const { certificate } = agent;
@@ -70,7 +81,7 @@ export async function agentPage(id) {
       { class: "lead" },
       agent.broken
         ? "A broken certificate"
-        : `${agent.about}${learnedText(agent)} · ${agent.boards}`,
+        : description(agent),
     ),
   );
   if (!certificate) {
@@ -129,7 +140,8 @@ function statement(certificate) {
   const sides = trainedSides(certificate);
   const isOneSided = certifiedSides(certificate).length === 1;
   const why = isOneSided ? "the side that is certified" : "the side that it was trained for";
-  const only = sides.length === 1 ? ` as ${sides[0]}, ${why}` : "";
+  const only = sides.length === 1 ? ` as ${sides[0]} (${why})` : "";
+  const board = boardName(certificate.board);
   const beaten = sides.filter((side) => !part(certificate, side).unbeatable);
   if (beaten.length) {
     const places = beaten.map(
@@ -139,7 +151,7 @@ function statement(certificate) {
     return h(
       "p",
       { class: "statement beaten" },
-      h("strong", {}, "It can be beaten"),
+      h("strong", {}, `On ${board} it can be beaten`),
       ` ${places.join(" and ")}. The shortest ${beaten.length > 1 ? "games that it loses are" : "game that it loses is"} below.`,
     );
   }
@@ -149,7 +161,7 @@ function statement(certificate) {
   return h(
     "p",
     { class: "statement proven" },
-    h("strong", {}, `Proven: nobody can beat it${only}.`),
+    h("strong", {}, `Proven on ${board}: nobody can beat it${only}.`),
     ` ${certificate.format === 2 ? onLines(certificate, sides) : rest}`,
   );
 }

@@ -1,0 +1,198 @@
+"""Players that lose, or play worse than the limit, with a probability close to 0."""
+
+import functools
+import json
+from fractions import Fraction
+
+import numpy as np
+import plain_proof
+import pytest
+from plain_game import Player
+from sample_players import best_player
+from text_cases import refuses
+
+from tictactoe_env import certificate, match
+from tictactoe_env.certificate import CertificateError, certify, verify, wins_all
+from tictactoe_env.evaluation import evaluate
+from tictactoe_env.notation import board_text, cell_text, parse_board, parse_cell
+from tictactoe_env.policy import MinimaxPolicy, TabularPolicy, tabulate
+from tictactoe_env.positions import positions_of
+from tictactoe_env.proof import BoardReach, TableReach
+from tictactoe_env.responses import respond
+from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.solver import solve
+
+RARE = (1e-3, 1e-9, 1e-17, 1e-300, 5e-324)
+SMALL, BIG = Rules(), Rules(4, 4, 4)
+# Two in a row of four: X wins from b1, and from c1.
+SHORT = Rules(1, 4, 2)
+
+
+def with_share(policy, rules, text, cell, share):
+    """The policy with a further move of this share on one board."""
+    table, positions = tabulate(policy, rules).table.copy(), positions_of(rules)
+    board = parse_board(text, rules)
+    row = np.searchsorted(positions.unfinished, positions.rows(board[None]))[0]
+    table[row] *= 1 - share
+    table[row, parse_cell(cell, rules)] += share
+    return TabularPolicy(rules, table)
+
+
+def blunder_of(side):
+    """A board that a player of the lowest best cells meets on this side, and a losing move."""
+    policy = MinimaxPolicy(SMALL, "first")
+    reach = TableReach(side, tabulate(policy, SMALL).by_row(), SMALL)
+    for ply in reach.plies():
+        for board in reach.boards(ply) if ply.side == side else ():
+            losing = np.flatnonzero(solve(SMALL).move_values(board[None])[0] == -1)
+            if len(losing):
+                return board_text(board, SMALL), cell_text(int(losing[0]), SMALL)
+    raise AssertionError("perfect play meets positions where other moves lose")
+
+
+@pytest.mark.parametrize("lines_only", [False, True])
+@pytest.mark.parametrize("share", RARE)
+@pytest.mark.parametrize("side", SIDES)
+def test_a_player_that_loses_ever_so_rarely_can_be_beaten(side, share, lines_only):
+    text, cell = blunder_of(side)
+    player = with_share(MinimaxPolicy(SMALL, "first"), SMALL, text, cell, share)
+    reach = BoardReach({side: player}, side, SMALL) if lines_only else None
+    reach = reach or TableReach(side, player.by_row(), SMALL)
+    found = match.best_response(reach)
+    assert found.can_lose
+    assert 0 < found.loss <= share * 1.001
+    assert found.losing_line is not None
+    assert match.worst_outcomes(reach)[0] == -1
+    result = evaluate(player)
+    assert not getattr(result, f"unbeatable_{side.lower()}")
+    assert getattr(result, f"unbeatable_{'o' if side == 'X' else 'x'}")
+    assert not result.optimal
+    content = json.loads(json.dumps(certify(player, "rare", SMALL, lines_only=lines_only)))
+    assert content[f"as_{side.lower()}"]["unbeatable"] is content["unbeatable"] is False
+    verify(content)
+    plain_proof.check(content)
+    examples = respond(player, SMALL).counterexamples
+    assert text in [board_text(board, SMALL) for board in examples]
+
+
+@pytest.mark.parametrize("share", [1e-9, 1e-300])
+def test_a_rare_loss_is_found_on_a_board_without_a_table(share):
+    def seldom(board):
+        if any(board):
+            return {board.index(0): 1.0}
+        return {0: 1.0, 5: share} if share < 1e-16 else {0: 1 - share, 5: share}
+
+    found = match.best_response(BoardReach({"X": Player(seldom)}, "X", BIG))
+    usual = match.best_response(BoardReach({"X": Player(lambda b: {b.index(0): 1.0})}, "X", BIG))
+    assert (found.can_lose, usual.can_lose) == (True, True)
+    content = certify(Player(seldom), "rare", BIG, sides=("X",))
+    assert (
+        content["as_x"]["positions"]
+        > certify(Player(lambda board: {board.index(0): 1.0}), "usual", BIG, sides=("X",))["as_x"][
+            "positions"
+        ]
+    )
+    verify(json.loads(json.dumps(content)))
+
+
+def test_the_limits_are_fractions():
+    assert match.most_wins(SMALL) == {"X": Fraction(191, 192), "O": Fraction(866, 945)}
+    assert match.most_wins(Rules(3, 4, 3))["O"] is None
+    for rules in (Rules(2, 3, 3), Rules(3, 4, 4), Rules(2, 5, 3), Rules(1, 4, 2)):
+        for side, best in match.best_achievable(rules).items():
+            exact = match.most_wins(rules)[side]
+            assert (best is None) == (exact is None)
+            assert best is None or abs(Fraction(best.win) - exact) < Fraction(1, 10**14)
+    with refuses("on boards of up to 12 cells, not 4x4"):
+        match.most_wins(BIG)
+
+
+@pytest.mark.parametrize("share", [1e-10, 1e-13, 1e-300])
+@pytest.mark.parametrize("side", SIDES)
+def test_a_player_that_seldom_plays_worse_than_the_limit_is_not_optimal(side, share):
+    best = best_player(SMALL)
+    assert (evaluate(best).optimal_x, evaluate(best).optimal_o) == (True, True)
+    text, cell = (".../.../...", "b2") if side == "X" else second_best_reply()
+    player = with_share(best, SMALL, text, cell, share)
+    found = evaluate(player)
+    assert found.unbeatable
+    assert (found.optimal_x, found.optimal_o) == (side != "X", side != "O")
+    content = certify(player, "rare", SMALL)
+    assert content["optimal"] is content[f"as_{side.lower()}"]["optimal"] is False
+    verify(content)
+    for name in ("optimal", f"as_{side.lower()}"):
+        claim = {**content[name], "optimal": True} if name.startswith("as") else True
+        with refuses("optimal is False when computed from the moves", CertificateError):
+            verify({**content, name: claim})
+
+
+@functools.cache
+def second_best_reply():
+    """A board of O's and a safe move after which it can win less often than by its own move."""
+    best = best_player(SMALL)
+    reach, solution = TableReach("O", best.by_row(), SMALL), solve(SMALL)
+    for ply in reach.plies():
+        if ply.side != "O":
+            continue
+        for board, probs in zip(reach.boards(ply), ply.probs, strict=True):
+            text = board_text(board, SMALL)
+            safe = np.flatnonzero(solution.move_values(board[None])[0] == 0)
+            for cell in safe if not (solution.move_values(board[None]) == 1).any() else ():
+                name = cell_text(int(cell), SMALL)
+                other = with_share(best, SMALL, text, name, 0.5)
+                usual = evaluate(best).o.win
+                if probs[cell] == 0 and evaluate(other).o.win < usual - 1e-6:
+                    return text, name
+    raise AssertionError("some safe reply is worse than the best")
+
+
+@pytest.mark.parametrize("share", [1e-3, 1e-14, 1e-300])
+def test_a_player_that_seldom_draws_does_not_win_against_everybody(share):
+    always = Player(winning)
+    assert wins_all(certify(always, "always", SHORT), "X")
+    assert evaluate(always, SHORT).always_wins_x
+    player = with_share(always, SHORT, "OX..", "d1", share)
+    content = certify(player, "seldom", SHORT)
+    verify(content)
+    assert not wins_all(content, "X")
+    assert not evaluate(player).always_wins_x
+    stated = content["as_x"]
+    claim = {**stated, "vs_random": {**stated["vs_random"], "win": 1.0, "draw": 0.0}}
+    with refuses("as_x.vs_random.", CertificateError):
+        verify({**content, "as_x": claim})
+
+
+@pytest.mark.parametrize("share", [1e-14, 1e-300])
+def test_a_player_that_seldom_marks_a_taken_cell_does_not_win_against_everybody(share):
+    player = with_share(Player(winning), SHORT, "OX..", "a1", share)
+    assert not match.always_wins(TableReach("X", player.by_row(), SHORT))
+    assert not match.always_wins(BoardReach({"X": player}, "X", SHORT))
+    assert not wins_all(certify(player, "seldom", SHORT), "X")
+
+
+def winning(board):
+    """X opens in b1 and completes a line; O takes the first cell."""
+    if not any(board):
+        return {1: 1.0}
+    if board.count(1) > board.count(-1):
+        return {board.index(0): 1.0}
+    wish = (2, 0) if board[1] == 1 else (1, 3)
+    return {next((cell for cell in wish if board[cell] == 0), board.index(0)): 1.0}
+
+
+def test_a_chance_that_is_too_small_for_a_number_is_refused():
+    player = with_share(Player(winning), SHORT, "....", "c1", 1e-200)
+    player = with_share(player, SHORT, ".OX.", "a1", 1e-200)
+    assert not match.always_wins(TableReach("X", player.by_row(), SHORT))
+    with refuses("as X the chance of not winning is above 0, but too small for a number"):
+        certify(player, "seldom", SHORT)
+
+
+def test_figures_of_zero_are_stated_for_zero_only():
+    content = certify(with_share(Player(winning), SHORT, "OX..", "d1", 1e-14), "seldom", SHORT)
+    assert content["as_x"]["vs_random"]["draw"] > 0
+    for rate in ("draw", "loss"):
+        rates = {**content["as_x"]["vs_random"], rate: 0.0 if rate == "draw" else 1e-14}
+        with refuses(f"as_x.vs_random.{rate} is ", CertificateError):
+            verify({**content, "as_x": {**content["as_x"], "vs_random": rates}})
+    assert certificate.wins_all({"as_x": None}, "X") is False

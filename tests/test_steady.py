@@ -1,0 +1,181 @@
+"""Players whose moves are no function of the board are refused; a draw that is stated is proven."""
+
+import numpy as np
+import pytest
+from plain_game import Player
+from sample_players import FixedPlayer, LineCounter
+from text_cases import refuses
+
+from tictactoe_env.canonical import CanonicalPolicy
+from tictactoe_env.certificate import certify, exact_results
+from tictactoe_env.evaluation import evaluate, exploitability
+from tictactoe_env.match import best_responses, exact_result, result_vs_random
+from tictactoe_env.mcts import TreeSearchPolicy
+from tictactoe_env.policy import (
+    FunctionPolicy,
+    MinimaxPolicy,
+    MixturePolicy,
+    RandomPolicy,
+    tabulate,
+)
+from tictactoe_env.rules import Rules
+from tictactoe_env.search import SearchPolicy
+from tictactoe_env.steady import check_steady, steady_table
+
+SMALL, BIG = Rules(), Rules(4, 4, 4)
+NO_FUNCTION = "this player is no function of the board, so nothing can be proven of it: "
+
+
+class Base:
+    def __init__(self, rules):
+        self.rules, self.calls, self.rng = rules, 0, np.random.default_rng(0)
+
+    def weights(self, boards):
+        raise NotImplementedError
+
+    def probs(self, boards):
+        self.calls += 1
+        scores = np.where(boards == 0, self.weights(boards), -np.inf)
+        return np.eye(boards.shape[1])[scores.argmax(axis=1)]
+
+
+class HiddenDraw(Base):
+    """Draws its move itself, and gives it the probability 1."""
+
+    def weights(self, boards):
+        return self.rng.random(boards.shape)
+
+
+class InTurns(Base):
+    """Plays the first free cell and the last one in turns, call by call."""
+
+    def weights(self, boards):
+        return np.arange(boards.shape[1]) * (-1) ** self.calls
+
+
+class FirstMoveInTurns(Base):
+    """Changes its first move only, call by call."""
+
+    def weights(self, boards):
+        cells = np.arange(boards.shape[1])
+        return np.where(boards.any(axis=1)[:, None], cells, cells * (-1) ** self.calls)
+
+
+class OfItsBatch(Base):
+    """Looks at the other boards that it is asked for."""
+
+    def weights(self, boards):
+        return np.roll(np.arange(boards.shape[1]), int(boards.sum()))
+
+
+class OfItsMemory(Base):
+    """Remembers the last board of the call before."""
+
+    last = 0
+
+    def weights(self, boards):
+        found = np.roll(np.arange(boards.shape[1]), self.last)
+        self.last = int(np.flatnonzero(boards[-1] == 0)[-1]) + 1
+        return found
+
+
+class Noise(Base):
+    """States probabilities that are drawn anew each time."""
+
+    def probs(self, boards):
+        weights = self.rng.random(boards.shape) * (boards == 0)
+        return weights / weights.sum(axis=1, keepdims=True)
+
+
+UNSTEADY = (HiddenDraw, InTurns, FirstMoveInTurns, OfItsBatch, OfItsMemory, Noise)
+ASKS = {
+    "evaluate": lambda player, rules: evaluate(player, rules),
+    "exploitability": lambda player, rules: exploitability(player, rules),
+    "certify": lambda player, rules: certify(player, "test", rules),
+    "certify lines": lambda player, rules: certify(player, "test", rules, lines_only=True),
+    "best_responses": lambda player, rules: best_responses(player, rules),
+    "exact_result": lambda player, rules: exact_result(player, RandomPolicy(), rules),
+    "the other side": lambda player, rules: exact_result(RandomPolicy(), player, rules),
+    "result_vs_random": lambda player, rules: result_vs_random("X", player, rules),
+}
+
+
+@pytest.mark.parametrize("rules", [SMALL, BIG], ids=str)
+@pytest.mark.parametrize("ask", ASKS)
+@pytest.mark.parametrize("kind", UNSTEADY)
+def test_a_player_that_is_no_function_of_the_board_is_refused(kind, ask, rules):
+    with refuses(NO_FUNCTION):
+        ASKS[ask](kind(rules), rules)
+
+
+def test_the_error_says_what_was_found_and_what_to_do():
+    with refuses("asked twice for the same boards, it gave other moves in 1 position; give it as"):
+        evaluate(FirstMoveInTurns(SMALL))
+    with refuses("asked in another order, it gave other moves in "):
+        evaluate(OfItsBatch(SMALL))
+    with refuses(
+        "or sample its games (tictactoe_env.match.sampled_result; evaluate.py --battle N)"
+    ):
+        exact_results(HiddenDraw(SMALL))
+    noise = Noise(SMALL)
+    with refuses(NO_FUNCTION):
+        evaluate(FunctionPolicy(lambda observations, masks: noise.probs(~masks), SMALL))
+
+
+CLOCKED = (
+    lambda rules: SearchPolicy(rules, seconds=0.01),
+    lambda rules: TreeSearchPolicy(rules, milliseconds=1),
+    lambda rules: MixturePolicy([(RandomPolicy(), 1), (SearchPolicy(rules, seconds=0.01), 1)]),
+    lambda rules: CanonicalPolicy(TreeSearchPolicy(rules, milliseconds=1), rules),
+)
+
+
+@pytest.mark.parametrize("rules", [SMALL, BIG], ids=str)
+@pytest.mark.parametrize("make", CLOCKED)
+def test_a_search_that_is_ended_by_a_clock_is_refused_before_it_is_asked(make, rules):
+    with refuses(f"{NO_FUNCTION}its search is ended by a clock"):
+        evaluate(make(rules), rules)
+
+
+STEADY = (
+    *(lambda rules, kind=kind: kind() for kind in (RandomPolicy, lambda: FixedPlayer(3))),
+    *(lambda rules, ties=ties: MinimaxPolicy(rules, ties) for ties in ("first", "random")),
+    lambda rules: MixturePolicy([(RandomPolicy(), 1), (FixedPlayer(1), 2)]),
+    lambda rules: SearchPolicy(rules, depth=1),
+    lambda rules: TreeSearchPolicy(rules, playouts=2),
+)
+
+
+@pytest.mark.parametrize("rules", [SMALL, Rules(2, 3, 3), Rules(1, 1, 1)], ids=str)
+@pytest.mark.parametrize("make", STEADY)
+def test_a_function_of_the_board_is_tabulated_as_it_is(make, rules):
+    table = steady_table(make(rules), rules)
+    assert np.array_equal(table.table, tabulate(make(rules), rules).table)
+    assert steady_table(table, rules) is table
+
+
+def test_players_of_large_boards_are_asked_for_positions_of_random_games():
+    asked = []
+
+    def seen(board):
+        asked.append(board)
+        return {board.index(0): 1.0}
+
+    check_steady(Player(seen), Rules(3, 5, 3))
+    counts = {sum(map(abs, board)) for board in asked}
+    assert counts >= set(range(9))
+    assert (0,) * 15 in asked
+    check_steady(LineCounter(BIG), BIG)
+    check_steady(CanonicalPolicy(LineCounter(BIG), BIG), BIG)
+
+
+class Rounded(Base):
+    """A function of the board up to the rounding of float32, in the order of its batch."""
+
+    def probs(self, boards):
+        weights = np.where(boards == 0, 1 + np.float32(1e-6) * self.rng.random(boards.shape), 0)
+        return weights / weights.sum(axis=1, keepdims=True)
+
+
+def test_probabilities_may_differ_by_the_rounding_of_a_network():
+    assert steady_table(Rounded(SMALL), SMALL).rules == SMALL
