@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from terminal import report
 from training.cluster import Lost, Workers, connect, outcomes, stopping
 from training.jobs import FAILED, FINISHED, STOPPED, Job, Outcome, Owner
-from training.study import GOALS, Study, locked, seeds_text, summary_table
+from training.locks import locked
+from training.study import GOALS, Study, seeds_text, summary_table
 
 if TYPE_CHECKING:
     from rich.console import Console

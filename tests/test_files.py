@@ -14,7 +14,15 @@ from text_cases import refuses
 
 from tictactoe_env.files import write_file
 from training import files
-from training.files import DamagedFileError, read_arrays, read_json, write_arrays, write_json
+from training.files import (
+    DamagedFileError,
+    csv_lines,
+    read_arrays,
+    read_json,
+    write_arrays,
+    write_json,
+    write_sealed,
+)
 
 OLD = {"weight": np.arange(6, dtype=np.float32).reshape(2, 3)}
 NEW = {"weight": np.ones(4), "bias": np.zeros(2, dtype=np.int64)}
@@ -65,8 +73,12 @@ def test_a_file_is_written_with_its_folder_and_an_error_leaves_the_old_one(tmp_p
 
 
 def test_a_file_is_written_where_folders_cannot_be_opened(tmp_path, monkeypatch):
-    def cannot_open(path, flags):
-        raise PermissionError(f"Permission denied: {path}")
+    really_open = os.open
+
+    def cannot_open(path, flags, *mode):
+        if os.path.isdir(path):
+            raise PermissionError(f"Permission denied: {path}")
+        return really_open(path, flags, *mode)
 
     monkeypatch.delattr(files.os, "O_DIRECTORY")
     monkeypatch.setattr(files.os, "open", cannot_open)
@@ -80,9 +92,12 @@ def test_what_is_no_json_is_refused_by_name_and_a_huge_file_before_it_is_read(pa
         with refuses("model.safetensors is damaged, it is not JSON", DamagedFileError):
             read_json(path)
     os.truncate(path, files.MAX_BYTES + 1)
-    for read in (read_json, read_arrays):
-        with refuses("model.safetensors is larger than 1024 MB", DamagedFileError):
+    for read, most in ((read_json, 16), (read_arrays, 1024), (csv_lines, 64)):
+        with refuses(f"model.safetensors is larger than {most} MB", DamagedFileError):
             read(path)
+    path.write_text("a,b\n" + 70_000 * "1")
+    with refuses("model.safetensors must be a CSV file: a line has 70,000 bytes"):
+        csv_lines(path)
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -185,7 +200,7 @@ def test_what_is_no_safetensors_file_is_refused_and_not_executed(path):
     poison = pickle.dumps(Poison())
     for data in (poison, b"\x10\x00\x00\x00\x00\x00\x00\x00{not json at all}"):
         path.write_bytes(data)
-        write_json(path.with_suffix(".json"), {"sha256": hashlib.sha256(data).hexdigest()})
+        write_sealed(path.with_suffix(".json"), {"sha256": hashlib.sha256(data).hexdigest()})
         with refuses("model.safetensors is not a safetensors file", DamagedFileError):
             read_arrays(path)
     assert not mark.exists()

@@ -2,7 +2,9 @@
 
 Every file is written to a temporary name, flushed and renamed. After a crash there is either the
 old file or the new one, never a part of one. The same holds for a folder written by `write_folder`,
-and for arrays with the JSON file beside them. Reading a file executes nothing.
+and for arrays with the JSON file beside them. The JSON files of a run hold a checksum of their own
+content ("sealed"). Only regular files are read, up to a limit that depends on what they hold.
+Reading a file executes nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import io
 import json
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -25,8 +28,16 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as array_bytes
 
 from tictactoe_env.files import sync_folder, write_file
+from training.schema import Anything, Kind, LayoutError, Text, Whole, check
 
-MAX_BYTES = 1 << 30  # bytes; larger files are not read
+MAX_BYTES = 1 << 30  # bytes; larger files of arrays are not read
+MAX_JSON = 16 << 20  # bytes; larger JSON files are not read
+MAX_CSV = 64 << 20  # bytes; larger CSV files are not read
+MAX_LINE = 1 << 16  # bytes; CSV files with longer lines are not read
+SEAL = "seal"  # in a JSON file: the sha256 of the rest of its content
+VERSION = 2  # of the files of a run; those of version 1 have no "format" and no seal
+FORMAT = Whole(VERSION, VERSION)
+HEX = Text(64, "[0-9a-f]{64}")
 
 
 class DamagedFileError(ValueError):
@@ -38,25 +49,44 @@ def write_folder(path: Path, write: Callable[[Path], Any]) -> None:
     new, old = _beside(path)
     recover_folder(path)
     for left in (new, old):
-        shutil.rmtree(left, ignore_errors=True)
+        _remove(left)
     new.mkdir(parents=True)
     write(new)
     if path.exists():
         os.replace(path, old)
     os.replace(new, path)
     sync_folder(path.parent)
-    shutil.rmtree(old, ignore_errors=True)
+    _remove(old)
 
 
 def recover_folder(path: Path) -> None:
     """Restore the old folder if `write_folder` crashed between its two renamings."""
     _, old = _beside(path)
-    if old.exists() and not path.exists():
+    if old.is_dir() and not old.is_symlink() and not path.exists():
         os.replace(old, path)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what a kill has left in the folder of a run: files and folders half written."""
+    for left in _beside(folder / "checkpoint"):
+        _remove(left)
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not Path(place, name).is_symlink()]
+        for name in names:
+            if name.startswith(".") and name.endswith(".tmp"):
+                Path(place, name).unlink(missing_ok=True)
 
 
 def _beside(path: Path) -> tuple[Path, Path]:
     return path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.old")
+
+
+def _remove(path: Path) -> None:
+    """Remove a folder with its content, or the link that stands in its place."""
+    if path.is_symlink():
+        path.unlink()
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -65,12 +95,60 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file. Raises DamagedFileError if it is not JSON."""
-    data = _read(path)
+    """The content of a JSON file. Raises DamagedFileError if it is not JSON, or too large."""
+    data = read_bytes(path, MAX_JSON)
     try:
         return json.loads(data)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, MemoryError) as error:
         raise DamagedFileError(f"{path} is damaged, it is not JSON: {error}") from None
+
+
+def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
+    """Write an object as JSON, with the format of the files of a run and a checksum."""
+    known = {"format": VERSION, **content}
+    write_json(path, {**known, SEAL: _seal_of(known)})
+
+
+def read_sealed(path: Path, layout: Kind) -> dict[str, Any]:
+    """The object that `write_sealed` wrote. layout: what it must look like, "seal" included.
+
+    Raises DamagedFileError if it was changed, was written by another version, or is another object.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict) or "format" not in content or SEAL not in content:
+        raise DamagedFileError(
+            f"{path} is damaged, or an earlier version of this program wrote it: it has no "
+            "checksum of its own; train again with another --out, or use that version"
+        )
+    if content["format"] != VERSION:
+        raise DamagedFileError(
+            f"{path} is damaged, or another version of this program wrote it: expected the format "
+            f"{VERSION}, got {content['format']!r:.40}; train again, or use that version"
+        )
+    rest = {key: value for key, value in content.items() if key != SEAL}
+    if content[SEAL] != _seal_of(rest):
+        raise DamagedFileError(
+            f"{path} is damaged: it was changed since it was written; use another copy of the run"
+        )
+    checked(content, layout, path)
+    return content
+
+
+def checked(content: Any, layout: Any, path: Path, name: str = "") -> None:
+    """Raise DamagedFileError, which names file and entry, if content is not what a layout says."""
+    try:
+        check(content, layout, name)
+    except LayoutError as error:
+        raise DamagedFileError(f"{path} is damaged: {error}") from None
+
+
+def _seal_of(content: Mapping[str, Any]) -> str:
+    """The checksum of JSON values, however their text is laid out."""
+    try:
+        text = json.dumps(content, sort_keys=True)
+    except RecursionError:
+        return ""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -82,6 +160,23 @@ def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -
     write_file(path, lambda file: file.write(text.getvalue().encode()))
 
 
+def csv_lines(path: Path, most: int = MAX_CSV) -> list[list[str]]:
+    """The lines of a CSV file, split into their entries.
+
+    Raises FileNotFoundError, and DamagedFileError for what is no CSV file, and for a file or a line
+    that is too large.
+    """
+    data = read_bytes(path, most)
+    lines = data.split(b"\n")
+    longest = max(map(len, lines))
+    if longest > MAX_LINE:
+        raise DamagedFileError(f"{path} must be a CSV file: a line has {longest:,} bytes")
+    try:
+        return list(csv.reader(line.decode("utf-8") for line in lines if line.strip()))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise DamagedFileError(f"{path} must be a CSV file: {error}") from None
+
+
 def read_csv(path: Path, names: Sequence[str], optional: Sequence[str] = ()) -> NDArray[np.float64]:
     """The numbers of a CSV file: (lines, columns). Its first line must hold these names.
 
@@ -89,11 +184,7 @@ def read_csv(path: Path, names: Sequence[str], optional: Sequence[str] = ()) -> 
     Raises ValueError for other columns, and for anything that is not a number.
     """
     every = [*names, *optional]
-    with open(path, encoding="utf-8", newline="") as file:
-        try:
-            found, *lines = list(csv.reader(file)) or [[]]
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} must be a CSV file: {error}") from None
+    found, *lines = csv_lines(path) or [[]]
     if found not in (every, list(names)):
         may_lack = f" ({' and '.join(optional)} may be left out)" if optional else ""
         raise ValueError(
@@ -123,43 +214,61 @@ def write_arrays(
     arrays still match it if a crash prevents the new ones from being written.
     """
     data = array_bytes({name: np.asarray(array, order="C") for name, array in arrays.items()})
-    content = {**(about or {}), "sha256": hashlib.sha256(data).hexdigest()}
+    write_bytes_of_arrays(path, data, about or {})
+
+
+def write_bytes_of_arrays(path: Path, data: bytes, about: Mapping[str, Any]) -> None:
+    """Write the bytes of a safetensors file as `write_arrays` writes them."""
+    content = {**about, "sha256": hashlib.sha256(data).hexdigest()}
     with suppress(FileNotFoundError, DamagedFileError):
-        content["before"] = _data_and_about(path)[1]
-    write_json(path.with_suffix(".json"), content)
+        content["before"] = bytes_of_arrays(path)[1]
+    write_sealed(path.with_suffix(".json"), content)
     write_file(path, lambda file: file.write(data))
 
 
 def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays of a file, and the content of the JSON file beside them.
+    """The arrays of a file, and the `about` that was written with them.
 
     Raises FileNotFoundError if one of the two files is missing, DamagedFileError if the sha256
     differs or the file is not a safetensors file.
     """
-    data, about = _data_and_about(path)
+    data, about = bytes_of_arrays(path)
     try:
         return load_arrays(data), about
-    except SafetensorError as error:
-        raise DamagedFileError(f"{path} is not a safetensors file: {error}") from None
+    except (SafetensorError, LookupError, TypeError, ValueError, ArithmeticError) as error:
+        reason = error if isinstance(error, SafetensorError) else repr(error)
+        raise DamagedFileError(f"{path} is not a safetensors file: {reason}") from None
 
 
-def _data_and_about(path: Path) -> tuple[bytes, dict[str, Any]]:
-    """The bytes of a file, and the JSON that was written for these bytes."""
-    data, content = _read(path), read_json(path.with_suffix(".json"))
-    content = content if isinstance(content, dict) else {}
+def bytes_of_arrays(path: Path) -> tuple[bytes, dict[str, Any]]:
+    """The bytes of a file of arrays, and the `about` that was written for these bytes."""
+    beside = path.with_suffix(".json")
+    data, content = read_bytes(path, MAX_BYTES), read_sealed(beside, Anything())
     before, digest = content.pop("before", None), hashlib.sha256(data).hexdigest()
     for about in (content, before):
         if isinstance(about, dict) and about.get("sha256") == digest:
-            return data, about
-    beside = path.with_suffix(".json").name
+            hidden = ("format", SEAL)
+            return data, {key: value for key, value in about.items() if key not in hidden}
     raise DamagedFileError(
-        f"{path} is damaged: its sha256 is not the one in {beside}; train again or use another copy"
+        f"{path} is damaged: its sha256 is not the one in {beside.name}; train again or use "
+        "another copy"
     )
 
 
-def _read(path: Path) -> bytes:
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is missing: is {path.parent} the folder of a run?")
-    if path.stat().st_size > MAX_BYTES:
-        raise DamagedFileError(f"{path} is larger than {MAX_BYTES >> 20} MB, so no run wrote it")
-    return path.read_bytes()
+def read_bytes(path: Path, most: int) -> bytes:
+    """The content of a regular file of at most `most` bytes.
+
+    Raises FileNotFoundError if there is none, DamagedFileError for a larger file.
+    """
+    missing = FileNotFoundError(f"{path} is missing: is {path.parent} the folder of a run?")
+    if not path.is_file():  # a pipe or a device would be opened in vain, or for ever
+        raise missing
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(number, "rb") as file:
+        status = os.fstat(number)
+        if not stat.S_ISREG(status.st_mode):
+            raise missing
+        data = file.read(most + 1) if status.st_size <= most else None
+    if data is None or len(data) > most:
+        raise DamagedFileError(f"{path} is larger than {most >> 20} MB, so no run wrote it")
+    return data
