@@ -34,7 +34,16 @@ from training.learner import Arrays, BoardPlayer, Learner, Page
 from training.manifest import FILE as MANIFEST
 from training.manifest import missing_of
 from training.options import BoardConfig, check_unchanged, playing, read_config
-from training.schema import GENERATOR, Anything, Entries, Text, Whole, generator_of
+from training.schema import (
+    GENERATOR,
+    Anything,
+    Entries,
+    LayoutError,
+    Text,
+    Whole,
+    check,
+    generator_of,
+)
 
 MODEL, STATE, BEST = "model.safetensors", "state.safetensors", "best.safetensors"
 ARRAY = "$array"  # an array is {"$array": its name} in the JSON
@@ -86,7 +95,11 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
     with _explained(f"{folder / STATE} is not a saved training of {agent} with this configuration"):
         learner.steps = about["steps"]
         tree = with_arrays(about["state"], arrays)
-        checked(tree, learner.state_layout(), folder / STATE, "state")
+        try:
+            check(tree, learner.state_layout(), "state")
+        except LayoutError as error:
+            beside = folder / "state.json"
+            raise DamagedFileError(f"{beside} or {STATE} is damaged: {error}") from None
         learner.restore(model, with_generators(tree))
 
 
