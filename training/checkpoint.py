@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 
 from training.files import (
     HEX,
+    MAX_BYTES,
     DamagedFileError,
     bytes_of_arrays,
     checked,
     read_arrays,
+    read_bytes,
     write_arrays,
     write_bytes_of_arrays,
 )
@@ -63,10 +65,13 @@ def copy_model(source: Path, target: Path) -> None:
 
 
 def is_same_model(one: Path, other: Path) -> bool:
-    """Whether two files hold the same model, saved after the same steps. `one` must be sound."""
-    expected = bytes_of_arrays(one)
+    """Whether two models have the same bytes, those of the JSON beside them included."""
+    pairs = [(path, path.with_suffix(".json")) for path in (one, other)]
     try:
-        return bytes_of_arrays(other) == expected
+        return all(
+            read_bytes(mine, MAX_BYTES) == read_bytes(its, MAX_BYTES)
+            for mine, its in zip(*pairs, strict=True)
+        )
     except (FileNotFoundError, DamagedFileError):
         return False
 

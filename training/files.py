@@ -210,8 +210,8 @@ def write_arrays(
 ) -> None:
     """Write arrays as safetensors, and `about` with their sha256 into a JSON file beside them.
 
-    The JSON file is written first. It keeps its previous content under "before", so that the old
-    arrays still match it if a crash prevents the new ones from being written.
+    The JSON file is written first. It keeps its previous content under "before" until the arrays
+    are written, so that the old arrays still match it if a crash prevents that.
     """
     data = array_bytes({name: np.asarray(array, order="C") for name, array in arrays.items()})
     write_bytes_of_arrays(path, data, about or {})
@@ -220,10 +220,13 @@ def write_arrays(
 def write_bytes_of_arrays(path: Path, data: bytes, about: Mapping[str, Any]) -> None:
     """Write the bytes of a safetensors file as `write_arrays` writes them."""
     content = {**about, "sha256": hashlib.sha256(data).hexdigest()}
+    beside, before = path.with_suffix(".json"), None
     with suppress(FileNotFoundError, DamagedFileError):
-        content["before"] = bytes_of_arrays(path)[1]
-    write_sealed(path.with_suffix(".json"), content)
+        before = bytes_of_arrays(path)[1]
+    write_sealed(beside, content if before is None else {**content, "before": before})
     write_file(path, lambda file: file.write(data))
+    if before is not None:
+        write_sealed(beside, content)
 
 
 def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
