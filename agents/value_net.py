@@ -110,6 +110,8 @@ BOARD = ("rows", "cols", "k")
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
+MOST_GAMES = 1_000_000_000  # in a dataset, all positions together
+MOST_RESULT = 1_000_000  # in a dataset, without the sign
 
 
 @dataclass(frozen=True)
@@ -863,6 +865,15 @@ def read_dataset(path: Path, afterstates: Afterstates) -> Floats:
     if not (is_finite and is_board and (games >= 0).all()):
         raise ValueError(
             f"{path} must hold boards as planes of 0 and 1, finite results, and numbers of games"
+        )
+    if (
+        games.sum() > MOST_GAMES
+        or np.abs(mean).max() > MOST_RESULT
+        or deviation.max() > MOST_RESULT
+    ):
+        raise ValueError(
+            f"{path} must hold at most {MOST_GAMES:,} games in all, and results of at most "
+            f"{MOST_RESULT:,}"
         )
     results = sums_by_row(rows, games, mean, len(positions), deviation)
     results[:, np.setdiff1d(np.arange(len(positions)), afterstates.rows)] = 0

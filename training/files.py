@@ -32,6 +32,7 @@ from training.schema import Anything, Kind, LayoutError, Text, Whole, check
 
 MAX_BYTES = 1 << 30  # bytes; larger files of arrays are not read
 MAX_JSON = 16 << 20  # bytes; larger JSON files are not read
+MAX_LISTS = 2_000_000  # lists and objects in a JSON file
 MAX_CSV = 64 << 20  # bytes; larger CSV files are not read
 MAX_LINE = 1 << 16  # bytes; CSV files with longer lines are not read
 SEAL = "seal"  # in a JSON file: the sha256 of the rest of its content
@@ -97,6 +98,8 @@ def write_json(path: Path, content: Any) -> None:
 def read_json(path: Path) -> Any:
     """The content of a JSON file. Raises DamagedFileError if it is not JSON, or too large."""
     data = read_bytes(path, MAX_JSON)
+    if data.count(b"[") + data.count(b"{") > MAX_LISTS:  # 16 MB of them would take 500 MB
+        raise DamagedFileError(f"{path} has more than {MAX_LISTS:,} lists, so no run wrote it")
     try:
         return json.loads(data)
     except (ValueError, RecursionError, MemoryError) as error:
