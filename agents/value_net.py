@@ -866,11 +866,8 @@ def read_dataset(path: Path, afterstates: Afterstates) -> Floats:
         raise ValueError(
             f"{path} must hold boards as planes of 0 and 1, finite results, and numbers of games"
         )
-    if (
-        games.sum() > MOST_GAMES
-        or np.abs(mean).max() > MOST_RESULT
-        or deviation.max() > MOST_RESULT
-    ):
+    largest = np.abs([mean, deviation]).max(initial=0)
+    if games.sum() > MOST_GAMES or largest > MOST_RESULT:
         raise ValueError(
             f"{path} must hold at most {MOST_GAMES:,} games in all, and results of at most "
             f"{MOST_RESULT:,}"
