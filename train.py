@@ -149,6 +149,8 @@ def main(arguments: list[str] | None = None) -> int:
         return train_study(entry, given) if given.seeds else train(entry, given)
     except (ValueError, OSError) as error:
         line.error(str(error))
+    except MemoryError:
+        line.error("there is not enough memory for this training: choose smaller options")
     except KeyboardInterrupt:
         print("train.py: ended at once, before anything was saved", file=sys.stderr)
         return 130

@@ -126,7 +126,8 @@ def train(
     run = Run(folder, page, config, until, console, preset)
     if goal := goal_text(until, config.rules):
         report.say(goal, console)
-    learner = page.begin(config)
+    with warnings_on(console):
+        learner = page.begin(config)
     if not is_resumed:
         run.check_folder()
     with warnings_on(console), run.held(), way_to_go_on(run):
@@ -239,7 +240,8 @@ def train_rivals(
     page = entries[0].page
     refuse_export(page, export_sb3)
     runs = rival_runs(entries, folder, until, console)
-    first, second = (entry.page.begin(entry.config) for entry in entries)
+    with warnings_on(console):
+        first, second = (entry.page.begin(entry.config) for entry in entries)
     rivals = Rivals(runs, (first, second))
     if not is_resumed:
         rivals.check_folders()

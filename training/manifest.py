@@ -70,7 +70,7 @@ def missing_of(folder: Path, names: Iterable[str] | None = None) -> list[str]:
         elif path.stat().st_size != listed[name]["bytes"] or _facts(path) != listed[name]:
             raise DamagedFileError(
                 f"{path} is damaged: it was changed since {FILE} was written; use another copy of "
-                "the run"
+                "the run, or remove it if it is a plot or a table, which is written again"
             )
     return missing
 

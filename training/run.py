@@ -188,12 +188,12 @@ class Run:
         If nothing was begun in a new folder, it is removed again.
         """
         is_new, self._made_parent = not self.folder.exists(), not self.folder.parent.exists()
-        try:
-            with locked(self.folder, "the run in"):
+        with locked(self.folder, "the run in"):
+            try:
                 yield
-        finally:
-            if is_new and not any(self._content()):
-                self._remove_folder()
+            finally:
+                if is_new and not any(self._content()):
+                    self._remove_folder()
 
     def resume(self, learner: Learner, learn_from: str = "") -> Counter[str]:
         """Continue from the checkpoint: restore the learner, the metrics and the best model.
@@ -205,30 +205,28 @@ class Run:
         Raises FileNotFoundError without a checkpoint, DamagedFileError for damaged files.
         """
         self.steps_made()
-        counts, takes_games = Counter[str](), isinstance(learner, GamesLearner)
+        counts = Counter[str]()
         self.left = self.left_at_end() if self.is_at_its_end else STEPS
-        if self.left == NOTHING and not takes_games:
+        if self.left == NOTHING and not isinstance(learner, GamesLearner):
             return counts
         self.read_checkpoint(learner)
+        if not isinstance(learner, GamesLearner):
+            self.begin_again()
+            return counts
         before = learner.state()
-        if isinstance(learner, GamesLearner):
-            counts = learner.take_in(self.folder, learn_from)
-            self.left = STEPS if counts["learned"] else self.left
+        counts = learner.take_in(self.folder, learn_from)
+        self.left = STEPS if counts["learned"] else self.left
         if self.left != NOTHING:
             self.begin_again()
-            if isinstance(learner, GamesLearner):
-                self._take_in(before, learn_from, counts)
+            self._take_in(before, learn_from, counts)
         return counts
 
     def left_at_end(self) -> str:
-        """What is left of a run that is at its end: FILES, or NOTHING if its manifest is right.
-
-        Raises DamagedFileError for a file that was changed.
-        """
-        if not (self.folder / MANIFEST).exists():
+        """What is left of a run that is at its end: FILES, or NOTHING if its manifest is right."""
+        if not (self.folder / MANIFEST).exists() or missing_of(self.folder):
             return FILES
-        is_same = read_manifest(self.folder)["steps"] == self.rows[-1]["steps"]
-        return NOTHING if not missing_of(self.folder) and is_same else FILES
+        made = read_manifest(self.folder)["steps"]
+        return NOTHING if made == self.rows[-1]["steps"] else FILES
 
     @property
     def is_at_its_end(self) -> bool:
@@ -259,6 +257,8 @@ class Run:
                 f"{self.checkpoint} is a link: a checkpoint is replaced as a whole, so it must be "
                 "a folder; move there the folder that the link names"
             )
+        if (self.folder / MANIFEST).exists():
+            missing_of(self.folder)  # raises for a file that was changed
         return self._read_rows()
 
     def read_checkpoint(self, learner: Learner) -> None:
