@@ -130,7 +130,8 @@ class Rivals:
         with self.runs[0], self.runs[1]:
             while not self.is_over():
                 self.turn()
-                if self.is_over() or self.runs[0].is_checkpoint_due():
+                are_judged = all(run.rows for run in self.runs)  # each has a best model to save
+                if self.is_over() or (are_judged and self.runs[0].is_checkpoint_due()):
                     self.save()
             for run, learner in self.pairs:
                 run.draw(learner)
