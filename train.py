@@ -150,6 +150,8 @@ def main(arguments: list[str] | None = None) -> int:
         return train_study(entry, given) if given.seeds else train(entry, given)
     except (ValueError, OSError) as error:
         line.error(str(error))
+    except MemoryError:
+        line.error("there is not enough memory for this training: choose smaller options")
     except KeyboardInterrupt:
         print("train.py: ended at once, before anything was saved", file=sys.stderr)
         return 130
@@ -206,17 +208,10 @@ def agent_of(name: str | None, saved: dict[str, Any], run: Path | None) -> str:
 
 
 def saved_config(folder: Path) -> dict[str, Any]:
-    """The content of a run's config.json: agent, config, versions. ValueError for another file."""
-    from training.files import read_json
+    """The content of a run's config.json: agent, config, versions. DamagedFileError for another."""
+    from training.run import read_config_file
 
-    saved = read_json(folder / "config.json")
-    is_run = isinstance(saved, dict) and isinstance(saved.get("agent"), str)
-    if not is_run or not isinstance(saved.get("config"), dict):
-        raise ValueError(
-            f"{folder / 'config.json'} is not the configuration of a run: --resume needs the "
-            "folder of a run"
-        )
-    return saved
+    return read_config_file(folder)
 
 
 class Entry(NamedTuple):

@@ -85,6 +85,7 @@ from training.network_policy import (
 )
 from training.options import (
     Count,
+    Kept,
     Layers,
     Natural,
     NotNegative,
@@ -92,10 +93,13 @@ from training.options import (
     PositiveShare,
     Preset,
     Share,
+    Size,
+    Threads,
     option,
 )
 from training.replay_buffer import MoveBuffer
 from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
+from training.schema import Random, like
 from training.search_space import Choice, Range
 from training.task import TaskConfig
 from training.torch_arrays import ACTIVATIONS, Activation, load_weights, weights_of
@@ -115,6 +119,10 @@ class Config(TaskConfig):
     """
 
     BOARDS = LIMITS[AGENT]
+    PLAYS = (
+        *("hidden", "activation", "output", "encoding", "symmetry", "opening"),
+        *("win_reward", "draw_reward", "loss_penalty", "discount"),
+    )
 
     steps: Count = option(3_000_000, "Environment steps after which training ends.")
     opponents: str = option(
@@ -127,7 +135,7 @@ class Config(TaskConfig):
         True, "Whether boards that are equal under symmetry share their values."
     )
     device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
-    threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
+    threads: Threads = option(1, "Threads of torch; one is the fastest for small networks.")
     judge_every: Count = option(
         8_192, "Environment steps between two exact evaluations.", larger=32_768
     )
@@ -137,7 +145,7 @@ class Config(TaskConfig):
         "opponent, for counterexamples, and as the length of a turn against a rival.",
         larger=24_576,
     )
-    snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
+    snapshots: Kept = option(8, "Number of snapshots that are kept as opponents.")
     exploring_starts: Share = option(
         0.2, "Share of the games that start from a random board.", larger=0.1
     )
@@ -168,13 +176,11 @@ class Config(TaskConfig):
     anneal_steps: Count = option(
         500_000, "Environment steps in which the learning rate falls linearly."
     )
-    buffer_size: Count = option(
-        500_000, "Size of the replay buffer in moves; not below --num-envs."
-    )
+    buffer_size: Size = option(500_000, "Size of the replay buffer in moves; not below --num-envs.")
     learning_starts: Natural = option(
         2_048, "Environment steps of random play before the first update."
     )
-    batch_size: Count = option(1_024, "Number of moves in the batch of an update.")
+    batch_size: Size = option(1_024, "Number of moves in the batch of an update.")
     gradient_steps: Count = option(1, "Number of updates after each step of all games.")
     average: PositiveShare = option(
         0.02, "Polyak coefficient: weight of the network in the running average at each update."
@@ -192,6 +198,14 @@ class Config(TaskConfig):
             raise ValueError(
                 f"buffer_size must be at least num_envs, {self.num_envs}, got {self.buffer_size}"
             )
+
+    def bytes_needed(self) -> dict[str, int]:
+        """The networks, a batch with its signals, the replay buffer, and what `TaskConfig` says."""
+        return {
+            **super().bytes_needed(),
+            "buffer_size": self.buffer_size * (4 * self.rules.cells + 20),
+            "batch_size": 16 * self.batch_size * sum(self.sizes),
+        }
 
 
 SEARCH = {
@@ -579,6 +593,16 @@ class DQNLearner(SB3Learner):
             "other": weights_of(algorithm.policy.other),
             "buffer": algorithm.replay_buffer.state_dict(),
             "exploration": algorithm.rng,
+        }
+
+    def state_layout(self) -> Any:
+        """The entries of `state`."""
+        algorithm: Any = self.algorithm
+        return {
+            **super().state_layout(),
+            "other": like(weights_of(algorithm.policy.other)),
+            "buffer": algorithm.replay_buffer.layout(),
+            "exploration": Random(),
         }
 
     def restore(self, model: Arrays, state: State) -> None:

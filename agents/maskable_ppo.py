@@ -68,17 +68,27 @@ from training.network_policy import (
 )
 from training.options import (
     Count,
+    Kept,
     Layers,
     NotNegative,
     Positive,
     Preset,
     Share,
+    Size,
+    Threads,
     option,
 )
 from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
+from training.schema import Random
 from training.search_space import Choice, Range
 from training.task import TaskConfig
-from training.torch_arrays import ACTIVATIONS, Activation, load_weights, weights_of
+from training.torch_arrays import (
+    ACTIVATIONS,
+    Activation,
+    TorchState,
+    load_weights,
+    weights_of,
+)
 
 AGENT = "maskable_ppo"
 SHUFFLED = (
@@ -101,6 +111,10 @@ class Config(TaskConfig):
     """
 
     BOARDS = LIMITS[AGENT]
+    PLAYS = (
+        *("hidden", "activation", "encoding", "symmetry", "opening"),
+        *("win_reward", "draw_reward", "loss_penalty", "early_draw"),
+    )
 
     steps: Count = option(
         3_000_000, "Environment steps after which training ends, at the end of a rollout."
@@ -115,7 +129,7 @@ class Config(TaskConfig):
         True, "Whether boards that are equal under symmetry share their probabilities and values."
     )
     device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
-    threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
+    threads: Threads = option(1, "Threads of torch; one is the fastest for small networks.")
     judge_every: Count = option(
         8_192, "Environment steps between two exact evaluations.", larger=32_768
     )
@@ -125,7 +139,7 @@ class Config(TaskConfig):
         "opponent, for counterexamples, and as the length of a turn against a rival.",
         larger=24_576,
     )
-    snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
+    snapshots: Kept = option(8, "Number of snapshots that are kept as opponents.")
     exploring_starts: Share = option(
         0.25, "Share of the games that start from a random board.", larger=0.1
     )
@@ -135,11 +149,11 @@ class Config(TaskConfig):
         "still be beaten.",
         larger=0.5,
     )
-    num_envs: Count = option(1_024, "Number of games played in parallel.", larger=256)
-    rollout_steps: Count = option(
+    num_envs: Size = option(1_024, "Number of games played in parallel.", larger=256)
+    rollout_steps: Size = option(
         8, "Moves of each game in a rollout; an update follows each rollout.", larger=32
     )
-    batch_size: Count = option(2_048, "Number of moves in a minibatch.", larger=1_024)
+    batch_size: Size = option(2_048, "Number of moves in a minibatch.", larger=1_024)
     epochs: Count = option(6, "Number of passes over a rollout in an update.", larger=4)
     hidden: Layers = option(
         (128, 128),
@@ -173,6 +187,15 @@ class Config(TaskConfig):
     )
     value_weight: Positive = option(0.5, "Coefficient of the value loss.")
     max_grad_norm: Positive = option(0.5, "Norm to which longer gradients are clipped.")
+
+    def bytes_needed(self) -> dict[str, int]:
+        """The networks, a rollout, a minibatch with its signals, and what `TaskConfig` says."""
+        moves = self.num_envs * self.rollout_steps
+        return {
+            **super().bytes_needed(),
+            "num_envs and rollout_steps": moves * (16 * self.rules.cells + 40),
+            "batch_size": 32 * min(self.batch_size, moves) * sum(self.sizes),
+        }
 
 
 SEARCH = {
@@ -541,6 +564,10 @@ class PPOLearner(SB3Learner):
         algorithm = self.algorithm
         noise, order = algorithm.policy.noise.get_state(), algorithm.rollout_buffer.rng
         return {**super().state(), "noise": noise.numpy(), "order": order}
+
+    def state_layout(self) -> Any:
+        """The entries of `state`."""
+        return {**super().state_layout(), "noise": TorchState(), "order": Random()}
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""

@@ -36,6 +36,7 @@ from training.checkpoint import take
 from training.learner import Arrays, Learner, State
 from training.limits import LIMITS
 from training.options import BoardConfig, Count, NotNegative, Preset, Share, option
+from training.schema import LARGEST
 from training.search_space import Range
 
 AGENT = "mcts"
@@ -56,6 +57,7 @@ class Config(BoardConfig):
 
     STEP: ClassVar[str] = "playouts"
     BOARDS = LIMITS[AGENT]
+    PLAYS = ("exploration", "draws", "playout")
 
     steps: Count = option(4_000, "Playouts after which the search ends.")
     exploration: NotNegative = option(math.sqrt(2), "Weight of the exploration term of UCB1.")
@@ -170,6 +172,11 @@ def graph_of(config: Config, model: Arrays, value: Value | None = None) -> Graph
     x, o, *counted = (take(model, name, shape, kind) for name, kind in COLUMNS.items())
     if ((x | o) & ~np.uint64(graph.rules.full)).any():
         raise ValueError(f"marks lie outside a board of {graph.rules}")
+    result, visits, total = counted
+    if not (np.isin(result, (-1, 0, 1, UNFINISHED)).all() and (total >= 0).all()):
+        raise ValueError("the results must be -1, 0, 1 or 2, and the successes at least 0")
+    if not ((total <= visits).all() and (visits < LARGEST).all()):
+        raise ValueError("a position cannot have more successes than visits")
     marks_of, key_of = graph.orientations.marks, graph.orientations.key
     columns = (column.tolist() for column in counted)
     for board, result, visits, total in zip(graph.rules.to_boards(x, o), *columns, strict=True):

@@ -60,7 +60,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,16 +74,17 @@ from tictactoe_env.positions import positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Chart, Learner, Panels, State, Table
 from training.limits import LIMITS
+from training.memory import check_weights, most_positions
 from training.options import (
     BoardConfig,
     Count,
-    Natural,
     NotNegative,
     PositiveShare,
     Preset,
     Share,
     option,
 )
+from training.schema import Array, Free, Random
 from training.search_space import Choice, Range
 from training.symmetry import Representatives
 
@@ -123,10 +124,11 @@ class Config(BoardConfig):
 
     STEP: ClassVar[str] = "generations"
     BOARDS = LIMITS[AGENT]
+    PLAYS = ("hidden", "activation", "direct", "inputs", "symmetry", "masks", "rebirth")
 
     steps: Count = option(5_000, "Generations after which training ends.")
     judge_every: Count = option(50, "Generations between two exact evaluations.")
-    league: Annotated[int, Field(ge=2)] = option(
+    league: Annotated[int, Field(ge=2, le=100_000)] = option(
         100, "Number of networks; each plays each other on both sides."
     )
     winners: Count = option(
@@ -144,7 +146,7 @@ class Config(BoardConfig):
         "in, such as exact:0.9,points:0.1.",
     )
     opponents: str = option("random", "Opponents of the exact fitness, as name:weight,...")
-    responses: Natural = option(
+    responses: Annotated[int, Field(ge=0, le=10_000)] = option(
         50, "Largest number of best responses that the opponents use; 0 for none."
     )
     respond_every: Count = option(
@@ -183,7 +185,9 @@ class Config(BoardConfig):
     distinct: bool = option(
         True, "Whether all but one of the networks with equal fitness are ranked last."
     )
-    hidden: Natural = option(64, "Number of hidden units; 0 connects inputs and outputs directly.")
+    hidden: Annotated[int, Field(ge=0, le=1_000_000)] = option(
+        64, "Number of hidden units; 0 connects inputs and outputs directly."
+    )
     activation: Literal["relu", "tanh", "sigmoid"] = option(
         "relu", "Activation function of the hidden units."
     )
@@ -217,6 +221,18 @@ class Config(BoardConfig):
                 "the fitness 'points' needs numbers: give --points win,draw,loss,disqualified, "
                 "such as 3,1,0,0"
             )
+
+    def bytes_needed(self) -> dict[str, int]:
+        """The weights and moves of all networks, the games of the league, the best responses."""
+        cells, positions = self.rules.cells, most_positions(self.rules.cells)
+        inputs = (2 * cells if self.inputs == "planes" else cells) + 1
+        weights = check_weights("hidden", (inputs, self.hidden, cells)) + 4 * inputs * cells
+        return {
+            "league and hidden": self.league * (3 * weights + 9 * positions),
+            "league": 24 * self.league**2,
+            "responses": self.responses * (positions * cells + positions),
+            "hidden": 4 * GROUP * min(SINGLE_THREAD, positions * max(self.hidden, inputs)),
+        }
 
     @property
     def fitness_weights(self) -> dict[str, float]:
@@ -696,10 +712,27 @@ class Evolution(Learner):
         arrays = {name: getattr(self, name) for name in (*self._shapes(), "responses")}
         return {**arrays, "history": np.array(self.history, dtype=np.int64), "rng": self.rng}
 
+    def state_layout(self) -> Any:
+        """The entries of `state`: the best responses become more, and the history longer."""
+        config, last = self.config, self.config.rules.cells - 1
+        ranges = {
+            "magnitudes": (0, MAX_MAGNITUDE),
+            "shares": (0, 1),
+            "moves": (0, last),
+            "epochs": (0, self.steps),
+            "numbers": (0, config.league - 1),
+        }
+        arrays = {
+            name: Array(kind, shape, *ranges.get(name, (None, None)))
+            for name, (shape, kind) in self._shapes().items()
+        }
+        responses = Array(np.uint8, (Free(config.responses), self.graph.size), high=last)
+        games = 2 * config.league**2
+        history = Array(np.int64, (self.steps + 1, config.rules.cells + 1), 0, games)
+        return {**arrays, "responses": responses, "history": history, "rng": Random()}
+
     def restore(self, model: Arrays, state: State) -> None:
-        """Continue from a saved training. Earlier versions saved no names and no best responses."""
-        added = {name: getattr(self, name) for name in ("epochs", "numbers", "responses")}
-        state = {**added, **state}
+        """Continue from a saved training."""
         for name, (shape, kind) in self._shapes().items():
             setattr(self, name, take(state, name, shape, kind))
         count = min(len(state["responses"]), self.config.responses)

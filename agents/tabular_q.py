@@ -33,7 +33,7 @@ training, but for both sides at once and in small batches.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,15 +45,18 @@ from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
 from training.learner import Arrays, BoardPlayer, Learner, State, crossed
 from training.limits import LIMITS
+from training.memory import most_positions
 from training.options import (
     BoardConfig,
     Count,
     Finite,
+    Kept,
     PositiveShare,
     Preset,
     Share,
     option,
 )
+from training.schema import Array, Random, Whole
 from training.search_space import Choice, Range
 from training.selfplay import Moves, SelfPlay, play_games
 from training.values import ValuedTable, expected_rewards
@@ -78,6 +81,7 @@ class Config(BoardConfig):
     """
 
     BOARDS = LIMITS[AGENT]
+    PLAYS = ("tables", "symmetry")
 
     steps: Count = option(
         20_000_000,
@@ -100,8 +104,8 @@ class Config(BoardConfig):
     symmetry: bool = option(
         True, "Whether positions that are equal under symmetry share their value."
     )
-    tables: Count = option(2, "Number of tables; with two or more, double Q-learning.")
-    games: Annotated[int, Field(ge=2)] = option(1_024, "Number of games in a round.")
+    tables: Kept = option(2, "Number of tables; with two or more, double Q-learning.")
+    games: Annotated[int, Field(ge=2, le=10_000_000)] = option(1_024, "Number of games in a round.")
     learning_rate: PositiveShare = option(
         1.0, "Step size of the first game that reaches a position."
     )
@@ -122,12 +126,21 @@ class Config(BoardConfig):
         "Moves of the learner between two snapshots; used only if self is an opponent, and as "
         "the length of a turn against a rival.",
     )
-    snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
+    snapshots: Kept = option(8, "Number of snapshots that are kept as opponents.")
     snapshot_epsilon: Share = option(0.3, "Probability of a random legal move of a snapshot.")
 
     def check(self) -> None:
         """Raises ValueError for unknown rewards."""
         parse_rewards(self.rewards)
+
+    def bytes_needed(self) -> dict[str, int]:
+        """The tables and the tables of the opponents, in float64, and the moves of a round."""
+        positions, cells = most_positions(self.rules.cells), self.rules.cells
+        return {
+            "tables": 16 * self.tables * positions,
+            "snapshots": 16 * self.snapshots * positions * cells,
+            "games": 64 * self.games * cells,
+        }
 
 
 SEARCH = {
@@ -286,6 +299,11 @@ class TabularQ(Learner):
         """The number of games behind each value, the snapshots and the generators."""
         pool = self.pool.state()
         return {"games": self.games, "played": self.played, "rng": self.rng, "pool": pool}
+
+    def state_layout(self) -> Any:
+        """The entries of `state`."""
+        games = Array(np.float64, self.games.shape, low=0)
+        return {"games": games, "played": Whole(), "rng": Random(), "pool": self.pool.layout()}
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""

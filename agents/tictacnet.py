@@ -62,17 +62,21 @@ from tictactoe_env.positions import Positions, positions_of
 from training.checkpoint import take
 from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
 from training.limits import LIMITS
+from training.memory import COPIES, check_weights, most_positions
 from training.options import (
     BoardConfig,
     Count,
+    Kept,
     Layers,
     NotNegative,
     Positive,
     PositiveShare,
     Preset,
     Share,
+    Size,
     option,
 )
+from training.schema import Array, Free, Number, Random, Whole
 from training.search_space import Choice, Range
 from training.selfplay import SelfPlay
 from training.symmetry import Representatives
@@ -127,6 +131,7 @@ class Config(BoardConfig):
     """
 
     BOARDS = LIMITS[AGENT]
+    PLAYS = ("hidden", "hidden_activation", "output_activation", "symmetry", "rewards")
 
     steps: Count = option(
         10_000_000,
@@ -169,7 +174,7 @@ class Config(BoardConfig):
         "sigmoid",
         "Activation function of the output: values from 0 to 1, from -1 to 1, or without a limit.",
     )
-    games: Annotated[int, Field(ge=2)] = option(512, "Number of games in a round.")
+    games: Annotated[int, Field(ge=2, le=10_000_000)] = option(512, "Number of games in a round.")
     exploring_starts: Share = option(0.2, "Share of the games that start from a random position.")
     epsilon: Share = option(0.7, "Probability of a random cell, free or taken, at the start.")
     epsilon_drop: Share = option(0.1, "Decrease of epsilon after each tenth of --anneal-steps.")
@@ -182,7 +187,7 @@ class Config(BoardConfig):
         "Whether all transitions are kept; if not, those of a round are learned from once.",
     )
     updates: Count = option(20, "Number of updates after each round.")
-    batch: Count = option(256, "Number of positions in the batch of an update.")
+    batch: Size = option(256, "Number of positions in the batch of an update.")
     optimizer: Literal["adam", "sgd"] = option("adam", "Optimizer of the network.")
     learning_rate: Positive = option(0.01, "Learning rate at the start.")
     learning_rate_end: Positive = option(
@@ -208,7 +213,7 @@ class Config(BoardConfig):
         "Moves of the learner between two snapshots; used only if self is an opponent, and as "
         "the length of a turn against a rival.",
     )
-    snapshots: Count = option(8, "Number of snapshots that are kept as opponents.")
+    snapshots: Kept = option(8, "Number of snapshots that are kept as opponents.")
 
     def check(self) -> None:
         """Raises ValueError for sides and rewards that cannot be learned."""
@@ -222,6 +227,18 @@ class Config(BoardConfig):
             raise ValueError(f"sides_in_turn learns both sides: leave side {self.side!r} out")
         if self.side == "O" and self.k == 1:
             raise ValueError("O never moves where a single mark wins: learn another side")
+
+    def bytes_needed(self) -> dict[str, int]:
+        """The weights, a batch with its signals, the tables of the opponents, and a round."""
+        cells, positions = self.rules.cells, most_positions(self.rules.cells)
+        sizes = (cells, *self.hidden, cells)
+        return {
+            "hidden": COPIES * check_weights("hidden", sizes)
+            + 4 * min(positions, BLOCK) * sum(sizes),
+            "batch": 16 * self.batch * sum(sizes),
+            "snapshots": 16 * self.snapshots * positions * cells,
+            "games": 64 * self.games * cells,
+        }
 
 
 SEARCH = {
@@ -517,6 +534,22 @@ class TicTacNet(Learner):
             "pool": self.pool.state(),
         }
 
+    def state_layout(self) -> Any:
+        """The entries of `state`. The transitions in the replay memory become more."""
+        transitions = Free(len(self.view.boards) * self.cells * self.nexts)
+        last = len(self.view.boards) * self.cells * self.nexts - 1
+        return {
+            "network": Array(np.float32, self.network.flat.shape),
+            "moments": Array(np.float32, self.moments.shape),
+            "keys": Array(np.int64, (transitions,), low=0, high=last),
+            "counts": Array(np.float64, (transitions,), low=0),
+            "played": Whole(),
+            "updates": Whole(),
+            "error": Number(low=0),
+            "rng": Random(),
+            "pool": self.pool.layout(),
+        }
+
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""
         for name, array in self.target.named().items():
@@ -525,6 +558,8 @@ class TicTacNet(Learner):
         self.moments = take(state, "moments", self.moments.shape, np.float32)
         self.keys = take(state, "keys", state["keys"].shape, np.int64)
         self.counts = take(state, "counts", self.keys.shape, np.float64)
+        if (np.diff(self.keys) <= 0).any():
+            raise ValueError("the keys of the transitions must ascend")
         self.played, self.updates = state["played"], state["updates"]
         self.error, self.rng = state["error"], state["rng"]
         self.pool.restore(state["pool"])

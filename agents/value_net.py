@@ -81,6 +81,7 @@ from training.checkpoint import take
 from training.files import read_arrays, read_csv, write_csv
 from training.learner import Arrays, Bars, Chart, Learner, State, Table
 from training.limits import LIMITS
+from training.memory import COPIES, check_weights, most_positions
 from training.options import (
     BoardConfig,
     Count,
@@ -91,9 +92,12 @@ from training.options import (
     Share,
     ShareBelowOne,
     Shares,
+    Size,
+    Threads,
     option,
     options_of,
 )
+from training.schema import Array, Either, Many, Number, Whole
 from training.search_space import Choice, Range
 from training.symmetry import Representatives
 from training.torch_arrays import load_weights, weights_of
@@ -119,6 +123,7 @@ class Config(BoardConfig):
 
     STEP: ClassVar[str] = "games"
     BOARDS = LIMITS[AGENT]
+    PLAYS = ("architecture", "look_ahead", "symmetry", "discount")
 
     steps: Count = option(
         510_000,
@@ -127,8 +132,8 @@ class Config(BoardConfig):
     judge_every: Count = option(
         30_000, "Games between two exact evaluations, made at the end of a level."
     )
-    games: Count = option(30_000, "Number of games in a level.")
-    epochs: Count = option(
+    games: Size = option(30_000, "Number of games in a level.")
+    epochs: Annotated[int, Field(ge=1, le=100_000)] = option(
         5, "Epochs in a level; each draws one example for each position of the level's games."
     )
     architecture: str = option(
@@ -165,7 +170,9 @@ class Config(BoardConfig):
         0.1,
         "Share of the positions held out to choose the best epoch; with 0 it is the last one.",
     )
-    batch_size: Count = option(2_048, "Number of examples in a batch.")
+    batch_size: Annotated[int, Field(ge=1, le=10_000_000)] = option(
+        2_048, "Number of examples in a batch."
+    )
     learning_rate: Positive = option(2e-3, "Adam's learning rate at the first level.")
     learning_rate_decay: PositiveShare = option(
         0.8, "Factor on the learning rate at each new level."
@@ -193,7 +200,7 @@ class Config(BoardConfig):
         "Run of value_net on this board and with this architecture, by its path, whose network is "
         "trained further; empty for a new network.",
     )
-    match_games: Count = option(
+    match_games: Size = option(
         500,
         "Games of each champion against the previous one, and of the last one against random play, "
         "on each side.",
@@ -203,7 +210,7 @@ class Config(BoardConfig):
         "Probability of a random legal move at each ply of these games; the last one repeats.",
     )
     device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
-    threads: Count = option(1, "Threads of torch; one is the fastest for small networks.")
+    threads: Threads = option(1, "Threads of torch; one is the fastest for small networks.")
 
     def check(self) -> None:
         """Raises ValueError for an unknown architecture, or a board on which any move wins."""
@@ -215,6 +222,17 @@ class Config(BoardConfig):
                 "the first level has either a dataset or games of given players: leave --dataset, "
                 "or --first-agent and --first-opponent out"
             )
+
+    def bytes_needed(self) -> dict[str, int]:
+        """The weights, their outputs for all positions, a batch, and the games of a level."""
+        cells, positions = self.rules.cells, most_positions(self.rules.cells)
+        sizes = (2 * cells, *hidden_units(self.architecture), 1)
+        weights = check_weights("architecture", sizes)
+        return {
+            "architecture": COPIES * weights + 12 * positions * max(sizes),
+            "batch_size": 24 * self.batch_size,
+            "games": 8 * self.games * (cells + 4),
+        }
 
 
 SEARCH = {
@@ -474,6 +492,26 @@ class ValueNet(Learner):
         There is no generator: each level has its own, made from the seed and the level's number.
         """
         return {"results": self.results, "previous": self.previous, "history": self.history}
+
+    def state_layout(self) -> Any:
+        """The entries of `state`: one in the history for each level."""
+        config, positions = self.config, len(self.positions)
+        rates, games = Number(0, 1), Whole(high=2 * config.match_games)
+        loss = Number(0, is_finite=False)
+        level = {
+            "losses": [[loss, loss]] * config.epochs,
+            "champion": Whole(1, config.epochs),
+            "least": loss,
+            "exact": [rates] * 3,
+            "games": [games] * 3,
+        }
+        results = Array(np.float64, (3, positions))
+        values = Array(np.float64, (positions,))
+        return {
+            "results": results,
+            "previous": Either((None, values)),
+            "history": Many(level, 100_000),
+        }
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""

@@ -32,9 +32,10 @@ from tictactoe_env.rules import Rules
 from training.cluster import Lost, connect, outcomes, stopping
 from training.files import read_json
 from training.jobs import FAILED, Job, Outcome, Owner
+from training.locks import locked
 from training.options import Preset
 from training.plots import heat_map
-from training.study import locked, spread
+from training.study import spread
 
 ROOT = Path(__file__).parent.parent
 RUNS = Path("runs") / "results"

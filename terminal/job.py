@@ -23,7 +23,7 @@ from training.files import write_json
 from training.jobs import END, EXIT_FINISHED, EXIT_STOPPED, Job
 from training.learner import drive
 from training.options import read_config
-from training.run import Run
+from training.run import FILES, NOTHING, STEPS, Run
 
 LOCK_SECONDS = 1  # seconds between two looks at the input, while another process has the run
 
@@ -78,20 +78,24 @@ def train(job: Job, ended: threading.Event) -> int:
     run.ended = ended
     learner = page.begin(config)
     who = f"{job.name}, process {os.getpid()} on {socket.gethostname()}"
-    if job.is_begun:
-        is_left = run.carry_on(learner)
-        print(f"{who}: continues at {learner.steps:,} steps", flush=True)
-    else:
-        print(f"{who}: begins", flush=True)
+    if not job.is_begun:
         shutil.rmtree(job.path, ignore_errors=True)  # killed before its first checkpoint
-        run.start()
-        is_left = True
-    if is_left:
-        with run:
-            drive(learner, config, run.evaluate)
-    if not run.is_at_its_end:
-        return EXIT_STOPPED
-    run.finish()
-    end = {"steps": learner.steps, "reached": job.until in ("steps", *run.first_reached)}
-    write_json(job.path / END, end)
+    with run.held():
+        if job.is_begun:
+            run.resume(learner)
+            print(f"{who}: continues at {run.rows[-1]['steps']:,} steps", flush=True)
+        else:
+            print(f"{who}: begins", flush=True)
+            run.start()
+        if run.left == STEPS:
+            with run:
+                drive(learner, config, run.evaluate)
+        if not run.is_at_its_end:
+            return EXIT_STOPPED
+        if run.left == FILES:
+            run.complete(learner)
+        if run.left != NOTHING:
+            run.finish()
+        reached = job.until in ("steps", *run.first_reached)
+        write_json(job.path / END, {"steps": run.rows[-1]["steps"], "reached": reached})
     return EXIT_FINISHED

@@ -11,7 +11,8 @@ from tictactoe_env.printable import printable
 from training.cluster import Lost, Workers, connect, outcomes, stopping
 from training.goals import goal_text
 from training.jobs import FAILED, FINISHED, STOPPED, Job, Outcome, Owner
-from training.study import ALWAYS, GOALS, Study, locked, seeds_text, summary_table
+from training.locks import locked
+from training.study import ALWAYS, GOALS, Study, seeds_text, summary_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -75,11 +75,31 @@ def warnings_on(console: Console) -> Iterator[None]:
 
 def ended_at_once(run: Any) -> int:
     """Say how to continue after a second Ctrl-C; the exit code. Raises if nothing was saved."""
-    if not run.checkpoint.exists():
+    if not run.is_saved:
         raise KeyboardInterrupt
-    hint = printable(shlex.join(["python", "train.py", "--resume", str(run.folder)]))
+    hint = printable(command_to_go_on(run))
     print(f"train.py: ended at once; continue with: {hint}", file=sys.stderr)
     return 130
+
+
+def command_to_go_on(run: Any) -> str:
+    """The command that continues a run that was ended."""
+    until = [] if run.until == "steps" else ["--until", run.until]
+    return shlex.join(["python", "train.py", "--resume", str(run.folder), *until])
+
+
+@contextmanager
+def way_to_go_on(run: Any) -> Iterator[None]:
+    """Add to an error of the disk how to go on, if the run has a checkpoint."""
+    try:
+        yield
+    except OSError as error:
+        if not run.is_saved:
+            raise
+        raise OSError(
+            f"{error}: what was trained up to the last checkpoint is saved; when the disk can be "
+            f"written again, continue with: {command_to_go_on(run)}"
+        ) from error
 
 
 def train(
@@ -102,7 +122,7 @@ def train(
     """
     from training.goals import goal_text
     from training.learner import drive
-    from training.run import Run
+    from training.run import FILES, NOTHING, STEPS, Run
 
     refuse_export(page, export_sb3)
     run = Run(folder, page, config, until, console, preset)
@@ -110,6 +130,9 @@ def train(
         report.say(goal, console)
     with warnings_on(console):
         learner = page.begin(config)
+    if not is_resumed:
+        run.check_folder()
+    with warnings_on(console), run.held(), way_to_go_on(run):
         if is_resumed:
             counts = run.resume(learner, learn_from)
             if counts:
@@ -117,18 +140,21 @@ def train(
         else:
             run.start()
         try:
-            with run:
-                drive(learner, config, run.evaluate)
+            if run.left == STEPS:
+                with run:
+                    drive(learner, config, run.evaluate)
+            elif run.left == FILES:
+                run.complete(learner)
         except KeyboardInterrupt:
             return ended_at_once(run)
-    print_certificate(run, console)
-    print_values(run, console)
-    battle.example_of(run.best_player, run.side, run.name, console)
+        if run.left != NOTHING:
+            print_certificate(run, console)
+            print_values(run, console)
+            battle.example_of(run.best_player, run.side, run.name, console)
     export(page, folder, export_sb3, console)
-    report.say(
-        printable(f"saved: {folder}   look: {shlex.join(['python', 'evaluate.py', str(folder)])}"),
-        console,
-    )
+    look = f"look: {shlex.join(['python', 'evaluate.py', str(folder)])}"
+    said = run.complete_text if run.left == NOTHING else f"saved: {folder}"
+    report.say(printable(f"{said}   {look}"), console)
     return verdict(run, until, lambda text: report.say(text, console))
 
 
@@ -211,28 +237,37 @@ def train_rivals(
     entries: page, configuration, preset and name of each. The runs are FOLDER and FOLDER-rival.
     """
     from training.rivals import Rivals
+    from training.run import FILES, NOTHING, STEPS
 
     page = entries[0].page
     refuse_export(page, export_sb3)
     runs = rival_runs(entries, folder, until, console)
     with warnings_on(console):
         first, second = (entry.page.begin(entry.config) for entry in entries)
-        rivals = Rivals(runs, (first, second))
-        if is_resumed:
-            rivals.resume()
-        else:
-            rivals.start()
+    rivals = Rivals(runs, (first, second))
+    if not is_resumed:
+        rivals.check_folders()
+    with warnings_on(console), runs[0].held(), runs[1].held(), way_to_go_on(runs[0]):
+        rivals.resume() if is_resumed else rivals.start()
         try:
-            rivals.train()
+            if rivals.left == STEPS:
+                rivals.train()
+            elif rivals.left == FILES:
+                rivals.complete()
         except KeyboardInterrupt:
             return ended_at_once(runs[0])
-    for run in runs:
-        print_certificate(run, console)
-    battle.of_rivals({run.label: (run.best_player, run.side) for run in runs}, console)
+        for run in runs:
+            if rivals.left == NOTHING:
+                report.say(printable(run.complete_text), console)
+            else:
+                print_certificate(run, console)
+        if rivals.left != NOTHING:
+            battle.of_rivals({run.label: (run.best_player, run.side) for run in runs}, console)
     export(page, folder, export_sb3, console)
     folders = [str(run.folder) for run in runs]
     look = shlex.join(["python", "evaluate.py", *folders])
-    report.say(printable(f"saved: {' and '.join(folders)}   look: {look}"), console)
+    if rivals.left != NOTHING:
+        report.say(printable(f"saved: {' and '.join(folders)}   look: {look}"), console)
     return verdict_on_rivals(runs, until, lambda text: report.say(text, console))
 
 

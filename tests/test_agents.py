@@ -28,7 +28,13 @@ from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.vector_env import TicTacToeVectorEnv
 from training import checkpoint
-from training.files import DamagedFileError, read_arrays, read_json, write_arrays
+from training.files import (
+    DamagedFileError,
+    read_arrays,
+    read_json,
+    write_arrays,
+    write_sealed,
+)
 from training.learner import Learner, drive
 from training.options import OptionError, options_of
 from training.selfplay import SelfPlay
@@ -214,16 +220,19 @@ def test_damaged_files_are_refused_and_named(run, tmp_path, change):
 
 def test_what_is_beside_a_model_must_fit_it(run, tmp_path):
     path = run.copy(tmp_path / "run") / "model.json"
-    saved = json.loads(path.read_text())
+    saved = {key: value for key, value in read_json(path).items() if key != "seal"}
     small, unknown = {**saved["config"], "cols": 2, "k": 2}, {**saved["config"], "colour": 1}
     for change, words in (
         ({"agent": "somebody"}, "'somebody'"),
         ({"config": unknown}, "this one does not know the options colour"),
         ({"config": small}, "model.safetensors does not fit its configuration"),
     ):
-        path.write_text(json.dumps({**saved, **change}))
+        write_sealed(path, {**saved, **change})
         with refuses(words, DamagedFileError):
             agents.load(path.parent)
+    path.write_text(json.dumps({**saved, "steps": 1}))
+    with refuses("an earlier version of this program wrote it", DamagedFileError):
+        agents.load(path.parent)
 
 
 @pytest.mark.parametrize("name", [MODEL, STATE])
@@ -247,9 +256,10 @@ def test_files_that_do_not_belong_together_are_refused(run, tmp_path):
     with pytest.raises(ValueError, match="was trained with another seed: continue with the same"):
         run.restore(run.folder / "0", seed=run.config.seed + 1)
     beside = run.copy(tmp_path / "older") / "state.json"
-    content = {key: value for key, value in read_json(beside).items() if key != "state"}
-    beside.write_text(json.dumps(content))
-    with pytest.raises(DamagedFileError, match="no state that this version can continue"):
+    hidden = ("state", "seal")
+    content = {key: value for key, value in read_json(beside).items() if key not in hidden}
+    write_sealed(beside, content)
+    with refuses("state.json is damaged: the content lacks 'state'", DamagedFileError):
         run.restore(beside.parent)
 
 
@@ -271,6 +281,7 @@ def test_a_run_from_the_command_line_has_all_its_files(agent, tmp_path, capsys):
     tags = EventAccumulator(str(folder)).Reload().Tags()["scalars"]
     assert ("train/loss" in tags) == (agent in {"dqn", "maskable_ppo"})
     known = {"certificate.json", "config.json", "growth.png", "metrics.csv", "checkpoint"}
+    known |= {"manifest.json", ".lock"}
     names = {path.name for path in folder.iterdir()}
     assert known <= names
     further = r"model\.\w+|values\.npz|events\.out.*|.*\.(csv|png)|level-.*"

@@ -15,7 +15,15 @@ from text_cases import refuses
 
 from tictactoe_env.files import MAX_JSON, write_file
 from training import files
-from training.files import DamagedFileError, read_arrays, read_json, write_arrays, write_json
+from training.files import (
+    DamagedFileError,
+    csv_lines,
+    read_arrays,
+    read_json,
+    write_arrays,
+    write_json,
+    write_sealed,
+)
 
 OLD = {"weight": np.arange(6, dtype=np.float32).reshape(2, 3)}
 NEW = {"weight": np.ones(4), "bias": np.zeros(2, dtype=np.int64)}
@@ -68,10 +76,10 @@ def test_a_file_is_written_with_its_folder_and_an_error_leaves_the_old_one(tmp_p
 def test_a_file_is_written_where_folders_cannot_be_opened(tmp_path, monkeypatch):
     really_open = os.open
 
-    def cannot_open_folders(path, flags):
+    def cannot_open_folders(path, flags, *mode):
         if os.path.isdir(path):
             raise PermissionError(f"Permission denied: {path}")
-        return really_open(path, flags)
+        return really_open(path, flags, *mode)
 
     monkeypatch.delattr(files.os, "O_DIRECTORY")
     monkeypatch.setattr(files.os, "open", cannot_open_folders)
@@ -87,32 +95,27 @@ def test_what_is_no_json_is_refused_by_name_and_a_huge_file_before_it_is_read(pa
     for read, size, limit in (
         (read_json, MAX_JSON, "16 MB"),
         (read_arrays, files.MAX_ARRAYS, "1024 MB"),
-        (files.read_rows, files.MAX_CSV, "32 MB"),
+        (lambda path: next(csv_lines(path)), files.MAX_CSV, "32 MB"),
     ):
         os.truncate(path, size + 1)
-        with refuses(f"model.safetensors is larger than {limit}"):
+        with refuses(f"model.safetensors is larger than {limit}", DamagedFileError):
             read(path)
+    path.write_text("a,b\n" + 70_000 * "1")
+    with refuses("model.safetensors must be a CSV file: a line has 70,000 bytes", DamagedFileError):
+        list(csv_lines(path))
 
 
-def test_rows_of_a_table_are_refused_where_they_are_uneven_or_need_too_much_memory(
-    tmp_path, monkeypatch
-):
-    path = tmp_path / "metrics.csv"
-    path.write_text("steps,seconds\n1,2.5\n3,\n")
-    rows = [{"steps": "1", "seconds": "2.5"}, {"steps": "3", "seconds": ""}]
-    assert files.read_rows(path) == rows
-    path.write_text("steps,seconds\n1,2.5\n3\n")
-    with refuses("must have 2 columns in each line, line 3 has 1"):
-        files.read_rows(path)
-    path.write_text("steps\n" + 20_000 * "1\n")
-    assert len(files.read_rows(path)) == 20_000
-    monkeypatch.setattr(files, "MAX_ROWS_MEMORY", 4 << 20)
+def test_a_table_of_numbers_needs_little_more_memory_than_its_file(path):
+    path.write_text("a,b\n" + 100_000 * "1,-2.5\n\n")
     tracemalloc.start()
-    with refuses("metrics.csv has too many rows, they need more than 4 MB"):
-        files.read_rows(path)
+    table = files.read_csv(path, ("a", "b"))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 6 << 20
+    assert (table.shape, set(table[:, 1])) == ((100_000, 2), {-2.5})
+    assert peak < 10 * path.stat().st_size
+    path.write_text("a,b\n1,2\n3\n")
+    with refuses("each of the 2 columns, line 3 has not: it has 1 columns"):
+        files.read_csv(path, ("a", "b"))
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -215,7 +218,7 @@ def test_what_is_no_safetensors_file_is_refused_and_not_executed(path):
     poison = pickle.dumps(Poison())
     for data in (poison, b"\x10\x00\x00\x00\x00\x00\x00\x00{not json at all}"):
         path.write_bytes(data)
-        write_json(path.with_suffix(".json"), {"sha256": hashlib.sha256(data).hexdigest()})
+        write_sealed(path.with_suffix(".json"), {"sha256": hashlib.sha256(data).hexdigest()})
         with refuses("model.safetensors is not a safetensors file", DamagedFileError):
             read_arrays(path)
     assert not mark.exists()

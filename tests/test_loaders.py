@@ -14,6 +14,7 @@ from wrong_files import KINDS, at_most, put
 import agents
 import evaluate
 import play
+import train
 from agents.value_net import Afterstates, read_dataset
 from players.gallery import Gallery
 from players.seat import run_seat
@@ -26,10 +27,12 @@ from tictactoe_env.runs import saved_runs
 from tictactoe_env.store import GameStore, read_games
 from tictactoe_env.store import main as store_main
 from training import learned
-from training.files import read_arrays, read_csv, read_json, read_rows
+from training.files import csv_lines, read_arrays, read_csv, read_json, read_sealed
 from training.jobs import Owner, last_line
 from training.learned import GameFile
-from training.run import Run
+from training.manifest import read_manifest
+from training.run import Run, read_config_file
+from training.schema import Anything
 from training.study import metrics_of
 from training.tuning import Search, held
 
@@ -61,8 +64,11 @@ def exits_with_a_line(main, *arguments):
     """Raise ValueError with the one line that a command prints when it ends with an error."""
 
     def call(path):
-        printed = main([str(path), *arguments])
-        if printed != 0:
+        try:
+            code = main([str(path), *arguments])
+        except SystemExit as ended:  # of argparse
+            code = ended.code
+        if code != 0:
             raise ValueError("the command has said why")
 
     return call
@@ -105,16 +111,24 @@ READERS = {
     "agents.load": ("model.safetensors", lambda path: agents.load(path.parent)),
     "agents.load, its JSON": ("model.json", lambda path: agents.load(path.parent)),
     "read_json": ("config.json", read_json),
+    "read_sealed": ("config.json", lambda path: read_sealed(path, Anything())),
     "read_arrays": ("model.safetensors", read_arrays),
-    "read_rows": ("metrics.csv", read_rows),
+    "csv_lines": ("metrics.csv", lambda path: list(csv_lines(path))),
     "read_csv": ("metrics.csv", lambda path: read_csv(path, ("steps",))),
     "metrics_of": ("metrics.csv", lambda path: metrics_of(path.parent)),
     "a dataset": ("dataset.csv", dataset_of),
-    "resume, metrics": ("metrics.csv", lambda path: resumed(path.parent)),
+    "a manifest": ("manifest.json", lambda path: read_manifest(path.parent)),
+    "config.json": ("config.json", lambda path: read_config_file(path.parent)),
+    "agents.load, its manifest": ("manifest.json", lambda path: agents.load(path.parent)),
+    "train.py --resume": (
+        "config.json",
+        lambda path: exits_with_a_line(train.main, str(path.parent))("--resume"),
+    ),
     **{
         f"resume, {name}": (f"checkpoint/{name}", lambda path: resumed(path.parent.parent))
         for name in (
-            *("progress.json", "model.json", "model.safetensors"),
+            *("progress.json", "metrics.csv", "manifest.json"),
+            *("best.json", "best.safetensors", "model.json", "model.safetensors"),
             *("state.json", "state.safetensors"),
         )
     },
@@ -210,6 +224,7 @@ ALLOWED = {
     "tictactoe_env/trained.py": {"read_bytes", "np.load"},  # files of the package
     "tictactoe_env/__main__.py": {"os.open"},  # /dev/null
     "tictactoe_env/store.py": {"os.open"},  # /dev/null
+    "training/events.py": {"open"},  # a new file to be written
     "training/jobs.py": {"open"},  # a log to be written
     "web/requests.py": {"read_text"},  # a file of the package
     "agents/__init__.py": {"open"},  # the pages of the agents

@@ -265,17 +265,6 @@ def test_a_training_continues_bit_for_bit_with_its_best_responses_and_names():
     assert found["rng"].random() == expected["rng"].random()
 
 
-def test_a_checkpoint_of_an_earlier_version_has_no_names_and_no_best_responses():
-    first, second = evolved(SMALL, 5), begin(SMALL)
-    state = first.state()
-    for name in ("epochs", "numbers", "responses"):
-        del state[name]
-    second.steps = first.steps
-    second.restore(first.model(), state)
-    second.advance(1)
-    assert (second.name(0)[:2], len(second.responses)) == ("e0", 1)
-
-
 def test_the_page_does_not_know_the_solution_of_the_game():
     tree = ast.parse(inspect.getsource(neuroevolution))
     nodes = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]

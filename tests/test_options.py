@@ -46,7 +46,7 @@ def test_a_bound_stands_once_and_is_said_in_words():
     for name, bound, expected, metavar in (
         ("seed", "at least 0", "a whole number of at least 0", "INT"),
         ("look_ahead", "from 1 to 2", "a whole number from 1 to 2", "INT"),
-        ("hidden", "each at least 1", "values separated by commas, each a whole number", "INT,INT"),
+        ("hidden", "each from 1 to 1000000", "values separated by commas, each a", "INT,INT"),
         ("epsilon", "from 0 to 1", "a number from 0 to 1", "NUMBER"),
         ("rate", "above 0 and at most 1", "a finite number above 0 and at most 1", "NUMBER"),
         ("dropout", "from 0 to below 1", "a number from 0 to below 1", "NUMBER"),
@@ -69,7 +69,8 @@ def test_values_out_of_bounds_or_that_do_not_go_together_are_refused():
     for values, said in (
         *(({"steps": v}, f"of at least 1, got {v!r}") for v in (True, 1.5, np.int64(3))),
         ({"games": 1}, "games must be a whole number of at least 2, got 1"),
-        ({"hidden": (0,)}, "each a whole number of at least 1, got (0,)"),
+        ({"hidden": (0,)}, "each a whole number from 1 to 1000000, got (0,)"),
+        ({"seed": 2**63}, "seed must be at most 9223372036854775807, got a larger number"),
         ({"hidden": [3]}, "got [3]"),
         ({"rewards": (1.0, 2.0)}, "rewards must be 3 values separated by commas"),
         ({"epsilons": ()}, "epsilons must be 1 or more values"),

@@ -109,6 +109,28 @@ def test_numbers_and_names_in_the_tables():
 
 
 @pytest.mark.slow
+def test_the_page_is_the_same_twice_in_all_but_the_seconds(tmp_path, monkeypatch):
+    """Live search, presets and trainings are trained and drawn anew."""
+    pages = []
+    monkeypatch.setattr(results, "read", lambda folder: without_seconds(read(folder)))
+    for number in range(2):
+        monkeypatch.setattr(results, "RUNS", tmp_path / f"runs{number}")
+        (tmp_path / str(number)).mkdir()
+        entries = [Entry("trie", "tophep"), Entry("mcts", "tictac"), Entry("tabular_q", "tictac")]
+        out = tmp_path / str(number) / "RESULTS.md"
+        text = results.document(entries, results.READY, 1, out)
+        pages.append((text, out.with_name(results.PICTURE).read_bytes()))
+    assert pages[0] == pages[1]
+
+
+def without_seconds(value):
+    """A certificate with all seconds 0."""
+    if isinstance(value, dict):
+        return {key: 0.0 if key == "seconds" else without_seconds(value[key]) for key in value}
+    return value
+
+
+@pytest.mark.slow
 def test_the_page_says_what_its_runs_say_and_loads_them_again(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(results, "RUNS", tmp_path / "runs")
     entries = [Entry("tabular_q", until="unbeatable"), Entry("trie", "tophep")]

@@ -238,9 +238,12 @@ def test_the_run_of_the_first_learner_is_the_one_that_continues(tmp_path, capsys
     for arguments, said in (
         (["--resume", other], f"was trained with its rival: --resume {folder} continues both"),
         (["--resume", folder, "--rival", "dqn"], "continues with the rival that it has: leave"),
-        (["--resume", folder], f"have trained {int(made):,} and "),
     ):
         assert said in error_of(capsys, *arguments)
+    assert train.main(["--resume", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert f"complete: {folder} has trained {int(made):,} steps" in printed
+    assert f"complete: {other} has trained" in printed
     other.rename(tmp_path / "elsewhere")
     assert "run-rival" in error_of(capsys, "--resume", folder, "--steps", "9000")
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from sample_players import best_player, fixed_table
 from small_runs import metrics
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from text_cases import refuses
 
 from tictactoe_env.certificate import exact_results, read, table_of, verify
 from tictactoe_env.evaluation import evaluate
@@ -21,6 +22,7 @@ from tictactoe_env.rules import Rules
 from training import run as runs
 from training.files import DamagedFileError, read_json, write_json
 from training.learner import Chart, Learner, Table, drive
+from training.manifest import write_manifest
 from training.options import BoardConfig, Count, option
 from training.progress import describe
 from training.run import COLUMNS, Run
@@ -255,20 +257,26 @@ def test_a_run_continues_with_a_note_that_its_first_rows_lack(tmp_path):
 def test_damaged_files_are_named_and_what_a_crash_leaves_is_mended_and_trained_again(tmp_path):
     trained(new_run(tmp_path), [RANDOM])
     for name, contents in (
-        ("metrics.csv", ("steps,seconds\n100,1.0\n", "steps\nmany\n", "\n\n")),
+        ("checkpoint/metrics.csv", ("steps,seconds\n100,1.0\n", "steps\nmany\n", "\n\n")),
         ("checkpoint/progress.json", ("{}", "[400]", '{"steps": null}', "{")),
     ):
         path = tmp_path / name
         before = path.read_bytes()
         for content in contents:
             path.write_text(content)
+            with refuses(f"{path} is damaged: it was changed since manifest", DamagedFileError):
+                resumed(tmp_path)
+            write_manifest(tmp_path / "checkpoint", 400)  # as somebody may who means it
             with pytest.raises(DamagedFileError, match=path.name.replace(".", r"\.")):
                 resumed(tmp_path)
         path.write_bytes(before)
+        write_manifest(tmp_path / "checkpoint", 400)
     (tmp_path / "checkpoint").rename(tmp_path / ".checkpoint.old")
     assert len(resumed(tmp_path)[0].rows) == 4
     write_json(tmp_path / "checkpoint" / "progress.json", {"steps": 200})
-    assert [row["steps"] for row in resumed(tmp_path)[0].rows] == [100, 200]
+    write_manifest(tmp_path / "checkpoint", 400)
+    with refuses("metrics.csv is damaged: its last row must be of 200 steps", DamagedFileError):
+        resumed(tmp_path)
 
 
 def test_where_one_side_is_trained_only_that_side_counts_and_ends_the_run(tmp_path):

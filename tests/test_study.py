@@ -27,6 +27,7 @@ from training import cluster, study
 from training.cluster import ClusterError, Lost, cluster_address, connect
 from training.files import read_json
 from training.jobs import Job, Owner, do_job, read_outcome
+from training.locks import locked
 from training.study import parse_seeds, seeds_text, summary, summary_table
 
 QUICK = "--rows 2 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6 --steps 50000"
@@ -220,7 +221,7 @@ def test_another_value_of_an_option_is_refused_by_its_name(finished, capsys, tmp
     assert "is not the file of a study" in error_of(
         capsys, *QUICK, "--seeds", "0", "--out", tmp_path
     )
-    with study.locked(finished):
+    with locked(finished):
         said = error_of(capsys, *QUICK, "--seeds", "3", "--out", finished)
         assert "another process is training the runs of" in said
 

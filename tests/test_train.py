@@ -13,7 +13,7 @@ import train
 from agents import TRAINABLE
 from terminal.trainer import new_folder
 from tictactoe_env.certificate import read, verify
-from training.files import read_arrays, read_json
+from training.files import read_arrays, read_json, write_sealed
 
 STEPS = 2 * JUDGE_EVERY
 ROUNDS = "tabular_q"  # the quickest agent with all kinds of options
@@ -148,32 +148,49 @@ def test_a_training_goes_on_and_is_saved_where_nobody_reads_its_progress(tmp_pat
 
 
 def test_only_steps_and_until_may_change_when_a_run_continues(finished, tmp_path, capsys):
-    files = [path for path in finished.rglob("*") if path.is_file()]
-    before, made = [path.read_bytes() for path in files], last_step(finished)
-    over = f"has trained {made:,} steps already: give --steps more than that"
+    before = contents(finished)
     for arguments, said in (
         (("--resume", finished, "--seed", "1"), "trained with another seed; only --steps and"),
         (("--resume", finished, "--games", "8", "--seed", "1"), "another seed, games; only"),
         (("--resume", finished, "--out", tmp_path / "new"), "itself: leave --out out"),
-        (("--resume", finished, "--steps", made), over),
-        (("--resume", finished), over),
         (("dqn", "--resume", finished), f"{finished} is a run of tabular_q, not of dqn"),
     ):
         assert said in error_of(capsys, *arguments)
-    assert [path.read_bytes() for path in finished.rglob("*") if path.is_file()] == before
+    assert contents(finished) == before
+
+
+def contents(folder):
+    """The bytes of all files of a run but its lock."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != ".lock"]
+    return {str(path): path.read_bytes() for path in files}
+
+
+def test_a_run_that_is_complete_says_so_and_stays_as_it_is(finished, capsys):
+    before, made = contents(finished), last_step(finished)
+    for more in ([], ["--steps", str(made)], ["--until", "unbeatable"]):
+        assert train.main(["--resume", str(finished), *more]) == (1 if "--until" in more else 0)
+        said = f"complete: {finished} has trained {made:,} steps, and nothing of it is missing"
+        assert said in capsys.readouterr().out
+    assert contents(finished) == before
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path, capsys):
     assert "is missing: is" in error_of(capsys, "--resume", tmp_path)
+    path, known = tmp_path / "config.json", {"config": {}, "versions": {}}
+    for content in ("[]", '{"agent": "dqn", "config": {}}'):
+        path.write_text(content)
+        said = f"{path} is damaged, or an earlier version of this program wrote it: it has no"
+        assert said in error_of(capsys, "--resume", tmp_path)
     for content, said in (
-        ("[]", "is not the configuration of a run: --resume needs the folder of a run"),
-        ('{"agent": "dqn"}', "is not the configuration of a run"),
-        ('{"agent": 3, "config": {}}', "is not the configuration of a run"),
-        ('{"agent": "os", "config": {}}', "unknown agent 'os'"),
-        ('{"agent": "tictacnet", "config": {"hidden": 3}}', "hidden must be values separated"),
-        ('{"agent": "trie", "config": {}}', "has no checkpoint to continue from"),
+        ({"agent": "dqn"}, "config.json is damaged: the content lacks 'config' (its entries: "),
+        ({**known, "agent": 3}, "config.json is damaged: agent must be text of at most 100"),
+        ({**known, "agent": "dqn", "rival": "../x"}, "rival must be text of at most 255 letters"),
+        ({**known, "agent": "dqn", "rival": ".."}, "rival must be text of at most 255 letters"),
+        ({**known, "agent": "os"}, "unknown agent 'os'"),
+        ({**known, "agent": "tictacnet", "config": {"hidden": 3}}, "hidden must be values sepa"),
+        ({**known, "agent": "trie"}, "has no checkpoint to continue from"),
     ):
-        (tmp_path / "config.json").write_text(content)
+        write_sealed(path, content)
         assert said in error_of(capsys, "--resume", tmp_path)
 
 

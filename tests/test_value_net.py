@@ -347,6 +347,9 @@ def test_a_dataset_that_is_none_is_refused_with_a_reason(tmp_path):
         (f"{NAMES}\n{'0,' * 18}1\n", "at least one unfinished board"),
         (f"{NAMES}\n", "at least one unfinished board"),
         ("\xff", "must be a CSV file"),
+        (f"{NAMES},deviation,games\n1,{'0,' * 17}1,0,1e15\n", "at most 1,000,000,000 games in all"),
+        (f"{NAMES},deviation,games\n1,{'0,' * 17}1,1e300,1\n", "results of at most 1,000,000"),
+        (f"{NAMES}\n{'1' * 140_000}\n", "must be a CSV file: a line has 140,000 bytes"),
     ):
         (tmp_path / "bad.csv").write_bytes(text.encode("latin-1"))
         with pytest.raises(ValueError, match=words):

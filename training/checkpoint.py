@@ -5,7 +5,9 @@
     state.safetensors    the arrays of `Learner.state`: what else is needed to continue
     state.json           agent, configuration, steps, sha256, and the rest of the state
 
-Reading these files executes nothing. A player needs only the two files of the model.
+What is read is checked before anything is built from it: the JSON against the layouts below, the
+state against that of its learner (`Learner.state_layout`). Reading these files executes nothing. A
+player needs only the two files of the model.
 """
 
 from __future__ import annotations
@@ -19,20 +21,59 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from training.files import DamagedFileError, read_arrays, write_arrays
+from training.files import (
+    HEX,
+    MAX_ARRAYS,
+    DamagedFileError,
+    bytes_of_arrays,
+    checked,
+    read_arrays,
+    read_bytes,
+    write_arrays,
+    write_bytes_of_arrays,
+)
 from training.learner import Arrays, BoardPlayer, Learner, Page
-from training.options import BoardConfig, check_unchanged, read_config
+from training.manifest import FILE as MANIFEST
+from training.manifest import missing_of
+from training.options import BoardConfig, check_unchanged, playing, read_config
+from training.schema import (
+    GENERATOR,
+    Anything,
+    Entries,
+    LayoutError,
+    Text,
+    Whole,
+    check,
+    generator_of,
+)
 
-MODEL, STATE = "model.safetensors", "state.safetensors"
-# An array is {"$array": its name} in the JSON, a NumPy generator {"$generator": its state}.
-ARRAY, GENERATOR = "$array", "$generator"
-# What `restore` or `player` may raise when a file is damaged.
-DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError)
+MODEL, STATE, BEST = "model.safetensors", "state.safetensors", "best.safetensors"
+ARRAY = "$array"  # an array is {"$array": its name} in the JSON
+ABOUT = {"agent": Text(100), "config": Anything(), "steps": Whole(), "sha256": HEX}
+ABOUT_MODEL = Entries(ABOUT)
+ABOUT_STATE = Entries({**ABOUT, "state": Anything()})
 
 
 def save_model(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
     """Write the model: all that is needed to play."""
     write_arrays(folder / MODEL, learner.model(), _about(agent, config, learner))
+
+
+def copy_model(source: Path, target: Path) -> None:
+    """Copy a model and the JSON beside it."""
+    write_bytes_of_arrays(target, *bytes_of_arrays(source))
+
+
+def is_same_model(one: Path, other: Path) -> bool:
+    """Whether two models have the same bytes, those of the JSON beside them included."""
+    pairs = [(path, path.with_suffix(".json")) for path in (one, other)]
+    try:
+        return all(
+            read_bytes(mine, MAX_ARRAYS) == read_bytes(its, MAX_ARRAYS)
+            for mine, its in zip(*pairs, strict=True)
+        )
+    except (FileNotFoundError, DamagedFileError):
+        return False
 
 
 def save(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
@@ -49,37 +90,54 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
     Raises DamagedFileError if the files are damaged or were not saved together, ValueError if they
     were saved with another configuration.
     """
-    model, of_model = read_arrays(folder / MODEL)
-    arrays, about = read_arrays(folder / STATE)
+    model, of_model = _read(folder / MODEL, ABOUT_MODEL)
+    arrays, about = _read(folder / STATE, ABOUT_STATE)
     check_unchanged(config, _config(type(config), agent, about, folder / STATE), folder)
-    if not isinstance(about.get("state"), dict):
-        raise DamagedFileError(
-            f"{folder / STATE} holds no state that this version can continue: train again with "
-            "another --out"
-        )
-    if of_model.get("steps") != about.get("steps") or not isinstance(about.get("steps"), int):
+    if of_model["steps"] != about["steps"]:
         raise DamagedFileError(
             f"{folder / MODEL} and {STATE} were not saved together: train again or use another copy"
         )
     with _explained(f"{folder / STATE} is not a saved training of {agent} with this configuration"):
         learner.steps = about["steps"]
-        learner.restore(model, unpack(about["state"], arrays))
+        tree = with_arrays(about["state"], arrays)
+        try:
+            check(tree, learner.state_layout(), "state")
+        except LayoutError as error:
+            beside = folder / "state.json"
+            raise DamagedFileError(f"{beside} or {STATE} is damaged: {error}") from None
+        learner.restore(model, with_generators(tree))
 
 
 def load(page: Page, folder: Path) -> BoardPlayer:
-    """The player of a saved model.
+    """The player of a saved model. Of its configuration only what a player needs is used.
 
     Raises DamagedFileError if the files are damaged or hold the model of another agent.
     """
     config, model = load_model(page, folder)
     with _explained(f"{folder / MODEL} does not fit its configuration"):
-        return page.player(config, model)
+        return page.player(playing(config), model)
 
 
 def load_model(page: Page, folder: Path) -> tuple[BoardConfig, Arrays]:
     """The configuration and the arrays of a saved model. Raises DamagedFileError as `load` does."""
-    model, about = read_arrays(folder / MODEL)
+    if (folder / MANIFEST).is_file():
+        missing_of(folder, [MODEL, "model.json"])
+    model, about = _read(folder / MODEL, ABOUT_MODEL)
     return _config(page.Config, page.AGENT, about, folder / MODEL), model
+
+
+def load_best(page: Page, folder: Path) -> tuple[BoardPlayer, int]:
+    """The player of the best model of a checkpoint, and the steps after which it was saved."""
+    model, about = _read(folder / BEST, ABOUT_MODEL)
+    config = _config(page.Config, page.AGENT, about, folder / BEST)
+    with _explained(f"{folder / BEST} does not fit its configuration"):
+        return page.player(playing(config), model), about["steps"]
+
+
+def _read(path: Path, layout: Entries) -> tuple[Arrays, dict[str, Any]]:
+    arrays, about = read_arrays(path)
+    checked(about, layout, path.with_suffix(".json"))
+    return arrays, about
 
 
 def take(
@@ -109,20 +167,20 @@ Config = TypeVar("Config", bound=BoardConfig)
 
 
 def _config(kind: type[Config], agent: str, about: dict[str, Any], path: Path) -> Config:
-    if about.get("agent") != agent:
-        raise DamagedFileError(f"{path} is of {about.get('agent')!r}: expected a model of {agent}")
-    return read_config(kind, about.get("config"), path)
+    if about["agent"] != agent:
+        raise DamagedFileError(f"{path} is of {about['agent']!r}: expected a model of {agent}")
+    return read_config(kind, about["config"], path)
 
 
 @contextmanager
 def _explained(what: str) -> Iterator[None]:
     try:
         yield
-    except DamagedFileError:
+    except (DamagedFileError, OSError):
         raise
-    except DAMAGE as error:
+    except Exception as error:  # whatever the content of a file leads to is an error of the file
         reason = error if isinstance(error, ValueError) else repr(error)
-        raise DamagedFileError(f"{what}: {reason}") from None
+        raise DamagedFileError(f"{what}: {reason}") from error
 
 
 # --- a state as arrays and JSON ------------------------------------------------------------------
@@ -144,16 +202,26 @@ def pack(value: Any, name: str, arrays: Arrays) -> Any:
     return value
 
 
-def unpack(tree: Any, arrays: Arrays) -> Any:
-    """The state that `pack` turned into this JSON and these arrays."""
+def with_arrays(tree: Any, arrays: Arrays) -> Any:
+    """The JSON of a state with its arrays, and with generators as they were saved."""
     if isinstance(tree, list):
-        return [unpack(item, arrays) for item in tree]
-    if not isinstance(tree, dict):
+        return [with_arrays(item, arrays) for item in tree]
+    if not isinstance(tree, dict) or set(tree) == {GENERATOR}:
         return tree
     if set(tree) == {ARRAY}:
-        return arrays[tree[ARRAY]]
+        name = tree[ARRAY]
+        if not isinstance(name, str) or name not in arrays:
+            raise ValueError(f"there is no array {name!r:.100} in {STATE}")
+        return arrays[name]
+    return {key: with_arrays(item, arrays) for key, item in tree.items()}
+
+
+def with_generators(tree: Any) -> Any:
+    """The state that `pack` turned into this tree of `with_arrays`."""
+    if isinstance(tree, list):
+        return [with_generators(item) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
     if set(tree) == {GENERATOR}:
-        generator = np.random.default_rng()
-        generator.bit_generator.state = tree[GENERATOR]
-        return generator
-    return {key: unpack(item, arrays) for key, item in tree.items()}
+        return generator_of(tree[GENERATOR])
+    return {key: with_generators(item) for key, item in tree.items()}

@@ -2,7 +2,9 @@
 
 Every file is written to a temporary name, flushed and renamed. After a crash there is either the
 old file or the new one, never a part of one. The same holds for a folder written by `write_folder`,
-and for arrays with the JSON file beside them. Reading a file executes nothing.
+and for arrays with the JSON file beside them. The JSON files of a run hold a checksum of their own
+content ("sealed"). Only regular files are read, up to a limit that depends on what they hold.
+Reading a file executes nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import io
 import json
 import os
 import shutil
-import sys
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,10 +28,15 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as array_bytes
 
 from tictactoe_env.files import MAX_JSON, json_value, read_file, sync_folder, write_file
+from training.schema import Anything, Kind, LayoutError, Text, Whole, check
 
 MAX_ARRAYS = 1 << 30  # bytes of a safetensors file; larger files are not read
 MAX_CSV = 32 << 20  # bytes of a CSV file; the positions of 3x4 with their planes need 10 MB
-MAX_ROWS_MEMORY = 200 << 20  # bytes that the rows of a CSV file may need as dictionaries
+MAX_LINE = 1 << 16  # bytes of a line of a CSV file
+SEAL = "seal"  # in a JSON file: the sha256 of the rest of its content
+VERSION = 2  # of the files of a run; those of version 1 have no "format" and no seal
+FORMAT = Whole(VERSION, VERSION)
+HEX = Text(64, "[0-9a-f]{64}")
 
 
 class DamagedFileError(ValueError):
@@ -41,25 +48,44 @@ def write_folder(path: Path, write: Callable[[Path], Any]) -> None:
     new, old = _beside(path)
     recover_folder(path)
     for left in (new, old):
-        shutil.rmtree(left, ignore_errors=True)
+        _remove(left)
     new.mkdir(parents=True)
     write(new)
     if path.exists():
         os.replace(path, old)
     os.replace(new, path)
     sync_folder(path.parent)
-    shutil.rmtree(old, ignore_errors=True)
+    _remove(old)
 
 
 def recover_folder(path: Path) -> None:
     """Restore the old folder if `write_folder` crashed between its two renamings."""
     _, old = _beside(path)
-    if old.exists() and not path.exists():
+    if old.is_dir() and not old.is_symlink() and not path.exists():
         os.replace(old, path)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what a kill has left in the folder of a run: files and folders half written."""
+    for left in _beside(folder / "checkpoint"):
+        _remove(left)
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not Path(place, name).is_symlink()]
+        for name in names:
+            if name.startswith(".") and name.endswith(".tmp"):
+                Path(place, name).unlink(missing_ok=True)
 
 
 def _beside(path: Path) -> tuple[Path, Path]:
     return path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.old")
+
+
+def _remove(path: Path) -> None:
+    """Remove a folder with its content, or the link that stands in its place."""
+    if path.is_symlink():
+        path.unlink()
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -68,12 +94,60 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file. Raises DamagedFileError if it is not JSON."""
-    data = _read(path, MAX_JSON)
+    """The content of a JSON file. Raises DamagedFileError if it is not JSON, or too large."""
+    data = read_bytes(path, MAX_JSON)
     try:
         return json_value(data)
     except ValueError as error:
         raise DamagedFileError(f"{path} is damaged, it is not JSON: {error}") from None
+
+
+def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
+    """Write an object as JSON, with the format of the files of a run and a checksum."""
+    known = {"format": VERSION, **content}
+    write_json(path, {**known, SEAL: _seal_of(known)})
+
+
+def read_sealed(path: Path, layout: Kind) -> dict[str, Any]:
+    """The object that `write_sealed` wrote. layout: what it must look like, "seal" included.
+
+    Raises DamagedFileError if it was changed, was written by another version, or is another object.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict) or "format" not in content or SEAL not in content:
+        raise DamagedFileError(
+            f"{path} is damaged, or an earlier version of this program wrote it: it has no "
+            "checksum of its own; train again with another --out, or use that version"
+        )
+    if content["format"] != VERSION:
+        raise DamagedFileError(
+            f"{path} is damaged, or another version of this program wrote it: expected the format "
+            f"{VERSION}, got {content['format']!r:.40}; train again, or use that version"
+        )
+    rest = {key: value for key, value in content.items() if key != SEAL}
+    if content[SEAL] != _seal_of(rest):
+        raise DamagedFileError(
+            f"{path} is damaged: it was changed since it was written; use another copy of the run"
+        )
+    checked(content, layout, path)
+    return content
+
+
+def checked(content: Any, layout: Any, path: Path, name: str = "") -> None:
+    """Raise DamagedFileError, which names file and entry, if content is not what a layout says."""
+    try:
+        check(content, layout, name)
+    except LayoutError as error:
+        raise DamagedFileError(f"{path} is damaged: {error}") from None
+
+
+def _seal_of(content: Mapping[str, Any]) -> str:
+    """The checksum of JSON values, however their text is laid out."""
+    try:
+        text = json.dumps(content, sort_keys=True)
+    except RecursionError:
+        return ""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -85,13 +159,37 @@ def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -
     write_file(path, lambda file: file.write(text.getvalue().encode()))
 
 
+def csv_lines(path: Path) -> Iterator[list[str]]:
+    """The lines of a CSV file, one after the other, split into their entries; without blank ones.
+
+    Raises FileNotFoundError, and DamagedFileError for what is no CSV file, and for a file or a line
+    that is too large.
+    """
+    data = read_bytes(path, MAX_CSV)
+    try:
+        yield from csv.reader(_text_lines(path, data))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise DamagedFileError(f"{path} must be a CSV file: {error}") from None
+
+
+def _text_lines(path: Path, data: bytes) -> Iterator[str]:
+    for line in io.BytesIO(data):
+        if len(line) > MAX_LINE:
+            raise DamagedFileError(
+                f"{path} must be a CSV file: a line has {len(line):,} bytes, the limit is "
+                f"{MAX_LINE:,}"
+            )
+        if line.strip():
+            yield line.decode("utf-8")
+
+
 def read_csv(path: Path, names: Sequence[str], optional: Sequence[str] = ()) -> NDArray[np.float64]:
     """The numbers of a CSV file: (lines, columns). Its first line must hold these names.
 
     optional: further columns; the file has all of them or none.
     Raises ValueError for other columns, and for anything that is not a number.
     """
-    every, lines = [*names, *optional], _lines(path)
+    every, lines = [*names, *optional], csv_lines(path)
     found = next(lines, [])
     if found not in (every, list(names)):
         may_lack = f" ({' and '.join(optional)} may be left out)" if optional else ""
@@ -99,50 +197,18 @@ def read_csv(path: Path, names: Sequence[str], optional: Sequence[str] = ()) -> 
             f"{path} must have the columns {', '.join(every)}{may_lack}, "
             f"got {', '.join(found)[:200]!r}"
         )
-    rows = []
+    numbers = array("d")
     for number, line in enumerate(lines, 2):
         try:
             if len(line) != len(found):
                 raise ValueError(f"it has {len(line)} columns")
-            rows.append(np.array([float(entry) for entry in line]))
+            numbers.extend([float(entry) for entry in line])
         except ValueError as error:
             raise ValueError(
                 f"{path} must have a number in each of the {len(found)} columns, "
                 f"line {number} has not: {error}"
             ) from None
-    return np.array(rows).reshape(len(rows), len(found))
-
-
-def read_rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file by the names in its first line.
-
-    Raises ValueError for a row of another length, and for a file whose rows would need more than
-    200 MB.
-    """
-    lines = _lines(path)
-    names, rows, memory = next(lines, []), [], 0
-    for number, line in enumerate(lines, 2):
-        if len(line) != len(names):
-            raise ValueError(
-                f"{path} must have {len(names)} columns in each line, line {number} has {len(line)}"
-            )
-        row = dict(zip(names, line, strict=True))
-        memory += sys.getsizeof(row) + sum(map(sys.getsizeof, line))
-        if memory > MAX_ROWS_MEMORY:
-            raise ValueError(
-                f"{path} has too many rows, they need more than {MAX_ROWS_MEMORY >> 20} MB"
-            )
-        rows.append(row)
-    return rows
-
-
-def _lines(path: Path) -> Iterator[list[str]]:
-    """The lines of a CSV file. Raises ValueError for another kind of file and a larger one."""
-    try:
-        text = read_file(path, MAX_CSV).decode("utf-8")
-        yield from csv.reader(io.StringIO(text, newline=""))
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} must be a CSV file: {error}") from None
+    return np.array(numbers).reshape(-1, len(found))
 
 
 def write_arrays(
@@ -150,45 +216,60 @@ def write_arrays(
 ) -> None:
     """Write arrays as safetensors, and `about` with their sha256 into a JSON file beside them.
 
-    The JSON file is written first. It keeps its previous content under "before", so that the old
-    arrays still match it if a crash prevents the new ones from being written.
+    The JSON file is written first. It keeps its previous content under "before" until the arrays
+    are written, so that the old arrays still match it if a crash prevents that.
     """
     data = array_bytes({name: np.asarray(array, order="C") for name, array in arrays.items()})
-    content = {**(about or {}), "sha256": hashlib.sha256(data).hexdigest()}
+    write_bytes_of_arrays(path, data, about or {})
+
+
+def write_bytes_of_arrays(path: Path, data: bytes, about: Mapping[str, Any]) -> None:
+    """Write the bytes of a safetensors file as `write_arrays` writes them."""
+    content = {**about, "sha256": hashlib.sha256(data).hexdigest()}
+    beside, before = path.with_suffix(".json"), None
     with suppress(FileNotFoundError, DamagedFileError):
-        content["before"] = _data_and_about(path)[1]
-    write_json(path.with_suffix(".json"), content)
+        before = bytes_of_arrays(path)[1]
+    write_sealed(beside, content if before is None else {**content, "before": before})
     write_file(path, lambda file: file.write(data))
+    if before is not None:
+        write_sealed(beside, content)
 
 
 def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays of a file, and the content of the JSON file beside them.
+    """The arrays of a file, and the `about` that was written with them.
 
     Raises FileNotFoundError if one of the two files is missing, DamagedFileError if the sha256
     differs or the file is not a safetensors file.
     """
-    data, about = _data_and_about(path)
+    data, about = bytes_of_arrays(path)
     try:
         return load_arrays(data), about
-    except SafetensorError as error:
-        raise DamagedFileError(f"{path} is not a safetensors file: {error}") from None
+    except (SafetensorError, LookupError, TypeError, ValueError, ArithmeticError) as error:
+        reason = error if isinstance(error, SafetensorError) else repr(error)
+        raise DamagedFileError(f"{path} is not a safetensors file: {reason}") from None
 
 
-def _data_and_about(path: Path) -> tuple[bytes, dict[str, Any]]:
-    """The bytes of a file, and the JSON that was written for these bytes."""
-    data, content = _read(path, MAX_ARRAYS), read_json(path.with_suffix(".json"))
-    content = content if isinstance(content, dict) else {}
+def bytes_of_arrays(path: Path) -> tuple[bytes, dict[str, Any]]:
+    """The bytes of a file of arrays, and the `about` that was written for these bytes."""
+    beside = path.with_suffix(".json")
+    data, content = read_bytes(path, MAX_ARRAYS), read_sealed(beside, Anything())
     before, digest = content.pop("before", None), hashlib.sha256(data).hexdigest()
     for about in (content, before):
         if isinstance(about, dict) and about.get("sha256") == digest:
-            return data, about
-    beside = path.with_suffix(".json").name
+            hidden = ("format", SEAL)
+            return data, {key: value for key, value in about.items() if key not in hidden}
     raise DamagedFileError(
-        f"{path} is damaged: its sha256 is not the one in {beside}; train again or use another copy"
+        f"{path} is damaged: its sha256 is not the one in {beside.name}; train again or use "
+        "another copy"
     )
 
 
-def _read(path: Path, most: int) -> bytes:
+def read_bytes(path: Path, most: int) -> bytes:
+    """The content of a regular file of at most `most` bytes.
+
+    Raises FileNotFoundError if there is none, DamagedFileError for anything else at its path, and
+    for a larger file.
+    """
     try:
         return read_file(path, most, DamagedFileError)
     except (FileNotFoundError, NotADirectoryError):

@@ -26,17 +26,25 @@ from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import Rules
 from training.files import DamagedFileError
 from training.limits import TABLE, Limit, check_board
+from training.memory import check_memory
 
 Natural = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
+Size = Annotated[int, Field(ge=1, le=1_000_000_000)]  # `bytes_needed` limits their product
+Kept = Annotated[int, Field(ge=1, le=10_000)]  # snapshots and the like
+Units = Annotated[int, Field(ge=0, le=1_000_000)]  # of a layer; 0 for none
+Threads = Annotated[int, Field(ge=1, le=256)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
 PositiveShare = Annotated[float, Field(gt=0, le=1)]
 ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
-Layers = tuple[Count, ...]
+LayerSize = Annotated[int, Field(ge=1, le=1_000_000)]
+Layers = Annotated[tuple[LayerSize, ...], Field(max_length=100)]
 Shares = Annotated[tuple[Share, ...], Field(min_length=1)]
+
+LARGEST = 2**63 - 1  # of any whole number: NumPy and torch take no larger seeds
 
 
 class OptionError(ValueError):
@@ -82,6 +90,8 @@ class Option:
 
     def checked(self, value: Any) -> Any:
         """The value in the option's type. Raises OptionError for another type or out of bounds."""
+        if type(value) is int and value > LARGEST:
+            raise OptionError(f"{self.name} must be at most {LARGEST}, got a larger number")
         try:
             return _adapter(self.kind).validate_python(value)
         except ValidationError:
@@ -117,6 +127,8 @@ class BoardConfig:
     STEP: ClassVar[str] = "moves"  # the plural of the unit of a step; replaces {steps}
     BOARDS: ClassVar[Limit] = TABLE  # of a page: its entry in `training.limits.LIMITS`
 
+    PLAYS: ClassVar[tuple[str, ...]] = ()  # of a page: the options that its player needs
+
     seed: Natural = option(0, "Seed of everything that is random.")
     steps: Count = option(1_000_000, "How many {steps} are made before training ends.")
     judge_every: Count = option(10_000, "How many {steps} lie between two exact evaluations.")
@@ -129,9 +141,14 @@ class BoardConfig:
             object.__setattr__(self, known.name, known.checked(getattr(self, known.name)))
         check_board(self.rules, self.BOARDS)
         self.check()
+        check_memory(self.bytes_needed())
 
     def check(self) -> None:
         """Raise ValueError for options that contradict each other. Reads no file."""
+
+    def bytes_needed(self) -> Mapping[str, int]:
+        """Bytes of the largest arrays of a training, estimated, by the options that set them."""
+        return {}
 
     @property
     def rules(self) -> Rules:
@@ -228,6 +245,18 @@ def read_config(kind: type[Config], saved: Any, source: Path) -> Config:
         raise DamagedFileError(f"the configuration in {source} is damaged: {error}") from None
 
 
+def playing(config: Config) -> Config:
+    """The configuration with the defaults of all options that the player of a model does not need.
+
+    So the opponents, buffers and threads of a training are not used where its model is loaded.
+    """
+    needed = {"rows", "cols", "k", *config.PLAYS}
+    defaults = {
+        known.name: known.default for known in options_of(type(config)) if known.name not in needed
+    }
+    return dataclasses.replace(config, **defaults)
+
+
 def check_unchanged(config: BoardConfig, saved: BoardConfig, folder: Path) -> None:
     """Raise ValueError if the configuration of a resumed training differs in more than `steps`."""
     before = dataclasses.asdict(saved)
@@ -261,13 +290,19 @@ def bound_of(kind: Any) -> str:
     high, below = limits.get("le"), limits.get("lt")
     if low is not None and (high is not None or below is not None):
         return (
-            f"from {low:g} to {high:g}" if high is not None else f"from {low:g} to below {below:g}"
+            f"from {_digits(low)} to {_digits(high)}"
+            if high is not None
+            else f"from {_digits(low)} to below {_digits(below)}"
         )
-    parts = [f"at least {low:g}"] if low is not None else []
-    parts += [f"above {above:g}"] if above is not None else []
-    parts += [f"at most {high:g}"] if high is not None else []
-    parts += [f"below {below:g}"] if below is not None else []
+    parts = [f"at least {_digits(low)}"] if low is not None else []
+    parts += [f"above {_digits(above)}"] if above is not None else []
+    parts += [f"at most {_digits(high)}"] if high is not None else []
+    parts += [f"below {_digits(below)}"] if below is not None else []
     return " and ".join(parts)
+
+
+def _digits(limit: Any) -> str:
+    return str(limit) if isinstance(limit, int) else f"{limit:g}"
 
 
 def expected_of(kind: Any) -> str:

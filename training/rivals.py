@@ -26,7 +26,7 @@ from tictactoe_env.evaluation import Evaluation
 from training.files import write_folder
 from training.learner import Learner, drive
 from training.progress import Display
-from training.run import Run
+from training.run import FILES, NOTHING, STEPS, Run
 
 
 class RivalRun(Run):
@@ -80,29 +80,58 @@ class Rivals:
 
     def start(self) -> None:
         """Create both folders. Raises ValueError, creating none, if one of them has content."""
-        for run in self.runs:
-            run.check_folder()
+        self.check_folders()
         for run in self.runs:
             run.start()
 
+    def check_folders(self) -> None:
+        """Raise ValueError if one of the two paths is a file or a folder with content."""
+        for run in self.runs:
+            run.check_folder()
+
     def resume(self) -> None:
-        """Continue from the checkpoint of both. Raises as `Run.resume` does."""
-        made = [run.steps_made() for run in self.runs]
-        if all(run.config.steps <= steps for run, steps in zip(self.runs, made, strict=True)):
-            raise ValueError(
-                f"{self.runs[0].folder} and its rival have trained {made[0]:,} and {made[1]:,} "
-                "steps already: give --steps more than that"
-            )
+        """Continue from the checkpoint of both. Raises as `Run.resume` does.
+
+        `left` of both runs then says what is left: of a run at its end that of the other one.
+        """
+        for run in self.runs:
+            run.steps_made()
+        left = STEPS
+        if self.is_at_its_end:
+            is_complete = all(run.left_at_end() == NOTHING for run in self.runs)
+            left = NOTHING if is_complete else FILES
         for (run, learner), rival in zip(self.pairs, self.learners[::-1], strict=True):
+            run.left = left
             learner.know(rival)
-            run.restore(learner)
+            if left != NOTHING:
+                run.read_checkpoint(learner)
+        if left != NOTHING:
+            for run in self.runs:
+                run.begin_again()
+
+    @property
+    def left(self) -> str:
+        """What is left of both runs: see `Run`."""
+        return self.runs[0].left
+
+    @property
+    def is_at_its_end(self) -> bool:
+        """Whether both have made their steps, or both have reached the goal."""
+        have_made = all(run.rows[-1]["steps"] >= run.config.steps for run in self.runs)
+        return have_made or all(run.until in run.first_reached for run in self.runs)
+
+    def complete(self) -> None:
+        """Write the tables and charts of both, if they are at their end; then finish both."""
+        for run, learner in self.pairs:
+            run.complete(learner)
 
     def train(self) -> None:
         """Train until both have made their steps or reached the goal, or until Ctrl-C."""
         with self.runs[0], self.runs[1]:
             while not self.is_over():
                 self.turn()
-                if self.is_over() or self.runs[0].is_checkpoint_due():
+                are_judged = all(run.rows for run in self.runs)  # each has a best model to save
+                if self.is_over() or (are_judged and self.runs[0].is_checkpoint_due()):
                     self.save()
             for run, learner in self.pairs:
                 run.draw(learner)
@@ -140,7 +169,8 @@ class Rivals:
 
         def write(folder: Path) -> None:
             (folder / "rival").mkdir()
-            for (run, learner), part in zip(self.pairs, (folder, folder / "rival"), strict=True):
+            parts = list(zip(self.pairs, (folder, folder / "rival"), strict=True))
+            for (run, learner), part in parts[::-1]:  # the manifest of the first lists the other
                 run.write_checkpoint(part, learner)
 
         for run in self.runs:

@@ -8,19 +8,19 @@ runs/dqn-0/
     certificate.json    what is proven of the best model
     values.npz          its own values of the moves in all positions, if it has any
     growth.png          learning curves: wins, draws and losses over the steps
-    checkpoint/         all that is needed to continue, bit for bit
+    checkpoint/         all that is needed to continue, bit for bit: model, state and metrics, the
+                        best model so far, and a manifest of these files
+    manifest.json       the sha256 of every file, written last: the run is complete
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 import signal
 import time
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -29,47 +29,79 @@ from typing import Any
 from rich.console import Console
 
 from tictactoe_env.certificate import FILE, certify, versions, write
-from tictactoe_env.evaluation import Evaluation, best_play_x
-from tictactoe_env.files import write_file
+from tictactoe_env.evaluation import Evaluation
 from tictactoe_env.judge import judge
-from tictactoe_env.match import Result
 from tictactoe_env.own_values import FILE as VALUES
 from tictactoe_env.own_values import write_values
 from tictactoe_env.proof import TABLE_CELLS, Progress
-from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.rules import SIDES
 from training import checkpoint
+from training.events import Events
 from training.files import (
+    FORMAT,
+    HEX,
+    SEAL,
     DamagedFileError,
+    checked,
     read_json,
-    read_rows,
+    read_sealed,
     recover_folder,
+    remove_leftovers,
     write_csv,
     write_folder,
     write_json,
+    write_sealed,
 )
 from training.goals import check_goal, limit_of
 from training.learner import BoardPlayer, GamesLearner, Learner, Page
+from training.locks import FILE as LOCK
+from training.locks import locked
+from training.manifest import FILE as MANIFEST
+from training.manifest import check_all, missing_of, read_manifest, remove_manifest, write_manifest
+from training.metrics import COLUMNS, LATER, read_metrics, results_of, row_of, write_metrics
+from training.metrics import FILE as METRICS
 from training.options import BoardConfig
 from training.plots import chart, learning_curves
 from training.progress import Display, tenth_of
+from training.schema import Anything, Entries, Named, Text, Whole
 from training.values import own_values_of
 
 CHECKPOINT_SECONDS = 30  # seconds between two checkpoints: the most that a kill loses
-PROVEN = ("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o")
-RATES = tuple(f"{side}_{name}" for side in "xo" for name in ("win", "draw", "loss", "illegal"))
-SAMPLED = tuple(f"sampled_{side}" for side in "xo")  # on boards of more than 12 cells only
-COLUMNS = ("steps", "seconds", *RATES, *PROVEN)
-LATER = ("always_wins_x", *SAMPLED)  # columns that runs of older versions lack
+CONFIG, PROGRESS = "config.json", "progress.json"
+STEPS, FILES, NOTHING = "steps", "files", "nothing"  # what is left of a resumed run
+
+
+NAME = Text(255, r"(?!\.{1,2}$)[^/\\]+")  # of a folder beside that of the run
+ABOUT = Entries(
+    {
+        "format": FORMAT,
+        "agent": Text(100),
+        "config": Anything(),
+        "versions": Named(Text(100), 100),
+        SEAL: HEX,
+    },
+    {"preset": Text(100), "rival": NAME, "rival_of": NAME},
+)
+"""What config.json looks like."""
+
+
+def read_config_file(folder: Path) -> dict[str, Any]:
+    """The content of a run's config.json, in which the configuration itself is not checked yet.
+
+    Raises FileNotFoundError if there is none, DamagedFileError if it is not that of a run.
+    """
+    return read_sealed(folder / CONFIG, ABOUT)
 
 
 class Run:
     """The folder of a training: evaluates its learner, keeps the best model, saves and shows it.
 
     Call `start` or `resume`, train within `with run:` (`drive(learner, config, run.evaluate)`), and
-    call `finish`. page: the module of the agent. until: "steps", "unbeatable" or "optimal".
-    preset: the name of the preset, if one was used. If the configuration has a `side`, only that
-    side counts. Ctrl-C stops the training at the next evaluation and saves its state; a second
-    Ctrl-C ends it at once.
+    call `finish`. After `resume`, `left` says what is left: STEPS to train, FILES alone, which
+    `complete` and `finish` write, or NOTHING. page: the module of the agent. until: "steps",
+    "unbeatable" or "optimal". preset: the name of the preset, if one was used. If the configuration
+    has a `side`, only that side counts. Ctrl-C stops the training at the next evaluation and saves
+    its state; a second Ctrl-C ends it at once.
     """
 
     STOPS_AT = "the next evaluation"  # what Ctrl-C says
@@ -92,6 +124,7 @@ class Run:
         self.best: tuple[Evaluation, int, BoardPlayer] | None = None
         self.is_interrupted = False
         self.first_reached: dict[str, tuple[int, float]] = {}
+        self.left = STEPS
         self._earlier_seconds = 0.0
         self._about: dict[str, Any] = {}  # what the learner of the best model says of it
         self._is_new = self._made_parent = False
@@ -105,6 +138,12 @@ class Run:
     def checkpoint(self) -> Path:
         """The folder of the checkpoint."""
         return self.folder / "checkpoint"
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether there is a checkpoint to continue from."""
+        recover_folder(self.checkpoint)
+        return self.checkpoint.exists()
 
     @property
     def relation(self) -> dict[str, Any]:
@@ -130,54 +169,81 @@ class Run:
     def start(self) -> None:
         """Create the folder. Raises ValueError if the path is a file or a folder with content."""
         self.check_folder()
-        self._is_new, self._made_parent = True, not self.folder.parent.exists()
+        self._is_new = True
+        self._made_parent = self._made_parent or not self.folder.parent.exists()
         self._write_config()
 
     def check_folder(self) -> None:
         """Raise ValueError if the path is a file or a folder with content."""
-        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+        if self.folder.exists() and (not self.folder.is_dir() or any(self._content())):
             raise ValueError(
                 f"{self.folder} is not an empty folder: give another --out, or continue it with "
                 f"--resume {self.folder}"
             )
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the folder for this process. Raises ValueError if another one trains the run.
+
+        If nothing was begun in a new folder, it is removed again.
+        """
+        is_new, self._made_parent = not self.folder.exists(), not self.folder.parent.exists()
+        with locked(self.folder, "the run in"):
+            try:
+                yield
+            finally:
+                if is_new and not any(self._content()):
+                    self._remove_folder()
+
     def resume(self, learner: Learner, learn_from: str = "") -> Counter[str]:
         """Continue from the checkpoint: restore the learner, the metrics and the best model.
 
         A GamesLearner takes in the games that were played with the run since its training, and
-        those of the file `learn_from`. Returns its counts of these games, see `take_in`.
+        those of the file `learn_from`. Returns its counts of these games, see `take_in`. `left`
+        then says what is left of the run. A run of which NOTHING is left stays as it is.
 
-        Raises FileNotFoundError without a checkpoint, DamagedFileError for damaged files, and
-        ValueError if no steps are left and there is no new game.
-        """
-        steps = self.steps_made()
-        if self.config.steps <= steps and not isinstance(learner, GamesLearner):
-            raise self._nothing_left(steps)
-        self.restore(learner)
-        counts = Counter[str]()
-        if isinstance(learner, GamesLearner):
-            counts = self._take_in(learner, learn_from)
-            if self.config.steps <= steps and not counts["learned"]:
-                raise self._nothing_left(steps, counts)
-        return counts
-
-    def carry_on(self, learner: Learner) -> bool:
-        """Continue from the checkpoint as `resume` does, even if the training is over.
-
-        Returns whether steps are left to train. Raises FileNotFoundError without a checkpoint,
-        DamagedFileError for damaged files.
+        Raises FileNotFoundError without a checkpoint, DamagedFileError for damaged files.
         """
         self.steps_made()
-        self.restore(learner)
-        if isinstance(learner, GamesLearner):
-            self._take_in(learner, "")
-        return not self.is_at_its_end
+        counts = Counter[str]()
+        self.left = self.left_at_end() if self.is_at_its_end else STEPS
+        if self.left == NOTHING and not isinstance(learner, GamesLearner):
+            return counts
+        self.read_checkpoint(learner)
+        if not isinstance(learner, GamesLearner):
+            self.begin_again()
+            return counts
+        before = learner.state()
+        counts = learner.take_in(self.folder, learn_from)
+        self.left = STEPS if counts["learned"] else self.left
+        if self.left != NOTHING:
+            self.begin_again()
+            self._take_in(before, learn_from, counts)
+        return counts
+
+    def left_at_end(self) -> str:
+        """What is left of a run that is at its end: FILES, or NOTHING if its manifest is right."""
+        if not (self.folder / MANIFEST).exists() or missing_of(self.folder):
+            return FILES
+        made = read_manifest(self.folder)["steps"]
+        return NOTHING if made == self.rows[-1]["steps"] else FILES
 
     @property
     def is_at_its_end(self) -> bool:
         """Whether the training has made its steps, or reached the goal `until`."""
         steps = self.rows[-1]["steps"] if self.rows else 0
         return steps >= self.config.steps or self.until in self.first_reached
+
+    @property
+    def complete_text(self) -> str:
+        """What to say of a run of which nothing is left."""
+        steps = self.rows[-1]["steps"]
+        reached = self.until in self.first_reached
+        goal = f" and has reached its goal, {self.until}" if reached else ""
+        return (
+            f"complete: {self.folder} has trained {steps:,} steps{goal}, and nothing of it is "
+            "missing; give --steps more than that to train on"
+        )
 
     def steps_made(self) -> int:
         """The steps of the checkpoint, after a crash that of before. Raises as `resume` does."""
@@ -186,77 +252,105 @@ class Run:
             raise FileNotFoundError(
                 f"{self.folder} has no checkpoint to continue from: train anew with another --out"
             )
-        return self._read_metrics()
+        if self.checkpoint.is_symlink():
+            raise ValueError(
+                f"{self.checkpoint} is a link: a checkpoint is replaced as a whole, so it must be "
+                "a folder; move there the folder that the link names"
+            )
+        if (self.folder / MANIFEST).exists():
+            missing_of(self.folder)  # raises for a file that was changed
+        return self._read_rows()
 
-    def restore(self, learner: Learner) -> None:
-        """Restore the learner and the best model, after `steps_made` has read the metrics."""
+    def read_checkpoint(self, learner: Learner) -> None:
+        """Restore the learner and the best model, after `steps_made` has read the metrics.
+
+        It changes no file.
+        """
         checkpoint.restore(self.checkpoint, self.page.AGENT, self.config, learner)
-        policy = checkpoint.load(self.page, self.folder)
-        best_at = int(read_json(self.folder / "model.json")["steps"])
+        policy, best_at = checkpoint.load_best(self.page, self.checkpoint)
         self.best = (self._judged(policy), best_at, policy)
+
+    def begin_again(self) -> None:
+        """Bring the files of the run to the state of the checkpoint that was read.
+
+        After a kill some may be ahead of it, and others half written.
+        """
+        remove_manifest(self.folder)
+        remove_leftovers(self.folder)
         self._write_config()
+        self.write_metrics()
+        best, model = self.checkpoint / checkpoint.BEST, self.folder / checkpoint.MODEL
+        if not checkpoint.is_same_model(best, model):
+            self._replace_model(lambda: checkpoint.copy_model(best, model))
 
-    def _nothing_left(self, steps: int, counts: Counter[str] | None = None) -> ValueError:
-        reasons = "".join(f", {count:,} {reason}" for reason, count in (counts or {}).items())
-        none = f" and there is no new game to learn from{reasons}" if counts is not None else ""
-        return ValueError(
-            f"{self.folder} has trained {steps:,} steps already{none}: give --steps more than that"
-        )
+    def _replace_model(self, write: Callable[[], Any]) -> None:
+        """Write the best model, and its certificate if there is one of the model before.
 
-    def _take_in(self, learner: GamesLearner, learn_from: str) -> Counter[str]:
-        """Let the learner and the best model take in games, so that no later model lacks them."""
+        After a kill in between there is none, never one that states the moves of another model.
+        """
+        had = (self.folder / FILE).exists()
+        if had:
+            for name in (FILE, VALUES):
+                (self.folder / name).unlink(missing_ok=True)
+        write()
+        if had:
+            self._write_certificate()
+
+    def _take_in(self, before: dict[str, Any], learn_from: str, counts: Counter[str]) -> None:
+        """Let the best model take in the games that its learner took in, so none lacks them.
+
+        before: the state of the learner without them.
+        """
         _, best_at, _ = self._best()
-        best, (_, model) = (
-            self.page.begin(self.config),
-            checkpoint.load_model(self.page, self.folder),
-        )
+        best = self.page.begin(self.config)
         assert isinstance(best, GamesLearner)
         best.steps = best_at
-        best.restore(model, learner.state())
-        counts = learner.take_in(self.folder, learn_from)
-        if best.take_in(self.folder, learn_from)["learned"]:
+        best.restore(checkpoint.load_model(self.page, self.folder)[1], before)
+        has_learned = best.take_in(self.folder, learn_from)["learned"] > 0
+        self._about = best.about()
+        if has_learned:
             policy = best.policy()
             self.best = (self._judged(policy), best_at, policy)
-            checkpoint.save_model(self.folder, self.page.AGENT, self.config, best)
-        self._about = best.about()
+            model = (self.folder, self.page.AGENT, self.config, best)
+            self._replace_model(lambda: checkpoint.save_model(*model))
         if counts["learned"]:
             self._write_certificate()
-        return counts
 
-    def _read_metrics(self) -> int:
-        """Read the rows of metrics.csv up to the checkpoint; the steps of the checkpoint."""
-        try:
-            steps = int(read_json(self.checkpoint / "progress.json")["steps"])
-            rows = [_parsed(row) for row in read_rows(self.folder / "metrics.csv")]
-            self.rows = [row for row in rows if row["steps"] <= steps]
-            for row in self.rows:
-                self._note_first(_results(row, self.config.rules), row["steps"], row["seconds"])
-            at_checkpoint = [row for row in self.rows if row["steps"] == steps]
-            self._earlier_seconds = at_checkpoint[-1]["seconds"]
-        except DamagedFileError:
-            raise
-        except (*checkpoint.DAMAGE, csv.Error) as error:
-            raise DamagedFileError(
-                f"progress.json or metrics.csv of {self.folder} is damaged: {error!r}"
-            ) from None
+    def _read_rows(self) -> int:
+        """Read the rows of the checkpoint's metrics; the steps of the checkpoint."""
+        check_all(self.checkpoint)
+        progress = read_json(self.checkpoint / PROGRESS)
+        checked(progress, Entries({"steps": Whole()}), self.checkpoint / PROGRESS)
+        path, steps = self.checkpoint / METRICS, int(progress["steps"])
+        self.rows = read_metrics(path)
+        if not self.rows or self.rows[-1]["steps"] != steps:
+            raise DamagedFileError(f"{path} is damaged: its last row must be of {steps:,} steps")
+        self.first_reached = {}
+        for row in self.rows:
+            self._note_first(results_of(row, self.config.rules), row["steps"], row["seconds"])
+        self._earlier_seconds = self.rows[-1]["seconds"]
         return steps
 
     def _write_config(self) -> None:
         preset = {"preset": self.preset} if self.preset else {}
         content = {"agent": self.page.AGENT, **preset, "config": asdict(self.config)}
-        write_json(
-            self.folder / "config.json", {**content, **self.relation, "versions": versions()}
-        )
+        write_sealed(self.folder / CONFIG, {**content, **self.relation, "versions": versions()})
 
     def write_untrained(self, learner: Learner) -> None:
         """Write a run that has made no step: it can play, and `--resume` trains it."""
         self.start()
         policy = learner.policy()
         results = self._judged(policy)
-        self.rows.append({**_row(0, 0.0, results, policy.rules), **learner.notes()})
+        self.rows.append({**row_of(0, 0.0, results, policy.rules), **learner.notes()})
         self._keep_if_best(results, learner, policy)
         self.save(learner, is_last=True)
         self._write_certificate()
+        write_manifest(self.folder, 0)
+
+    def _content(self) -> Iterator[Path]:
+        """What is in the folder besides its lock."""
+        if self.folder.is_dir():
+            yield from (path for path in self.folder.iterdir() if path.name != LOCK)
 
     # --- the context manager ---------------------------------------------------------------------
 
@@ -264,10 +358,8 @@ class Run:
         with suppress(ValueError):  # signals can be caught in the main thread only
             self._old_handler = signal.signal(signal.SIGINT, self._interrupt)
         try:
-            from torch.utils.tensorboard import SummaryWriter
-
             self._began = self._last_checkpoint = time.monotonic()
-            self._board = SummaryWriter(str(self.folder))
+            self._board = Events(self.folder)
             done = self.rows[-1]["steps"] if self.rows else 0
             self._display = self.display(done)
         except BaseException:
@@ -290,10 +382,13 @@ class Run:
         if hasattr(self, "_old_handler"):
             signal.signal(signal.SIGINT, self._old_handler)
         if failed and self._is_new and not self.rows:
-            shutil.rmtree(self.folder)
-            if self._made_parent:
-                with suppress(OSError):  # another run may be in it by now
-                    self.folder.parent.rmdir()
+            self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._made_parent:
+            with suppress(OSError):  # another run may be in it by now
+                self.folder.parent.rmdir()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.is_interrupted:
@@ -314,7 +409,7 @@ class Run:
         results = self._judged(policy, self._display.prove)
         seconds = self._earlier_seconds + time.monotonic() - self._began
         as_read_back = {name: float(value) for name, value in notes.items()}
-        self.rows.append({**_row(steps, seconds, results, policy.rules), **as_read_back})
+        self.rows.append({**row_of(steps, seconds, results, policy.rules), **as_read_back})
         self._note_first(results, steps, seconds)
         self._keep_if_best(results, learner, policy)
         stop = self.is_over(results)
@@ -351,9 +446,8 @@ class Run:
         if self.best is not None and results.rank(self.side) <= self.best[0].rank(self.side):
             return
         self.best, self._about = (results, learner.steps, policy), learner.about()
-        checkpoint.save_model(self.folder, self.page.AGENT, self.config, learner)
-        if (self.folder / FILE).exists():  # in a resumed run: it must match the new model
-            self._write_certificate()
+        model = (self.folder, self.page.AGENT, self.config, learner)
+        self._replace_model(lambda: checkpoint.save_model(*model))
 
     def _note_first(self, results: Evaluation, steps: int, seconds: float) -> None:
         for goal in ("unbeatable", "optimal"):
@@ -363,17 +457,21 @@ class Run:
     def _write_logs(self, learner: Learner, is_last: bool) -> None:
         """Write TensorBoard's numbers, the learner's tables, and when they are due its charts."""
         steps = learner.steps
-        for name, value in self.rows[-1].items():
-            if name != "steps":
-                group = "exact" if name in (*COLUMNS, *LATER) else "noted"
-                self._board.add_scalar(f"{group}/{name}", float(value), steps)
-        for name, value in learner.scalars().items():
-            self._board.add_scalar(name, value, steps)
-        for name, table in learner.tables().items():
-            write_csv(self.folder / name, table.names, table.rows)
+        groups = dict.fromkeys((*COLUMNS, *LATER), "exact")
+        exact = {
+            f"{groups.get(name, 'noted')}/{name}": float(value)
+            for name, value in self.rows[-1].items()
+            if name != "steps"
+        }
+        self._board.add({**exact, **learner.scalars()}, steps)
+        self._write_tables(learner)
         before, total = self.rows[-2]["steps"] if len(self.rows) > 1 else 0, self.config.steps
         if is_last or tenth_of(steps, total) > tenth_of(before, total):
             self.draw(learner)
+
+    def _write_tables(self, learner: Learner) -> None:
+        for name, table in learner.tables().items():
+            write_csv(self.folder / name, table.names, table.rows)
 
     def draw(self, learner: Learner) -> None:
         """Draw the learner's charts."""
@@ -381,35 +479,37 @@ class Run:
             chart(content, self.folder / name)
 
     def write_checkpoint(self, folder: Path, learner: Learner) -> None:
-        """Write the checkpoint into an empty folder.
-
-        Call `write_metrics` first: `resume` drops rows beyond the checkpoint, but needs all others.
-        """
+        """Write the checkpoint into an empty folder, its manifest last."""
         checkpoint.save(folder, self.page.AGENT, self.config, learner)
-        write_json(folder / "progress.json", {"steps": learner.steps})
+        checkpoint.copy_model(self.folder / checkpoint.MODEL, folder / checkpoint.BEST)
+        write_metrics(folder / METRICS, self.rows)
+        write_json(folder / PROGRESS, {"steps": learner.steps})
+        write_manifest(folder, learner.steps)
 
     def write_metrics(self) -> None:
         """Write metrics.csv."""
-        text = io.StringIO()
-        # A run that was begun by an older version may lack a note, or have one that is gone.
-        columns = dict.fromkeys(name for row in self.rows for name in row) or COLUMNS
-        writer = csv.DictWriter(text, list(columns))
-        writer.writeheader()
-        writer.writerows(self.rows)
-        write_file(self.folder / "metrics.csv", lambda file: file.write(text.getvalue().encode()))
+        write_metrics(self.folder / METRICS, self.rows)
 
     # --- the end ---------------------------------------------------------------------------------
+
+    def complete(self, learner: Learner) -> None:
+        """Write the tables and charts of a resumed run that is at its end; then call `finish`."""
+        self._write_tables(learner)
+        self.draw(learner)
 
     def finish(self) -> dict[str, Any] | None:
         """Write the metrics, the learning curves, and certificate and values of the best model.
 
-        Returns the certificate; None if there is none, since nothing is proven of the best model.
+        The manifest of the run is written last. Returns the certificate; None if there is none,
+        since nothing is proven of the best model.
         """
         policy = self.best_player
         self.write_metrics()
         title = f"{self.name} on {policy.rules}, seed {self.config.seed}"
         learning_curves(self.rows, policy.rules, self.folder / "growth.png", title)
-        return self._write_certificate()
+        content = self._write_certificate()
+        write_manifest(self.folder, self.rows[-1]["steps"])
+        return content
 
     def _write_certificate(self) -> dict[str, Any] | None:
         """Write the certificate of the best model, and its own values of the moves.
@@ -441,8 +541,7 @@ class Run:
         best = next((row for row in self.rows if row["steps"] == steps), last)
         training: Mapping[str, Any] = {
             **({"preset": self.preset} if self.preset else {}),
-            # The best model may come from a resumed training that was killed after its checkpoint.
-            "steps": max(last["steps"], steps),
+            "steps": last["steps"],
             **({"games": int(last["games"])} if "games" in last else {}),
             **({"entries": int(best["entries"])} if "entries" in best else {}),
             "seconds": round(last["seconds"], 3),
@@ -462,42 +561,3 @@ class Run:
 
 def _point(steps: int, seconds: float) -> dict[str, Any]:
     return {"steps": steps, "seconds": round(seconds, 3)}
-
-
-def _row(steps: int, seconds: float, results: Evaluation, rules: Rules) -> dict[str, Any]:
-    """A row of metrics.csv."""
-    sides = {"x": results.x, "o": results.o}
-    rates = {name: getattr(sides[name[0]], name[2:]) for name in RATES}
-    proven = {name: int(getattr(results, name)) for name in PROVEN}
-    later = {"always_wins_x": int(results.always_wins_x)} if results.is_won_by_x else {}
-    if rules.cells > TABLE_CELLS:
-        later |= {"always_wins_x": int(results.always_wins_x)}
-        later |= {f"sampled_{side.lower()}": int(side in results.sampled) for side in SIDES}
-    return {"steps": steps, "seconds": round(seconds, 3), **rates, **proven, **later}
-
-
-def _parsed(row: dict[str, str]) -> dict[str, Any]:
-    """A row of metrics.csv. A note that was not taken then is empty, and left out."""
-    whole, notes = ("steps", *PROVEN, *LATER), set(row) - set(COLUMNS)
-    return {
-        name: int(value) if name in whole else float(value)
-        for name, value in row.items()
-        if value != "" or name not in notes
-    }
-
-
-def _results(row: dict[str, Any], rules: Rules) -> Evaluation:
-    names = ("win", "draw", "loss", "illegal")
-    x, o = (Result(*(row[f"{side}_{name}"] for name in names)) for side in "xo")
-    unbeatable_x, unbeatable_o, optimal_x, optimal_o = (bool(row[name]) for name in PROVEN)
-    return Evaluation(
-        x,
-        o,
-        unbeatable_x,
-        unbeatable_o,
-        optimal_x,
-        optimal_o,
-        always_wins_x=bool(row.get("always_wins_x", 0)),
-        best_play_x=None if row["unbeatable_o"] else best_play_x(rules),
-        sampled=tuple(side for side in SIDES if row.get(f"sampled_{side.lower()}")),
-    )

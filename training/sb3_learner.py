@@ -20,13 +20,14 @@ from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import Policy
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.sb3 import TicTacToeVecEnv
-from tictactoe_env.starts import ExploringStarts
+from tictactoe_env.starts import KEPT_BOARDS, KEPT_PROOFS, ExploringStarts
 from training.goals import limit_of
 from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
+from training.schema import Array, Free, Many, Random, Whole, like
 from training.selfplay import SelfPlay
 from training.tally import Tally, windows_chart
 from training.task import TaskConfig
-from training.torch_arrays import load_moments, moments_of
+from training.torch_arrays import load_moments, moments_layout, moments_of
 
 
 class SB3Learner(Learner):
@@ -49,6 +50,7 @@ class SB3Learner(Learner):
             answers=config.counterexamples > 0,
         )
         self.pool.thaw_best = self.played
+        self.rival: Learner | None = None
         self.tally = Tally()
         self.algorithm = build(config)
         self.algorithm.set_logger(Logger(None, []))
@@ -63,7 +65,7 @@ class SB3Learner(Learner):
 
     def know(self, rival: Learner) -> None:
         """Say whose snapshots `restore` finds among the opponents as those of a rival."""
-        self.pool.thaw_rival = rival.thawed
+        self.pool.thaw_rival, self.rival = rival.thawed, rival
 
     def meet(self, rival: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents."""
@@ -126,6 +128,30 @@ class SB3Learner(Learner):
             **({} if self.starts is None else {"starts": list(self.starts.found)}),
         }
 
+    def state_layout(self) -> Any:
+        """The entries of `state`; a page adds its own. Starts are there from the first proof on."""
+        rules, envs = self.config.rules, self.config.num_envs
+        marks = Array(np.int8, (envs, rules.cells), -1, 1)
+        counted = Array(np.int64, (envs,), low=0)
+        games = {
+            "boards": marks,
+            "seats": Array(np.int8, (envs,), -1, 1),
+            "results": Array(np.int8, (envs,), 0),
+            "which": counted,
+            "begun": counted,
+            "generator": Random(is_bare=True),
+        }
+        found = Array(np.int8, (Free(KEPT_BOARDS), rules.cells), -1, 1)
+        starts = {} if self.starts is None else {"starts": Many(found, KEPT_PROOFS)}
+        weights, rival = like(self.model()), self.rival and like(self.rival.model())
+        return {
+            "optimizer": moments_layout(self.algorithm.policy.optimizer),
+            "games": games,
+            "pool": self.pool.layout(weights, rival),
+            "tally": dict.fromkeys(asdict(self.tally), Whole()),
+            **starts,
+        }
+
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training. The page restores the weights of the network."""
         algorithm = self.algorithm
@@ -133,7 +159,7 @@ class SB3Learner(Learner):
         self.pool.restore(state["pool"])
         self.tally = Tally(**state["tally"])
         if self.starts is not None:
-            self.starts.found.extend(state.get("starts", []))
+            self.starts.found.extend(state["starts"])
         algorithm.env.set_opponent(self.pool.pool())
         algorithm.num_timesteps = self.steps
         # Unless these two private attributes are set, `learn` resets the environment.

@@ -13,8 +13,7 @@ from __future__ import annotations
 import json
 import re
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,10 @@ from tictactoe_env.certificate import read, sides_of, versions, wins_all
 from tictactoe_env.files import write_file
 from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import SIDES
-from training.files import DamagedFileError, read_json, read_rows, write_csv, write_json
+from training.files import DamagedFileError, read_json, write_csv, write_json
 from training.jobs import END, Job
+from training.metrics import FILE as METRICS
+from training.metrics import read_metrics
 from training.options import BoardConfig
 from training.plots import study_chart
 
@@ -38,7 +39,6 @@ TEXTS = {
     "optimal": "best achievable",
 }
 BOTH = "both"
-LOCK_SECONDS = 2  # after which a folder that another process has is refused
 MOST_SEEDS = 100_000  # of a study
 Rows = Sequence[Mapping[str, Any]]
 
@@ -66,26 +66,6 @@ def seeds_text(seeds: Sequence[int]) -> str:
         else:
             ranges.append([seed, seed])
     return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in ranges)
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder of runs, which is made. Raises ValueError if another process has it."""
-    from filelock import FileLock, Timeout
-
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock")
-    try:
-        lock.acquire(timeout=LOCK_SECONDS)
-    except Timeout:
-        raise ValueError(
-            f"another process is training the runs of {folder}: wait for its end, or use another "
-            "folder"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 @dataclass
@@ -235,8 +215,7 @@ def _cell(value: Any) -> Any:
 
 def metrics_of(folder: Path) -> list[dict[str, float]]:
     """The rows of a run's metrics.csv; entries that are empty are left out."""
-    rows = read_rows(folder / "metrics.csv")
-    return [{name: float(value) for name, value in row.items() if value} for row in rows]
+    return read_metrics(folder / METRICS)
 
 
 def certificate_of(folder: Path) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from typing import Literal, TypeVar
 
 from tictactoe_env.notation import parse_cell
 from tictactoe_env.policy import TabularPolicy
-from training.options import BoardConfig, Count, Finite, NotNegative, Share, option
+from tictactoe_env.proof import TABLE_CELLS
+from training.memory import COPIES, check_weights, most_positions
+from training.options import BoardConfig, Count, Finite, NotNegative, Share, Size, option
 
 RANDOM = "random"  # instead of a cell, in the option `opening`
 Table = TypeVar("Table", bound=TabularPolicy)
@@ -18,7 +20,7 @@ Table = TypeVar("Table", bound=TabularPolicy)
 class TaskConfig(BoardConfig):
     """The options of a task. A page adds those of its learning."""
 
-    num_envs: Count = option(256, "Number of games played in parallel.")
+    num_envs: Size = option(256, "Number of games played in parallel.")
     exploring_starts: Share = option(0.0, "Share of the games that start from a random board.")
     counterexamples: Share = option(
         0.0,
@@ -66,6 +68,24 @@ class TaskConfig(BoardConfig):
                 f"opening {self.opening!r} is for a learner that plays X: leave it out, or "
                 "give another side than O"
             )
+
+    def bytes_needed(self) -> dict[str, int]:
+        """The networks with their copies and snapshots, and the games. A page adds its own."""
+        cells, weights = self.rules.cells, check_weights("hidden", self.sizes)
+        positions = most_positions(cells) if cells <= TABLE_CELLS else 0
+        kept = 16 * positions * cells if positions else weights
+        return {
+            "hidden": COPIES * 2 * weights + 4 * positions * sum(self.sizes),
+            "snapshots": getattr(self, "snapshots", 0) * kept,
+            "num_envs": self.num_envs * (40 * cells + 200),
+        }
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The layers of a network of the page, inputs first."""
+        rules = self.rules
+        lines = 2 * (rules.k - 1) * len(rules.lines) if self.encoding == "lines" else 0
+        return (2 * rules.cells + lines, *getattr(self, "hidden", ()), rules.cells)
 
     @property
     def opens_at_random(self) -> bool:

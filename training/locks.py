@@ -1,0 +1,34 @@
+"""Locks on folders of runs, so that no two processes train the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+FILE = ".lock"  # in the folder
+LOCK_SECONDS = 2  # after which a folder that another process has is refused
+
+
+@contextmanager
+def locked(folder: Path, what: str = "the runs of") -> Iterator[None]:
+    """Hold a folder, which is made. Raises ValueError if another process has it.
+
+    The lock ends with the process, even if that is killed; its file stays.
+    """
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / FILE)
+    if (folder / FILE).is_symlink():
+        raise ValueError(f"{folder / FILE} is a link, where a file is expected: remove it")
+    try:
+        lock.acquire(timeout=LOCK_SECONDS)
+    except Timeout:
+        raise ValueError(
+            f"another process is training {what} {folder}: wait for its end, or use another folder"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,119 @@
+"""metrics.csv of a run: a row for each exact evaluation, written and read back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tictactoe_env.evaluation import Evaluation, best_play_x
+from tictactoe_env.files import write_file
+from tictactoe_env.match import Result
+from tictactoe_env.proof import TABLE_CELLS
+from tictactoe_env.rules import SIDES, Rules
+from training.files import DamagedFileError, checked, csv_lines
+from training.schema import Entries, Number, Whole
+
+FILE = "metrics.csv"
+PROVEN = ("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o")
+RATES = tuple(f"{side}_{name}" for side in "xo" for name in ("win", "draw", "loss", "illegal"))
+SAMPLED = tuple(f"sampled_{side}" for side in "xo")  # on boards of more than 12 cells only
+COLUMNS = ("steps", "seconds", *RATES, *PROVEN)
+LATER = ("always_wins_x", *SAMPLED)  # columns that some boards lack
+WHOLE = ("steps", *PROVEN, *LATER)
+MOST_NOTES = 100  # columns of numbers that a learner adds
+MAX_ROWS_MEMORY = 200 << 20  # bytes that the rows of a file may need as dictionaries
+Row = dict[str, Any]
+
+
+def row_of(steps: int, seconds: float, results: Evaluation, rules: Rules) -> Row:
+    """The row of an evaluation, without the notes of the learner."""
+    sides = {"x": results.x, "o": results.o}
+    rates = {name: getattr(sides[name[0]], name[2:]) for name in RATES}
+    proven = {name: int(getattr(results, name)) for name in PROVEN}
+    later = {"always_wins_x": int(results.always_wins_x)} if results.is_won_by_x else {}
+    if rules.cells > TABLE_CELLS:
+        later |= {"always_wins_x": int(results.always_wins_x)}
+        later |= {f"sampled_{side.lower()}": int(side in results.sampled) for side in SIDES}
+    return {"steps": steps, "seconds": round(seconds, 3), **rates, **proven, **later}
+
+
+def results_of(row: Row, rules: Rules) -> Evaluation:
+    """The evaluation of a row."""
+    names = ("win", "draw", "loss", "illegal")
+    x, o = (Result(*(row[f"{side}_{name}"] for name in names)) for side in "xo")
+    unbeatable_x, unbeatable_o, optimal_x, optimal_o = (bool(row[name]) for name in PROVEN)
+    return Evaluation(
+        x,
+        o,
+        unbeatable_x,
+        unbeatable_o,
+        optimal_x,
+        optimal_o,
+        always_wins_x=bool(row.get("always_wins_x", 0)),
+        best_play_x=None if row["unbeatable_o"] else best_play_x(rules),
+        sampled=tuple(side for side in SIDES if row.get(f"sampled_{side.lower()}")),
+    )
+
+
+def write_metrics(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows as CSV. A note that was not taken then is empty."""
+    text = io.StringIO()
+    columns = dict.fromkeys(name for row in rows for name in row) or COLUMNS
+    writer = csv.DictWriter(text, list(columns))
+    writer.writeheader()
+    writer.writerows(rows)
+    write_file(path, lambda file: file.write(text.getvalue().encode()))
+
+
+def read_metrics(path: Path) -> list[Row]:
+    """The rows of metrics.csv; entries that are empty are left out.
+
+    Raises FileNotFoundError, and DamagedFileError for anything that no run writes.
+    """
+    lines = csv_lines(path)
+    names = next(lines, [])
+    is_header = len(set(names)) == len(names) and set(COLUMNS) <= set(names)
+    if not is_header or len(names) > len(COLUMNS) + len(LATER) + MOST_NOTES:
+        raise DamagedFileError(
+            f"{path} is damaged: expected the columns {', '.join(COLUMNS)}, got "
+            f"{', '.join(names)[:200]!r}"
+        )
+    rows: list[Row] = []
+    layout, memory = _layout(names), 0
+    for number, line in enumerate(lines, 2):
+        row = _row(path, number, names, line)
+        checked(row, layout, path, f"line {number}")
+        if rows and (row["steps"] < rows[-1]["steps"] or row["seconds"] < rows[-1]["seconds"]):
+            raise DamagedFileError(f"{path} is damaged: steps and seconds fall in line {number}")
+        memory += sys.getsizeof(row) + sum(map(sys.getsizeof, row.values()))
+        if memory > MAX_ROWS_MEMORY:
+            raise DamagedFileError(
+                f"{path} has too many rows, they need more than {MAX_ROWS_MEMORY >> 20} MB"
+            )
+        rows.append(row)
+    return rows
+
+
+def _row(path: Path, number: int, names: Sequence[str], line: Sequence[str]) -> Row:
+    try:
+        return {
+            name: int(text) if name in WHOLE else float(text)
+            for name, text in zip(names, line, strict=True)
+            if text != ""
+        }
+    except ValueError as error:
+        raise DamagedFileError(f"{path} is damaged in line {number}: {error}") from None
+
+
+def _layout(names: Sequence[str]) -> Entries:
+    """What a row must look like. A note may be NaN."""
+    flag, rate = Whole(high=1), Number(-1e-9, 1 + 1e-9)
+    needed = {"steps": Whole(), "seconds": Number(low=0)}
+    needed |= dict.fromkeys(RATES, rate) | dict.fromkeys(PROVEN, flag)
+    note = Number(is_finite=False)
+    notes = {name: note for name in names if name not in COLUMNS and name not in LATER}
+    return Entries(needed, {**dict.fromkeys(LATER, flag), **notes})
