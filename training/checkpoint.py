@@ -33,8 +33,7 @@ from training.files import (
     write_bytes_of_arrays,
 )
 from training.learner import Arrays, BoardPlayer, Learner, Page
-from training.manifest import FILE as MANIFEST
-from training.manifest import missing_of
+from training.manifest import has_manifest, missing_of
 from training.options import BoardConfig, check_unchanged, playing, read_config
 from training.schema import (
     GENERATOR,
@@ -120,7 +119,7 @@ def load(page: Page, folder: Path) -> BoardPlayer:
 
 def load_model(page: Page, folder: Path) -> tuple[BoardConfig, Arrays]:
     """The configuration and the arrays of a saved model. Raises DamagedFileError as `load` does."""
-    if (folder / MANIFEST).is_file():
+    if has_manifest(folder):
         missing_of(folder, [MODEL, "model.json"])
     model, about = _read(folder / MODEL, ABOUT_MODEL)
     return _config(page.Config, page.AGENT, about, folder / MODEL), model

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tictactoe_env.files import open_file
+from tictactoe_env.files import check_file, open_file
 from training.files import FORMAT, HEX, SEAL, DamagedFileError, read_sealed, write_sealed
 from training.schema import Entries, Named, Whole
 
@@ -45,6 +45,11 @@ def remove_manifest(folder: Path) -> None:
     (folder / FILE).unlink(missing_ok=True)
 
 
+def has_manifest(folder: Path) -> bool:
+    """Whether anything stands in the place of the manifest; `read_manifest` says if it is one."""
+    return os.path.lexists(folder / FILE)
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The content of a manifest. Raises FileNotFoundError without one, and DamagedFileError."""
     path = folder / FILE
@@ -66,9 +71,13 @@ def missing_of(folder: Path, names: Iterable[str] | None = None) -> list[str]:
     missing = []
     for name in listed if names is None else (name for name in names if name in listed):
         path = folder / name
-        if not path.is_file():
+        try:
+            size = check_file(path, DamagedFileError).st_size
+            is_same = size == listed[name]["bytes"] and _facts(path) == listed[name]
+        except (FileNotFoundError, NotADirectoryError):
             missing.append(name)
-        elif path.stat().st_size != listed[name]["bytes"] or _facts(path) != listed[name]:
+            continue
+        if not is_same:
             raise DamagedFileError(
                 f"{path} is damaged: it was changed since {FILE} was written; use another copy of "
                 "the run, or remove it if it is a plot or a table, which is written again"

@@ -56,8 +56,14 @@ from training.goals import check_goal, limit_of
 from training.learner import BoardPlayer, GamesLearner, Learner, Page
 from training.locks import FILE as LOCK
 from training.locks import locked
-from training.manifest import FILE as MANIFEST
-from training.manifest import check_all, missing_of, read_manifest, remove_manifest, write_manifest
+from training.manifest import (
+    check_all,
+    has_manifest,
+    missing_of,
+    read_manifest,
+    remove_manifest,
+    write_manifest,
+)
 from training.metrics import COLUMNS, LATER, read_metrics, results_of, row_of, write_metrics
 from training.metrics import FILE as METRICS
 from training.options import BoardConfig
@@ -223,7 +229,7 @@ class Run:
 
     def left_at_end(self) -> str:
         """What is left of a run that is at its end: FILES, or NOTHING if its manifest is right."""
-        if not (self.folder / MANIFEST).exists() or missing_of(self.folder):
+        if not has_manifest(self.folder) or missing_of(self.folder):
             return FILES
         made = read_manifest(self.folder)["steps"]
         return NOTHING if made == self.rows[-1]["steps"] else FILES
@@ -257,7 +263,7 @@ class Run:
                 f"{self.checkpoint} is a link: a checkpoint is replaced as a whole, so it must be "
                 "a folder; move there the folder that the link names"
             )
-        if (self.folder / MANIFEST).exists():
+        if has_manifest(self.folder):
             missing_of(self.folder)  # raises for a file that was changed
         return self._read_rows()
 
