@@ -30,6 +30,7 @@ from training import learned
 from training.files import csv_lines, read_arrays, read_csv, read_json, read_sealed
 from training.jobs import Owner, last_line
 from training.learned import GameFile
+from training.locks import locked
 from training.manifest import read_manifest
 from training.run import Run, read_config_file
 from training.schema import Anything
@@ -160,13 +161,14 @@ READERS = {
     ),
     "the last line of a log": ("run.log", last_line),
     "a study of Optuna": ("study.db", lambda path: search_of(path.parent)),
+    "the lock of a run": (".lock", lambda path: locked(path.parent).__enter__()),
     "a lock of a search": (".claims.lock", lambda path: next(held(path, 0).gen)),
 }
 """The readers, each with the file in the folder of a run that it reads and a call with its path."""
 
-ABSENT = ("no certificate at", "there is no saved run")
-"""What is said of a folder in place of a certificate, which is searched for one, and of a link to
-itself, which leads nowhere."""
+ABSENT = ("no certificate at", "there is no saved run", "is a link, where a file is expected")
+"""What is said of a folder in place of a certificate, which is searched for one, of a link to
+itself, which leads nowhere, and of a link in place of the lock of a run."""
 PLAIN = (ValueError, OSError)
 """What the command lines catch and tell: every error of this project is one of these two."""
 

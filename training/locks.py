@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from tictactoe_env.files import check_file
 
 FILE = ".lock"  # in the folder
 LOCK_SECONDS = 2  # after which a folder that another process has is refused
@@ -12,9 +14,10 @@ LOCK_SECONDS = 2  # after which a folder that another process has is refused
 
 @contextmanager
 def locked(folder: Path, what: str = "the runs of") -> Iterator[None]:
-    """Hold a folder, which is made. Raises ValueError if another process has it.
+    """Hold a folder, which is made. The lock ends with the process, even if
+    that is killed; its file stays.
 
-    The lock ends with the process, even if that is killed; its file stays.
+    Raises ValueError if another process has it, and if its file is no regular file.
     """
     from filelock import FileLock, Timeout
 
@@ -22,6 +25,8 @@ def locked(folder: Path, what: str = "the runs of") -> Iterator[None]:
     lock = FileLock(folder / FILE)
     if (folder / FILE).is_symlink():
         raise ValueError(f"{folder / FILE} is a link, where a file is expected: remove it")
+    with suppress(FileNotFoundError):
+        check_file(folder / FILE)
     try:
         lock.acquire(timeout=LOCK_SECONDS)
     except Timeout:
