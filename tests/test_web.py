@@ -543,7 +543,9 @@ def test_only_heavy_requests_wait_for_heavy_ones(gallery, tmp_path, asked, conte
 def test_what_another_process_finds_broken_is_listed_as_broken(tmp_path):
     folder = tmp_path / "models"
     folder.mkdir()
-    forged = certify(RandomPolicy(), "dqn", Rules(**SMALL)) | {"unbeatable": True}
+    forged = certify(RandomPolicy(), "dqn", Rules(**SMALL))
+    forged["as_x"]["worst_case_loss"] = 0.5
+    # The list does not compute every result.
     (folder / "forged.json").write_text(json.dumps(forged))
     for client in client_of(tmp_path, Gallery([folder])):
         listed = client.get("/api/agents").json()["agents"][-1]
@@ -551,7 +553,7 @@ def test_what_another_process_finds_broken_is_listed_as_broken(tmp_path):
         for _ in range(2):
             shown = client.get("/api/agents/models/forged.json").json()
             assert (shown["broken"], shown["certificate"]) == (True, None)
-            assert shown["reason"].startswith("models/forged.json is broken: unbeatable is False")
+            assert shown["reason"].startswith("models/forged.json is broken: as_x.worst_case")
         assert client.get("/api/agents").json()["agents"][-1]["broken"]
         write(certify(RandomPolicy(), "dqn", Rules(**SMALL)), folder / "forged.json")
         shown = client.get("/api/agents/models/forged.json").json()
