@@ -174,10 +174,10 @@ def csv_lines(path: Path) -> Iterator[list[str]]:
 
 def _text_lines(path: Path, data: bytes) -> Iterator[str]:
     for line in io.BytesIO(data):
-        if len(line) > MAX_LINE:
+        size = len(line.removesuffix(b"\n"))
+        if size > MAX_LINE:
             raise DamagedFileError(
-                f"{path} must be a CSV file: a line has {len(line):,} bytes, the limit is "
-                f"{MAX_LINE:,}"
+                f"{path} must be a CSV file: a line has {size:,} bytes, the limit is {MAX_LINE:,}"
             )
         if line.strip():
             yield line.decode("utf-8")
