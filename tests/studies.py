@@ -100,9 +100,12 @@ def check(folder, plain):
         at = [int(text.replace(",", "")) for text in re.findall(r"continues at ([\d,]+)", log)]
         evaluated = re.findall(r"^ *([\d,]+) steps", log, re.M)
         assert at == sorted(at), "each continues where the one before it was, or later"
-        assert log.count(": begins") == 1
-        twice = len(evaluated) - len(set(evaluated))
-        assert twice <= len(at), "at most the evaluation after the last checkpoint is made again"
+        _, *beginnings = log.split("continues at")[0].split(": begins")
+        assert log.count(": begins") == len(beginnings) >= 1, "none after a checkpoint"
+        for killed in beginnings[:-1]:  # before its first checkpoint, which follows an evaluation
+            assert len(re.findall(r"^ *[\d,]+ steps", killed, re.M)) <= 1
+        twice, again = len(evaluated) - len(set(evaluated)), len(at) + len(beginnings) - 1
+        assert twice <= again, "at most the evaluation after the last checkpoint is made again"
     summary = read_json(folder / "study.json")["summary"]
     assert (summary["seeds"], summary["finished"]) == (len(plain), len(plain))
 
