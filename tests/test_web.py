@@ -346,6 +346,21 @@ def test_a_bad_request_is_refused_with_a_reason(client, asked, content, status, 
     assert client.store.count() == 0
 
 
+METHODS = {
+    "api/games": "GET, HEAD, POST",
+    "api/agents": "GET, HEAD",
+    "api/move": "POST",
+    "games/1": "GET, HEAD",
+    "static/play.js": "GET, HEAD",
+}
+
+
+@pytest.mark.parametrize(("path", "methods"), METHODS.items())
+def test_a_method_that_is_none_is_refused_with_all_that_are(client, path, methods):
+    answer = client.options(f"/{path}")
+    assert (answer.status_code, answer.headers["allow"]) == (405, methods)
+
+
 def test_a_body_without_a_length_is_cut_off_and_one_without_an_end_is_refused(client):
     body = (b" " * 1_000 for _ in range(100))
     assert client.post("/api/move", content=body, headers=JSON).status_code == 413

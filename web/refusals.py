@@ -21,6 +21,7 @@ from fastapi.responses import FileResponse, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tictactoe_env.store import StoreError, UnknownGameError
@@ -124,16 +125,24 @@ async def refuse(request: Request, error: Exception) -> Response:
 
 async def refuse_address(request: Request, error: Any) -> Response:
     """The answer of no endpoint: a refusal, or the page if it is an unknown address of the page."""
-    path, status = request.url.path, error.status_code
+    path, status, headers = request.url.path, error.status_code, error.headers
     if isinstance(error, Refusal):
         text = error.detail
     elif status == 405:
         text = f"{request.method} is not for {path[:120]}"
+        headers = {"Allow": ", ".join(methods_of(request))}
     elif request.method in ("GET", "HEAD") and not path.startswith(("/api/", "/static/")):
         return FileResponse(STATIC / "index.html", status)
     else:
         text = f"there is nothing at {path[:120]}"
-    return refused(text, status, error.headers)
+    return refused(text, status, headers)
+
+
+def methods_of(request: Request) -> list[str]:
+    """The methods of an address; Starlette names those of the first endpoint there."""
+    routes = [one for one in request.app.routes if one.matches(request.scope)[0] is not Match.NONE]
+    found = {method for route in routes for method in route.methods}
+    return sorted(found or ("GET", "HEAD"))  # of a file
 
 
 HANDLERS: dict[Any, Any] = {
