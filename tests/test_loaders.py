@@ -3,6 +3,7 @@
 import ast
 import os
 import shutil
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ import train
 from agents.value_net import Afterstates, read_dataset
 from players.gallery import Gallery
 from players.seat import run_seat
+from terminal import job
 from tictactoe_env.certificate import FILE, load_policy, read
 from tictactoe_env.mcts import value_named
 from tictactoe_env.opponents import make_opponent
@@ -28,7 +30,7 @@ from tictactoe_env.store import GameStore, read_games
 from tictactoe_env.store import main as store_main
 from training import learned
 from training.files import csv_lines, read_arrays, read_csv, read_json, read_sealed
-from training.jobs import Owner, last_line
+from training.jobs import Job, Owner, last_line
 from training.learned import GameFile
 from training.locks import locked
 from training.manifest import read_manifest
@@ -39,6 +41,11 @@ from training.tuning import Search, held
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes, sockets, devices, alarms")
 SIDECARS = ("-journal", "-wal", "-shm")
+
+
+def held_by_a_job(path):
+    """The lock at a path, as the process of a study takes it."""
+    return job.locked(Job("", str(path.parent / "seed"), "trie", {}), threading.Event())
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +169,7 @@ READERS = {
     "the last line of a log": ("run.log", last_line),
     "a study of Optuna": ("study.db", lambda path: search_of(path.parent)),
     "the lock of a run": (".lock", lambda path: locked(path.parent).__enter__()),
+    "the lock of a job": (".seed.lock", lambda path: held_by_a_job(path).__enter__()),
     "a lock of a search": (".claims.lock", lambda path: next(held(path, 0).gen)),
 }
 """The readers, each with the file in the folder of a run that it reads and a call with its path."""
