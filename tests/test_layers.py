@@ -12,7 +12,7 @@ PACKAGE = "tictactoe_env"
 
 # The package from the bottom up; a file imports from lower layers only, never from its own.
 LAYERS = (
-    "errors files printable < stated rules < standing bitboards < "
+    "errors printable < files < stated rules < standing bitboards < "
     "notation observation position_index < positions games < "
     "blocks < starts solver store orientations render < policy < canonical steady < proof < "
     "match lines own_values snapshots table_json < "

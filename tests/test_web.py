@@ -299,7 +299,7 @@ BODIES = [
     (b'{"board": NaN}', 400, "NaN is no number of JSON"),
     (json.dumps(MOVE).replace("[0]", "[1e999]").encode(), 400, "move 1 must be a whole number"),
     (b"[" + b"9" * 5_000 + b"]", 400, "this is not JSON"),
-    (b'{"board": 1, "board": 2}', 400, "a name stands twice"),
+    (b'{"board": 1, "board": 2}', 400, "a name is repeated"),
     (b"[" * 3_000_000, 413, "a request may have 8,192 bytes"),
     (b"[1, 2]", 400, "send an object with board, moves, agent, got [1, 2]"),
     (b"null", 400, "send an object with board, moves, agent, got None"),

@@ -24,6 +24,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tictactoe_env.files import without_repeats
 from tictactoe_env.store import StoreError, UnknownGameError
 from web.lanes import BusyError
 
@@ -84,18 +85,11 @@ class StrictRequest(Request):
         raise Refusal(400, text)
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name stands twice in an object")
-    return found
-
-
 def _no_number(text: str) -> Any:
     raise ValueError(f"{text} is no number of JSON")
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_no_number)
+DECODER = json.JSONDecoder(object_pairs_hook=without_repeats, parse_constant=_no_number)
 
 
 class StrictRoute(APIRoute):
