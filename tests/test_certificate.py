@@ -85,6 +85,8 @@ def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(name, rul
     for written in ({"format": 1}, content):
         certificate.write(written, tmp_path / "certificate.json")
     assert [file.name for file in tmp_path.iterdir()] == ["certificate.json"]
+    text = (tmp_path / "certificate.json").read_text()
+    assert text.startswith('{\n "format": 1,\n "agent": "')
     again = read(tmp_path)
     assert again == content == read(tmp_path / "certificate.json")
     about = {"format": 1, "agent": name, "seed": 3, "config": {"steps": 10}, "seconds": 2}
@@ -150,6 +152,30 @@ def test_a_changed_result_is_found_and_named(name, path, stated):
     for instead in wrong:
         with refuses(f"{path} is ", CertificateError):
             certificate.verify(changed(stated[ROW][name], path, instead))
+
+
+VERDICTS = [
+    f"{place}{name}" for place in ("", "as_x.", "as_o.") for name in ("unbeatable", "optimal")
+]
+
+
+@pytest.mark.parametrize("name", ["minimax", "stochastic"])
+def test_a_verdict_that_does_not_follow_from_the_moves_is_told_without_the_other_results(
+    name, stated
+):
+    content = stated[ROW][name]
+    certificate.check_verdict(changed(content, "as_x.vs_random.win", 2.0))
+    for path in VERDICTS:
+        value = functools.reduce(lambda found, key: found[key], path.split("."), content)
+        for instead in (not value, int(value), None, GONE):
+            with refuses(f"{path} is {value} when computed", CertificateError):
+                certificate.check_verdict(changed(content, path, instead))
+    for path in ("as_x", "as_o"):
+        for instead in (None, [], GONE):
+            with refuses(f"{path}.unbeatable is ", CertificateError):
+                certificate.check_verdict(changed(content, path, instead))
+    with refuses("the moves were changed after", CertificateError):
+        certificate.check_verdict(changed(content, "sha256_of_moves", "0" * 64))
 
 
 def test_changed_moves_or_another_digest_are_found(stated, tmp_path):
