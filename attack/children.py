@@ -32,6 +32,11 @@ class Ended:
     is_late: bool = False
 
     @property
+    def last(self) -> str:
+        """The end of what it printed."""
+        return self.text[-2_000:]
+
+    @property
     def crashed(self) -> bool:
         """Whether it ended by an exception or by a signal other than SIGKILL."""
         is_signal = self.code < 0 and self.code != -signal.SIGKILL

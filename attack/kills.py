@@ -43,12 +43,12 @@ def attack(case: Case) -> Iterator[str]:
     ended = train(training.begin(folder), place, kill_at(number))
     case.counts["kills"] += ended.code < 0
     if ended.code >= 0 or ended.crashed:
-        yield f"{told}: ended with {ended.code}, not by the kill\n{ended.text}"
+        yield f"{told}: ended with {ended.code}, not by the kill\n{ended.last}"
         return
     loaded = loads(folder, case.folder / "loaded")
     case.counts["loads of what was left"] += 1
     if loaded.code != 0 or loaded.crashed or "nothing is said" in loaded.text:
-        yield f"{told}: loading what is left ended with {loaded.code}\n{loaded.text}"
+        yield f"{told}: loading what is left ended with {loaded.code}\n{loaded.last}"
     yield from completed(case, training, folder, told)
 
 
@@ -66,7 +66,7 @@ def completed(case: Case, training: Training, folder: Path, told: str) -> Iterat
             case.counts["killed before the first checkpoint"] += 1
             ended = train(training.resume(folder), folder.parent)
             if ended.code != 2 or ended.crashed:
-                yield f"{told}: --resume without a checkpoint: {ended.code}\n{ended.text}"
+                yield f"{told}: --resume without a checkpoint: {ended.code}\n{ended.last}"
             return
         is_killed = resumed < MOST_RESUMES - 1 and case.draw.random() < 0.4
         number = case.draw.randint(1, reference.changes // (1 + resumed)) if is_killed else 0
@@ -77,7 +77,7 @@ def completed(case: Case, training: Training, folder: Path, told: str) -> Iterat
         if ended.code < 0 and not ended.is_late:
             continue
         if ended.code != 0 or ended.crashed:
-            yield f"{told}: --resume ended with {ended.code}\n{ended.text}"
+            yield f"{told}: --resume ended with {ended.code}\n{ended.last}"
             return
         found = differences_of_all(folder, reference.folder)
         case.counts["completed with the same bytes"] += not found

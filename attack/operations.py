@@ -23,8 +23,8 @@ GROWING = ("open", "write", "flush", "os.rename", "os.mkdir", "os.link", "os.sym
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 Fault = Callable[[int, str], bool]
-"""Called with the number of a change, from 1, and its kind, before it: may raise OSError. True: kill
-the process, after half of the bytes if it is a write."""
+"""Called before a change with its number, from 1, and its kind; may raise OSError. True: kill the
+process, after half of the bytes if the change is a write."""
 
 
 class Operations:

@@ -82,11 +82,7 @@ def _small(agent: str, *more: str) -> tuple[str, ...]:
 TRAININGS = (
     *(Training(agent, agent, _small(agent)) for agent in OPTIONS),
     Training("goal", "tabular_q", (*_small("tabular_q"), *GOAL.split()), "unbeatable"),
-    Training(
-        "rival",
-        "tabular_q",
-        (*_small("tabular_q"), *RIVAL.split(), "--rival", f"tabular_q {RIVAL}"),
-    ),
+    Training("rival", "tabular_q", (*RIVAL.split(), "--rival", f"tabular_q {RIVAL}")),
 )
 """One of each learner, one that ends at its goal, and one of two learners."""
 
@@ -195,9 +191,8 @@ def differences(folder: Path, reference: Path) -> list[str]:
     one, two = contents(folder), contents(reference)
     found += [f"{name} is missing" for name in sorted(two.keys() - one.keys())]
     found += [f"{name} was left behind" for name in sorted(one.keys() - two.keys())]
-    return found + [
-        f"{name} has other bytes" for name in two if name in one and one[name] != two[name]
-    ]
+    changed = sorted(name for name in one.keys() & two.keys() if one[name] != two[name])
+    return found + [f"{name} has other bytes" for name in changed]
 
 
 def differences_of_all(folder: Path, reference: Path) -> list[str]:
