@@ -41,7 +41,11 @@ HOUSE["terminal"] = HOUSE["web"] = set(HOUSE)
 HOUSE["benchmarks"] = set(HOUSE)
 SCRIPTS = {"train", "evaluate", "play"}
 HOUSE["attack"] = set(HOUSE) | SCRIPTS
-COMPUTED = {PACKAGE + "/__init__.py", "agents/__init__.py", "attack/__main__.py"}  # import by a computed name
+COMPUTED = {
+    PACKAGE + "/__init__.py",
+    "agents/__init__.py",
+    "attack/__main__.py",
+}  # import by a computed name
 PAGES_OF_BENCHMARKS = {"benchmarks/playouts.py"}  # measures the insides of one page
 
 # Private names of Stable-Baselines3 and sb3-contrib that subclasses have to override or set.
