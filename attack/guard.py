@@ -1,4 +1,4 @@
-"""What the reading of a file must never do, seen by an audit hook: execute, connect, write elsewhere.
+"""What reading a file must never do, seen by an audit hook: execute, connect, write elsewhere.
 
 An audit hook cannot be removed, so `guard` is called in a child, see children.py.
 """
