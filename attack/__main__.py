@@ -55,7 +55,9 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 
 def report_of(name: str, parsed: argparse.Namespace, seconds: float, folder: Path) -> Report:
-    """The report of one campaign, or of one case of it."""
+    """The report of one campaign, or of one case of it, in a folder of its own."""
+    folder = folder / name
+    folder.mkdir()
     if parsed.case is None:
         report: Report = campaign(name).run(seconds, parsed.seed, folder)
         return report
@@ -74,17 +76,16 @@ def main(given: Sequence[str] | None = None) -> int:
     names = parsed.campaign or CAMPAIGNS
     table = Table("campaign", *(f"[right]{one}" for one in ("cases", "findings", "seconds")), "")
     found, whole = 0, sum(SHARES[name] for name in names)
-    for name in names:
-        began = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix=f"attack-{name}-") as folder:
-            seconds = parsed.seconds * SHARES[name] / whole
-            report = report_of(name, parsed, seconds, Path(folder))
-        for finding in report.findings:
-            print(finding, flush=True)
-        found += len(report.findings)
-        notes = ", ".join(f"{what}: {figure}" for what, figure in report.notes.items())
-        spent = f"{time.monotonic() - began:.0f}"
-        table.add_row(name, f"{report.cases:,}", str(len(report.findings)), spent, notes)
+    with tempfile.TemporaryDirectory(prefix="attack-") as folder:
+        for name in names:
+            began = time.monotonic()
+            report = report_of(name, parsed, parsed.seconds * SHARES[name] / whole, Path(folder))
+            for finding in report.findings:
+                print(finding, flush=True)
+            found += len(report.findings)
+            notes = ", ".join(f"{what}: {figure}" for what, figure in report.notes.items())
+            spent = f"{time.monotonic() - began:.0f}"
+            table.add_row(name, f"{report.cases:,}", str(len(report.findings)), spent, notes)
     console.print(table)
     return int(found > 0)
 

@@ -38,7 +38,8 @@ class Case:
     """One case of a campaign.
 
     draw: the source of everything random in it. folder: its own, empty and removed afterwards.
-    shared: a folder that the cases of a campaign share. counts: what was done, added up.
+    shared: a folder that the cases of
+    all campaigns share, for what takes long to make. counts: what was done, added up.
     """
 
     number: int
@@ -66,7 +67,7 @@ def found_in(
     name: str, attack: Attack, seed: int, number: int, folder: Path, counts: Counter[str]
 ) -> list[str]:
     """What is found in one case, each with the command that repeats it alone."""
-    own, shared = folder / f"case-{number}", folder / "shared"
+    own, shared = folder / f"case-{number}", folder.parent / "shared"
     own.mkdir(parents=True)
     shared.mkdir(exist_ok=True)
     draw = random.Random(f"{name} {seed} {number}")

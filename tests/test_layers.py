@@ -41,8 +41,13 @@ HOUSE["terminal"] = HOUSE["web"] = set(HOUSE)
 HOUSE["benchmarks"] = set(HOUSE)
 SCRIPTS = {"train", "evaluate", "play"}
 HOUSE["attack"] = set(HOUSE) | SCRIPTS
-COMPUTED = {PACKAGE + "/__init__.py", "agents/__init__.py", "attack/__main__.py"}  # import by a computed name
-PAGES_OF_BENCHMARKS = {"benchmarks/playouts.py"}  # measures the insides of one page
+COMPUTED = {
+    PACKAGE + "/__init__.py",
+    "agents/__init__.py",
+    "attack/__main__.py",
+}  # import by a computed name
+# Measures the insides of one page, and lists the loader of one.
+WITH_A_PAGE = {"benchmarks/playouts.py", "attack/loaders.py"}
 
 # Private names of Stable-Baselines3 and sb3-contrib that subclasses have to override or set.
 PRIVATE_NAMES_OF_SB3 = (
@@ -119,7 +124,7 @@ def wrong_imports(file: str, source: str) -> set[str]:
     found = imports_of(folder, source)
     wrong = {module for module in found if module.split(".")[0] in {*HOUSE, *SCRIPTS} - allowed}
     pages = {module for module in found if module.startswith("agents.")}
-    if file not in PAGES_OF_BENCHMARKS:
+    if file not in WITH_A_PAGE:
         wrong |= pages - {file.removesuffix(".py").replace("/", ".")}
     return wrong | ({"*"} if "*" in found and file not in COMPUTED else set())
 

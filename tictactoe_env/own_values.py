@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -153,7 +154,8 @@ def read_values(
 
 DAMAGE = (
     *(ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, OSError),
-    *(NotImplementedError, MemoryError, SyntaxError, OverflowError),
+    *(NotImplementedError, MemoryError, SyntaxError, OverflowError, RecursionError),
+    tokenize.TokenError,  # NumPy reads a header that it does not understand once more with it
 )
 """What a damaged archive raises when it is read."""
 
