@@ -20,8 +20,7 @@ from rich.console import Console
 
 import agents
 from tictactoe_env.printable import printable
-from training.files import write_json
-from training.jobs import END, EXIT_FINISHED, EXIT_STOPPED, Job
+from training.jobs import EXIT_FINISHED, EXIT_STOPPED, Job
 from training.learner import drive
 from training.locks import lock_on
 from training.options import read_config
@@ -102,5 +101,5 @@ def train(job: Job, ended: threading.Event) -> int:
         if run.left != NOTHING:
             run.finish()
         reached = job.until in ("steps", *run.first_reached)
-        write_json(job.path / END, {"steps": run.rows[-1]["steps"], "reached": reached})
+        job.finish(run.rows[-1]["steps"], reached)
     return EXIT_FINISHED
