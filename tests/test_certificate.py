@@ -178,6 +178,17 @@ def test_a_verdict_that_does_not_follow_from_the_moves_is_told_without_the_other
         certificate.check_verdict(changed(content, "sha256_of_moves", "0" * 64))
 
 
+def test_the_rounding_of_a_result_ends_where_it_is_stated(stated):
+    content = stated[RECTANGLE]["random"]
+    value = content["as_x"]["vs_random"]["win"]
+    assert 0 < value < 1
+    for near in (value - match.ROUNDING, value + match.ROUNDING):
+        certificate.verify(changed(content, "as_x.vs_random.win", near))
+    for far in (value - 2 * match.ROUNDING, value + 2 * match.ROUNDING):
+        with refuses("as_x.vs_random.win is ", CertificateError):
+            certificate.verify(changed(content, "as_x.vs_random.win", far))
+
+
 def test_changed_moves_or_another_digest_are_found(stated, tmp_path):
     content = stated[RECTANGLE]["minimax-first"]
     wrong = [(f"moves.{board}", "c2") for board in ("X../...", ".../...", "XO./...")]

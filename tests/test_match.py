@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_game import Player, is_exactly, plain
+from sample_players import best_player
 from text_cases import refuses
 
 from tictactoe_env import match
@@ -193,6 +194,13 @@ def test_the_worst_outcome_is_that_of_the_games_that_can_happen(kind, rules, sid
     found = match.worst_outcomes(TableReach(side, table.by_row(), rules))
     rows = positions.rows(np.array(list(expected), dtype=np.int8).reshape(-1, rules.cells))
     assert found[rows].tolist() == list(expected.values())
+
+
+@pytest.mark.parametrize("rules", [Rules(1, 3, 2), Rules(1, 4, 2), Rules(2, 4, 3)], ids=str)
+def test_no_player_wins_most_of_those_that_never_lose_where_it_can_be_made_to_lose(rules):
+    table = best_player(rules).by_row()
+    found = {side: match.wins_most(TableReach(side, table, rules)) for side in "XO"}
+    assert found == {"X": True, "O": plain(rules).value_x[plain(rules).empty] < 1}
 
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
