@@ -46,7 +46,7 @@ def run(seconds: float, seed: int, folder: Path) -> Report:
 def attack(case: Case) -> Iterator[str]:
     """What is wrong with a server that is attacked in each way, one after another."""
     with serving(case.folder) as server:
-        waves = [fuzz, send_malformed, ask_as_stranger, keep_silent, load]
+        waves = [fuzz, send_malformed, ask_as_stranger, keep_silent, crowd, load]
         for wave in case.draw.sample(waves, len(waves)):
             yield from wave(case, server)
             yield from answers(server, wave.__name__)
@@ -81,20 +81,23 @@ def send_malformed(case: Case, server: Server) -> Iterator[str]:
 
 
 async def _wrong_answers(port: int, requests: list[bytes]) -> list[str]:
-    limit, found = asyncio.Semaphore(AT_ONCE), list[str]()
+    limit = asyncio.Semaphore(AT_ONCE)
 
-    async def ask(data: bytes) -> None:
+    async def ask(data: bytes) -> list[str]:
         async with limit:
-            try:
-                answer = await sent(port, data)
-            except (TimeoutError, asyncio.TimeoutError):
-                found.append(f"{data[:500]!r} is neither answered nor closed in {PATIENCE:g} s")
-                return
-        if answer is not None and wrong_in(answer):
-            found.append(f"{data[:500]!r} was {wrong_in(answer)}")
+            return await _wrong_answer(port, data)
 
-    await asyncio.gather(*map(ask, requests))
-    return found
+    return [one for found in await asyncio.gather(*map(ask, requests)) for one in found]
+
+
+async def _wrong_answer(port: int, data: bytes) -> list[str]:
+    """What is wrong with the answer to a request; a connection may also be closed without one."""
+    try:
+        answer = await sent(port, data)
+    except (TimeoutError, asyncio.TimeoutError):
+        return [f"{data[:500]!r} is neither answered nor closed in {PATIENCE:g} s"]
+    wrong = wrong_in(answer) if answer is not None else ""
+    return [f"{data[:500]!r} was {wrong}"] if wrong else []
 
 
 def ask_as_stranger(case: Case, server: Server) -> Iterator[str]:
@@ -190,6 +193,26 @@ def keep_silent(case: Case, server: Server) -> Iterator[str]:
             case.counts["most descriptors"] = max(case.counts["most descriptors"], open_ones)
             if open_ones > DESCRIPTORS * 3 / 4:
                 yield f"{open_ones} of {DESCRIPTORS} descriptors are used up by {count} sockets"
+
+
+def crowd(case: Case, server: Server) -> Iterator[str]:
+    """Ask for more at once than the server has connections for; each is answered or told when."""
+    heavy = {"board": {"rows": 7, "cols": 7, "k": 5}, "moves": [], "agent": "search-seconds=0.05"}
+    requests = [post("/api/move", heavy)] * case.draw.randint(120, 200)
+    case.counts["requests of crowds"] += len(requests)
+    yield from asyncio.run(_crowd(server.port, requests))
+
+
+async def _crowd(port: int, requests: list[bytes]) -> list[str]:
+    """The same, with a part of the requests every 0.2 s, while those before are computed."""
+    tasks = []
+    for start in range(0, len(requests), AT_ONCE):
+        tasks += [
+            asyncio.create_task(_wrong_answer(port, data))
+            for data in requests[start : start + AT_ONCE]
+        ]
+        await asyncio.sleep(0.2)
+    return [one for found in await asyncio.gather(*tasks) for one in found]
 
 
 def load(case: Case, server: Server) -> Iterator[str]:

@@ -41,6 +41,17 @@ def is_busy_and_does_not_say_for_how_long():
 
 
 @fault
+def lets_uvicorn_refuse_what_is_too_much():
+    def connection_made(self, transport):
+        most = self.limit_concurrency
+        connection_made_by_us(self, transport)
+        self.limit_concurrency = most
+
+    connection_made_by_us = server.Connection.connection_made
+    server.Connection.connection_made = connection_made
+
+
+@fault
 def describes_another_answer():
     describe = server.DescribedApp.openapi
 

@@ -18,6 +18,7 @@ NO_ANSWER = "is answered with 503"
 FOUND = {  # a fault; the attack that finds it; what it says
     "fails": (page.send_malformed, "answered with 500"),
     "is_busy_and_does_not_say_for_how_long": (page.send_malformed, "answered with 503"),
+    "lets_uvicorn_refuse_what_is_too_much": (page.crowd, "answered with 503: b'Service Unavail"),
     "describes_another_answer": (page.fuzz, "not of type"),
     "sends_any_file": (page.send_malformed, "sent a file that is not of the page"),
     "serves_other_pages": (page.ask_as_stranger, "not with 403"),
@@ -50,7 +51,13 @@ def test_a_fault_of_the_server_is_found(fault, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_server_without_a_fault_is_found_to_have_none(tmp_path):
     with serving(tmp_path) as server:
-        for attack in (page.send_malformed, page.ask_as_stranger, page.keep_silent, page.end):
+        for attack in (
+            page.send_malformed,
+            page.ask_as_stranger,
+            page.crowd,
+            page.keep_silent,
+            page.end,
+        ):
             assert list(attack(case_in(tmp_path), server)) == []
 
 
