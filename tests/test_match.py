@@ -82,6 +82,7 @@ RANDOM, HALVES = 2 * [RandomPolicy()], 2 * [Player(lambda board: {0: 0.5})]
         *((action_values, (side, *RANDOM), f"side {side!r}") for side in ("x", "", 1, None)),
         (match.exact_result_as, ("Y", *RANDOM), "unknown side 'Y' (known: O, X)"),
         (action_values, ("X", *RANDOM, Rules(), FINISHED), "a finished board has no moves: give"),
+        (match.most_wins, (Rules(1, 13, 3),), "the limit is computed on boards of up to 12 cells,"),
         (match.sampled_result, (*RANDOM, Rules(), 0), "games must be a whole number of at least 1"),
         (match.sampled_result, (*HALVES, Rules(), 2), "sum to 1 in each row, row 0 sums to 0.5"),
     ],
