@@ -184,6 +184,9 @@ def test_the_rounding_of_a_result_ends_where_it_is_stated(stated):
     assert 0 < value < 1
     for near in (value - match.ROUNDING, value + match.ROUNDING):
         certificate.verify(changed(content, "as_x.vs_random.win", near))
+    certificate.verify(changed(stated[ROW]["minimax"], "as_x.worst_case_value", 1e-13))  # for 0
+    with refuses("as_x.worst_case_loss is 0.0 when computed", CertificateError):
+        certificate.verify(changed(stated[ROW]["minimax"], "as_x.worst_case_loss", 1e-13))
     for far in (value - 2 * match.ROUNDING, value + 2 * match.ROUNDING):
         with refuses("as_x.vs_random.win is ", CertificateError):
             certificate.verify(changed(content, "as_x.vs_random.win", far))

@@ -14,7 +14,7 @@ from tictactoe_env.evaluation import exploitability
 from tictactoe_env.match import ROUNDING, Result, action_values, best_achievable, best_responses
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
 from tictactoe_env.positions import positions_of
-from tictactoe_env.proof import TableReach
+from tictactoe_env.proof import Limit, ProofLimitError, TableReach
 from tictactoe_env.rules import Rules
 
 BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(2, 4, 3)]
@@ -251,6 +251,13 @@ def test_a_sample_agrees_with_the_exact_result_within_its_interval(kind, rules):
         rate = getattr(found.result, name)
         low, high = found.intervals.get(name, match.wilson_interval(round(rate * 4000), 4000, 3))
         assert low <= min(rate, getattr(truth, name)) <= max(rate, getattr(truth, name)) <= high
+
+
+def test_the_limit_of_a_proof_is_not_used_on_boards_of_12_cells():
+    one = Limit(positions=1)
+    assert match.exact_result(*RANDOM, Rules(1, 12, 2), one).illegal == 0
+    with refuses("needs more than the limit of 1 positions", ProofLimitError):
+        match.exact_result(*RANDOM, Rules(1, 13, 2), one)
 
 
 def test_a_sample_has_1000_games_of_seed_0_and_one_game_is_played_to_its_end():
