@@ -178,6 +178,27 @@ def test_a_verdict_that_does_not_follow_from_the_moves_is_told_without_the_other
         certificate.check_verdict(changed(content, "sha256_of_moves", "0" * 64))
 
 
+@pytest.mark.parametrize(
+    ("number", "is_newer"), [(3, True), (0, False), (1.0, False), ("3", False)]
+)
+def test_only_a_format_above_the_known_ones_is_called_newer(number, is_newer, stated):
+    with refuses("is not a certificate of format 1 or 2: its format is ", CertificateError) as told:
+        certificate.verify({**stated[ROW]["minimax"], "format": number})
+    assert ("a newer version of tictactoe-env may read it" in str(told.value)) == is_newer
+
+
+def test_a_package_that_is_not_installed_keeps_no_other_from_its_version(monkeypatch):
+    def version(package):
+        if package == "tictactoe-env":
+            raise certificate.metadata.PackageNotFoundError
+        return "1.2.3"
+
+    monkeypatch.setattr(certificate.metadata, "version", version)
+    found = certificate.versions()
+    assert (found["numpy"], found["gymnasium"]) == ("1.2.3", "1.2.3")
+    assert "tictactoe-env" not in found
+
+
 def test_the_rounding_of_a_result_ends_where_it_is_stated(stated):
     content = stated[RECTANGLE]["random"]
     value = content["as_x"]["vs_random"]["win"]
