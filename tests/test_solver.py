@@ -30,6 +30,11 @@ def test_the_first_player_wins_or_draws_with_perfect_play(sizes, value):
         assert np.count_nonzero(solution.scores != NO_SCORE) == COUNTS[sizes]
 
 
+def test_scores_that_all_callers_share_cannot_be_changed():
+    with pytest.raises(ValueError, match="read-only"):
+        solve(Rules(2, 2, 2)).scores[0] = 1
+
+
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_every_value_and_every_move_is_that_of_plain_recursion(rules):
     game = plain(rules)
