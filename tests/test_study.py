@@ -214,7 +214,9 @@ def test_a_damaged_note_of_the_end_of_a_run_is_refused_and_written_anew(
     before = end.read_text()
     end.write_text(before.replace("true", "false") if content == "changed" else content)
     line = [*QUICK, "--seeds", "5", "--out", str(folder)]
-    assert str(end) in error_of(capsys, *line)
+    said = error_of(capsys, *line)
+    assert str(end) in said
+    assert "delete this file, and the same command looks at the run again" in said
     if content == "changed":
         assert "reached" in before
         end.unlink()

@@ -99,7 +99,11 @@ class Job:
     @property
     def has_reached_its_goal(self) -> bool:
         """Whether a finished run has reached its goal. Raises DamagedFileError."""
-        return bool(read_sealed(self.path / END, FINISH)["reached"])
+        try:
+            return bool(read_sealed(self.path / END, FINISH)["reached"])
+        except DamagedFileError as error:
+            hint = "or delete this file, and the same command looks at the run again"
+            raise DamagedFileError(f"{error}; {hint}") from None
 
     @property
     def steps_saved(self) -> int:
