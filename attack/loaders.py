@@ -18,7 +18,7 @@ import agents
 import evaluate
 import play
 import train
-from agents.value_net import Afterstates, Config, read_dataset
+from agents.value_net import Afterstates, Config, columns_of, read_dataset
 from players.seat import run_seat
 from tictactoe_env.certificate import FILE, load_policy, read, verify
 from tictactoe_env.mcts import value_named
@@ -116,6 +116,11 @@ def values_of(path: Path) -> str:
 def dataset_of(path: Path) -> Any:
     """The results of a dataset of value_net."""
     return read_dataset(path, Afterstates(Config())).tobytes()
+
+
+def dataset_columns() -> list[str]:
+    """The names of the columns of a dataset."""
+    return list(columns_of(Afterstates(Config())))
 
 
 def search_of(folder: Path) -> Any:
