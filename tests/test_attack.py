@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import attack.__main__ as command
@@ -22,7 +23,7 @@ from tictactoe_env.files import write_file
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore
-from training import run
+from training import checkpoint, run
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks and signals")
 
@@ -182,11 +183,11 @@ def test_kills_find_nothing_unless_a_fault_is_planted(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_kills_find_a_model_that_is_not_restored(tmp_path, monkeypatch):
+def test_kills_find_a_generator_that_is_not_restored(tmp_path, monkeypatch):
     small_only(monkeypatch, kills)
     assert findings(kills, tmp_path, 1) == ""
-    monkeypatch.setattr(run.Run, "begin_again", lambda self: None)
-    assert "--resume ended with" in findings(kills, tmp_path, 20)
+    monkeypatch.setattr(checkpoint, "generator_of", lambda state: np.random.default_rng(0))
+    assert "model.safetensors has other bytes" in findings(kills, tmp_path, 20)
 
 
 @pytest.mark.slow
