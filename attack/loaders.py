@@ -181,7 +181,7 @@ READERS: dict[str, tuple[str, Call]] = {
     **{
         f"GameStore, its {end}": (
             f"learned.db{end}",
-            lambda path, end=end: store_of(str(path).removesuffix(end)),  # type: ignore[misc]
+            lambda path, end=end: store_of(str(path).removesuffix(end)),
         )
         for end in SIDECARS
     },
@@ -197,7 +197,7 @@ READERS: dict[str, tuple[str, Call]] = {
     "the last line of a log": ("run.log", last_line),
     "a study of Optuna": ("study/study.db", lambda path: search_of(path.parent.parent)),
     "the lock of a run": (".lock", lambda path: locked(path.parent).__enter__()),
-    "a lock of a search": (".claims.lock", lambda path: next(held(path, 0).gen)),  # type: ignore
+    "a lock of a search": (".claims.lock", lambda path: next(held(path, 0).gen)),
 }
 """The readers, each with the file in the folder of a run that it reads and a call with its path."""
 
