@@ -73,6 +73,9 @@ def _act(action: Callable[[], Any], output: Path) -> None:
         os.dup2(file, 1)
         os.dup2(file, 2)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        # As in a new process, whatever stands in their place here.
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+        sys.stderr = os.fdopen(2, "w", errors="backslashreplace", closefd=False)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         code = int(action() or 0)
     except SystemExit as ended:

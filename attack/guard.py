@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ FORBIDDEN = (
 )
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "shutil.rmtree")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-HARMLESS = (os.devnull,)
+HARMLESS = (os.devnull, f"{tempfile.gettempdir()}/torchinductor_")  # torch makes its folder
 EXECUTED = "planted_by_an_attack"  # stands in every planted program
 
 
@@ -34,7 +35,7 @@ def guard(folder: Path) -> list[str]:
         if not isinstance(path, (str, bytes, os.PathLike)):
             return False
         text = os.path.abspath(os.fsdecode(path))
-        return not text.startswith(own) and text not in HARMLESS
+        return not text.startswith(own) and not text.startswith(HARMLESS)
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":

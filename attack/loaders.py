@@ -19,7 +19,7 @@ import agents
 import evaluate
 import play
 import train
-from agents.value_net import Afterstates, Config, read_dataset
+from agents.value_net import Afterstates, Config, columns_of, read_dataset
 from players.seat import run_seat
 from terminal import job
 from tictactoe_env.certificate import FILE, load_policy, read, verify
@@ -120,6 +120,11 @@ def dataset_of(path: Path) -> Any:
     return read_dataset(path, Afterstates(Config())).tobytes()
 
 
+def dataset_columns() -> list[str]:
+    """The names of the columns of a dataset."""
+    return list(columns_of(Afterstates(Config())))
+
+
 def search_of(folder: Path) -> Any:
     """A search of options with its study."""
     task: Any = SimpleNamespace(about={}, defaults={})
@@ -183,7 +188,7 @@ READERS: dict[str, tuple[str, Call]] = {
     **{
         f"GameStore, its {end}": (
             f"learned.db{end}",
-            lambda path, end=end: store_of(str(path).removesuffix(end)),  # type: ignore[misc]
+            lambda path, end=end: store_of(str(path).removesuffix(end)),
         )
         for end in SIDECARS
     },
@@ -200,7 +205,7 @@ READERS: dict[str, tuple[str, Call]] = {
     "a study of Optuna": ("study/study.db", lambda path: search_of(path.parent.parent)),
     "the lock of a run": (".lock", lambda path: locked(path.parent).__enter__()),
     "the lock of a job": (".seed.lock", lambda path: held_by_a_job(path).__enter__()),
-    "a lock of a search": (".claims.lock", lambda path: next(held(path, 0).gen)),  # type: ignore
+    "a lock of a search": (".claims.lock", lambda path: next(held(path, 0).gen)),
 }
 """The readers, each with the file in the folder of a run that it reads and a call with its path."""
 

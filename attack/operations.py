@@ -39,7 +39,7 @@ class Operations:
 
         sys.addaudithook(self._see)
         self._open, self._fsync = builtins.open, os.fsync
-        builtins.open = io.open = self._opened  # type: ignore[assignment]
+        builtins.open = io.open = self._opened
         os.fsync = self._flushed
 
     def meet(self, kind: str, half: Callable[[], Any] | None = None) -> None:
@@ -75,7 +75,7 @@ class Operations:
         self.meet("flush")
         self._fsync(file)
 
-    def _opened(self, file: Any, mode: str = "r", buffering: int = -1, *more: Any, **named: Any):  # type: ignore[no-untyped-def]
+    def _opened(self, file: Any, mode: str = "r", buffering: int = -1, *more: Any, **named: Any):
         is_path = not isinstance(file, int)
         if not (set(mode) & set("wxa+") and "b" in mode and is_path and self._is_below(file)):
             return self._open(file, mode, buffering, *more, **named)

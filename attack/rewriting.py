@@ -48,9 +48,9 @@ def furnish(folder: Path) -> None:
     (folder / "games").write_text("".join(f"{game.line()}\n" for game in GAMES), "utf-8")
     (folder / "games.json").write_text(json_text(GAMES), "utf-8")
     (folder / "run.log").write_text("one line\nthe last line\n", "utf-8")
-    from agents.value_net import Afterstates, Config, columns_of
+    from attack.loaders import dataset_columns
 
-    names = columns_of(Afterstates(Config()))
+    names = dataset_columns()
     lines = [[1] + [0] * (len(names) - 2) + [0.25], [0, 1] + [0] * (len(names) - 3) + [-0.5]]
     with open(folder / "dataset.csv", "w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([names, *lines])

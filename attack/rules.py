@@ -106,7 +106,8 @@ def play_single(case: Case, made: dict[str, Any], referee: Referee) -> None:
     env: Any = begun(case, lambda: TicTacToeEnv(**made))
     if env is None:
         return
-    board, seat, over, game = (), 0, True, -1
+    board: Board = ()
+    seat, over, game = 0, True, -1
     for _ in range(STEPS):
         if over:
             seen, info = env.reset()

@@ -125,7 +125,7 @@ def _kill_at(instruction: int) -> None:
         connection.set_progress_handler(count, 20)
         return connection
 
-    sqlite3.connect = connected  # type: ignore[assignment]
+    sqlite3.connect = connected
 
 
 def lost(path: Path, told: list[Path]) -> Iterator[str]:

@@ -59,7 +59,8 @@ PRIVATE_NAMES_OF_SB3 = (
 )
 # Private names of PettingZoo that every AEC environment calls.
 PRIVATE_NAMES_OF_PETTINGZOO = {"_was_dead_step", "_accumulate_rewards"}
-OTHER_PRIVATE_NAMES = {"_asdict", "_replace", "_fields", "_np_random"}  # tuples; gymnasium.Env
+# Of tuples, of gymnasium.Env, and of os.
+OTHER_PRIVATE_NAMES = {"_asdict", "_replace", "_fields", "_np_random", "_exit"}
 
 PATHS = [path for folder in HOUSE for path in sorted((ROOT / folder).rglob("*.py"))]
 PATHS += [ROOT / f"{name}.py" for name in sorted(SCRIPTS)]

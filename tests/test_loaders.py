@@ -16,6 +16,7 @@ from tictactoe_env.certificate import FILE
 from tictactoe_env.runs import saved_runs
 from training import learned
 from training.jobs import Owner
+from training.tuning import StudyError, held
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes, sockets, devices, alarms")
 
@@ -70,6 +71,13 @@ def test_a_scan_of_folders_shows_what_is_no_regular_file_as_broken_or_not_at_all
     assert all(entry.broken and KINDS[kind] in entry.about for entry in runs.values())
     assert len(runs) == (0 if kind == "folder" else 2)
     assert [saved.file for saved in found] == [copy / FILE]
+
+
+def test_a_lock_of_a_search_that_is_another_file_is_refused(tmp_path):
+    path = tmp_path / ".claims.lock"
+    path.write_bytes(b"not of SQLite" * 100)
+    with pytest.raises(StudyError, match="is no lock of a search: remove it"), held(path, 0):
+        pass
 
 
 def test_what_the_owner_of_workers_says_is_read_from_a_file_only(tmp_path):
