@@ -32,6 +32,7 @@ FOREIGN_REQUESTS = 64
 LOADED = 4.0  # seconds of load
 SLOWEST = 5.0  # seconds at most for 99 of 100 cheap requests; on an idle laptop it is 0.05
 MOST_MEMORY = (400, 1_500)  # megabytes of the server, and of each process that it starts
+# The description says that a 503 has a header Retry-After, which is checked as all of it is.
 SETTINGS = """[checks.not_a_server_error]
 expected-statuses = ["2xx", "3xx", "4xx", "503"]
 """
@@ -65,7 +66,9 @@ def fuzz(case: Case, server: Server) -> Iterator[str]:
         *("--request-timeout", f"{PATIENCE:g}"),
         *("--exclude-checks", "positive_data_acceptance"),  # a game has rules beside its schema
     )
-    done = subprocess.run(command, cwd=case.folder, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=case.folder, capture_output=True, text=True, timeout=10 * PATIENCE
+    )
     counted = re.search(r"(\d+) generated", done.stdout)
     case.counts["requests of schemathesis"] += int(counted[1]) if counted else 0
     if done.returncode != 0:

@@ -35,9 +35,12 @@ def is_busy_and_does_not_say_for_how_long():
     def standing_json(game):
         raise BusyError("busy")
 
+    def refused_without_it(reason, status, headers=None):
+        headers = {name: value for name, value in (headers or {}).items() if name != "Retry-After"}
+        return refused(reason, status, headers)
+
     refused = refusals.refused
-    api.standing_json = standing_json
-    refusals.refused = lambda reason, status, headers=None: refused(reason, status)
+    api.standing_json, refusals.refused = standing_json, refused_without_it
 
 
 @fault

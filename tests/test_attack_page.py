@@ -32,14 +32,17 @@ FOUND = {  # a fault; the attack that finds it; what it says
 }
 
 
+CASES = [*FOUND.items(), ("is_busy_and_does_not_say_for_how_long", (page.fuzz, "Retry-After"))]
+
+
 def case_in(folder, seed=0):
     return Case(0, random.Random(seed), folder, folder, Counter())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_of_the_server_is_found(fault, tmp_path, monkeypatch):
-    attack, words = FOUND[fault]
+@pytest.mark.parametrize(("fault", "found_by"), CASES, ids=str)
+def test_a_fault_of_the_server_is_found(fault, found_by, tmp_path, monkeypatch):
+    attack, words = found_by
     if attack is page.fuzz:
         pytest.importorskip("schemathesis")
     monkeypatch.setattr(served, "LAST_WORDS", 5.0)
@@ -90,3 +93,7 @@ def test_the_same_seed_draws_the_same_requests_and_another_seed_others():
 )
 def test_what_no_answer_may_be(status, headers, body, wrong):
     assert wrong_in(Answer(status, headers, body)) == wrong
+
+
+def test_each_fault_is_looked_for():
+    assert FAULTS.keys() == FOUND.keys()

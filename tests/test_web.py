@@ -468,6 +468,9 @@ def test_the_description_names_every_address_with_bounds_and_examples(client):
     listed = [f"{way} {path[5:]}" for path, ways in found["paths"].items() for way in ways]
     posts = ["post move", "post analysis", "post verdicts", "post games"]
     assert listed == [*posts, "get games", "get games/{id}", "get agents", "get agents/{id}"]
+    for ways in found["paths"].values():
+        for way in ways.values():
+            assert way["responses"]["503"]["headers"]["Retry-After"]["required"] is True
     for name, schema in found["components"]["schemas"].items():
         model = getattr(requests, name, None) or getattr(answers, name)
         assert model.model_validate(schema["examples"][0])
