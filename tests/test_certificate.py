@@ -7,7 +7,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 from plain_game import Player
-from sample_players import best_player, random_probs
+from sample_players import FixedPlayer, best_player, random_probs
 from text_cases import refuses
 
 from tictactoe_env import certificate, match
@@ -99,6 +99,13 @@ def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(name, rul
     with pytest.raises(TypeError, match="not JSON serializable"):
         certificate.write({**content, "config": object()}, tmp_path / "certificate.json")
     assert read(tmp_path) == content
+
+
+def test_a_board_of_12_cells_has_a_certificate_of_all_positions_and_one_of_13_of_lines():
+    for cols, number in ((12, 1), (13, 2)):
+        content = certify(FixedPlayer(0), "fixed", Rules(1, cols, 1))
+        assert content["format"] == number
+        certificate.verify(content)
 
 
 def test_moves_are_text_and_shares_where_there_is_more_than_one():

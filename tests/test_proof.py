@@ -380,6 +380,14 @@ def test_a_proof_beyond_the_limit_says_how_far_it_came(limit, words):
         assert "of 16; raise the limit" in text
 
 
+def test_a_limit_is_the_largest_number_that_is_allowed():
+    rules = Rules()
+    needed = len(BoardReach({"X": RandomPolicy()}, "X", rules))
+    assert len(BoardReach({"X": RandomPolicy()}, "X", rules, Limit(positions=needed))) == needed
+    with refuses(f"more than the limit of {needed - 1} positions", ProofLimitError):
+        BoardReach({"X": RandomPolicy()}, "X", rules, Limit(positions=needed - 1))
+
+
 @pytest.mark.parametrize(
     ("limit", "words"),
     [
