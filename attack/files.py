@@ -68,7 +68,9 @@ def furnished(case: Case, training: Training) -> Path:
     if not folder.exists():
         run = whole(case, training).folder
         new = Path(shutil.copytree(run, folder.with_suffix(".new")))
-        rewriting.furnish(new)
+        ended = child(lambda: rewriting.furnish(new), case.folder / "furnished")
+        if ended.code != 0:
+            raise RuntimeError(ended.text)
         new.rename(folder)
     return folder
 
