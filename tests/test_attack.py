@@ -265,7 +265,7 @@ def test_a_certificate_that_says_too_much_is_refused_by_the_independent_verifier
 def test_files_find_nothing_unless_a_loader_is_planted(tmp_path, monkeypatch):
     from attack import loaders
 
-    monkeypatch.setattr(files, "TRAININGS", (SMALL,) * 8)
+    monkeypatch.setattr(files, "LEARNERS", (SMALL,))
     assert findings(files, tmp_path, 40) == ""
     planted = {"planted": ("model.safetensors", lambda path: None)}
     monkeypatch.setattr(loaders, "READERS", planted)
