@@ -22,7 +22,7 @@ from rich.table import Table
 from attack.campaign import CAMPAIGNS, Report, found_in
 
 SECONDS = 600.0
-SHARES = {"kills": 4, "disk": 2, "files": 4, "stores": 2, "rules": 2, "law": 1, "page": 3}
+SHARES = {"kills": 6, "disk": 2, "files": 4, "stores": 2, "rules": 2, "law": 1, "page": 3}
 """The parts of the time that the campaigns have, in relation to each other."""
 
 

@@ -21,6 +21,7 @@ from attack.trainings import (
     TRAININGS,
     Training,
     differences_of_all,
+    drawn_training,
     has_checkpoint,
     train,
     whole,
@@ -37,7 +38,7 @@ def run(seconds: float, seed: int, folder: Path) -> Report:
 
 def attack(case: Case) -> Iterator[str]:
     """Let the disk of one training fail, and continue it."""
-    training = case.draw.choice(TRAININGS)
+    training = drawn_training(case, TRAININGS)
     reference = whole(case, training)
     place = case.folder / "place"
     place.mkdir()

@@ -22,7 +22,7 @@ from attack.campaign import Case, Report, repeat
 from attack.children import Ended, child
 from attack.guard import guard
 from attack.mutations import damaged_bytes
-from attack.trainings import TRAININGS, Training, whole
+from attack.trainings import LEARNERS, Training, drawn_training, whole
 
 CPU_SECONDS, SECONDS = 10, 60  # the latter of the clock, on a busy machine
 MEMORY = 500 << 20  # bytes beside those of the process before
@@ -42,7 +42,7 @@ def attack(case: Case) -> Iterator[str]:
     from attack.loaders import EXACT, READERS
 
     reader = case.draw.choice(list(READERS))
-    training = case.draw.choice(TRAININGS[:8])
+    training = drawn_training(case, LEARNERS, 30)
     name, call = READERS[reader]
     source = furnished(case, training)
     folder = Path(shutil.copytree(source, case.folder / "run"))
@@ -68,7 +68,9 @@ def furnished(case: Case, training: Training) -> Path:
     if not folder.exists():
         run = whole(case, training).folder
         new = Path(shutil.copytree(run, folder.with_suffix(".new")))
-        rewriting.furnish(new)
+        ended = child(lambda: rewriting.furnish(new), case.folder / "furnished")
+        if ended.code != 0:
+            raise RuntimeError(ended.text)
         new.rename(folder)
     return folder
 

@@ -18,6 +18,7 @@ from attack.trainings import (
     TRAININGS,
     Training,
     differences_of_all,
+    drawn_training,
     has_checkpoint,
     loads,
     train,
@@ -34,7 +35,7 @@ def run(seconds: float, seed: int, folder: Path) -> Report:
 
 def attack(case: Case) -> Iterator[str]:
     """Kill one training, once or several times, and complete it."""
-    training = case.draw.choice(TRAININGS)
+    training = drawn_training(case, TRAININGS)
     reference = whole(case, training)
     number = drawn_change(case, reference.changes)
     place = case.folder / "place"

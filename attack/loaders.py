@@ -202,7 +202,7 @@ READERS: dict[str, tuple[str, Call]] = {
     "evaluate.py --verify": (FILE, with_path(evaluate.main, "--verify")),
     "play.py --x": (FILE, with_path(play.main, "--x", "--o", "random")),
     "the last line of a log": ("run.log", last_line),
-    "a study of Optuna": ("study/study.db", lambda path: search_of(path.parent.parent)),
+    "a study of Optuna": ("study/study.db", lambda path: search_of(path.parent)),
     "the lock of a run": (".lock", lambda path: locked(path.parent).__enter__()),
     "the lock of a job": (".seed.lock", lambda path: held_by_a_job(path).__enter__()),
     "a lock of a search": (".claims.lock", lambda path: next(held(path, 0).gen)),

@@ -13,6 +13,7 @@ import errno
 import io
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,6 @@ class Operations:
 
     def watch(self) -> None:
         """Watch this process from here on."""
-        import sys
-
         sys.addaudithook(self._see)
         self._open, self._fsync = builtins.open, os.fsync
         builtins.open = io.open = self._opened

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tests.plain_game import PlainGame, lines_of
@@ -128,9 +129,7 @@ class Referee:
         return self.rewards[{1: "win", 0: "draw", -1: "loss"}[end.outcome]]
 
 
-_GAMES: dict[tuple[int, int, int], PlainGame] = {}
-
-
+@lru_cache
 def plain(size: tuple[int, int, int]) -> PlainGame:
     """The plain game on a board, whose values take a second and are kept."""
-    return _GAMES.setdefault(size, PlainGame(*size))
+    return PlainGame(*size)

@@ -48,7 +48,9 @@ def furnish(folder: Path) -> None:
     (folder / "games").write_text("".join(f"{game.line()}\n" for game in GAMES), "utf-8")
     (folder / "games.json").write_text(json_text(GAMES), "utf-8")
     (folder / "run.log").write_text("one line\nthe last line\n", "utf-8")
-    from attack.loaders import dataset_columns
+    from attack.loaders import dataset_columns, search_of
+
+    search_of(folder / "study")
 
     names = dataset_columns()
     lines = [[1] + [0] * (len(names) - 2) + [0.25], [0, 1] + [0] * (len(names) - 3) + [-0.5]]
@@ -146,8 +148,8 @@ def _arrays(draw: Any, path: Path) -> str:
     from safetensors.numpy import load, save
 
     data = path.read_bytes()
-    if draw.random() < 0.5:
-        arrays = load(data)
+    arrays = load(data)
+    if arrays and draw.random() < 0.5:
         name = draw.choice(list(arrays))
         arrays[name] = hostile_array(draw, arrays[name])
         data, how = save(arrays), "an array"

@@ -79,12 +79,32 @@ def _small(agent: str, *more: str) -> tuple[str, ...]:
     return (*OPTIONS[agent], *steps, *more)
 
 
+LEARNERS = tuple(
+    Training(agent, agent, _small(agent))
+    for agent in (
+        *("tabular_q", "trie", "mcts", "tictacnet", "neuroevolution"),
+        *("maskable_ppo", "dqn", "value_net"),
+    )
+)
+"""One of each learner, quick ones first."""
+
 TRAININGS = (
-    *(Training(agent, agent, _small(agent)) for agent in OPTIONS),
+    *LEARNERS[:3],
     Training("goal", "tabular_q", (*_small("tabular_q"), *GOAL.split()), "unbeatable"),
     Training("rival", "tabular_q", (*RIVAL.split(), "--rival", f"tabular_q {RIVAL}")),
+    *LEARNERS[3:],
 )
 """One of each learner, one that ends at its goal, and one of two learners."""
+
+
+def drawn_training(
+    case: Case, trainings: Sequence[Training] = TRAININGS, each: int = 3
+) -> Training:
+    """One of the first trainings, of one more after every `each` cases.
+
+    A whole run of each is made for comparison, which takes seconds: a short attack needs a few.
+    """
+    return case.draw.choice(trainings[: 1 + case.number // each])
 
 
 def preload() -> None:

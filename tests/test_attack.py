@@ -3,20 +3,26 @@
 import errno
 import json
 import os
+import pickle
 import random
 import signal
 import time
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import attack.__main__ as command
+from agents import TRAINABLE
 from attack import disk, files, kills, law, rules, stores, trainings
 from attack.campaign import CAMPAIGNS, Case, Report, found_in, repeat
 from attack.children import child
 from attack.operations import Operations, fail, kill_at, nothing
+from attack.rewriting import Planted
 from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.certificate import certify
 from tictactoe_env.files import write_file
@@ -125,6 +131,26 @@ def test_wrong_options_are_refused(arguments, said, capsys):
     assert said in capsys.readouterr().err
 
 
+def test_each_campaign_is_listed_and_described(monkeypatch, capsys):
+    doc = "What it does.\n\nMore of it."
+    monkeypatch.setattr(command, "campaign", lambda name: SimpleNamespace(__doc__=doc))
+    assert command.main(["--list"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split(maxsplit=1) for line in listed] == [
+        [name, "What it does."] for name in CAMPAIGNS
+    ]
+    page = (Path(__file__).parent.parent / "docs" / "RELIABILITY.md").read_text("utf-8")
+    assert all(f"\n**{name}** " in page for name in CAMPAIGNS)
+
+
+def test_a_short_attack_takes_few_trainings_and_a_long_one_takes_all(case):
+    one = case()
+    found = [trainings.drawn_training(replace(one, number=number)) for number in range(200)]
+    assert found[0] == found[2] == trainings.TRAININGS[0]
+    assert set(found) == set(trainings.TRAININGS)
+    assert {one.agent for one in trainings.LEARNERS} == set(TRAINABLE)
+
+
 def test_one_case_runs_alone(capsys):
     assert command.main(["rules", "--seed", "3", "--case", "11"]) == 0
     assert " 1 " in capsys.readouterr().out
@@ -214,7 +240,8 @@ PLANTED = {
     "FORBIDDEN: os.system": lambda path: os.system("true"),
     "FORBIDDEN: opens": lambda path: (path.parent.parent.parent / "elsewhere").write_text("x"),
     "FORBIDDEN: os.remove": lambda path: os.remove(path.parent.parent.parent / "nothing"),
-    "FORBIDDEN: pickle.find_class": lambda path: __import__("pickle").loads(b"cos\ngetpid\n."),
+    "FORBIDDEN: pickle.find_class": lambda path: pickle.loads(pickle.dumps(Planted())),
+    "FORBIDDEN: compile of a planted text": lambda path: pickle.loads(pickle.dumps(Planted())),
     "KeyError": lambda path: {}["seats"],
     "MemoryError": lambda path: bytes(1 << 60),
     "THE REFUSAL SAYS NOTHING": lambda path: int("") if path is None else _raise(ValueError()),
@@ -231,7 +258,7 @@ def _raise(error):
 
 @pytest.mark.parametrize("said", PLANTED)
 def test_a_loader_that_does_what_it_must_not_is_found(said, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "SECONDS", 1)
+    monkeypatch.setattr(files, "SECONDS", 1 if said == "it took" else 60)
     folder = tmp_path / "case"
     (folder / "run").mkdir(parents=True)
     ended = files.read_in_child(PLANTED[said], folder / "run" / "file", folder)
@@ -265,7 +292,7 @@ def test_a_certificate_that_says_too_much_is_refused_by_the_independent_verifier
 def test_files_find_nothing_unless_a_loader_is_planted(tmp_path, monkeypatch):
     from attack import loaders
 
-    monkeypatch.setattr(files, "TRAININGS", (SMALL,) * 8)
+    monkeypatch.setattr(files, "LEARNERS", (SMALL,))
     assert findings(files, tmp_path, 40) == ""
     planted = {"planted": ("model.safetensors", lambda path: None)}
     monkeypatch.setattr(loaders, "READERS", planted)
