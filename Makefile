@@ -8,6 +8,8 @@
 # make browser  the tests of the page in Chromium, which must be installed
 # make cluster  the tests of studies on local clusters of Dask and Ray
 # make bench    speeds, as tables; make bench-learning: learning; make bench-web: the page's server
+# make attack   kills, full disks, damaged files, wrong games: SECONDS=600 SEED=0
+# make mutants  changes to rules, solver, match, proof, certificate: does a test notice each? Hours
 # make results  train every agent, evaluate it exactly, write docs/RESULTS.md
 # make trained  write the trained agents of the package from the runs of make results
 # make ecosystem  test the wheel with other libraries; ARGS="sb3 torchrl" names them, --list lists them
@@ -20,11 +22,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 JOBS ?= auto
+SECONDS ?= 600
+SEED ?= 0
 LOWEST ?= python3.10
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: play web train quick test check lint types slow browser cluster bench bench-learning bench-web \
-	results trained wheel ecosystem lowest docs release-check clean
+	attack mutants results trained wheel ecosystem lowest docs release-check clean
 .DEFAULT_GOAL := test
 
 .venv/bin/python:
@@ -57,6 +61,10 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .venv/cluster.installed: pyproject.toml | .venv/pip.installed
 	$(PIP) -e . --group cluster --group quick
+	@touch $@
+
+.venv/mutants.installed: pyproject.toml | .venv/pip.installed
+	$(PIP) -e . --group mutants
 	@touch $@
 
 .venv/docs.installed: pyproject.toml | .venv/pip.installed
@@ -106,6 +114,13 @@ bench-learning: .venv/train.installed
 bench-web: .venv/web.installed
 	$(BIN)/python -m benchmarks.web $(ARGS)
 
+attack: .venv/test.installed
+	$(BIN)/python -m attack --seconds $(SECONDS) --seed $(SEED) $(ARGS)
+
+mutants: .venv/mutants.installed
+	$(BIN)/mutmut run $(ARGS)
+	$(BIN)/mutmut results
+
 results: .venv/train.installed
 	$(BIN)/python -m benchmarks.results $(ARGS)
 
@@ -138,4 +153,4 @@ release-check: .venv/test.installed
 	$(BIN)/python .ci/release_check.py $(ARGS)
 
 clean:
-	rm -rf .venv .venv-lowest .ecosystem dist build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-lowest .ecosystem dist build .pytest_cache .mypy_cache .ruff_cache mutants

@@ -28,11 +28,13 @@ from tictactoe_env.files import write_file
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import TabularPolicy, tabulate
+from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
 from training.cluster import Lost, connect, outcomes, stopping
 from training.files import read_json
 from training.jobs import FAILED, Job, Outcome, Owner
 from training.locks import locked
+from training.manifest import has_manifest
 from training.options import Preset
 from training.plots import heat_map
 from training.study import spread
@@ -80,9 +82,11 @@ class Entry:
     def is_saved_in(self, folder: Path, seed: int) -> bool:
         """Whether a finished run has this configuration; options that are new have their default.
 
-        A new option's default is what was done before it existed.
+        A new option's default is what was done before it existed. A run is finished when it has its
+        manifest, which is written last.
         """
-        return (folder / FILE).exists() and self.is_begun_in(folder, seed)
+        is_finished = (folder / FILE).exists() and has_manifest(folder)
+        return is_finished and self.is_begun_in(folder, seed)
 
     def is_begun_in(self, folder: Path, seed: int) -> bool:
         """Whether a run, finished or not, has this configuration, as `is_saved_in` says."""
@@ -283,7 +287,7 @@ def train_jobs(wanted: Sequence[Job], jobs: int) -> None:
     with connect(None, jobs) as workers, stopping(owner) as stops:
         for found in outcomes(wanted, owner, workers):
             text = found.error if isinstance(found, Lost) else f"{found.job.name}: {found.state}"
-            print(text, file=sys.stderr, flush=True)
+            print(printable(text), file=sys.stderr, flush=True)
             if isinstance(found, Outcome) and found.state == FAILED:
                 failed.append(f"{found.job.name} failed: {found.error}")
     if stops:

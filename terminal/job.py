@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 from rich.console import Console
 
 import agents
-from training.files import write_json
-from training.jobs import END, EXIT_FINISHED, EXIT_STOPPED, Job
+from tictactoe_env.printable import printable
+from training.jobs import EXIT_FINISHED, EXIT_STOPPED, Job
 from training.learner import drive
+from training.locks import lock_on
 from training.options import read_config
 from training.run import FILES, NOTHING, STEPS, Run
 
@@ -36,7 +37,7 @@ def main() -> NoReturn:
         with locked(job, ended) as is_ours:
             sys.exit(train(job, ended) if is_ours else EXIT_STOPPED)
     except (ValueError, OSError) as error:  # the last line of the log is the message
-        sys.exit(str(error))
+        sys.exit(printable(error))
 
 
 def _wait_for_the_end_of_input(ended: threading.Event) -> None:
@@ -47,8 +48,11 @@ def _wait_for_the_end_of_input(ended: threading.Event) -> None:
 
 @contextmanager
 def locked(job: Job, ended: threading.Event) -> Iterator[bool]:
-    """Hold the lock of a run. Yields False if the input ended while another process had it."""
-    lock = FileLock(job.lock)
+    """Hold the lock of a run. Yields False if the input ended while another process had it.
+
+    Raises ValueError if its file is no regular file.
+    """
+    lock = lock_on(job.lock)
     while not (ended.is_set() or lock.is_locked):
         with suppress(Timeout):
             lock.acquire(timeout=LOCK_SECONDS)
@@ -97,5 +101,5 @@ def train(job: Job, ended: threading.Event) -> int:
         if run.left != NOTHING:
             run.finish()
         reached = job.until in ("steps", *run.first_reached)
-        write_json(job.path / END, {"steps": run.rows[-1]["steps"], "reached": reached})
+        job.finish(run.rows[-1]["steps"], reached)
     return EXIT_FINISHED

@@ -1,9 +1,11 @@
 """Settings of all tests; `--package` runs only those that need nothing but the package."""
 
 import ast
+import os
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # The same examples in each run, and no failure because a busy machine is slow.
@@ -12,6 +14,15 @@ settings.load_profile("repeatable")
 
 collect_ignore = ["ecosystem"]  # run by make ecosystem, with the libraries that they test
 NEEDED = {"numpy", "gymnasium", "pytest", "hypothesis", "tictactoe_env", "playthroughs"}
+
+
+@pytest.fixture(autouse="MUTANT_UNDER_TEST" in os.environ)
+def nothing_is_kept():
+    """For make mutants: no test gets what a cache of the package has kept of unchanged code."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "tictactoe_env":
+            for value in vars(module).values():
+                getattr(value, "cache_clear", int)()
 
 
 def pytest_addoption(parser):

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 from plain_game import Player
-from sample_players import best_player, random_probs
+from sample_players import FixedPlayer, best_player, random_probs
 from text_cases import refuses
 
 from tictactoe_env import certificate, match
@@ -85,6 +85,8 @@ def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(name, rul
     for written in ({"format": 1}, content):
         certificate.write(written, tmp_path / "certificate.json")
     assert [file.name for file in tmp_path.iterdir()] == ["certificate.json"]
+    text = (tmp_path / "certificate.json").read_text()
+    assert text.startswith('{\n "format": 1,\n "agent": "')
     again = read(tmp_path)
     assert again == content == read(tmp_path / "certificate.json")
     about = {"format": 1, "agent": name, "seed": 3, "config": {"steps": 10}, "seconds": 2}
@@ -97,6 +99,13 @@ def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(name, rul
     with pytest.raises(TypeError, match="not JSON serializable"):
         certificate.write({**content, "config": object()}, tmp_path / "certificate.json")
     assert read(tmp_path) == content
+
+
+def test_a_board_of_12_cells_has_a_certificate_of_all_positions_and_one_of_13_of_lines():
+    for cols, number in ((12, 1), (13, 2)):
+        content = certify(FixedPlayer(0), "fixed", Rules(1, cols, 1))
+        assert content["format"] == number
+        certificate.verify(content)
 
 
 def test_moves_are_text_and_shares_where_there_is_more_than_one():
@@ -150,6 +159,65 @@ def test_a_changed_result_is_found_and_named(name, path, stated):
     for instead in wrong:
         with refuses(f"{path} is ", CertificateError):
             certificate.verify(changed(stated[ROW][name], path, instead))
+
+
+VERDICTS = [
+    f"{place}{name}" for place in ("", "as_x.", "as_o.") for name in ("unbeatable", "optimal")
+]
+
+
+@pytest.mark.parametrize("name", ["minimax", "stochastic"])
+def test_a_verdict_that_does_not_follow_from_the_moves_is_told_without_the_other_results(
+    name, stated
+):
+    content = stated[ROW][name]
+    certificate.check_verdict(changed(content, "as_x.vs_random.win", 2.0))
+    for path in VERDICTS:
+        value = functools.reduce(lambda found, key: found[key], path.split("."), content)
+        for instead in (not value, int(value), None, GONE):
+            with refuses(f"{path} is {value} when computed", CertificateError):
+                certificate.check_verdict(changed(content, path, instead))
+    for path in ("as_x", "as_o"):
+        for instead in (None, [], GONE):
+            with refuses(f"{path}.unbeatable is ", CertificateError):
+                certificate.check_verdict(changed(content, path, instead))
+    with refuses("the moves were changed after", CertificateError):
+        certificate.check_verdict(changed(content, "sha256_of_moves", "0" * 64))
+
+
+@pytest.mark.parametrize(
+    ("number", "is_newer"), [(3, True), (0, False), (1.0, False), ("3", False)]
+)
+def test_only_a_format_above_the_known_ones_is_called_newer(number, is_newer, stated):
+    with refuses("is not a certificate of format 1 or 2: its format is ", CertificateError) as told:
+        certificate.verify({**stated[ROW]["minimax"], "format": number})
+    assert ("a newer version of tictactoe-env may read it" in str(told.value)) == is_newer
+
+
+def test_a_package_that_is_not_installed_keeps_no_other_from_its_version(monkeypatch):
+    def version(package):
+        if package == "tictactoe-env":
+            raise certificate.metadata.PackageNotFoundError
+        return "1.2.3"
+
+    monkeypatch.setattr(certificate.metadata, "version", version)
+    found = certificate.versions()
+    assert (found["numpy"], found["gymnasium"]) == ("1.2.3", "1.2.3")
+    assert "tictactoe-env" not in found
+
+
+def test_the_rounding_of_a_result_ends_where_it_is_stated(stated):
+    content = stated[RECTANGLE]["random"]
+    value = content["as_x"]["vs_random"]["win"]
+    assert 0 < value < 1
+    for near in (value - match.ROUNDING, value + match.ROUNDING):
+        certificate.verify(changed(content, "as_x.vs_random.win", near))
+    certificate.verify(changed(stated[ROW]["minimax"], "as_x.worst_case_value", 1e-13))  # for 0
+    with refuses("as_x.worst_case_loss is 0.0 when computed", CertificateError):
+        certificate.verify(changed(stated[ROW]["minimax"], "as_x.worst_case_loss", 1e-13))
+    for far in (value - 2 * match.ROUNDING, value + 2 * match.ROUNDING):
+        with refuses("as_x.vs_random.win is ", CertificateError):
+            certificate.verify(changed(content, "as_x.vs_random.win", far))
 
 
 def test_changed_moves_or_another_digest_are_found(stated, tmp_path):

@@ -198,7 +198,11 @@ def test_if_every_connection_is_being_answered_the_next_gets_503():
             while len(app_tasks()) < 2:
                 await asyncio.sleep(0)
             third, _ = await sent(port, GET)
-            assert await status(third) == 503
+            head = (await third.readuntil(b"\r\n\r\n")).lower()
+            assert head.startswith(b"http/1.1 503 ")
+            assert b"retry-after: 1\r\n" in head
+            assert b"content-security-policy: default-src 'none'" in head
+            assert "too many requests" in json.loads(await rest(third))["error"]
             app.release.set()
             assert [await status(reader) for reader, _ in (first, second)] == [200, 200]
 

@@ -4,41 +4,21 @@ import ast
 import os
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from any_games import game
-from small_runs import ROOT, small_config, trained
+from small_runs import ROOT, trained
 from wrong_files import KINDS, at_most, put
 
-import agents
-import evaluate
-import play
-import train
-from agents.value_net import Afterstates, read_dataset
+from attack.loaders import READERS
 from players.gallery import Gallery
-from players.seat import run_seat
-from tictactoe_env.certificate import FILE, load_policy, read
-from tictactoe_env.mcts import value_named
-from tictactoe_env.opponents import make_opponent
-from tictactoe_env.own_values import read_values
-from tictactoe_env.rules import Rules
+from tictactoe_env.certificate import FILE
 from tictactoe_env.runs import saved_runs
-from tictactoe_env.store import GameStore, read_games
-from tictactoe_env.store import main as store_main
 from training import learned
-from training.files import csv_lines, read_arrays, read_csv, read_json, read_sealed
-from training.jobs import Owner, last_line
-from training.learned import GameFile
-from training.locks import locked
-from training.manifest import read_manifest
-from training.run import Run, read_config_file
-from training.schema import Anything
-from training.study import metrics_of
-from training.tuning import Search, held
+from training.jobs import Owner
+from training.tuning import StudyError, held
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes, sockets, devices, alarms")
-SIDECARS = ("-journal", "-wal", "-shm")
 
 
 @pytest.fixture(scope="module")
@@ -56,116 +36,6 @@ def copy(run, tmp_path):
     return Path(shutil.copytree(run, tmp_path / "runs" / "trie-0"))
 
 
-def resumed(folder):
-    config = small_config("trie", steps=400)
-    return Run(folder, agents.page("trie"), config).resume(agents.page("trie").begin(config))
-
-
-def exits_with_a_line(main, *arguments):
-    """Raise ValueError with the one line that a command prints when it ends with an error."""
-
-    def call(path):
-        try:
-            code = main([str(path), *arguments])
-        except SystemExit as ended:  # of argparse
-            code = ended.code
-        if code != 0:
-            raise ValueError("the command has said why")
-
-    return call
-
-
-def store_of(path, **options):
-    with GameStore(path, **options) as store:
-        return store.list()
-
-
-def search_of(folder):
-    task = SimpleNamespace(about={}, defaults={})
-    return Search(folder, task)
-
-
-def values_of(path):
-    return read_values(path, load_policy(path.parent), read(path.parent)["sha256_of_moves"])
-
-
-def dataset_of(path):
-    return read_dataset(path, Afterstates(small_config("value_net")))
-
-
-READERS = {
-    "certificate.read, a file": (FILE, read),
-    "certificate.read, a run": (FILE, lambda path: read(path.parent)),
-    "load_policy": (FILE, load_policy),
-    "make_opponent": (FILE, lambda path: make_opponent(str(path.parent), Rules())),
-    "mcts-value": (FILE, lambda path: value_named(str(path.parent), Rules())),
-    "run_seat": (FILE, lambda path: run_seat(path.parent, "runs/trie-0", Rules())),
-    "run_seat, its model": (
-        "model.safetensors",
-        lambda path: run_seat(path.parent, "runs/trie-0", Rules()),
-    ),
-    "run_seat, its games": (
-        "learned.db",
-        lambda path: run_seat(path.parent, "runs/trie-0", Rules()),
-    ),
-    "own values": ("values.npz", values_of),
-    "agents.load": ("model.safetensors", lambda path: agents.load(path.parent)),
-    "agents.load, its JSON": ("model.json", lambda path: agents.load(path.parent)),
-    "read_json": ("config.json", read_json),
-    "read_sealed": ("config.json", lambda path: read_sealed(path, Anything())),
-    "read_arrays": ("model.safetensors", read_arrays),
-    "csv_lines": ("metrics.csv", lambda path: list(csv_lines(path))),
-    "read_csv": ("metrics.csv", lambda path: read_csv(path, ("steps",))),
-    "metrics_of": ("metrics.csv", lambda path: metrics_of(path.parent)),
-    "a dataset": ("dataset.csv", dataset_of),
-    "a manifest": ("manifest.json", lambda path: read_manifest(path.parent)),
-    "config.json": ("config.json", lambda path: read_config_file(path.parent)),
-    "agents.load, its manifest": ("manifest.json", lambda path: agents.load(path.parent)),
-    "train.py --resume": (
-        "config.json",
-        lambda path: exits_with_a_line(train.main, str(path.parent))("--resume"),
-    ),
-    **{
-        f"resume, {name}": (f"checkpoint/{name}", lambda path: resumed(path.parent.parent))
-        for name in (
-            *("progress.json", "metrics.csv", "manifest.json"),
-            *("best.json", "best.safetensors", "model.json", "model.safetensors"),
-            *("state.json", "state.safetensors"),
-        )
-    },
-    "read_games": ("games", lambda path: list(read_games(path))),
-    "GameFile": ("games", lambda path: list(GameFile(path, Rules()))),
-    "GameStore": ("learned.db", store_of),
-    "GameStore, read only": ("learned.db", lambda path: store_of(path, read_only=True)),
-    **{
-        f"GameStore, its {end}": (
-            f"learned.db{end}",
-            lambda path, end=end: store_of(str(path).removesuffix(end)),
-        )
-        for end in SIDECARS
-    },
-    "learned.since": ("learned.db", lambda path: learned.since(path.parent, 0)),
-    "store --check": ("learned.db", exits_with_a_line(store_main, "--check")),
-    "store --import": (
-        "games",
-        lambda path: exits_with_a_line(store_main, "--import", str(path))(path.parent / "new.db"),
-    ),
-    "evaluate.py": (FILE, exits_with_a_line(evaluate.main)),
-    "evaluate.py --verify": (
-        FILE,
-        lambda path: exits_with_a_line(evaluate.main, str(path))("--verify"),
-    ),
-    "play.py --x": (
-        FILE,
-        lambda path: exits_with_a_line(play.main, str(path), "--o", "random")("--x"),
-    ),
-    "the last line of a log": ("run.log", last_line),
-    "a study of Optuna": ("study.db", lambda path: search_of(path.parent)),
-    "the lock of a run": (".lock", lambda path: locked(path.parent).__enter__()),
-    "a lock of a search": (".claims.lock", lambda path: next(held(path, 0).gen)),
-}
-"""The readers, each with the file in the folder of a run that it reads and a call with its path."""
-
 ABSENT = ("no certificate at", "there is no saved run", "is a link, where a file is expected")
 """What is said of a folder in place of a certificate, which is searched for one, of a link to
 itself, which leads nowhere, and of a link in place of the lock of a run."""
@@ -178,9 +48,7 @@ PLAIN = (ValueError, OSError)
 def test_every_reader_refuses_what_is_no_regular_file_at_once(reader, kind, copy, capsys):
     name, call = READERS[reader]
     path = copy / name
-    if name == "study.db":
-        (copy / "study").mkdir()
-        path = copy / "study" / name
+    path.parent.mkdir(exist_ok=True)
     put(kind, path)
     with at_most(20), pytest.raises(PLAIN) as raised:
         call(path)
@@ -203,6 +71,13 @@ def test_a_scan_of_folders_shows_what_is_no_regular_file_as_broken_or_not_at_all
     assert all(entry.broken and KINDS[kind] in entry.about for entry in runs.values())
     assert len(runs) == (0 if kind == "folder" else 2)
     assert [saved.file for saved in found] == [copy / FILE]
+
+
+def test_a_lock_of_a_search_that_is_another_file_is_refused(tmp_path):
+    path = tmp_path / ".claims.lock"
+    path.write_bytes(b"not of SQLite" * 100)
+    with pytest.raises(StudyError, match="is no lock of a search: remove it"), held(path, 0):
+        pass
 
 
 def test_what_the_owner_of_workers_says_is_read_from_a_file_only(tmp_path):

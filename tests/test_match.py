@@ -6,12 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_game import Player, is_exactly, plain
+from sample_players import best_player
 from text_cases import refuses
 
 from tictactoe_env import match
 from tictactoe_env.evaluation import exploitability
 from tictactoe_env.match import ROUNDING, Result, action_values, best_achievable, best_responses
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
+from tictactoe_env.positions import positions_of
+from tictactoe_env.proof import Limit, ProofLimitError, TableReach
 from tictactoe_env.rules import Rules
 
 BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(2, 4, 3)]
@@ -79,6 +82,7 @@ RANDOM, HALVES = 2 * [RandomPolicy()], 2 * [Player(lambda board: {0: 0.5})]
         *((action_values, (side, *RANDOM), f"side {side!r}") for side in ("x", "", 1, None)),
         (match.exact_result_as, ("Y", *RANDOM), "unknown side 'Y' (known: O, X)"),
         (action_values, ("X", *RANDOM, Rules(), FINISHED), "a finished board has no moves: give"),
+        (match.most_wins, (Rules(1, 13, 3),), "the limit is computed on boards of up to 12 cells,"),
         (match.sampled_result, (*RANDOM, Rules(), 0), "games must be a whole number of at least 1"),
         (match.sampled_result, (*HALVES, Rules(), 2), "sum to 1 in each row, row 0 sums to 0.5"),
     ],
@@ -159,6 +163,47 @@ def test_a_best_response_is_that_of_plain_recursion(seed, kind, rules):
     assert exploitability(Player(choice), rules) == gain
 
 
+def worst_outcome(rules, side, choice):
+    """The worst outcome in each position that a policy can meet, by recursion."""
+    game, mark, found = plain(rules), MARKS[side], {}
+
+    def from_here(board):
+        if board not in found:
+            found[board] = game.positions[board] and game.positions[board] * mark
+            if found[board] is None:
+                own = game.mover(board) == mark
+                cells = [cell for cell, chance in choice(board).items() if chance > 0]
+                after = [
+                    -1 if board[cell] else from_here(game.after(board, cell))
+                    for cell in (cells if own else game.free(board))
+                ]
+                found[board] = min(after)
+        return found[board]
+
+    from_here(game.empty)
+    return found
+
+
+@pytest.mark.parametrize("side", ["X", "O"])
+@pytest.mark.parametrize("rules", BOARDS, ids=str)
+@pytest.mark.parametrize("kind", ["sure", "rash", "legal", "any", "best"])
+def test_the_worst_outcome_is_that_of_the_games_that_can_happen(kind, rules, side):
+    best = lambda board: {plain(rules).best(board)[0]: 1}  # noqa: E731
+    choice = best if kind == "best" else choice_of(4, rules, kind)
+    expected = worst_outcome(rules, side, choice)
+    table, positions = tabulate(Player(choice), rules), positions_of(rules)
+    found = match.worst_outcomes(TableReach(side, table.by_row(), rules))
+    rows = positions.rows(np.array(list(expected), dtype=np.int8).reshape(-1, rules.cells))
+    assert found[rows].tolist() == list(expected.values())
+
+
+@pytest.mark.parametrize("rules", [Rules(1, 3, 2), Rules(1, 4, 2), Rules(2, 4, 3)], ids=str)
+def test_no_player_wins_most_of_those_that_never_lose_where_it_can_be_made_to_lose(rules):
+    table = best_player(rules).by_row()
+    found = {side: match.wins_most(TableReach(side, table, rules)) for side in "XO"}
+    assert found == {"X": True, "O": plain(rules).value_x[plain(rules).empty] < 1}
+
+
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 @pytest.mark.parametrize("kind", ["sure", "legal", "any"])
 def test_the_share_of_optimal_moves_is_its_mean_over_positions(kind, rules):
@@ -206,6 +251,20 @@ def test_a_sample_agrees_with_the_exact_result_within_its_interval(kind, rules):
         rate = getattr(found.result, name)
         low, high = found.intervals.get(name, match.wilson_interval(round(rate * 4000), 4000, 3))
         assert low <= min(rate, getattr(truth, name)) <= max(rate, getattr(truth, name)) <= high
+
+
+def test_the_limit_of_a_proof_is_not_used_on_boards_of_12_cells():
+    one = Limit(positions=1)
+    assert match.exact_result(*RANDOM, Rules(1, 12, 2), one).illegal == 0
+    with refuses("needs more than the limit of 1 positions", ProofLimitError):
+        match.exact_result(*RANDOM, Rules(1, 13, 2), one)
+
+
+def test_a_sample_has_1000_games_of_seed_0_and_one_game_is_played_to_its_end():
+    found = match.sampled_result(*RANDOM, Rules())
+    assert found == match.sampled_result(*RANDOM, Rules(), 1000, 0)
+    assert found != match.sampled_result(*RANDOM, Rules(), 1000, 1)
+    assert match.sampled_result(*RANDOM, Rules(2, 2, 2), 1).result == Result(1.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("rules", [Rules(6, 7, 4), Rules(7, 8, 5), Rules(4, 5, 3)], ids=str)

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import tempfile
+import zipfile
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -167,6 +168,18 @@ def test_values_that_are_described_in_another_way_are_read_or_refused(about):
     changed = io.BytesIO()
     np.savez(changed, **arrays)
     outcome(lambda path: read_values(path, POLICY, ""), changed.getvalue(), ValuesFileError)
+
+
+def test_values_whose_header_is_no_python_literal_are_refused():
+    """NumPy reads a header that it does not understand once more, with Python's tokenizer."""
+    header = "{'descr': '<f4', ("
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(VALUES)) as old, zipfile.ZipFile(changed, "w") as archive:
+        for name in old.namelist():
+            text = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+            archive.writestr(name, text if name == "known.npy" else old.read(name))
+    found = outcome(lambda path: read_values(path, POLICY, ""), changed.getvalue(), ValuesFileError)
+    assert isinstance(found, ValuesFileError)
 
 
 # --- games ---------------------------------------------------------------------------------------

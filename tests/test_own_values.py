@@ -110,6 +110,12 @@ def about(**changes):
     return np.frombuffer(json.dumps(text).encode(), dtype=np.uint8)
 
 
+def twice(name, value):
+    """The text with a second value of a name, which most readers take."""
+    text = about().tobytes().decode().removesuffix("}")
+    return np.frombuffer(f'{text}, "{name}": {value}}}'.encode(), dtype=np.uint8)
+
+
 def cut(path):
     path.write_bytes(path.read_bytes()[:-30])
 
@@ -144,6 +150,7 @@ DAMAGES = [
     lambda path: rewritten(path, about=about(meaning=3)),
     lambda path: rewritten(path, about=about(low="a")),
     lambda path: rewritten(path, about=about(high=-5)),
+    lambda path: rewritten(path, about=twice("low", -9)),
 ]
 
 

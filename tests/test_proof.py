@@ -11,7 +11,14 @@ from tictactoe_env import Rules, match, proof
 from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.certificate import certify, policy_in
 from tictactoe_env.match import best_responses
-from tictactoe_env.policy import MinimaxPolicy, MixturePolicy, RandomPolicy, TabularPolicy, one_hot
+from tictactoe_env.policy import (
+    MinimaxPolicy,
+    MixturePolicy,
+    RandomPolicy,
+    TabularPolicy,
+    one_hot,
+    tabulate,
+)
 from tictactoe_env.position_index import PositionIndex, distinct, merged
 from tictactoe_env.positions import symmetries_of
 from tictactoe_env.proof import BoardReach, Limit, ProofLimitError, TableReach, reach_of
@@ -200,7 +207,31 @@ def test_boards_of_more_than_32_bits_have_the_positions_of_plain_recursion(rules
         rows = reach.rows(ply.number, *reach.bits(ply))
         assert rows.tolist() == list(range(ply.rows.start, ply.rows.stop))
     far = np.array([rules.full], dtype=np.uint64)
-    assert reach.rows(2, far, far).tolist() == reach.rows(99, far, far).tolist() == [-1]
+    after_the_last = 1 + max(ply.number for ply in reach.plies())
+    for number in (2, after_the_last, 99, -1):
+        assert reach.rows(number, far, far).tolist() == [-1]
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1000])
+def test_each_row_stands_in_one_ply_and_has_its_marks_there(chunk, monkeypatch):
+    monkeypatch.setattr(proof, "CHUNK", chunk)
+    rules = Rules()
+    table = TableReach("O", tabulate(RandomPolicy(), rules).by_row(), rules)
+    reach = BoardReach({"O": MinimaxPolicy(rules)}, "O", rules)
+    for found in (table, reach):
+        plies = list(found.plies())
+        places = [
+            [at for at in (found.place(ply, row) for ply in plies) if at is not None]
+            for row in range(len(found.outcome_x))
+        ]
+        assert max(map(len, places)) == 1
+        assert sum(map(len, places)) == len(found)
+    for ply in reach.plies():
+        rows = list(range(ply.rows.start, ply.rows.stop))
+        assert len(rows) <= chunk
+        assert [len(marks) for marks in reach.bits(ply)] == [len(rows), len(rows)]
+        assert reach.rows(ply.number, *reach.bits(ply)).tolist() == rows
+        assert [reach.place(ply, row) for row in rows] == list(range(len(rows)))
 
 
 def test_o_never_moves_where_one_mark_wins():
@@ -347,6 +378,14 @@ def test_a_proof_beyond_the_limit_says_how_far_it_came(limit, words):
         assert text.startswith("the proof as X on 4x4, 4 in a row needs more than the limit")
         assert "positions" in text
         assert "of 16; raise the limit" in text
+
+
+def test_a_limit_is_the_largest_number_that_is_allowed():
+    rules = Rules()
+    needed = len(BoardReach({"X": RandomPolicy()}, "X", rules))
+    assert len(BoardReach({"X": RandomPolicy()}, "X", rules, Limit(positions=needed))) == needed
+    with refuses(f"more than the limit of {needed - 1} positions", ProofLimitError):
+        BoardReach({"X": RandomPolicy()}, "X", rules, Limit(positions=needed - 1))
 
 
 @pytest.mark.parametrize(

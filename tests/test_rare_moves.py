@@ -196,3 +196,5 @@ def test_figures_of_zero_are_stated_for_zero_only():
         with refuses(f"as_x.vs_random.{rate} is ", CertificateError):
             verify({**content, "as_x": {**content["as_x"], "vs_random": rates}})
     assert certificate.wins_all({"as_x": None}, "X") is False
+    for stated in (True, False, None, 1):
+        assert wins_all({"as_x": {"always_wins": stated}}, "X") is (stated is True)

@@ -30,7 +30,12 @@ def test_linked_files_trained_agents_and_make_commands_exist():
 
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     expected = {"docs/BENCHMARKS": {"bench", "bench-learning"}, "docs/RESULTS": {"results"}}
-    expected |= {"docs/PLAY": {"play", "web", "bench-web"}, "README": None, "CONTRIBUTING": None}
+    expected |= {
+        "docs/PLAY": {"play", "web", "bench-web", "attack"},
+        "README": None,
+        "CONTRIBUTING": None,
+    }
+    expected["docs/RELIABILITY"] = {"attack", "mutants", "bench-web"}
     for name, commands in expected.items():
         path = ROOT / f"{name}.md"
         text = path.read_text(encoding="utf-8")

@@ -15,6 +15,7 @@ from tictactoe_env.match import exact_result
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.trained import FOLDER, facts_of
+from training.manifest import write_manifest
 
 BEST = MinimaxPolicy(Rules())
 
@@ -91,6 +92,8 @@ def test_a_run_that_was_made_before_an_option_existed_is_recognized(tmp_path):
         return entry.is_saved_in(tmp_path, 3)
 
     before = {name: value for name, value in saved.items() if name != "playout"}
+    assert not is_recognized(saved), "it was killed before its manifest"
+    write_manifest(tmp_path, 0)
     assert is_recognized(saved)
     assert is_recognized(before), "the default of the new option"
     assert not is_recognized({**before, "seed": 4})

@@ -1,21 +1,29 @@
 """Errors of the disk, two trainings of one run, links in its folder, and what kills leave."""
 
 import errno
+import io
+import json
 import multiprocessing
 import os
 import shutil
+import sys
+import tracemalloc
 import warnings
+from dataclasses import asdict
 
 import pytest
 from small_runs import trained
 
 import train
 from terminal import trainer
+from terminal.job import main as job_main
 from tictactoe_env import files
 from tictactoe_env.certificate import read
 from tictactoe_env.files import write_file
 from training import events, run
+from training.checkpoint import is_same_model
 from training.events import Events
+from training.jobs import Job
 from training.locks import locked
 from training.manifest import check_all
 
@@ -109,6 +117,41 @@ def test_a_training_goes_on_without_the_file_of_tensorboard(tmp_path, capsys, mo
     said = "which TensorBoard shows, cannot be written: [Errno 28] No space left on device; the"
     assert " ".join(printed.out.split()).count(said) == 1
     assert "Exception" not in printed.out + printed.err
+
+
+def test_a_path_cannot_change_what_the_terminal_shows_of_an_error_of_the_disk(tmp_path):
+    with pytest.warns(UserWarning, match=r"a\\x1b\[8m.* cannot be written") as told:
+        Events(tmp_path / "a\x1b[8m")
+    assert str(told[0].message).isprintable()
+
+
+def test_a_job_that_fails_says_why_in_one_printable_line(tmp_path, monkeypatch):
+    job = Job("seed 0", str(tmp_path / "a\x1b[8m\nb"), "trie", {})
+    job.lock.mkdir()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{json.dumps(asdict(job))}\n"))
+    with pytest.raises(SystemExit, match="is a folder: expected a file") as ended:
+        job_main()
+    assert ended.value.code.isprintable()
+
+
+@pytest.mark.parametrize("ending", [b"", b"x"])
+def test_two_models_are_compared_with_a_part_of_them_in_memory(tmp_path, ending):
+    one, other = tmp_path / "one.safetensors", tmp_path / "other.safetensors"
+    for path in (one, other):
+        path.write_bytes(bytes(30_000_000))
+        path.with_suffix(".json").write_bytes(b"{}")
+    assert is_same_model(one, other)
+    with other.open("ab") as file:
+        file.write(ending)
+    tracemalloc.start()
+    assert is_same_model(one, other) == (ending == b"")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8_000_000
+    other.with_suffix(".json").write_bytes(b"{ }")
+    assert not is_same_model(one, other)
+    other.unlink()
+    assert not is_same_model(one, other)
 
 
 def test_numbers_are_added_until_the_file_fails(tmp_path):

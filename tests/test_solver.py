@@ -30,6 +30,11 @@ def test_the_first_player_wins_or_draws_with_perfect_play(sizes, value):
         assert np.count_nonzero(solution.scores != NO_SCORE) == COUNTS[sizes]
 
 
+def test_scores_that_all_callers_share_cannot_be_changed():
+    with pytest.raises(ValueError, match="read-only"):
+        solve(Rules(2, 2, 2)).scores[0] = 1
+
+
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_every_value_and_every_move_is_that_of_plain_recursion(rules):
     game = plain(rules)
@@ -49,6 +54,32 @@ def test_every_value_and_every_move_is_that_of_plain_recursion(rules):
     known = np.zeros(3**rules.cells, dtype=bool)
     known[positions.codes] = True
     assert ((solution.scores != NO_SCORE) == known).all()
+
+
+@pytest.mark.parametrize("rules", SMALL, ids=str)
+def test_a_score_counts_the_plies_to_a_win_or_a_loss_and_winners_hurry(rules):
+    game, plies = plain(rules), {}
+    for board in game.last_first:
+        outcome = game.positions[board]
+        found = [plies[game.after(board, cell)] for cell in game.moves(board)]
+        lost, won = [n for value, n in found if value > 0], [n for value, n in found if value < 0]
+        if outcome is not None:
+            plies[board] = (-abs(outcome), 0)  # the side to move has lost
+        elif won:
+            plies[board] = (1, 1 + min(won))
+        elif len(lost) == len(found):
+            plies[board] = (-1, 1 + max(lost))
+        else:
+            plies[board] = (0, 0)
+    scores = {board: value * (100 - n) for board, (value, n) in plies.items()}
+    boards = np.array(list(plies), dtype=np.int8)
+    assert solve(rules).board_scores(boards).tolist() == list(scores.values())
+    moves = np.full(boards.shape, NO_SCORE)
+    for row, board in enumerate(plies):
+        for cell in game.moves(board):
+            value, n = plies[game.after(board, cell)]
+            moves[row, cell] = -value * (99 - n)
+    assert solve(rules).move_scores(boards).tolist() == moves.tolist()
 
 
 def test_a_board_is_solved_once_and_large_ones_are_refused():

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -237,6 +238,21 @@ def test_the_statistics_of_sqlite_are_no_damage(tmp_path):
     write(path, "ANALYZE")
     with GameStore(path) as store:
         assert list(store) == games == store.list(300)[::-1]
+
+
+def test_a_schema_that_is_no_utf_8_is_told_as_damage(tmp_path):
+    """SQLite quotes a damaged name in its error, and Python fails to decode the text of that."""
+    path = tmp_path / "games.db"
+    games, told = of_games(path, 2), 0
+    data = path.read_bytes()
+    schema = range(data.index(b"table"), data.index(b"CREATE TABLE") + 30)
+    for place in (*schema, data.index(b"games_origin")):
+        path.write_bytes(flipped(data, place, 7))
+        with suppress(StoreError), GameStore(path, read_only=True) as store:
+            told -= 1
+            assert list(store) == games
+        told += 1
+    assert told > 20
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="limits of a connection")

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -202,6 +203,25 @@ def test_a_finished_study_trains_nothing_again_and_takes_further_seeds(
     assert "1 of 1 seeds are finished already" in capsys.readouterr().out
     changed = [path.name for path, data in before.items() if path.read_bytes() != data]
     assert set(changed) <= {"study.png"}, "all seeds of the folder stay in its tables"
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"steps": 1, "reached": true}', "changed"])
+def test_a_damaged_note_of_the_end_of_a_run_is_refused_and_written_anew(
+    finished, tmp_path, capsys, content
+):
+    folder = shutil.copytree(finished, tmp_path / "study")
+    end = folder / "seed-05" / "finished.json"
+    before = end.read_text()
+    end.write_text(before.replace("true", "false") if content == "changed" else content)
+    line = [*QUICK, "--seeds", "5", "--out", str(folder)]
+    said = error_of(capsys, *line)
+    assert str(end) in said
+    assert "delete this file, and the same command looks at the run again" in said
+    if content == "changed":
+        assert "reached" in before
+        end.unlink()
+        assert train.main(line) == 0
+        assert end.read_text() == before
 
 
 def test_another_value_of_an_option_is_refused_by_its_name(finished, capsys, tmp_path):

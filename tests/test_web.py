@@ -299,7 +299,7 @@ BODIES = [
     (b'{"board": NaN}', 400, "NaN is no number of JSON"),
     (json.dumps(MOVE).replace("[0]", "[1e999]").encode(), 400, "move 1 must be a whole number"),
     (b"[" + b"9" * 5_000 + b"]", 400, "this is not JSON"),
-    (b'{"board": 1, "board": 2}', 400, "a name stands twice"),
+    (b'{"board": 1, "board": 2}', 400, "a name is repeated"),
     (b"[" * 3_000_000, 413, "a request may have 8,192 bytes"),
     (b"[1, 2]", 400, "send an object with board, moves, agent, got [1, 2]"),
     (b"null", 400, "send an object with board, moves, agent, got None"),
@@ -344,6 +344,21 @@ def test_a_bad_request_is_refused_with_a_reason(client, asked, content, status, 
     assert (answer.status_code, answer.headers["content-type"]) == (status, JSON["content-type"])
     assert reason in answer.json()["error"]
     assert client.store.count() == 0
+
+
+METHODS = {
+    "api/games": "GET, HEAD, POST",
+    "api/agents": "GET, HEAD",
+    "api/move": "POST",
+    "games/1": "GET, HEAD",
+    "static/play.js": "GET, HEAD",
+}
+
+
+@pytest.mark.parametrize(("path", "methods"), METHODS.items())
+def test_a_method_that_is_none_is_refused_with_all_that_are(client, path, methods):
+    answer = client.options(f"/{path}")
+    assert (answer.status_code, answer.headers["allow"]) == (405, methods)
 
 
 def test_a_body_without_a_length_is_cut_off_and_one_without_an_end_is_refused(client):
@@ -453,6 +468,9 @@ def test_the_description_names_every_address_with_bounds_and_examples(client):
     listed = [f"{way} {path[5:]}" for path, ways in found["paths"].items() for way in ways]
     posts = ["post move", "post analysis", "post verdicts", "post games"]
     assert listed == [*posts, "get games", "get games/{id}", "get agents", "get agents/{id}"]
+    for ways in found["paths"].values():
+        for way in ways.values():
+            assert way["responses"]["503"]["headers"]["Retry-After"]["required"] is True
     for name, schema in found["components"]["schemas"].items():
         model = getattr(requests, name, None) or getattr(answers, name)
         assert model.model_validate(schema["examples"][0])

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 pytestmark = pytest.mark.slow
 
-CLONE = "agents|benchmarks|players|terminal|training|web"
+CLONE = "agents|attack|benchmarks|players|terminal|training|web"
 BLOCKS = [
     block
     for block in re.findall(r"```python\n(.*?)```", facts.read("README.md"), re.DOTALL)

@@ -26,7 +26,7 @@ import numpy as np
 from tictactoe_env import match
 from tictactoe_env.errors import one_of
 from tictactoe_env.evaluation import evaluate
-from tictactoe_env.files import json_value, read_file, write_file
+from tictactoe_env.files import json_value, read_file, without_repeats, write_file
 from tictactoe_env.lines import (
     SUM_TOLERANCE,
     LinesError,
@@ -608,7 +608,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         )
     data = read_bytes(target)
     try:
-        content = json_value(data, _without_repeats, _finite)
+        content = json_value(data, without_repeats, _finite)
     except ValueError as error:
         raise CertificateError(f"{target} is damaged, it is not JSON: {error}") from None
     check_format(content, target)
@@ -636,14 +636,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"a number must be finite, got {text:.30}")
     return number
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = ", ".join(name for name, _ in pairs[:3])
-        raise ValueError(f"a name is repeated in the object of {printable(names):.200}, ...")
-    return found
 
 
 def load_policy(

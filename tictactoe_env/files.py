@@ -20,6 +20,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+from tictactoe_env.printable import printable
+
 MAX_JSON = 16 << 20  # bytes of a JSON file, unless its reader allows more
 MAX_JSON_MEMORY = 400 << 20  # bytes that the values of a JSON text may need, as estimated
 CHUNK = 1 << 20  # bytes that are read at once
@@ -130,6 +132,18 @@ def json_value(
         raise ValueError("its lists and objects are nested too deeply") from None
     except MemoryError:
         raise ValueError("there is too little memory for its values") from None
+
+
+def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A `pairs_hook`: the object of these pairs. ValueError if a name stands in it twice.
+
+    Readers differ in which of two values they take, so the file would not say one thing.
+    """
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = ", ".join(name for name, _ in pairs[:3])
+        raise ValueError(f"a name is repeated in the object of {printable(names):.200}, ...")
+    return found
 
 
 def json_memory(text: str) -> int:

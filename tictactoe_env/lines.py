@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tictactoe_env.canonical import CanonicalPolicy, canonical_forms
 from tictactoe_env.errors import one_of
-from tictactoe_env.files import json_value
+from tictactoe_env.files import json_value, without_repeats
 from tictactoe_env.policy import Policy, Probs, RandomPolicy
 from tictactoe_env.position_index import PositionIndex, merged
 from tictactoe_env.positions import Ply
@@ -185,7 +185,7 @@ def reaches_of(
     Raises LinesError for missing, surplus and impossible decisions, ProofLimitError beyond `limit`.
     """
     try:
-        moves = json_value(text, _without_repeats)
+        moves = json_value(text, without_repeats)
     except ValueError as error:
         raise LinesError(f"the moves are not JSON: {error}") from None
     if not isinstance(moves, dict) or list(moves) != list(sides):
@@ -196,13 +196,6 @@ def reaches_of(
         policy: Policy = CanonicalPolicy(recorded, rules) if is_symmetric else recorded
         found[side] = BoardReach({side: policy}, side, rules, limit, progress)
         recorded.check_all_used()
-    return found
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError(f"a name is repeated in the object of {', '.join(found)}")
     return found
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.files import json_value, read_file, write_file
+from tictactoe_env.files import json_value, read_file, without_repeats, write_file
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules
@@ -153,7 +154,8 @@ def read_values(
 
 DAMAGE = (
     *(ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, OSError),
-    *(NotImplementedError, MemoryError, SyntaxError, OverflowError),
+    *(NotImplementedError, MemoryError, SyntaxError, OverflowError, RecursionError),
+    tokenize.TokenError,  # NumPy reads a header that it does not understand once more with it
 )
 """What a damaged archive raises when it is read."""
 
@@ -176,7 +178,7 @@ def _arrays(
         values, known, text = (content[name] for name in ARRAYS)
     if values.dtype != np.float32 or known.dtype != np.uint8 or text.dtype != np.uint8:
         raise ValueError("an array is of another type")
-    about = json_value(text.tobytes())
+    about = json_value(text.tobytes(), without_repeats)
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ValueError(f"it is not of format {FORMAT}")
     if len(known) not in (0, (rows + 7) // 8):

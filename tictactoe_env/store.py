@@ -423,6 +423,8 @@ class GameStore:
                 yield
             except sqlite3.Error as error:
                 raise _explain(self.path, error) from error
+            except UnicodeDecodeError:  # of the text of an error of SQLite, which quotes the file
+                raise _damaged(self.path, "it holds text that is not UTF-8") from None
             except (MemoryError, OverflowError) as error:
                 raise _damaged(self.path, f"it holds a value that is too large ({error})") from None
 

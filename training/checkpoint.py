@@ -21,14 +21,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.files import CHUNK, open_file
 from training.files import (
     HEX,
-    MAX_ARRAYS,
     DamagedFileError,
     bytes_of_arrays,
     checked,
     read_arrays,
-    read_bytes,
     write_arrays,
     write_bytes_of_arrays,
 )
@@ -67,12 +66,18 @@ def is_same_model(one: Path, other: Path) -> bool:
     """Whether two models have the same bytes, those of the JSON beside them included."""
     pairs = [(path, path.with_suffix(".json")) for path in (one, other)]
     try:
-        return all(
-            read_bytes(mine, MAX_ARRAYS) == read_bytes(its, MAX_ARRAYS)
-            for mine, its in zip(*pairs, strict=True)
-        )
-    except (FileNotFoundError, DamagedFileError):
+        return all(_is_same_file(mine, its) for mine, its in zip(*pairs, strict=True))
+    except (FileNotFoundError, NotADirectoryError, DamagedFileError):
         return False
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    """Whether two regular files have the same bytes, of which a part is in memory at a time."""
+    with open_file(one, DamagedFileError) as mine, open_file(other, DamagedFileError) as its:
+        while part := mine.read(CHUNK):
+            if its.read(CHUNK) != part:
+                return False
+        return not its.read(1)
 
 
 def save(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:

@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from tictactoe_env.printable import printable
+
 
 class Events:
     """Writes numbers over the steps of a training into an events file in a folder.
@@ -66,8 +68,8 @@ class Events:
             if file is not None:
                 with suppress(OSError):  # closing flushes again, and may fail again
                     file.close()
-            warnings.warn(
+            text = (
                 f"{self.path}, which TensorBoard shows, cannot be written: {error}; the training "
-                "goes on without it",
-                stacklevel=4,
+                "goes on without it"
             )
+            warnings.warn(printable(text), stacklevel=4)

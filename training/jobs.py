@@ -25,11 +25,23 @@ from pathlib import Path
 from typing import Any
 
 from tictactoe_env.files import open_file, read_file, write_file
-from training.files import DamagedFileError, read_json, recover_folder, write_json
+from training.files import (
+    FORMAT,
+    HEX,
+    SEAL,
+    DamagedFileError,
+    read_json,
+    read_sealed,
+    recover_folder,
+    write_json,
+    write_sealed,
+)
+from training.schema import Entries, Flag, Whole
 
 ROOT = Path(__file__).parent.parent
 END = "finished.json"  # in a run's folder, written last: its steps, whether it reached its goal
 OWNER = ".owner"  # in the common folder: the token of the process whose jobs are wanted
+FINISH = Entries({"format": FORMAT, "steps": Whole(), "reached": Flag(), SEAL: HEX})
 MAX_SAID, MAX_LAST = 1_000, 64_000  # bytes of OWNER; bytes at the end of a log that are read
 POLL_SECONDS = 0.5  # seconds between two looks at the training and at OWNER
 SHARED_SECONDS = 15  # seconds in which a file of the common folder must reach a worker
@@ -79,6 +91,19 @@ class Job:
     def is_finished(self) -> bool:
         """Whether the run was trained to its end."""
         return (self.path / END).exists()
+
+    def finish(self, steps: int, reached: bool) -> None:
+        """Note that the run was trained to its end. reached: whether its goal was."""
+        write_sealed(self.path / END, {"steps": steps, "reached": reached})
+
+    @property
+    def has_reached_its_goal(self) -> bool:
+        """Whether a finished run has reached its goal. Raises DamagedFileError."""
+        try:
+            return bool(read_sealed(self.path / END, FINISH)["reached"])
+        except DamagedFileError as error:
+            hint = "or delete this file, and the same command looks at the run again"
+            raise DamagedFileError(f"{error}; {hint}") from None
 
     @property
     def steps_saved(self) -> int:

@@ -24,7 +24,7 @@ from tictactoe_env.files import write_file
 from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import SIDES
 from training.files import DamagedFileError, read_json, write_csv, write_json
-from training.jobs import END, Job
+from training.jobs import Job
 from training.metrics import FILE as METRICS
 from training.metrics import read_metrics
 from training.options import BoardConfig
@@ -165,7 +165,7 @@ class Study:
         metrics, content = metrics_of(job.path), certificate_of(job.path)
         training, sides = content.get("training", metrics[-1]), sides_of({"config": job.config})
         about |= {"state": "finished", "steps": int(training["steps"])}
-        about |= {"seconds": training["seconds"], "reached": read_json(job.path / END)["reached"]}
+        about |= {"seconds": training["seconds"], "reached": job.has_reached_its_goal}
         for side in sides:
             about |= _results_of(content, metrics[-1], side)
             is_won = any(f"{ALWAYS}_{side.lower()}" in one for one in metrics)

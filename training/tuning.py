@@ -516,5 +516,10 @@ def held(path: Path, seconds: float) -> Iterator[None]:
     """
     check_sqlite(path, StudyError)
     with closing(sqlite3.connect(path, timeout=seconds, isolation_level=None)) as connection:
-        connection.execute("BEGIN EXCLUSIVE")
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as error:
+            raise StudyError(f"{path} is no lock of a search: remove it ({error})") from None
         yield

@@ -19,6 +19,8 @@ import h11
 from uvicorn.config import LOGGING_CONFIG
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from web.refusals import crowded
+
 MOST = 256  # connections at once
 DESCRIPTORS = 1_024  # of a process, where the system does not say
 ARRIVING = (h11.IDLE, h11.SEND_BODY)  # states of a client whose request is not complete
@@ -52,7 +54,8 @@ class Connection(H11Protocol):
     """A connection that is closed if a request does not arrive, or an answer is not taken, in time.
 
     If `limit_concurrency` connections are open, a new one takes the place of the one that has kept
-    the server waiting longest. If no connection does, uvicorn answers 503.
+    the server waiting longest. If no connection does, the new one is answered by `crowded`; uvicorn
+    itself would answer a 503 that does not say when to come again.
     """
 
     PATIENCE = 5.0
@@ -64,11 +67,14 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Make room for the connection, and wait for its request."""
         super().connection_made(transport)
-        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
+        most, self.limit_concurrency = self.limit_concurrency, None
+        if most is not None and len(self.connections) >= most:
             others = [one for one in self.connections if isinstance(one, Connection)]
             waiting = [one for one in others if one.closes_at is not None]
             if waiting:
                 min(waiting, key=lambda one: one.closes_at or 0).drop()
+            else:
+                self.app = crowded
         self._watch()
 
     @property

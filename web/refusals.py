@@ -21,8 +21,10 @@ from fastapi.responses import FileResponse, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tictactoe_env.files import without_repeats
 from tictactoe_env.store import StoreError, UnknownGameError
 from web.lanes import BusyError
 
@@ -83,18 +85,11 @@ class StrictRequest(Request):
         raise Refusal(400, text)
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name stands twice in an object")
-    return found
-
-
 def _no_number(text: str) -> Any:
     raise ValueError(f"{text} is no number of JSON")
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_no_number)
+DECODER = json.JSONDecoder(object_pairs_hook=without_repeats, parse_constant=_no_number)
 
 
 class StrictRoute(APIRoute):
@@ -124,16 +119,31 @@ async def refuse(request: Request, error: Exception) -> Response:
 
 async def refuse_address(request: Request, error: Any) -> Response:
     """The answer of no endpoint: a refusal, or the page if it is an unknown address of the page."""
-    path, status = request.url.path, error.status_code
+    path, status, headers = request.url.path, error.status_code, error.headers
     if isinstance(error, Refusal):
         text = error.detail
     elif status == 405:
         text = f"{request.method} is not for {path[:120]}"
+        headers = {"Allow": ", ".join(methods_of(request))}
     elif request.method in ("GET", "HEAD") and not path.startswith(("/api/", "/static/")):
         return FileResponse(STATIC / "index.html", status)
     else:
         text = f"there is nothing at {path[:120]}"
-    return refused(text, status, error.headers)
+    return refused(text, status, headers)
+
+
+def methods_of(request: Request) -> list[str]:
+    """The methods of an address; Starlette names those of the first endpoint there."""
+    routes = [one for one in request.app.routes if one.matches(request.scope)[0] is not Match.NONE]
+    found = {method for route in routes for method in route.methods}
+    return sorted(found or ("GET", "HEAD"))  # of a file
+
+
+async def crowded(scope: Scope, receive: Receive, send: Send) -> None:
+    """The answer where all connections that may be open are being answered."""
+    text = "too many requests are being answered: try again in a second"
+    headers = {**HEADERS, "Retry-After": "1", "Connection": "close"}
+    await refused(text, 503, headers)(scope, receive, send)
 
 
 HANDLERS: dict[Any, Any] = {

@@ -49,6 +49,11 @@ REFUSALS: dict[int | str, str] = {
     503: "Too many requests wait, or the store cannot be used.",
     "default": "Any other refusal.",
 }
+RETRY_AFTER = {
+    "description": "Seconds until it is worth asking again.",
+    "required": True,
+    "schema": {"type": "integer", "minimum": 1},
+}
 
 
 def add_endpoints(app: FastAPI, api: Api) -> None:
@@ -65,10 +70,11 @@ def add_endpoints(app: FastAPI, api: Api) -> None:
         ("GET", "/api/agents", api.agents, answers.AgentsAnswer, ()),
         ("GET", "/api/agents/{id:path}", api.agent, answers.AgentAnswer, (404,)),
     ):
-        responses = {
+        responses: dict[int | str, Any] = {
             code: {"model": answers.Refused, "description": REFUSALS[code]}
             for code in (*statuses, 403, 421, 503, "default")
         }
+        responses[503]["headers"] = {"Retry-After": RETRY_AFTER}
         status = 201 if model is answers.Kept else 200
         add(
             path,
