@@ -12,38 +12,41 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
+from training.installed import explained
 
-from agents import TRAINABLE, load
-from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
-from terminal import battle, position, proving, report
-from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
-from tictactoe_env.certificate import (
-    MAX_CELLS,
-    certified_sides,
-    certify,
-    certify_lines,
-    is_of_lines,
-    lines_of,
-    moves_in,
-    read,
-    rules_of,
-    sides_of,
-    verify,
-)
-from tictactoe_env.errors import unknown_name
-from tictactoe_env.lines import LinesPolicy
-from tictactoe_env.mcts import TreeSearchPolicy
-from tictactoe_env.opponents import is_trained
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
-from tictactoe_env.positions import can_enumerate
-from tictactoe_env.printable import printable
-from tictactoe_env.proof import Limit, ProofLimitError
-from tictactoe_env.rules import Rules
-from tictactoe_env.stated import MAX_WORDS
-from tictactoe_env.steady import steady_table, varies
-from tictactoe_env.trained import facts_of
-from training.command_line import CommandLine, Option, whole
+with explained("evaluate.py"):
+    import numpy as np
+
+    from agents import TRAINABLE, load
+    from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
+    from terminal import battle, position, proving, report
+    from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
+    from tictactoe_env.certificate import (
+        MAX_CELLS,
+        certified_sides,
+        certify,
+        certify_lines,
+        is_of_lines,
+        lines_of,
+        moves_in,
+        read,
+        rules_of,
+        sides_of,
+        verify,
+    )
+    from tictactoe_env.errors import unknown_name
+    from tictactoe_env.lines import LinesPolicy
+    from tictactoe_env.mcts import TreeSearchPolicy
+    from tictactoe_env.opponents import is_trained
+    from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
+    from tictactoe_env.positions import can_enumerate
+    from tictactoe_env.printable import printable
+    from tictactoe_env.proof import Limit, ProofLimitError
+    from tictactoe_env.rules import Rules
+    from tictactoe_env.stated import MAX_WORDS
+    from tictactoe_env.steady import steady_table, varies
+    from tictactoe_env.trained import facts_of
+    from training.command_line import CommandLine, Option, whole
 
 RUN_FACTS = ("agent", "seed", "config", "training", "versions")
 GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof
@@ -120,6 +123,7 @@ LINE = CommandLine(
 )
 
 
+@explained("evaluate.py")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     typed = LINE.parse(arguments)

@@ -12,17 +12,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from tictactoe_env.notation import SIDES
-from tictactoe_env.printable import printable
-from tictactoe_env.rules import Rules
+from training.installed import explained
+
+with explained("play.py"):
+    from tictactoe_env.notation import SIDES
+    from tictactoe_env.printable import printable
+    from tictactoe_env.rules import Rules
 
 if TYPE_CHECKING:
     from training.command_line import CommandLine, Option
 
 LISTED = 20  # games of --list
 MAX_SEED = 2**32
-PACKAGES = ("cyclopts", "rich", "platformdirs", "safetensors", "starlette", "fastapi", "uvicorn")
-"""Packages that the dependency groups "play" and "web" install."""
 
 
 def command_line() -> CommandLine:
@@ -103,6 +104,7 @@ def _board(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
+@explained("play.py")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -119,16 +121,6 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nleft; an unfinished game is not saved")
         return 130
-    except ImportError as error:
-        if (error.name or "").split(".")[0] not in PACKAGES:
-            raise
-        group = "web" if "--web" in arguments else "play"
-        print(
-            f"play.py: {error.name} is not installed: pip install -e . --group {group} "
-            "(pip 25.1 or newer)",
-            file=sys.stderr,
-        )
-        return 1
     except (ValueError, OSError) as error:
         print(f"play.py: {printable(error)}", file=sys.stderr)
         return 1

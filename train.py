@@ -13,19 +13,22 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-import agents
-from agents import TRAINABLE, WITH_RIVALS
-from tictactoe_env.errors import unknown_name
-from tictactoe_env.evaluation import UNTIL
-from tictactoe_env.names import split_options
-from tictactoe_env.pool import parse_pool
-from tictactoe_env.stated import is_words
-from training.cluster import cluster_address
-from training.command_line import CommandLine, Option, one_of, whole
-from training.limits import LIMITS, TABLE
-from training.options import BoardConfig, board_defaults, options_of, read_config
-from training.selfplay import RIVAL
-from training.study import parse_seeds
+from training.installed import OF_EVERY_RUN, explained, require
+
+with explained("train.py", "train"):
+    import agents
+    from agents import TRAINABLE, WITH_RIVALS
+    from tictactoe_env.errors import unknown_name
+    from tictactoe_env.evaluation import UNTIL
+    from tictactoe_env.names import split_options
+    from tictactoe_env.pool import parse_pool
+    from tictactoe_env.stated import is_words
+    from training.cluster import cluster_address
+    from training.command_line import CommandLine, Option, one_of, whole
+    from training.limits import LIMITS, TABLE
+    from training.options import BoardConfig, board_defaults, options_of, read_config
+    from training.selfplay import RIVAL
+    from training.study import parse_seeds
 
 GENERAL = [
     Option(
@@ -118,6 +121,7 @@ USAGE = "train.py AGENT [options], or train.py --resume RUN [options]"
 ABOUT = "Train an agent against a pool of opponents, and prove how well it plays."
 
 
+@explained("train.py", "train")
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     more = "python train.py AGENT --help lists the options of an agent."
@@ -139,6 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
         page: Any = agents.page(agent_of(agent, saved, given.get("resume")))
         line = command_line(page)
         typed = line.parse(arguments)
+        require(*OF_EVERY_RUN)
         if "optimize" in typed or "seeds_per_trial" in typed:
             return optimize(page, typed)
         given = SimpleNamespace(**{**line.defaults, **typed})

@@ -27,6 +27,7 @@ from tictactoe_env.positions import can_enumerate
 from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore, UnknownGameError
+from training.installed import OF_EVERY_RUN, require, what_to_do
 
 CHOICES = (
     "two players",
@@ -45,8 +46,6 @@ LISTED = 10  # games listed to choose a replay from
 MAX_GAMES = 10_000
 TRIE = "trie"  # the agent whose model is a game tree
 DEPTH = 2  # moves of a game tree
-TRAIN_PACKAGES = ("matplotlib", "pydantic", "sb3_contrib", "stable_baselines3", "torch")
-"""Packages that the dependency group "train" installs."""
 DELAY = 0.5  # seconds for which each board is shown when two agents play
 
 
@@ -160,14 +159,14 @@ class Menu:
         agent = list(TRAINABLE)[self._pick("Which agent?", sentences)]
         try:
             with self.talk.waiting(f"loading {agent}"):
+                require(*OF_EVERY_RUN)
                 page: Any = agents.page(agent)
             folder = self._train_into_folder(page)
         except ImportError as error:
-            package = (error.name or "").split(".")[0]
-            if package not in (*TRAIN_PACKAGES, "tensorboard"):
+            text = what_to_do(error)
+            if text is None:
                 raise
-            command = "pip install -e . --group train (pip 25.1 or newer)"
-            self.talk.say(f"{package} is not installed: {command}", "red")
+            self.talk.say(text, "red")
             return
         except (ValueError, OSError) as error:
             self.talk.say(printable(error), "red")

@@ -284,13 +284,3 @@ def test_games_are_kept_in_the_folder_of_the_user_by_default(monkeypatch, tmp_pa
     assert play.main(["--x", "minimax-first", "--o", "minimax-first"]) == 0
     assert (tmp_path / "tictactoe-env" / "games.db").exists() or sys.platform != "linux"
     assert "to see it again: python play.py --replay 1\n" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("module", ["rich.console", "training.command_line"])
-def test_a_package_that_is_missing_is_named_with_the_command_that_brings_it(
-    monkeypatch, capsys, path, module
-):
-    monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr(play, "PACKAGES", (*play.PACKAGES, "training"))
-    assert play.main(["--list", "--store", str(path)]) == 1
-    assert "pip install -e . --group play" in capsys.readouterr().err
