@@ -442,7 +442,7 @@ class ValueNet(Learner):
     values, previous: (N,) by the last champion and the one before it, None for random play.
     history: for each level the losses (training and validation of each epoch), the epoch of the
     champion, the lowest possible loss, and wins, losses and draws against the level before, exact
-    and sampled. recent: the results of the games of each level of the last `advance`.
+    and sampled. recent: the results of the games of each level since the last `tables`.
     """
 
     def __init__(self, config: Config):
@@ -458,12 +458,15 @@ class ValueNet(Learner):
         self.previous: Floats | None = None
         self.history: list[dict[str, Any]] = []
         self.recent: list[Floats] = []
+        self.told = 0  # levels that `tables` has told of
 
     # --- what every learner does -------------------------------------------------------------
 
     def advance(self, most: int) -> None:
         """Play and learn levels until `most` further games are played."""
-        self.recent, goal = [], self.steps + most
+        if self.told == len(self.history):
+            self.recent = []
+        goal = self.steps + most
         while self.steps < goal:
             self.level()
 
@@ -720,7 +723,7 @@ class ValueNet(Learner):
 
     def tables(self) -> dict[str, Table]:
         """The examples and losses of the recent levels, and the matches of all levels."""
-        tables = {}
+        tables, self.told = {}, len(self.history)
         for number, results in enumerate(self.recent, len(self.history) - len(self.recent) + 1):
             level = self.history[number - 1]
             losses = [

@@ -142,7 +142,7 @@ def train(
         try:
             if run.left == STEPS:
                 with run:
-                    drive(learner, config, run.evaluate)
+                    drive(learner, config, run.evaluate, run.pause)
             elif run.left == FILES:
                 run.complete(learner)
         except KeyboardInterrupt:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from training.checkpoint import pack, take, unpack
+from training.checkpoint import pack, take, with_arrays, with_generators
 from training.learner import Learner, crossed, drive
 from training.options import BoardConfig
 
@@ -51,6 +51,22 @@ def test_an_evaluation_follows_every_multiple_and_the_end():
     assert found == [False, True, False, True]
 
 
+def test_a_training_pauses_about_every_second_and_is_evaluated_at_the_same_steps(monkeypatch):
+    """A step takes 0.01 seconds here, so that 100 steps make a piece."""
+    learner = Rounds(5)
+    monkeypatch.setattr("training.learner.time.monotonic", lambda: learner.steps * 0.01)
+    seen = {"evaluated": [], "paused": []}
+    config = BoardConfig(steps=1000, judge_every=600)
+    drive(
+        learner,
+        config,
+        lambda learner: seen["evaluated"].append(learner.steps),
+        lambda learner: seen["paused"].append(learner.steps),
+    )
+    assert seen["evaluated"] == [600, 1000]
+    assert seen["paused"] == [5, 25, 105, 205, 305, 405, 505, 700, 800, 900]
+
+
 def test_a_learner_that_does_not_count_its_steps_is_stopped_and_numpys_counts_are_made_ints():
     learner, config = Rounds(0), BoardConfig(steps=10, judge_every=4)
     learner.advance = lambda most: None
@@ -69,7 +85,7 @@ def test_a_state_comes_back_with_its_arrays_and_generators():
     numpys = {"a": np.int64(3), "b": (np.float32(0.5), np.True_)}
     state = {"table": table, "rng": rng, "pool": {"snapshots": snapshots}, **plain, **numpys}
     arrays, names = {}, ("table", "pool/snapshots/0", "pool/snapshots/1")
-    again = unpack(pack(state, "state", arrays), arrays)
+    again = with_generators(with_arrays(pack(state, "state", arrays), arrays))
     assert set(arrays) == {f"state/{name}" for name in names}
     kept = [again.pop("table"), *again.pop("pool")["snapshots"]]
     for array, expected in zip(kept, (table, *snapshots), strict=True):

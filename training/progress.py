@@ -70,6 +70,11 @@ class Display:
         except SystemExit:  # raised by rich on a closed pipe
             self.console.quiet = True
 
+    def advance(self, steps: int) -> None:
+        """Show the steps made, between two evaluations. Without a live display nothing is shown."""
+        if self._live:
+            self._bar.update(self._task, completed=steps)
+
     def prove(self, side: str, plies: int, positions: int) -> None:
         """Show how far a proof has come, if it takes long; called after each ply of it."""
         now = time.monotonic()
