@@ -102,7 +102,7 @@ from training.sb3_learner import SB3Learner, board_spaces, environment, write_zi
 from training.schema import Random, like
 from training.search_space import Choice, Range
 from training.task import TaskConfig
-from training.torch_arrays import ACTIVATIONS, Activation, load_weights, weights_of
+from training.torch_arrays import ACTIVATIONS, Activation, check_device, load_weights, weights_of
 from training.values import ValuedTable, reward_scale
 
 AGENT = "dqn"
@@ -553,7 +553,11 @@ def build(config: Config) -> BoardDQN:
 
 
 def begin(config: Config) -> DQNLearner:
-    """A new learner. Sets the number of torch's threads."""
+    """A new learner. Sets the number of torch's threads.
+
+    Raises ValueError for a device that torch cannot use here.
+    """
+    check_device(config.device)
     torch.set_num_threads(config.threads)
     return DQNLearner(config, build, config.num_envs)
 

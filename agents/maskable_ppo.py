@@ -86,6 +86,7 @@ from training.torch_arrays import (
     ACTIVATIONS,
     Activation,
     TorchState,
+    check_device,
     load_weights,
     weights_of,
 )
@@ -519,7 +520,11 @@ def build(config: Config) -> MaskablePPO:
 
 
 def begin(config: Config) -> PPOLearner:
-    """A new learner. Sets the number of torch's threads."""
+    """A new learner. Sets the number of torch's threads.
+
+    Raises ValueError for a device that torch cannot use here.
+    """
+    check_device(config.device)
     torch.set_num_threads(config.threads)
     return PPOLearner(config, build, config.num_envs * config.rollout_steps)
 

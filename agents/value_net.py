@@ -100,7 +100,7 @@ from training.options import (
 from training.schema import Array, Either, Many, Number, Whole
 from training.search_space import Choice, Range
 from training.symmetry import Representatives
-from training.torch_arrays import load_weights, weights_of
+from training.torch_arrays import check_device, load_weights, weights_of
 from training.values import ValuedTable, expected_rewards
 
 AGENT = "value_net"
@@ -430,7 +430,11 @@ def is_run(path: Path | None) -> bool:
 
 
 def begin(config: Config) -> ValueNet:
-    """A new learner. Sets the number of torch's threads."""
+    """A new learner. Sets the number of torch's threads.
+
+    Raises ValueError for a device that torch cannot use here.
+    """
+    check_device(config.device)
     return ValueNet(config)
 
 

@@ -16,7 +16,7 @@ from terminal.plain import plain
 from terminal.trainer import warnings_on
 from training import installed
 from training.files import write_csv
-from training.goals import check_goal
+from training.goals import check_goal_of
 from training.learner import Bars, Chart
 from training.options import options_of
 from training.plots import chart
@@ -74,7 +74,7 @@ def optimize(
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     task = tuning.Task(page, config, until, seeds, tuple(fixed))
     assert task.searched
-    check_goal(until, getattr(config, "side", "both"), config.rules)
+    check_goal_of(config, until)
     page.begin(config)  # raises the errors of the command line before anything is written
     with warnings_on(console):
         search = tuning.Search(folder, task)

@@ -264,6 +264,15 @@ def test_goals_that_cannot_be_reached_are_refused_and_the_others_are_explained()
         check_goal("unbeatable", "O", WON)
     with refuses("give --until unbeatable"):
         check_goal("optimal", "both", SQUARE)
+    for until, rules, opening, only in (
+        ("optimal", Rules(), "b2", "only after opening in a1, c1, a3, c3, not with"),
+        ("optimal", Rules(), "random", "a1, c1, a3, c3"),
+        ("unbeatable", WON, "a2", "a forced win"),
+    ):
+        with refuses(only):
+            check_goal(until, "both", rules, opening)
+    check_goal("optimal", "X", Rules(), "c3")
+    check_goal("unbeatable", "both", Rules(), "random")
     for until, side, rules in (
         ("steps", "O", WON),
         ("unbeatable", "X", WON),

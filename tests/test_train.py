@@ -61,6 +61,7 @@ print(code, heavy & {name.split(".")[0] for name in sys.modules})"""
 
 def test_an_error_is_one_line_and_writes_nothing(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     for arguments, said in (
         ("dqm", "unknown agent 'dqm'; did you mean 'dqn'? (known: dqn, "),
         ("tabular_q --stpes 5", "unknown option '--stpes'; did you mean '--steps'?"),
@@ -78,6 +79,13 @@ def test_an_error_is_one_line_and_writes_nothing(capsys, tmp_path, monkeypatch):
             "unknown preset of maskable_ppo 'tictac' (known: 3x4, 3x5",
         ),
         ("trie --learn-from no-such-games.txt", "no-such-games.txt"),
+        (
+            "dqn --device gpu",
+            "--device: unknown value 'gpu'; did you mean 'cpu'?",
+        ),
+        ("dqn --device cuda", "device 'cuda' cannot be used: torch "),
+        ("maskable_ppo --device cuda", "leave --device out to train on the CPU"),
+        ("value_net --device cuda", "leave --device out to train on the CPU"),
     ):
         assert said in error_of(capsys, *arguments.split())
         assert list(tmp_path.iterdir()) == []

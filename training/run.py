@@ -52,7 +52,7 @@ from training.files import (
     write_json,
     write_sealed,
 )
-from training.goals import check_goal, limit_of
+from training.goals import check_goal_of, limit_of
 from training.learner import BoardPlayer, GamesLearner, Learner, Page
 from training.locks import FILE as LOCK
 from training.locks import locked
@@ -130,7 +130,7 @@ class Run:
         self.folder, self.page, self.config = folder, page, config
         self.until, self.preset = until, preset
         self.side: str = getattr(config, "side", "both")
-        check_goal(until, self.side, config.rules)
+        check_goal_of(config, until)
         self.console = console or Console()
         self.rows: list[dict[str, Any]] = []
         self.best: tuple[Evaluation, int, BoardPlayer] | None = None
