@@ -426,7 +426,8 @@ def name_of(spec: str, path: Path | None) -> str:
 
 def seed_of(policy: Policy) -> int | None:
     """The seed of the random numbers of a tree search, for which alone its proof holds."""
-    return policy.seed if isinstance(policy, TreeSearchPolicy) else None
+    is_drawn = isinstance(policy, TreeSearchPolicy) and policy.playout != "descent"
+    return policy.seed if is_drawn else None
 
 
 def compare_with_model(folder: Path, player: TabularPolicy) -> None:

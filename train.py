@@ -33,8 +33,8 @@ with explained("train.py", "train"):
 GENERAL = [
     Option(
         "until",
-        "stop when this is proven: unbeatable, or optimal (the best achievable); steps: do not "
-        "stop before --steps",
+        "stop when this is proven: unbeatable, or optimal (no player that never loses wins more "
+        "often against random play); steps: do not stop before --steps",
         one_of(*UNTIL),
         "steps",
         metavar="|".join(UNTIL),

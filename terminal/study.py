@@ -79,7 +79,7 @@ def _line(study: Study, seed: int, found: Outcome) -> str:
     text = f"unbeatable as {' and '.join(proven)}" if proven else "not proven"
     if row.get(f"{ALWAYS}_x"):
         text = "wins against everybody as X"
-    best = ", best achievable" if row.get("optimal_both") else ""
+    best = ", optimal" if row.get("optimal_both") else ""
     return f"seed {seed}: {text}{best}, {row['steps']:,} steps, {row['seconds']:.1f} s"
 
 

@@ -180,7 +180,7 @@ def test_a_training_writes_its_run_and_a_certificate_that_verifies(agent, tmp_pa
     assert {row["sampled_x"] + row["sampled_o"] for row in rows} == {"00"}
     check_seat(folder)
     printed = capsys.readouterr().out
-    assert re.search(r"against random, exact:  X [\d.]+/", printed)
+    assert re.search(r"\d+\.\d\d  unbeatable\n", printed)
 
 
 def check_seat(folder):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import signal
 from dataclasses import asdict, dataclass, replace
 from types import SimpleNamespace
@@ -155,7 +156,7 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
             assert row[f"unbeatable_{side}"] == str(int(stated[f"as_{side}"]["unbeatable"]))
         assert row["optimal_x"] == row["optimal_o"] == str(int(stated["optimal"]))
     assert [float(row["games"]) for row in rows] == games
-    assert "illegal everywhere 0.25   games 7" in run.console.file.getvalue()
+    assert "illegal everywhere 0, games 123,456\n" in run.console.file.getvalue()
     assert run.finish()["training"]["games"] == 123_456
     assert resumed(tmp_path, steps=500)[0].rows == run.rows
     events = EventAccumulator(str(tmp_path)).Reload()
@@ -355,7 +356,7 @@ def test_where_one_side_is_trained_only_that_side_counts_and_ends_the_run(tmp_pa
 def test_results_are_described_in_per_cent_with_what_is_proven():
     shown = [describe(evaluate(policy)) for policy in (RANDOM, PERFECT, BEST)]
     assert [text.count("unbeatable") for text in shown] == [0, 2, 2]
-    assert ["best achievable" in text for text in shown] == [False, False, True]
+    assert ["optimal" in text for text in shown] == [False, False, True]
     uniform = describe(evaluate(tabulate(RandomPolicy(), Rules())))
     assert uniform == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
 
@@ -365,10 +366,13 @@ def test_a_line_stays_at_every_tenth(tmp_path, settings):
     run = new_run(tmp_path, "optimal", shown=console(**settings), steps=2_000)
     trained(run, [RANDOM] * 19 + [BEST])
     shown = run.console.file.getvalue()
-    lines = [line for line in shown.splitlines() if "against random" in line and " steps " in line]
-    steps = [line.split(" steps")[0].split()[-1].replace(",", "") for line in lines]
-    assert {str(tenth) for tenth in range(200, 2_001, 200)} <= set(steps)
-    assert f"steps/s   against random, exact:  {describe(evaluate(BEST))}" in shown
+    lines = [line.split() for line in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown).splitlines()]
+    rows = {line[0]: line for line in lines if len(line) in (8, 9) and "." in line[2]}
+    assert {f"{tenth:,}" for tenth in range(200, 2_001, 200)} <= set(rows)
+    x, o = evaluate(BEST).x, evaluate(BEST).o
+    rates = [f"{100 * rate:.2f}" for one in (x, o) for rate in (one.win, one.draw, one.loss)]
+    assert rows["2,000"][2:] == [*rates, "optimal"]
+    assert shown.count("as X against random, %") == 1, "the heading"
     is_bar = "force_terminal" in settings
     assert ("2,000/2,000 steps" in shown, "\x1b[?25h" in shown) == (is_bar, is_bar), "the cursor"
 
