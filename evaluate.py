@@ -37,6 +37,7 @@ with explained("evaluate.py"):
     from tictactoe_env.errors import unknown_name
     from tictactoe_env.lines import LinesPolicy
     from tictactoe_env.mcts import TreeSearchPolicy
+    from tictactoe_env.notation import parse_size
     from tictactoe_env.opponents import is_trained
     from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
     from tictactoe_env.positions import can_enumerate
@@ -46,12 +47,18 @@ with explained("evaluate.py"):
     from tictactoe_env.stated import MAX_WORDS
     from tictactoe_env.steady import steady_table, varies
     from tictactoe_env.trained import facts_of
-    from training.command_line import CommandLine, Option, whole
+    from training.command_line import CommandLine, Option, whole, with_size
 
 RUN_FACTS = ("agent", "seed", "config", "training", "versions")
 GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof
 SIZE = whole(1)
 HIGHER = "--max-positions and --max-megabytes set the limit"
+
+
+def _size_or_position(text: str) -> Any:
+    """The size (rows, columns, k) of a text such as 3x4x3; any other text as it is."""
+    return parse_size(text) if text[:1].isdigit() else text
+
 
 LINE = CommandLine(
     "evaluate.py",
@@ -67,9 +74,12 @@ LINE = CommandLine(
         ),
         Option(
             "board",
-            "only print what the agents think of this position: probabilities, own values, results "
-            "against random moves, and the exact result of each move",
-            metavar='"X.O/.X./..."',
+            "a size such as 3x4x3: rows, columns and marks in a row, in place of --rows, --cols "
+            "and --k; or a position such as X.O/.X./...: only print what the agents think of it: "
+            "probabilities, own values, results against random moves, and the exact result of each "
+            "move",
+            _size_or_position,
+            metavar="3x4x3|X.O/.X./...",
         ),
         Option(
             "from_model",
@@ -127,8 +137,10 @@ LINE = CommandLine(
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     typed = LINE.parse(arguments)
-    given = SimpleNamespace(**{**LINE.defaults, **typed})
     try:
+        if not isinstance(typed.get("board", ""), str):
+            typed = with_size(typed)
+        given = SimpleNamespace(**{**LINE.defaults, **typed})
         check(given, typed)
         if given.verify is not None:
             return max([print_verified(path, limit_of(given)) for path in given.verify])

@@ -21,10 +21,11 @@ with explained("train.py", "train"):
     from tictactoe_env.errors import unknown_name
     from tictactoe_env.evaluation import UNTIL
     from tictactoe_env.names import split_options
+    from tictactoe_env.notation import parse_size
     from tictactoe_env.pool import parse_pool
     from tictactoe_env.stated import is_words
     from training.cluster import cluster_address
-    from training.command_line import CommandLine, Option, one_of, whole
+    from training.command_line import CommandLine, Option, one_of, whole, with_size
     from training.limits import LIMITS, TABLE
     from training.options import BoardConfig, board_defaults, options_of, read_config
     from training.selfplay import RIVAL
@@ -44,6 +45,12 @@ GENERAL = [
         "use the options of this preset (AGENT --help lists the presets); options that are given "
         "override them",
         metavar="NAME",
+    ),
+    Option(
+        "board",
+        "rows, columns and marks in a row of the board, in place of --rows, --cols and --k",
+        parse_size,
+        metavar="3x4x3",
     ),
     Option(
         "out",
@@ -142,7 +149,7 @@ def main(arguments: list[str] | None = None) -> int:
         saved = saved_config(given["resume"]) if "resume" in given else {}
         page: Any = agents.page(agent_of(agent, saved, given.get("resume")))
         line = command_line(page)
-        typed = line.parse(arguments)
+        typed = with_size(line.parse(arguments))
         require(*OF_EVERY_RUN)
         if "optimize" in typed or "seeds_per_trial" in typed:
             return optimize(page, typed)
@@ -411,7 +418,7 @@ def rival_of(text: str) -> tuple[Any, dict[str, Any]]:
     except ValueError:
         raise ValueError(f"--rival: expected an agent and its options, got {text!r}") from None
     page = page_with_rivals(agent)
-    typed = command_line(page, "train.py: --rival").parse([agent, *options])
+    typed = with_size(command_line(page, "train.py: --rival").parse([agent, *options]))
     others = [one for one in GENERAL if one.name in typed and one.name != "preset"]
     if others:
         raise ValueError(

@@ -22,11 +22,12 @@ from terminal.trainer import name_of, new_folder, train
 from terminal.tree import tree_text
 from tictactoe_env.certificate import FILE
 from tictactoe_env.evaluation import UNTIL
-from tictactoe_env.notation import SIDES
+from tictactoe_env.notation import SIDES, parse_size, rules_text
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore, UnknownGameError
+from tictactoe_env.trained import BOARD
 from training.installed import OF_EVERY_RUN, require, what_to_do
 
 CHOICES = (
@@ -79,13 +80,26 @@ class Menu:
             *(self._watch, self._replays, self._train, self._tree),
         )
         while True:
-            self.talk.say(f"\ntic-tac-toe, {self.rules}\n", "bold")
+            board = f"{rules_text(self.rules)} ({self.rules.k} in a row)"
+            self.talk.say(f"\ntic-tac-toe, {board}\n", "bold")
             self._number(CHOICES)
-            choice = self.talk.ask(f"Choose 1 to {len(CHOICES)}:", number(1, len(CHOICES)))
+            choice = self.talk.ask(
+                f"Choose 1 to {len(CHOICES)}, or another board such as 4x4x3:", self._understand
+            )
+            if isinstance(choice, Rules):
+                self.rules = choice
+                continue
             if choice == len(CHOICES):
                 return
             with suppress(BackToMenu):
                 actions[choice - 1]()
+
+    def _understand(self, text: str) -> int | Rules:
+        """The number of a choice, or another board."""
+        if not (text[:1].isdigit() and "x" in text.lower()):
+            return number(1, len(CHOICES))(text)
+        rows, cols, k = parse_size(text)
+        return Rules(rows, cols, min(3, max(rows, cols)) if k is None else k)
 
     def _two_players(self) -> None:
         self._play(PERSON, PERSON)
@@ -106,9 +120,11 @@ class Menu:
                 self.talk.say(text, "yellow")
         runs = [entry for entry in entries if entry.kind != "agent" and entry.plays(self.rules)]
         if not runs:
+            board, which = rules_text(self.rules), rules_text(BOARD)
             self.talk.say(
-                f"There is no trained agent for {self.rules} in models/ or runs/ yet. Train one in "
-                "a minute: python train.py trie"
+                f"There is no trained agent for {board} in models/ or runs/ yet; those of the "
+                f"package play on {which}. To train one: python train.py maskable_ppo --board "
+                f"{board} --until unbeatable"
             )
             return
         self._against(self._choose("Against whom?", runs).id)

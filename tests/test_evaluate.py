@@ -59,7 +59,7 @@ def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(ca
     assert "minimax on 3x3, 3 in a row\n" in printed
     assert ["O", "random", "77.7484", "22.2516", "0.0000", "0.0000"] in rows_of(printed)
     assert (
-        "PROVEN on 3x3, 3 in a row: unbeatable as X and as O; a player that never loses could win"
+        "PROVEN on 3x3, 3 in a row: unbeatable as X and as O, not optimal: a player that never "
         in printed
     )
     assert (

@@ -187,11 +187,11 @@ def test_a_game_at_a_terminal_has_colours_and_a_battle_is_shown_in_one_place(pat
 
 
 LEAVING = """
-    --seed 1 | 1 to 9: | C
+    --seed 1 | 1 to 9,  | C
     --o minimax | your move | C
     --x random --o random --delay 9 | └ | C
     --replay 1 | q: quit | C
-    --seed 1 | 1 to 9: | D
+    --seed 1 | 1 to 9,  | D
     --replay 1 --delay 0.05 | move 7 of 7 | D
 """
 ENDS = {"C": (130, "left; an unfinished game is not saved"), "D": (0, "end of input")}
@@ -231,7 +231,8 @@ def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(kept):
 
 
 REFUSED = """
-    --board 4 | 2 | rows and columns such as 4x4, got '4'
+    --board 4 | 2 | marks in a row of a board, such as 3x4x3, got '4'
+    --board 4x4x4 --k 4 | 1 | --board already gives the marks in a row: leave --k out
     --games 0 --x random | 2 | at least 1, got '0'
     --delay soon | 2 | seconds from 0 to 3600
     --delay nan | 2 | seconds from 0 to 3600

@@ -271,6 +271,22 @@ def number(text: str) -> float:
         raise ValueError(f"expected a number, got {text!r}") from None
 
 
+def with_size(typed: dict[str, Any]) -> dict[str, Any]:
+    """The typed options with the size in `board` as `rows`, `cols` and `k`.
+
+    Raises ValueError if one of these is typed beside a board that has it.
+    """
+    if "board" not in typed:
+        return typed
+    rest = {name: value for name, value in typed.items() if name != "board"}
+    rows, cols, k = typed["board"]
+    size = {"rows": rows, "cols": cols, **({} if k is None else {"k": k})}
+    twice = [name for name in size if name in rest]
+    if twice:
+        raise ValueError(f"--board already gives the size: leave --{twice[0]} out")
+    return {**rest, **size}
+
+
 def one_of(*known: str) -> Reader:
     """A reader of one of these words."""
 
