@@ -95,7 +95,9 @@ GENERAL = [
     ),
     Option(
         "export_sb3",
-        "also write the trained model as Stable-Baselines3's own zip",
+        "also write the trained model as Stable-Baselines3's own zip. MaskablePPO.load of "
+        "sb3_contrib reads that of maskable_ppo, MaskableDQN.load of tictactoe_env.sb3 that of "
+        "dqn, wherever tictactoe-env[sb3] is installed in the same version of Python",
         Path,
         metavar="FILE",
     ),

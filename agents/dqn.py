@@ -621,7 +621,11 @@ class DQNLearner(SB3Learner):
 
 
 def export_sb3(config: Config, model: Arrays, path: Path) -> None:
-    """Write Stable-Baselines3's own zip, for `BoardDQN.load` in a clone of this repository."""
+    """Write Stable-Baselines3's own zip, for `MaskableDQN.load` of `tictactoe_env.sb3`.
+
+    It loads wherever `tictactoe_env[sb3]` is installed, by the same version of Python. In a clone
+    of this repository `BoardDQN.load` continues its training.
+    """
     algorithm = build(replace(config, device="cpu"))
     for network in (algorithm.q_net, algorithm.q_net_target):
         load_weights(network, model)

@@ -583,7 +583,10 @@ class PPOLearner(SB3Learner):
 
 
 def export_sb3(config: Config, model: Arrays, path: Path) -> None:
-    """Write Stable-Baselines3's own zip, for `MaskablePPO.load` in a clone of this repository."""
+    """Write Stable-Baselines3's own zip, for `MaskablePPO.load` of sb3-contrib.
+
+    It loads wherever `tictactoe_env[sb3]` is installed, by the same version of Python.
+    """
     algorithm = build(replace(config, device="cpu"))
     load_weights(algorithm.policy, model)
     write_zip(algorithm, path)
