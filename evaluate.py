@@ -20,6 +20,7 @@ with explained("evaluate.py"):
     from agents import TRAINABLE, load
     from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
     from terminal import battle, position, proving, report
+    from terminal.piped import PipedConsole
     from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
     from tictactoe_env.certificate import (
         MAX_CELLS,
@@ -221,9 +222,7 @@ def prove_all(given: SimpleNamespace, rules: Rules) -> int:
 
     Of an agent that can meet more than the limit allows, and then of all pairs, they are sampled.
     """
-    from rich.console import Console
-
-    console, names = Console(), report.names_of(given.agents)
+    console, names = PipedConsole(), report.names_of(given.agents)
     players: dict[str, Policy] = {}
     contents, counted = {}, {}
     for name, spec in zip(names, given.agents, strict=True):
@@ -317,9 +316,7 @@ def print_example(
 
 def fight(given: SimpleNamespace, rules: Rules) -> int:
     """Play games between two agents and print them."""
-    from rich.console import Console
-
-    console = Console()
+    console = PipedConsole()
     first, second = (policy_of(spec, rules, "agent") for spec in given.agents)
     name, other = report.names_of(given.agents)
     result = battle.battle(
@@ -331,9 +328,7 @@ def fight(given: SimpleNamespace, rules: Rules) -> int:
 
 def examine(given: SimpleNamespace, rules: Rules) -> int:
     """Print what the agents think of one position."""
-    from rich.console import Console
-
-    console, board = Console(), position.unfinished(given.board, rules)
+    console, board = PipedConsole(), position.unfinished(given.board, rules)
     seats = {
         name: seat_of(spec, rules, "agent")
         for name, spec in zip(report.names_of(given.agents), given.agents, strict=True)
@@ -353,9 +348,7 @@ def write_results(path: Path | None, results: dict[str, Any], console: Any) -> N
 
 def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
     """Print the exact results of every agent, an example game and the cross table."""
-    from rich.console import Console
-
-    console, names = Console(), report.names_of(given.agents)
+    console, names = PipedConsole(), report.names_of(given.agents)
     players: dict[str, TabularPolicy] = {}
     contents, counted = {}, {}
     for name, spec in zip(names, given.agents, strict=True):

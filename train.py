@@ -187,7 +187,7 @@ def command_line(page: Any, prog: str = "train.py") -> CommandLine:
         for known in options_of(page.Config)
     ]
     presets = {
-        name: preset.sentence + (" (weak on purpose)" if preset.weak else "")
+        name: preset.sentence + (" (a copy, weaknesses included)" if preset.weak else "")
         for name, preset in page.PRESETS.items()
     }
     epilog = f"{page.AGENT} has no presets."

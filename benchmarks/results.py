@@ -352,7 +352,7 @@ def cost(entry: Entry, content: Mapping[str, Any]) -> tuple[str, str]:
 def label(entry: Entry) -> str:
     """The name of an entry in the tables."""
     only = "" if len(entry.sides) == 2 else f", trained as {entry.sides[0]} only"
-    return f"{entry.name}{only}{' (weak on purpose)' if entry.weak else ''}"
+    return f"{entry.name}{only}{' (a copy, weaknesses included)' if entry.weak else ''}"
 
 
 def table(headings: list[str], rows: list[list[str]]) -> str:

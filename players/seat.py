@@ -31,6 +31,7 @@ from tictactoe_env.policy import (
     sample,
     tabulate,
 )
+from tictactoe_env.positions import MAX_CELLS, can_enumerate
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.trained import facts_of, valued_policy
 
@@ -167,6 +168,11 @@ def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
 
 def named_seat(name: str, rules: Rules, what: str = "player") -> Seat:
     """The seat of a player that is no run. For `minimax` the board is solved here."""
+    if name.partition("-")[0] == "minimax" and not can_enumerate(rules):
+        raise ValueError(
+            f"{name} needs a board of at most {MAX_CELLS} cells, which can be solved, and {rules} "
+            f"has {rules.cells}: take search-depth=4, search-seconds=2 or mcts-playouts=1000"
+        )
     model = policy = make_opponent(name, rules, what)
     if isinstance(policy, (MinimaxPolicy, RandomPolicy)):
         if rules.cells <= EXPECTED_CELLS:

@@ -247,7 +247,7 @@ REFUSED = """
     --player Ann | 1 | give --list too
     --games 3 | 1 | --games needs players
     --replay 3 | 1 | unknown game 3
-    --x minimax --o random --board 5x5 --k 4 | 1 | too many to enumerate
+    --x minimax --o random --board 5x5 --k 4 | 1 | has 25: take search-depth=4, search-seconds=2
     --list --store none.db | 1 | there is no store at
     --x random --store letters.txt | 1 | is no store of games
 """
