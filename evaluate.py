@@ -20,7 +20,6 @@ with explained("evaluate.py"):
     from agents import TRAINABLE, load
     from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
     from terminal import battle, position, proving, report
-    from terminal.piped import PipedConsole
     from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
     from tictactoe_env.certificate import (
         MAX_CELLS,
@@ -222,6 +221,8 @@ def prove_all(given: SimpleNamespace, rules: Rules) -> int:
 
     Of an agent that can meet more than the limit allows, and then of all pairs, they are sampled.
     """
+    from terminal.piped import PipedConsole
+
     console, names = PipedConsole(), report.names_of(given.agents)
     players: dict[str, Policy] = {}
     contents, counted = {}, {}
@@ -316,6 +317,8 @@ def print_example(
 
 def fight(given: SimpleNamespace, rules: Rules) -> int:
     """Play games between two agents and print them."""
+    from terminal.piped import PipedConsole
+
     console = PipedConsole()
     first, second = (policy_of(spec, rules, "agent") for spec in given.agents)
     name, other = report.names_of(given.agents)
@@ -328,6 +331,8 @@ def fight(given: SimpleNamespace, rules: Rules) -> int:
 
 def examine(given: SimpleNamespace, rules: Rules) -> int:
     """Print what the agents think of one position."""
+    from terminal.piped import PipedConsole
+
     console, board = PipedConsole(), position.unfinished(given.board, rules)
     seats = {
         name: seat_of(spec, rules, "agent")
@@ -348,6 +353,8 @@ def write_results(path: Path | None, results: dict[str, Any], console: Any) -> N
 
 def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
     """Print the exact results of every agent, an example game and the cross table."""
+    from terminal.piped import PipedConsole
+
     console, names = PipedConsole(), report.names_of(given.agents)
     players: dict[str, TabularPolicy] = {}
     contents, counted = {}, {}

@@ -139,9 +139,12 @@ def test_a_search_by_the_clock_is_not_proven_and_one_by_chance_for_its_seed(caps
     printed = shown(capsys, "search-seconds=0.001 --rows 3 --cols 5 --games 1")
     assert f"results are sampled and prove nothing, because {reason} (seconds)" in printed
     for name, seed in (("mcts-playouts=2", 0), ("mcts-playouts=2-seed=5", 5)):
-        assert f"{name} on 2x3, 3 in a row, seed {seed}\n" in shown(
-            capsys, f"{name} --rows 2 --cols 3"
+        printed = shown(capsys, f"{name} --rows 2 --cols 3")
+        assert f"{name} on 2x3, 3 in a row, seed {seed}\n" in printed
+        another = (
+            f"hold for seed {seed} of its random numbers, with which it plays everywhere; mcts"
         )
+        assert f"{another}-playouts=2-seed={seed + 1} is another player\n" in printed
 
 
 def test_games_that_are_counted_stand_beside_the_exact_rates(capsys, tmp_path):
