@@ -14,7 +14,7 @@ from terminal.game import replay_command, result_text, versus, what_decided
 from terminal.keys import Keys
 from terminal.picture import STYLES, legend, picture, values_on_cells
 from terminal.plain import plain
-from terminal.report import print_whole
+from terminal.report import print_whole, width_of
 from terminal.talk import Talk
 from tictactoe_env.analysis import Verdict, truth, verdicts
 from tictactoe_env.games import Game
@@ -161,8 +161,7 @@ def print_games(games: Sequence[Game], talk: Talk) -> None:
         print_whole(table_of(games), talk.console)
         return
     for table in (table_of(games), table_of(games, with_moves=False)):
-        wide = talk.console.options.update(max_width=10_000)
-        if talk.console.measure(table, options=wide).maximum <= talk.console.width:
+        if width_of(table, talk.console) <= talk.console.width:
             talk.console.print(table)
             return
     for game in games:

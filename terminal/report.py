@@ -115,7 +115,8 @@ def _print_results(
     from rich.table import Table
 
     table = Table()
-    for heading in ("side", "against", "win %", "draw %", "loss %", "illegal %"):
+    headings = ("side", "against", "win %", "draw %", "loss %", "illegal %")
+    for heading in headings:
         table.add_column(heading, justify="left" if heading in ("side", "against") else "right")
     for side in certified_sides(content):
         results = content[f"as_{side.lower()}"]
@@ -128,7 +129,13 @@ def _print_results(
                 games = f"random, {counted[side]['games']:,} games, sampled"
                 table.add_row(side, games, *rates_with_intervals(counted[side]))
         table.add_section()
-    print_whole(table, console)
+    if width_of(table, console) <= console.width or not console.is_terminal:
+        print_whole(table, console)
+        return
+    for side, opponent, *rates in zip(*(column.cells for column in table.columns), strict=True):
+        pairs = zip(headings[2:], rates, strict=True)
+        numbers = ", ".join(f"{heading.replace(' %', '')} {rate} %" for heading, rate in pairs)
+        say(f"as {side} against {opponent}: {numbers}", console)
 
 
 def _training_text(training: Any) -> str:
@@ -154,7 +161,7 @@ def _training_text(training: Any) -> str:
     is_last = best_steps == steps
     parts = [
         f"trained for {steps:,} steps in {seconds:.1f} s",
-        *([] if is_last else [f"at its best after {best_steps:,} steps, {best_seconds:.1f} s"]),
+        *([] if is_last else [f"at its best after {best_steps:,} ({best_seconds:.1f} s)"]),
         *(f"first {goal} after {when(training[f'first_{goal}'])[1]:.1f} s" for goal in goals),
         *([f"a table of {entries:,} entries"] if isinstance(entries, int) else []),
     ]
@@ -264,9 +271,13 @@ def print_cross_table(
 def print_whole(table: Table, console: Console) -> None:
     """Print a table. If the output is not a terminal, the table has its full width."""
     if not console.is_terminal:
-        options = console.options.update(max_width=10_000)
-        console.width = max(console.width, console.measure(table, options=options).maximum)
+        console.width = max(console.width, width_of(table, console))
     console.print(table)
+
+
+def width_of(table: Table, console: Console) -> int:
+    """The columns that a table needs."""
+    return console.measure(table, options=console.options.update(max_width=10_000)).maximum
 
 
 def count_games(

@@ -1,7 +1,9 @@
+import io
 import re
 
 import numpy as np
 from consoles import printed
+from rich.console import Console
 from sample_players import CellPlayer, FixedPlayer, best_player, fixed_table
 from text_cases import refuses, rows_of
 
@@ -79,7 +81,7 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achieva
     content = certified(RandomPolicy(), seed=7, training=training, config={"side": "X"})
     shown = printed(show.certificate, content)
     assert "somebody on 3x3, 3 in a row, seed 7, trained as X only\n" in shown
-    reached = "trained for 4,096 steps in 8.2 s, at its best after 2,048 steps, 4.0 s, first unbeat"
+    reached = "trained for 4,096 steps in 8.2 s, at its best after 2,048 (4.0 s), first unbeat"
     assert f"{reached}able after 2.0 s\n" in shown  # in a line, though the console is narrower
     assert "first optimal" not in shown
     rows = rows_of(shown)
@@ -109,6 +111,16 @@ NO_TRAINING = [
     *(POINT | {"best_at": POINT, "seconds": seconds} for seconds in (float("nan"), 10**400)),
     POINT | {"best_at": POINT, "first_optimal": None},
 ]
+
+
+def test_on_a_narrow_terminal_the_results_are_lines():
+    content = certified(RandomPolicy())
+    narrow = Console(file=io.StringIO(), width=40, force_terminal=True, color_system=None)
+    show.certificate(content, narrow)
+    shown = narrow.file.getvalue()
+    assert max(map(len, shown.splitlines())) <= 40
+    words = "as X against random: win 58.4921 %, draw 12.6984 %, loss 28.8095 %, illegal 0.0000 %"
+    assert words in " ".join(shown.split())
 
 
 def test_a_training_that_no_run_writes_is_refused():

@@ -120,12 +120,12 @@ class Display:
             self._print_row(steps, seconds, results)
             if is_last and not self._live:
                 self._print(notes_text(steps, seconds, notes))
-            if is_tenth and values:
                 self._print(values)
 
     def _print_row(self, steps: int, seconds: float, results: Evaluation) -> None:
         if not self._has_table:
-            self._print(f"{steps:,} steps, {seconds:.1f} s\n  {describe(results)}")
+            sides = describe(results).replace("   O", "\n  O")
+            self._print(f"{steps:,} steps, {seconds:.1f} s\n  {sides}")
             return
         if not self._is_headed:
             self._is_headed = True
@@ -133,6 +133,8 @@ class Display:
         self._print(f"{self._prefix}{row_of(steps, seconds, results)}")
 
     def _print(self, text: str) -> None:
+        if not text:
+            return
         self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
@@ -174,9 +176,9 @@ def sentence(results: Evaluation) -> str:
     safe = {"X": results.unbeatable_x, "O": results.unbeatable_o}
     lines = []
     for side, found in (("X", results.x), ("O", results.o)):
-        how = "in sampled games" if side in results.sampled else "exactly"
+        how = "sampled" if side in results.sampled else "exact"
         rates = f"{100 * found.win:.2f} % won, {100 * found.draw:.2f} % drawn, "
-        text = f"as {side} against random {how} {rates}{100 * found.loss:.2f} % lost"
+        text = f"as {side} against random: {rates}{100 * found.loss:.2f} % lost ({how})"
         proof = "; unbeatable" if safe[side] else ""
         is_won = side == "X" and results.always_wins_x
         lines.append(text + ("; wins against everybody" if is_won else proof))
