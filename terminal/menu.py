@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -288,4 +289,7 @@ class Menu:
 
     def _number(self, texts: Iterable[str]) -> None:
         for place, text in enumerate(texts, 1):
-            self.talk.say(f"{place:>4}  {printable(text)}")
+            line = f"{place:>4}  {printable(text)}"
+            if self.talk.console.is_terminal:
+                line = textwrap.fill(line, self.talk.console.width - 1, subsequent_indent=" " * 6)
+            self.talk.say(line)

@@ -29,14 +29,14 @@ class Display:
     tenth of the steps. Elsewhere a row is printed at every tenth and every two seconds. The heading
     of the table is printed with its first row; on a narrow console the rows are lines of text.
     total: the steps at which training ends. done: the steps made before, in a resumed training.
-    is_live: False for rows on a terminal too, each with the name, where two displays share it.
+    is_live: False where two displays share a terminal: they print lines that begin with the name.
     """
 
     def __init__(self, name: str, total: int, done: int, console: Console, is_live: bool = True):
         self.console, self.total = console, total
         name = printable(name)
         self._prefix = "" if is_live else f"{name}: "
-        self._has_table = not console.is_terminal or console.width >= WIDE + len(self._prefix)
+        self._has_table = not console.is_terminal or console.width >= WIDE
         self._is_headed = False
         self._tenth, self._last_line = tenth_of(done, total), 0.0
         self._proof_began = self._proof_line = 0.0
@@ -123,14 +123,18 @@ class Display:
                 self._print(values)
 
     def _print_row(self, steps: int, seconds: float, results: Evaluation) -> None:
+        if self._prefix:
+            time_made = f"{steps:>10,} steps {seconds:6.1f} s"
+            self._print(f"{self._prefix}{time_made}   {describe(results)}")
+            return
         if not self._has_table:
             sides = describe(results).replace("   O", "\n  O")
             self._print(f"{steps:,} steps, {seconds:.1f} s\n  {sides}")
             return
         if not self._is_headed:
             self._is_headed = True
-            self._print("\n".join(" " * len(self._prefix) + line for line in HEADING))
-        self._print(f"{self._prefix}{row_of(steps, seconds, results)}")
+            self._print("\n".join(HEADING))
+        self._print(row_of(steps, seconds, results))
 
     def _print(self, text: str) -> None:
         if not text:
