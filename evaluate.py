@@ -12,43 +12,53 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
+from training.installed import explained
 
-from agents import TRAINABLE, load
-from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
-from terminal import battle, position, proving, report
-from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
-from tictactoe_env.certificate import (
-    MAX_CELLS,
-    certified_sides,
-    certify,
-    certify_lines,
-    is_of_lines,
-    lines_of,
-    moves_in,
-    read,
-    rules_of,
-    sides_of,
-    verify,
-)
-from tictactoe_env.errors import unknown_name
-from tictactoe_env.lines import LinesPolicy
-from tictactoe_env.mcts import TreeSearchPolicy
-from tictactoe_env.opponents import is_trained
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
-from tictactoe_env.positions import can_enumerate
-from tictactoe_env.printable import printable
-from tictactoe_env.proof import Limit, ProofLimitError
-from tictactoe_env.rules import Rules
-from tictactoe_env.stated import MAX_WORDS
-from tictactoe_env.steady import steady_table, varies
-from tictactoe_env.trained import facts_of
-from training.command_line import CommandLine, Option, whole
+with explained("evaluate.py"):
+    import numpy as np
+
+    from agents import TRAINABLE, load
+    from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
+    from terminal import battle, position, proving, report
+    from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
+    from tictactoe_env.certificate import (
+        MAX_CELLS,
+        certified_sides,
+        certify,
+        certify_lines,
+        is_of_lines,
+        lines_of,
+        moves_in,
+        read,
+        rules_of,
+        sides_of,
+        verify,
+    )
+    from tictactoe_env.errors import unknown_name
+    from tictactoe_env.lines import LinesPolicy
+    from tictactoe_env.mcts import TreeSearchPolicy
+    from tictactoe_env.notation import parse_size
+    from tictactoe_env.opponents import is_trained
+    from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
+    from tictactoe_env.positions import can_enumerate
+    from tictactoe_env.printable import printable
+    from tictactoe_env.proof import Limit, ProofLimitError
+    from tictactoe_env.rules import Rules
+    from tictactoe_env.stated import MAX_WORDS
+    from tictactoe_env.steady import steady_table, varies
+    from tictactoe_env.trained import facts_of
+    from training.command_line import CommandLine, Option, whole, with_size
 
 RUN_FACTS = ("agent", "seed", "config", "training", "versions")
 GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof
 SIZE = whole(1)
 HIGHER = "--max-positions and --max-megabytes set the limit"
+
+
+def _size_or_position(text: str) -> Any:
+    """The size (rows, columns, k) of a text such as 3x4x3; any other text as it is."""
+    return parse_size(text) if text[:1].isdigit() else text
+
 
 LINE = CommandLine(
     "evaluate.py",
@@ -64,9 +74,12 @@ LINE = CommandLine(
         ),
         Option(
             "board",
-            "only print what the agents think of this position: probabilities, own values, results "
-            "against random moves, and the exact result of each move",
-            metavar='"X.O/.X./..."',
+            "a size such as 3x4x3: rows, columns and marks in a row, in place of --rows, --cols "
+            "and --k; or a position such as X.O/.X./...: only print what the agents think of it: "
+            "probabilities, own values, results against random moves, and the exact result of each "
+            "move",
+            _size_or_position,
+            metavar="3x4x3|X.O/.X./...",
         ),
         Option(
             "from_model",
@@ -120,11 +133,14 @@ LINE = CommandLine(
 )
 
 
+@explained("evaluate.py")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     typed = LINE.parse(arguments)
-    given = SimpleNamespace(**{**LINE.defaults, **typed})
     try:
+        if not isinstance(typed.get("board", ""), str):
+            typed = with_size(typed)
+        given = SimpleNamespace(**{**LINE.defaults, **typed})
         check(given, typed)
         if given.verify is not None:
             return max([print_verified(path, limit_of(given)) for path in given.verify])
@@ -205,9 +221,9 @@ def prove_all(given: SimpleNamespace, rules: Rules) -> int:
 
     Of an agent that can meet more than the limit allows, and then of all pairs, they are sampled.
     """
-    from rich.console import Console
+    from terminal.piped import PipedConsole
 
-    console, names = Console(), report.names_of(given.agents)
+    console, names = PipedConsole(), report.names_of(given.agents)
     players: dict[str, Policy] = {}
     contents, counted = {}, {}
     for name, spec in zip(names, given.agents, strict=True):
@@ -301,9 +317,9 @@ def print_example(
 
 def fight(given: SimpleNamespace, rules: Rules) -> int:
     """Play games between two agents and print them."""
-    from rich.console import Console
+    from terminal.piped import PipedConsole
 
-    console = Console()
+    console = PipedConsole()
     first, second = (policy_of(spec, rules, "agent") for spec in given.agents)
     name, other = report.names_of(given.agents)
     result = battle.battle(
@@ -315,9 +331,9 @@ def fight(given: SimpleNamespace, rules: Rules) -> int:
 
 def examine(given: SimpleNamespace, rules: Rules) -> int:
     """Print what the agents think of one position."""
-    from rich.console import Console
+    from terminal.piped import PipedConsole
 
-    console, board = Console(), position.unfinished(given.board, rules)
+    console, board = PipedConsole(), position.unfinished(given.board, rules)
     seats = {
         name: seat_of(spec, rules, "agent")
         for name, spec in zip(report.names_of(given.agents), given.agents, strict=True)
@@ -337,9 +353,9 @@ def write_results(path: Path | None, results: dict[str, Any], console: Any) -> N
 
 def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
     """Print the exact results of every agent, an example game and the cross table."""
-    from rich.console import Console
+    from terminal.piped import PipedConsole
 
-    console, names = Console(), report.names_of(given.agents)
+    console, names = PipedConsole(), report.names_of(given.agents)
     players: dict[str, TabularPolicy] = {}
     contents, counted = {}, {}
     for name, spec in zip(names, given.agents, strict=True):
@@ -422,7 +438,8 @@ def name_of(spec: str, path: Path | None) -> str:
 
 def seed_of(policy: Policy) -> int | None:
     """The seed of the random numbers of a tree search, for which alone its proof holds."""
-    return policy.seed if isinstance(policy, TreeSearchPolicy) else None
+    is_drawn = isinstance(policy, TreeSearchPolicy) and policy.playout != "descent"
+    return policy.seed if is_drawn else None
 
 
 def compare_with_model(folder: Path, player: TabularPolicy) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import re
 import secrets
 import sys
 from collections.abc import Mapping
@@ -12,17 +11,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from tictactoe_env.notation import SIDES
-from tictactoe_env.printable import printable
-from tictactoe_env.rules import Rules
+from training.installed import explained
+
+with explained("play.py"):
+    from tictactoe_env.notation import SIDES
+    from tictactoe_env.printable import printable
+    from tictactoe_env.rules import Rules
 
 if TYPE_CHECKING:
     from training.command_line import CommandLine, Option
 
 LISTED = 20  # games of --list
 MAX_SEED = 2**32
-PACKAGES = ("cyclopts", "rich", "platformdirs", "safetensors", "starlette", "fastapi", "uvicorn")
-"""Packages that the dependency groups "play" and "web" install."""
 
 
 def command_line() -> CommandLine:
@@ -44,10 +44,11 @@ def command_line() -> CommandLine:
 
 def _game_options() -> list[Option]:
     from tictactoe_env.analysis import KINDS
+    from tictactoe_env.notation import parse_size
     from training.command_line import Option, one_of, whole
 
     who = "(default: human if the other side is given)"
-    board = "rows and columns (default: those of the first run that plays, or 3x3)"
+    board = "rows, columns, marks in a row (default: those of the first run that plays, or 3x3x3)"
     seed = "seed of the agents' moves; each further game adds 1 (default: a new one each time)"
     delay = "show each board for this long when agents play each other; run a replay by itself"
     values = (
@@ -64,8 +65,8 @@ def _game_options() -> list[Option]:
         Option("delay", delay, _seconds, metavar="SECONDS"),
         Option("values", values, one_of(*KINDS), kind="optional", metavar="own|expected"),
         Option("learn", learn, kind="switch"),
-        Option("board", board, _board, metavar="4x4"),
-        Option("k", "marks in a row needed to win (default: 3)", whole(1), metavar="N"),
+        Option("board", board, parse_size, metavar="4x4x3"),
+        Option("k", "marks in a row, for --board 4x4 (default: 3)", whole(1), metavar="N"),
         Option("seed", seed, whole(0), metavar="N"),
     ]
 
@@ -96,13 +97,7 @@ def _seconds(text: str) -> float:
     return found
 
 
-def _board(text: str) -> tuple[int, int]:
-    found = re.fullmatch("([0-9]{1,2})x([0-9]{1,2})", text.lower())
-    if not found:
-        raise ValueError(f"expected rows and columns such as 4x4, got {text!r}")
-    return int(found[1]), int(found[2])
-
-
+@explained("play.py")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -119,16 +114,6 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nleft; an unfinished game is not saved")
         return 130
-    except ImportError as error:
-        if (error.name or "").split(".")[0] not in PACKAGES:
-            raise
-        group = "web" if "--web" in arguments else "play"
-        print(
-            f"play.py: {error.name} is not installed: pip install -e . --group {group} "
-            "(pip 25.1 or newer)",
-            file=sys.stderr,
-        )
-        return 1
     except (ValueError, OSError) as error:
         print(f"play.py: {printable(error)}", file=sys.stderr)
         return 1
@@ -201,7 +186,10 @@ def play_games(given: SimpleNamespace, talk: Any, path: Path) -> int:
     if given.board is None and given.k is None:
         rules = board_of(specs) or Rules()
     else:
-        rules = Rules(*(given.board or (3, 3)), given.k or 3)
+        rows, cols, k = given.board or (3, 3, None)
+        if k is not None and given.k is not None:
+            raise ValueError("--board already gives the marks in a row: leave --k out")
+        rules = Rules(rows, cols, k or given.k or 3)
     seed = secrets.randbelow(MAX_SEED) if given.seed is None else given.seed
     with GameStore(path) as store:
         if given.x is None and given.o is None:

@@ -13,25 +13,29 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-import agents
-from agents import TRAINABLE, WITH_RIVALS
-from tictactoe_env.errors import unknown_name
-from tictactoe_env.evaluation import UNTIL
-from tictactoe_env.names import split_options
-from tictactoe_env.pool import parse_pool
-from tictactoe_env.stated import is_words
-from training.cluster import cluster_address
-from training.command_line import CommandLine, Option, one_of, whole
-from training.limits import LIMITS, TABLE
-from training.options import BoardConfig, board_defaults, options_of, read_config
-from training.selfplay import RIVAL
-from training.study import parse_seeds
+from training.installed import OF_EVERY_RUN, explained, require
+
+with explained("train.py", "train"):
+    import agents
+    from agents import TRAINABLE, WITH_RIVALS
+    from tictactoe_env.errors import unknown_name
+    from tictactoe_env.evaluation import UNTIL
+    from tictactoe_env.names import split_options
+    from tictactoe_env.notation import parse_size
+    from tictactoe_env.pool import parse_pool
+    from tictactoe_env.stated import is_words
+    from training.cluster import cluster_address
+    from training.command_line import CommandLine, Option, one_of, whole, with_size
+    from training.limits import LIMITS, TABLE
+    from training.options import BoardConfig, board_defaults, options_of, read_config
+    from training.selfplay import RIVAL
+    from training.study import parse_seeds
 
 GENERAL = [
     Option(
         "until",
-        "stop when this is proven: unbeatable, or optimal (the best achievable); steps: do not "
-        "stop before --steps",
+        "stop when this is proven: unbeatable, or optimal (no player that never loses wins more "
+        "often against random play); steps: do not stop before --steps",
         one_of(*UNTIL),
         "steps",
         metavar="|".join(UNTIL),
@@ -41,6 +45,12 @@ GENERAL = [
         "use the options of this preset (AGENT --help lists the presets); options that are given "
         "override them",
         metavar="NAME",
+    ),
+    Option(
+        "board",
+        "rows, columns and marks in a row of the board, in place of --rows, --cols and --k",
+        parse_size,
+        metavar="3x4x3",
     ),
     Option(
         "out",
@@ -85,7 +95,9 @@ GENERAL = [
     ),
     Option(
         "export_sb3",
-        "also write the trained model as Stable-Baselines3's own zip",
+        "also write the trained model as Stable-Baselines3's own zip. MaskablePPO.load of "
+        "sb3_contrib reads that of maskable_ppo, MaskableDQN.load of tictactoe_env.sb3 that of "
+        "dqn, wherever tictactoe-env[sb3] is installed in the same version of Python",
         Path,
         metavar="FILE",
     ),
@@ -118,6 +130,7 @@ USAGE = "train.py AGENT [options], or train.py --resume RUN [options]"
 ABOUT = "Train an agent against a pool of opponents, and prove how well it plays."
 
 
+@explained("train.py", "train")
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     more = "python train.py AGENT --help lists the options of an agent."
@@ -138,7 +151,8 @@ def main(arguments: list[str] | None = None) -> int:
         saved = saved_config(given["resume"]) if "resume" in given else {}
         page: Any = agents.page(agent_of(agent, saved, given.get("resume")))
         line = command_line(page)
-        typed = line.parse(arguments)
+        typed = with_size(line.parse(arguments))
+        require(*OF_EVERY_RUN)
         if "optimize" in typed or "seeds_per_trial" in typed:
             return optimize(page, typed)
         given = SimpleNamespace(**{**line.defaults, **typed})
@@ -173,7 +187,7 @@ def command_line(page: Any, prog: str = "train.py") -> CommandLine:
         for known in options_of(page.Config)
     ]
     presets = {
-        name: preset.sentence + (" (weak on purpose)" if preset.weak else "")
+        name: preset.sentence + (" (a copy, weaknesses included)" if preset.weak else "")
         for name, preset in page.PRESETS.items()
     }
     epilog = f"{page.AGENT} has no presets."
@@ -406,7 +420,7 @@ def rival_of(text: str) -> tuple[Any, dict[str, Any]]:
     except ValueError:
         raise ValueError(f"--rival: expected an agent and its options, got {text!r}") from None
     page = page_with_rivals(agent)
-    typed = command_line(page, "train.py: --rival").parse([agent, *options])
+    typed = with_size(command_line(page, "train.py: --rival").parse([agent, *options]))
     others = [one for one in GENERAL if one.name in typed and one.name != "preset"]
     if others:
         raise ValueError(

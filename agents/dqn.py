@@ -104,7 +104,7 @@ from training.sb3_learner import SB3Learner, board_spaces, environment, write_zi
 from training.schema import Random, like
 from training.search_space import Choice, Range
 from training.task import TaskConfig
-from training.torch_arrays import ACTIVATIONS, Activation, load_weights, weights_of
+from training.torch_arrays import ACTIVATIONS, Activation, check_device, load_weights, weights_of
 from training.values import ValuedTable, reward_scale
 
 AGENT = "dqn"
@@ -556,7 +556,11 @@ def build(config: Config) -> BoardDQN:
 
 
 def begin(config: Config) -> DQNLearner:
-    """A new learner. Sets the number of torch's threads."""
+    """A new learner. Sets the number of torch's threads.
+
+    Raises ValueError for a device that torch cannot use here.
+    """
+    check_device(config.device)
     torch.set_num_threads(config.threads)
     return DQNLearner(config, build, config.num_envs)
 
@@ -620,7 +624,11 @@ class DQNLearner(SB3Learner):
 
 
 def export_sb3(config: Config, model: Arrays, path: Path) -> None:
-    """Write Stable-Baselines3's own zip, for `BoardDQN.load` in a clone of this repository."""
+    """Write Stable-Baselines3's own zip, for `MaskableDQN.load` of `tictactoe_env.sb3`.
+
+    It loads wherever `tictactoe_env[sb3]` is installed, by the same version of Python. In a clone
+    of this repository `BoardDQN.load` continues its training.
+    """
     algorithm = build(replace(config, device="cpu"))
     for network in (algorithm.q_net, algorithm.q_net_target):
         load_weights(network, parted(model, config.rules)[0])

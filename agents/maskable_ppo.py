@@ -88,6 +88,7 @@ from training.torch_arrays import (
     ACTIVATIONS,
     Activation,
     TorchState,
+    check_device,
     load_weights,
     weights_of,
 )
@@ -522,7 +523,11 @@ def build(config: Config) -> MaskablePPO:
 
 
 def begin(config: Config) -> PPOLearner:
-    """A new learner. Sets the number of torch's threads."""
+    """A new learner. Sets the number of torch's threads.
+
+    Raises ValueError for a device that torch cannot use here.
+    """
+    check_device(config.device)
     torch.set_num_threads(config.threads)
     return PPOLearner(config, build, config.num_envs * config.rollout_steps)
 
@@ -581,7 +586,10 @@ class PPOLearner(SB3Learner):
 
 
 def export_sb3(config: Config, model: Arrays, path: Path) -> None:
-    """Write Stable-Baselines3's own zip, for `MaskablePPO.load` in a clone of this repository."""
+    """Write Stable-Baselines3's own zip, for `MaskablePPO.load` of sb3-contrib.
+
+    It loads wherever `tictactoe_env[sb3]` is installed, by the same version of Python.
+    """
     algorithm = build(replace(config, device="cpu"))
     load_weights(algorithm.policy, parted(model, config.rules)[0])
     write_zip(algorithm, path)

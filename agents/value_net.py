@@ -100,7 +100,7 @@ from training.options import (
 from training.schema import Array, Either, Many, Number, Whole
 from training.search_space import Choice, Range
 from training.symmetry import Representatives
-from training.torch_arrays import load_weights, weights_of
+from training.torch_arrays import check_device, load_weights, weights_of
 from training.values import ValuedTable, expected_rewards
 
 AGENT = "value_net"
@@ -430,7 +430,11 @@ def is_run(path: Path | None) -> bool:
 
 
 def begin(config: Config) -> ValueNet:
-    """A new learner. Sets the number of torch's threads."""
+    """A new learner. Sets the number of torch's threads.
+
+    Raises ValueError for a device that torch cannot use here.
+    """
+    check_device(config.device)
     return ValueNet(config)
 
 
@@ -442,7 +446,7 @@ class ValueNet(Learner):
     values, previous: (N,) by the last champion and the one before it, None for random play.
     history: for each level the losses (training and validation of each epoch), the epoch of the
     champion, the lowest possible loss, and wins, losses and draws against the level before, exact
-    and sampled. recent: the results of the games of each level of the last `advance`.
+    and sampled. recent: the results of the games of each level since the last `tables`.
     """
 
     def __init__(self, config: Config):
@@ -458,12 +462,15 @@ class ValueNet(Learner):
         self.previous: Floats | None = None
         self.history: list[dict[str, Any]] = []
         self.recent: list[Floats] = []
+        self.told = 0  # levels that `tables` has told of
 
     # --- what every learner does -------------------------------------------------------------
 
     def advance(self, most: int) -> None:
         """Play and learn levels until `most` further games are played."""
-        self.recent, goal = [], self.steps + most
+        if self.told == len(self.history):
+            self.recent = []
+        goal = self.steps + most
         while self.steps < goal:
             self.level()
 
@@ -720,7 +727,7 @@ class ValueNet(Learner):
 
     def tables(self) -> dict[str, Table]:
         """The examples and losses of the recent levels, and the matches of all levels."""
-        tables = {}
+        tables, self.told = {}, len(self.history)
         for number, results in enumerate(self.recent, len(self.history) - len(self.recent) + 1):
             level = self.history[number - 1]
             losses = [

@@ -356,7 +356,7 @@ def cost(entry: Entry, content: Mapping[str, Any]) -> tuple[str, str]:
 def label(entry: Entry) -> str:
     """The name of an entry in the tables."""
     only = "" if len(entry.sides) == 2 else f", trained as {entry.sides[0]} only"
-    return f"{entry.name}{only}{' (weak on purpose)' if entry.weak else ''}"
+    return f"{entry.name}{only}{' (a copy, weaknesses included)' if entry.weak else ''}"
 
 
 def table(headings: list[str], rows: list[list[str]]) -> str:
@@ -399,7 +399,7 @@ def against_perfect_play(contents: Mapping[str, dict[str, Any]], labels: Mapping
         "agent",
         "as X: wins / draws / losses, %",
         "as O",
-        "optimal moves where it can get to, %",
+        "perfect moves where it can get to, %",
         "in all 4,520 positions, %",
     ]
     rows = [
@@ -496,7 +496,7 @@ def seed_cells(entry: Entry, contents: Sequence[Mapping[str, Any]]) -> list[str]
 
 def times_table(entries: Sequence[Entry], found: Mapping[str, list[dict[str, Any]]]) -> str:
     """How many seeds reached the goals, and after how many seconds."""
-    headings = ["agent", "training, s", "unbeatable", "after, s", "best achievable", "after, s"]
+    headings = ["agent", "training, s", "unbeatable", "after, s", "optimal", "after, s"]
     rows = []
     for entry in entries:
         trainings = [content["training"] for content in found[entry.name]]
@@ -618,8 +618,8 @@ whatever the opponent does, and the median of their results against uniformly ra
 smallest and the largest in brackets. Every row is of the best checkpoint of each training. Presets
 that reproduce a weakness of another system are marked. An agent that was trained as one side is
 judged on that side only."""
-TIMES = """How many trainings were proven unbeatable, and to have the best achievable results on
-both sides, at some evaluation (of an agent that was trained as one side: on that side), and the
+TIMES = """How many trainings were proven unbeatable, and optimal (the best achievable results),
+on both sides, at some evaluation (of an agent that was trained as one side: on that side), and the
 median of the seconds until then. A training that ends at a goal (see the commands below) is not
 continued beyond it."""
 STRENGTH = """The trainings with seed 0, and players that need no training, against uniformly random

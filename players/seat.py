@@ -31,6 +31,7 @@ from tictactoe_env.policy import (
     sample,
     tabulate,
 )
+from tictactoe_env.positions import MAX_CELLS, can_enumerate
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.trained import facts_of, valued_policy
 
@@ -46,7 +47,8 @@ NAMES_TEXT = """\
   search               alpha-beta search to the end, or within limits on any
                        board: search-depth=4, search-seconds=0.5
   mcts-playouts=1000   Monte-Carlo tree search: mcts-milliseconds=100,
-                       mcts-draws=1, mcts-value=RUN
+                       mcts-draws=1, mcts-value=RUN; mcts-seed=1 is another
+                       player, with other random numbers than those of seed 0
   dqn, trie, ...       the trained agents that come with the package, on 3x3:
                        python -m tictactoe_env.opponents lists them
   latest:dqn           the newest run of an agent in models/ or runs/
@@ -166,6 +168,11 @@ def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
 
 def named_seat(name: str, rules: Rules, what: str = "player") -> Seat:
     """The seat of a player that is no run. For `minimax` the board is solved here."""
+    if name.partition("-")[0] == "minimax" and not can_enumerate(rules):
+        raise ValueError(
+            f"{name} needs a board of at most {MAX_CELLS} cells, which can be solved, and {rules} "
+            f"has {rules.cells}: take search-depth=4, search-seconds=2 or mcts-playouts=1000"
+        )
     model = policy = make_opponent(name, rules, what)
     if isinstance(policy, (MinimaxPolicy, RandomPolicy)):
         if rules.cells <= EXPECTED_CELLS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 from rich.text import Text
 
 from players.seat import Seat, seat_of
@@ -176,7 +178,7 @@ class Table:
         while True:
             answer = self.talk.ask(question, partial(self._understand, board))
             if answer == "help":
-                self.talk.say("\n".join(f"  {word:<7} {text}" for word, text in COMMANDS.items()))
+                self.talk.say(commands_text(self.talk.console))
             elif answer == "hint":
                 self.talk.say(self._hint(board))
             elif isinstance(answer, str) and answer.partition(" ")[0] == "values":
@@ -299,6 +301,15 @@ class Table:
 
     def _who(self, side: str) -> str:
         return who(self.seats[side].name, side)
+
+
+def commands_text(console: Console) -> str:
+    """The commands of a person with their sentences; wrapped at a terminal."""
+    width = console.width - 1 if console.is_terminal else 1_000
+    return "\n".join(
+        textwrap.fill(f"  {word:<7} {text}", width, subsequent_indent=" " * 10)
+        for word, text in COMMANDS.items()
+    )
 
 
 def seats_of(specs: Sequence[str], rules: Rules, talk: Talk) -> dict[str, Seat]:

@@ -87,13 +87,13 @@ def train(job: Job, ended: threading.Event) -> int:
     with run.held():
         if job.is_begun:
             run.resume(learner)
-            print(f"{who}: continues at {run.rows[-1]['steps']:,} steps", flush=True)
+            print(f"{who}: continues at {run.done:,} steps", flush=True)
         else:
             print(f"{who}: begins", flush=True)
             run.start()
         if run.left == STEPS:
             with run:
-                drive(learner, config, run.evaluate)
+                drive(learner, config, run.evaluate, run.pause)
         if not run.is_at_its_end:
             return EXIT_STOPPED
         if run.left == FILES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -22,11 +23,13 @@ from terminal.trainer import name_of, new_folder, train
 from terminal.tree import tree_text
 from tictactoe_env.certificate import FILE
 from tictactoe_env.evaluation import UNTIL
-from tictactoe_env.notation import SIDES
+from tictactoe_env.notation import SIDES, parse_size, rules_text
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore, UnknownGameError
+from tictactoe_env.trained import BOARD
+from training.installed import OF_EVERY_RUN, require, what_to_do
 
 CHOICES = (
     "two players",
@@ -45,8 +48,6 @@ LISTED = 10  # games listed to choose a replay from
 MAX_GAMES = 10_000
 TRIE = "trie"  # the agent whose model is a game tree
 DEPTH = 2  # moves of a game tree
-TRAIN_PACKAGES = ("matplotlib", "pydantic", "sb3_contrib", "stable_baselines3", "torch")
-"""Packages that the dependency group "train" installs."""
 DELAY = 0.5  # seconds for which each board is shown when two agents play
 
 
@@ -80,13 +81,26 @@ class Menu:
             *(self._watch, self._replays, self._train, self._tree),
         )
         while True:
-            self.talk.say(f"\ntic-tac-toe, {self.rules}\n", "bold")
+            board = f"{rules_text(self.rules)} ({self.rules.k} in a row)"
+            self.talk.say(f"\ntic-tac-toe, {board}\n", "bold")
             self._number(CHOICES)
-            choice = self.talk.ask(f"Choose 1 to {len(CHOICES)}:", number(1, len(CHOICES)))
+            choice = self.talk.ask(
+                f"Choose 1 to {len(CHOICES)}, or another board such as 4x4x3:", self._understand
+            )
+            if isinstance(choice, Rules):
+                self.rules = choice
+                continue
             if choice == len(CHOICES):
                 return
             with suppress(BackToMenu):
                 actions[choice - 1]()
+
+    def _understand(self, text: str) -> int | Rules:
+        """The number of a choice, or another board."""
+        if not (text[:1].isdigit() and "x" in text.lower()):
+            return number(1, len(CHOICES))(text)
+        rows, cols, k = parse_size(text)
+        return Rules(rows, cols, min(3, max(rows, cols)) if k is None else k)
 
     def _two_players(self) -> None:
         self._play(PERSON, PERSON)
@@ -107,9 +121,11 @@ class Menu:
                 self.talk.say(text, "yellow")
         runs = [entry for entry in entries if entry.kind != "agent" and entry.plays(self.rules)]
         if not runs:
+            board, which = rules_text(self.rules), rules_text(BOARD)
             self.talk.say(
-                f"There is no trained agent for {self.rules} in models/ or runs/ yet. Train one in "
-                "a minute: python train.py trie"
+                f"There is no trained agent for {board} in models/ or runs/ yet; those of the "
+                f"package play on {which}. To train one: python train.py maskable_ppo --board "
+                f"{board} --until unbeatable"
             )
             return
         self._against(self._choose("Against whom?", runs).id)
@@ -160,14 +176,14 @@ class Menu:
         agent = list(TRAINABLE)[self._pick("Which agent?", sentences)]
         try:
             with self.talk.waiting(f"loading {agent}"):
+                require(*OF_EVERY_RUN)
                 page: Any = agents.page(agent)
             folder = self._train_into_folder(page)
         except ImportError as error:
-            package = (error.name or "").split(".")[0]
-            if package not in (*TRAIN_PACKAGES, "tensorboard"):
+            text = what_to_do(error)
+            if text is None:
                 raise
-            command = "pip install -e . --group train (pip 25.1 or newer)"
-            self.talk.say(f"{package} is not installed: {command}", "red")
+            self.talk.say(text, "red")
             return
         except (ValueError, OSError) as error:
             self.talk.say(printable(error), "red")
@@ -273,4 +289,7 @@ class Menu:
 
     def _number(self, texts: Iterable[str]) -> None:
         for place, text in enumerate(texts, 1):
-            self.talk.say(f"{place:>4}  {printable(text)}")
+            line = f"{place:>4}  {printable(text)}"
+            if self.talk.console.is_terminal:
+                line = textwrap.fill(line, self.talk.console.width - 1, subsequent_indent=" " * 6)
+            self.talk.say(line)

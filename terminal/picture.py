@@ -41,20 +41,24 @@ def picture(
     last: int | None = None,
     about: Sequence[Sequence[Line]] | None = None,
 ) -> Text:
-    """The board as text: the last move in brackets, a winning line in stars, free cells numbered.
+    """The board as text: the last move in brackets, a winning line with stars, free cells numbered.
 
               a     b     c
            ┌─────┬─────┬─────┐
          1 │  1  │  O  │ [X] │
 
     about: for each cell, the lines below the number of a free one. The cells are narrower on a
-    narrow console.
+    narrow terminal, and on a still narrower one these lines are left out, which is said.
     """
+    longest = max([3, *(len(line.text) for lines in about or () for line in lines)])
+    margin, note = len(str(rules.rows)) + 1, ""
+    needed = margin + 2 + (longest + 1) * rules.cols
+    if about is not None and console.is_terminal and needed > console.width:
+        note = f"\nThe values need a terminal of {needed} columns, this one has {console.width}."
+        about, longest = None, 3
     won = set(rules.winning_cells(board))
     cells = [_cell(cell, int(board[cell]), last, won, about) for cell in range(rules.cells)]
     height = max(map(len, cells))
-    margin = len(str(rules.rows)) + 1
-    longest = max(3, *(len(line.text) for cell in cells for line in cell))
     width = longest + 2 if margin + 2 + (longest + 3) * rules.cols <= console.width else longest
     top, middle, bottom, across, down = EDGES[console.options.ascii_only]
     column_names = "".join(f" {cell_text(col, rules)[:-1]:^{width}}" for col in range(rules.cols))
@@ -66,9 +70,11 @@ def picture(
             found.append(f"{row + 1 if is_middle else '':>{margin}} ", "dim").append(down, "dim")
             for cell in cells[row * rules.cols : (row + 1) * rules.cols]:
                 line = _part(cell, part, height)
-                found.append(f"{line.text:^{width}}", line.style).append(down, "dim")
+                text = line.text if len(line.text) <= width else line.text[1:-1]  # [X*]
+                found.append(f"{text:^{width}}", line.style).append(down, "dim")
             found.append("\n")
-    return found.append(_edge(bottom, across, width, margin, rules.cols).rstrip("\n"), "dim")
+    found.append(_edge(bottom, across, width, margin, rules.cols).rstrip("\n"), "dim")
+    return found.append(note, "dim")
 
 
 def _cell(
@@ -78,7 +84,8 @@ def _cell(
     if not mark:
         return [Line(str(cell + 1), "dim"), *(about[cell] if about is not None else ())]
     text = MARKS[mark]
-    shown = f"[{text}]" if cell == last else f"*{text}*" if cell in won else text
+    star = "*" * (cell in won)
+    shown = f"[{text}{star}]" if cell == last else f" {text}{star}" if star else text
     return [Line(shown, STYLES[text] + (" reverse" if cell in won else ""))]
 
 

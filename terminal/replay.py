@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from datetime import datetime
 
 from rich.console import Console
 from rich.table import Table as Columns
@@ -12,11 +14,11 @@ from terminal.game import replay_command, result_text, versus, what_decided
 from terminal.keys import Keys
 from terminal.picture import STYLES, legend, picture, values_on_cells
 from terminal.plain import plain
-from terminal.report import print_whole
+from terminal.report import print_whole, width_of
 from terminal.talk import Talk
 from tictactoe_env.analysis import Verdict, truth, verdicts
 from tictactoe_env.games import Game
-from tictactoe_env.notation import SIDES, cell_text
+from tictactoe_env.notation import SIDES, cell_text, rules_text
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.printable import printable
 from tictactoe_env.store import GameStore
@@ -25,7 +27,6 @@ DELAY = 1.0  # seconds a move by default
 FASTEST, SLOWEST = 0.05, 10.0  # seconds a move
 KEYS = "left/right, home/end: move, space: run/pause, +/-: speed, v: values, q: quit"
 ALSO = {"n": "right", "b": "left", "\n": "right", "\r": "right", "Q": "q", "escape": "q", "=": "+"}
-ENDED = {"resigned": ", resigned", "illegal": ", illegal move"}
 
 
 class Replay:
@@ -74,7 +75,7 @@ class Replay:
         game = self.game
         return (
             Text(f"game {game.id}, " if game.id else "")
-            .append(f"{game.time[:10]}, {game.rules}: ")
+            .append(f"{local_time(game)[:10]}, {game.rules}: ")
             .append(versus(game.x.name, game.o.name))
         )
 
@@ -138,29 +139,72 @@ def _watch_by_keys(replay: Replay, talk: Talk, delay: float | None) -> None:
 def print_list(
     store: GameStore, talk: Talk, limit: int, player: str | None = None, result: str | None = None
 ) -> None:
-    """Print the newest games of a store as a table, without those of training."""
+    """Print the newest games of a store, without those of training."""
     games = store.list(limit, player=player, result=result)
     if not games:
         is_all = player is None and result is None
         talk.say(f"{'no game yet' if is_all else 'no such game'} in {store.path}")
         return
-    table = Columns()
-    for heading in ("game", "time (UTC)", "X", "O", "board", "result", "moves"):
-        table.add_column(heading, justify="right" if heading == "game" else "left", overflow="fold")
-    for game in games:
-        won = "draw" if game.result == "draw" else f"{game.result} won{ENDED.get(game.ended, '')}"
-        when = game.time[:16].replace("T", " ")
-        table.add_row(
-            str(game.id),
-            when,
-            plain(printable(game.x.name)),
-            plain(printable(game.o.name)),
-            str(game.rules),
-            won,
-            game.text,
-        )
-    print_whole(table, talk.console)
+    print_games(games, talk)
     count = store.count(player=player, result=result)
     if count > len(games):
         talk.say(f"{len(games)} of {count:,} games; more by --list {count}")
     talk.say(f"to see one again: {replay_command(games[0].id, store)}", "dim")
+
+
+def print_games(games: Sequence[Game], talk: Talk) -> None:
+    """Print games as a table; without their moves if the terminal is too narrow for these.
+
+    On a still narrower one each game has two lines. Times are local.
+    """
+    if not talk.console.is_terminal:
+        print_whole(table_of(games), talk.console)
+        return
+    for table in (table_of(games), table_of(games, with_moves=False)):
+        if width_of(table, talk.console) <= talk.console.width:
+            talk.console.print(table)
+            return
+    for game in games:
+        x, o = (plain(printable(player.name)) for player in (game.x, game.o))
+        talk.say(Text(f"{game.id:>4}  {local_time(game)}  {rules_text(game.rules)}"), "dim")
+        talk.say(Text("      ").append_text(x).append(" against ").append_text(o))
+        talk.say(Text(f"      {ended_text(game)}, {moves_text(game)}"))
+
+
+def table_of(games: Sequence[Game], with_moves: bool = True) -> Columns:
+    """Games as a table, with their moves or with the number of these."""
+    table = Columns()
+    for heading in ("game", "time", "X", "O", "board", "result", "moves"):
+        is_number = heading == "game" or (heading == "moves" and not with_moves)
+        table.add_column(heading, justify="right" if is_number else "left", no_wrap=True)
+    for game in games:
+        table.add_row(
+            str(game.id),
+            local_time(game),
+            plain(printable(game.x.name)),
+            plain(printable(game.o.name)),
+            rules_text(game.rules),
+            ended_text(game),
+            game.text if with_moves else str(len(game.moves)),
+        )
+    return table
+
+
+def local_time(game: Game) -> str:
+    """When a game was saved, in the time zone of this computer: "2026-05-09 07:35"."""
+    when = datetime.fromisoformat(game.time.replace("Z", "+00:00")).astimezone()
+    return when.strftime("%Y-%m-%d %H:%M")
+
+
+def ended_text(game: Game) -> str:
+    """How a game ended, in few words."""
+    if game.result == "draw":
+        return "draw"
+    loser = SIDES[game.result == "X"]
+    how = {"resigned": f"{loser} resigned, ", "illegal": f"illegal move by {loser}, "}
+    return f"{how.get(game.ended, '')}{game.result} won"
+
+
+def moves_text(game: Game) -> str:
+    """The number of moves of a game, in words."""
+    return f"{len(game.moves)} move{'s' * (len(game.moves) != 1)}"

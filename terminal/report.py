@@ -22,9 +22,12 @@ RATES = ("win", "draw", "loss", "illegal")
 AGAINST = {
     "vs_random": "random",
     "vs_minimax": "minimax",
-    "limit_vs_random": "random, best achievable",
+    "limit_vs_random": "most wins, never losing",
 }
-"""The rows of a certificate's table: the key in the certificate, and the text of the row."""
+"""The rows of a certificate's table: the key in the certificate, and the text of the row.
+
+The last one is the limit against random play of all players that never lose.
+"""
 
 
 def say(text: str, console: Console, style: str | None = None) -> None:
@@ -45,9 +48,14 @@ def certificate(
     the certificate's `training` has not the form that a run writes.
     """
     say(f"\n{_heading(content)}", console, "bold")
+    if content.get("training") is not None:
+        say(_training_text(content["training"]), console)
     _print_results(content, console, counted)
     if counted:
         say("sampled: with 95 % Wilson intervals in brackets; all other results are exact", console)
+    if any("limit_vs_random" in content[f"as_{side.lower()}"] for side in certified_sides(content)):
+        text = "most wins, never losing: the limit against random of all players that never lose"
+        say(text, console, "dim")
     trained = sides_of(content)
     for side in certified_sides(content):
         found = best_response_text(content, side)
@@ -58,11 +66,24 @@ def certificate(
     else:
         optimal = content["optimal_moves"]
         say(
-            f"optimal moves: {100 * optimal['reachable']:.2f} % of the positions it can reach, "
-            f"{100 * optimal['everywhere']:.2f} % of all {len(content['moves']):,}",
+            f"perfect moves, which keep the value of the position: {100 * optimal['reachable']:.2f}"
+            f" % where it can get to, {100 * optimal['everywhere']:.2f} % in all "
+            f"{len(content['moves']):,} positions",
             console,
         )
+    if content.get("seed") is not None and content.get("training") is None:
+        say(_seed_text(content), console)
     say(verdict(content), console, "bold")
+
+
+def _seed_text(content: Mapping[str, Any]) -> str:
+    """Of a player that draws random numbers: for which seed its results hold."""
+    seed, name = content["seed"], printable(content["agent"])
+    other = f"{name.partition('-seed=')[0]}-seed={seed + 1}"
+    return (
+        f"these results hold for seed {seed} of its random numbers, with which it plays everywhere;"
+        f" {other} is another player"
+    )
 
 
 def _reach_text(content: Mapping[str, Any], side: str) -> str:
@@ -76,14 +97,12 @@ def _reach_text(content: Mapping[str, Any], side: str) -> str:
 
 
 def _heading(content: Mapping[str, Any]) -> str:
-    """The name of the agent, its board, and facts of its training."""
+    """The name of the agent, its board, seed and side."""
     trained, training = sides_of(content), content.get("training")
     preset = training.get("preset") if isinstance(training, Mapping) else None
     about = [f"seed {printable(content['seed'])}"] if content.get("seed") is not None else []
     if len(trained) == 1:
         about.append(f"trained as {trained[0]} only")
-    if training is not None:
-        about += _training_text(training)
     name = printable(content["agent"] if preset is None else f"{content['agent']}-{preset}")
     return ", ".join([f"{name} on {Rules(**content['board'])}", *about])
 
@@ -96,7 +115,8 @@ def _print_results(
     from rich.table import Table
 
     table = Table()
-    for heading in ("side", "against", "win %", "draw %", "loss %", "illegal %"):
+    headings = ("side", "against", "win %", "draw %", "loss %", "illegal %")
+    for heading in headings:
         table.add_column(heading, justify="left" if heading in ("side", "against") else "right")
     for side in certified_sides(content):
         results = content[f"as_{side.lower()}"]
@@ -109,11 +129,20 @@ def _print_results(
                 games = f"random, {counted[side]['games']:,} games, sampled"
                 table.add_row(side, games, *rates_with_intervals(counted[side]))
         table.add_section()
-    print_whole(table, console)
+    if width_of(table, console) <= console.width or not console.is_terminal:
+        print_whole(table, console)
+        return
+    for side, opponent, *rates in zip(*(column.cells for column in table.columns), strict=True):
+        pairs = zip(headings[2:], rates, strict=True)
+        numbers = ", ".join(f"{heading.replace(' %', '')} {rate} %" for heading, rate in pairs)
+        say(f"as {side} against {opponent}: {numbers}", console)
 
 
-def _training_text(training: Any) -> list[str]:
-    """When a run was at its best and reached its goals. Raises ValueError for any other form."""
+def _training_text(training: Any) -> str:
+    """When a run was at its best and reached its goals, as a sentence.
+
+    Raises ValueError for any other form.
+    """
 
     def when(point: Any) -> list[Any]:
         about = point if isinstance(point, Mapping) else {}
@@ -129,12 +158,14 @@ def _training_text(training: Any) -> list[str]:
     best_steps, best_seconds = when(training.get("best_at"))
     goals = [goal for goal in ("unbeatable", "optimal") if f"first_{goal}" in training]
     entries = training.get("entries")
-    return [
-        *([f"table of {entries:,} entries"] if isinstance(entries, int) else []),
-        f"best after {best_steps:,} steps, {best_seconds:.1f} s "
-        f"of {steps:,} steps, {seconds:.1f} s",
-        *(f"{goal} first after {when(training[f'first_{goal}'])[1]:.1f} s" for goal in goals),
+    is_last = best_steps == steps
+    parts = [
+        f"trained for {steps:,} steps in {seconds:.1f} s",
+        *([] if is_last else [f"at its best after {best_steps:,} ({best_seconds:.1f} s)"]),
+        *(f"first {goal} after {when(training[f'first_{goal}'])[1]:.1f} s" for goal in goals),
+        *([f"a table of {entries:,} entries"] if isinstance(entries, int) else []),
     ]
+    return ", ".join(parts)
 
 
 def best_response_text(content: Mapping[str, Any], side: str) -> str:
@@ -143,8 +174,10 @@ def best_response_text(content: Mapping[str, Any], side: str) -> str:
     if wins_all(content, side):
         return "wins against everybody"
     if results["unbeatable"]:
-        value = f"{results['worst_case_value']:+.4f}"
-        return f"no opponent can beat it; the best response leaves it {value} (wins minus losses)"
+        value = results["worst_case_value"]
+        if value == 0:
+            return "unbeatable; its strongest opponent draws every game"
+        return f"unbeatable; its strongest opponent leaves it {value:+.4f} (wins minus losses)"
     return (
         f"can be beaten{_unavoidable(content, side)}, with probability "
         f"{results['worst_case_loss']:.4f} by the best response; shortest losing game: "
@@ -185,8 +218,8 @@ def verdict(content: Mapping[str, Any]) -> str:
     if is_of_lines(content):
         return proven
     if all(content[f"as_{side.lower()}"]["optimal"] for side in sides):
-        return f"{proven}, and no player that never loses wins more often against random"
-    return f"{proven}; a player that never loses could win more often against random"
+        return f"{proven}, and optimal: no player that never loses wins more against random"
+    return f"{proven}, not optimal: a player that never loses could win more against random"
 
 
 # --- several agents ---------------------------------------------------------------------------
@@ -238,9 +271,13 @@ def print_cross_table(
 def print_whole(table: Table, console: Console) -> None:
     """Print a table. If the output is not a terminal, the table has its full width."""
     if not console.is_terminal:
-        options = console.options.update(max_width=10_000)
-        console.width = max(console.width, console.measure(table, options=options).maximum)
+        console.width = max(console.width, width_of(table, console))
     console.print(table)
+
+
+def width_of(table: Table, console: Console) -> int:
+    """The columns that a table needs."""
+    return console.measure(table, options=console.options.update(max_width=10_000)).maximum
 
 
 def count_games(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from terminal import report
 from tictactoe_env.printable import printable
 from training.cluster import Lost, Workers, connect, outcomes, stopping
-from training.goals import goal_text
+from training.goals import check_goal_of, goal_text
 from training.jobs import FAILED, FINISHED, STOPPED, Job, Outcome, Owner
 from training.locks import locked
 from training.study import ALWAYS, GOALS, Study, seeds_text, summary_table
@@ -22,10 +22,11 @@ def train(study: Study, console: Console, cluster: str | None, jobs: int | None)
     """Train the seeds of a study that are not finished, and print its table; the exit code.
 
     0: every seed is finished and has reached the goal `until`, if there is one; 1: a seed failed or
-    has not; 130: Ctrl-C stopped the study. Raises ValueError if the folder holds something else, or
-    if the cluster cannot be used.
+    has not; 130: Ctrl-C stopped the study. Raises ValueError if the folder holds something else, if
+    the cluster cannot be used, and for a goal that cannot be reached.
     """
     asked = study.seeds
+    check_goal_of(study.config, study.until)
     with locked(study.folder):
         study.check_folder()
         wanted = [study.job(seed) for seed in asked]
@@ -78,7 +79,7 @@ def _line(study: Study, seed: int, found: Outcome) -> str:
     text = f"unbeatable as {' and '.join(proven)}" if proven else "not proven"
     if row.get(f"{ALWAYS}_x"):
         text = "wins against everybody as X"
-    best = ", best achievable" if row.get("optimal_both") else ""
+    best = ", optimal" if row.get("optimal_both") else ""
     return f"seed {seed}: {text}{best}, {row['steps']:,} steps, {row['seconds']:.1f} s"
 
 

@@ -38,7 +38,8 @@ class Talk:
         EOFError at the end of the input.
         """
         while True:
-            self.console.print(plain(f"{question} ", "bold"), end="", soft_wrap=True)
+            is_file = not self.console.is_terminal
+            self.console.print(plain(question, "bold"), end=" ", soft_wrap=is_file)
             self.console.file.flush()
             line = self.source.readline()
             if self.is_echoed or not line:

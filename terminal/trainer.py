@@ -133,16 +133,16 @@ def train(
     if not is_resumed:
         run.check_folder()
     with warnings_on(console), run.held(), way_to_go_on(run):
-        if is_resumed:
-            counts = run.resume(learner, learn_from)
-            if counts:
-                report.say(learned_text(counts), console)
-        else:
-            run.start()
         try:
+            if is_resumed:
+                counts = run.resume(learner, learn_from)
+                if counts:
+                    report.say(learned_text(counts), console)
+            else:
+                run.start()
             if run.left == STEPS:
                 with run:
-                    drive(learner, config, run.evaluate)
+                    drive(learner, config, run.evaluate, run.pause)
             elif run.left == FILES:
                 run.complete(learner)
         except KeyboardInterrupt:
@@ -248,8 +248,8 @@ def train_rivals(
     if not is_resumed:
         rivals.check_folders()
     with warnings_on(console), runs[0].held(), runs[1].held(), way_to_go_on(runs[0]):
-        rivals.resume() if is_resumed else rivals.start()
         try:
+            rivals.resume() if is_resumed else rivals.start()
             if rivals.left == STEPS:
                 rivals.train()
             elif rivals.left == FILES:

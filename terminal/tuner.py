@@ -14,8 +14,9 @@ from rich.table import Table
 from terminal import report
 from terminal.plain import plain
 from terminal.trainer import warnings_on
+from training import installed
 from training.files import write_csv
-from training.goals import check_goal
+from training.goals import check_goal_of
 from training.learner import Bars, Chart
 from training.options import options_of
 from training.plots import chart
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 BEST = 10  # trials in the table
 SEEDS = 3  # of a trial
 POLL_SECONDS = 1  # seconds between two looks at the trials of other processes
-GROUP = "pip install -e . --group optimize (pip 25.1 or newer)"
 NOT_SEARCHED = {
     "rival": "two learners",
     "resume": "a run",
@@ -70,11 +70,11 @@ def optimize(
     except ModuleNotFoundError as error:
         if error.name not in ("optuna", "sqlalchemy"):
             raise
-        raise ValueError(f"--optimize needs Optuna: {GROUP}") from None
+        raise ValueError(f"--optimize needs Optuna: {installed.command('optimize')}") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     task = tuning.Task(page, config, until, seeds, tuple(fixed))
     assert task.searched
-    check_goal(until, getattr(config, "side", "both"), config.rules)
+    check_goal_of(config, until)
     page.begin(config)  # raises the errors of the command line before anything is written
     with warnings_on(console):
         search = tuning.Search(folder, task)

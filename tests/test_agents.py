@@ -201,6 +201,37 @@ print("torch" in sys.modules)"""
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 
+@pytest.mark.parametrize("agent", TRAINABLE)
+def test_pauses_change_nothing_and_a_checkpoint_between_evaluations_continues(
+    agent, tmp_path, monkeypatch
+):
+    """In pieces of a round; at the second pause another learner takes over from the files."""
+    page, steps, config = agents.page(agent), [], small_config(agent)
+    pieces = 4 if agent in ("maskable_ppo", "value_net") else 1  # whose rounds are that long
+    enough = pieces * config.judge_every
+    config = replace(config, steps=enough, judge_every=2 * enough)
+    begun, whole, other = (page.begin(config) for _ in range(3))
+    drive(whole, config, lambda learner: True)
+    monkeypatch.setattr("training.learner.PIECE_SECONDS", 0.0)
+
+    class Ended(Exception):
+        pass
+
+    def end_at_the_second(learner):
+        steps.append(learner.steps)
+        if len(steps) == 2:
+            checkpoint.save(tmp_path, agent, config, learner)
+            raise Ended
+
+    with pytest.raises(Ended):
+        drive(begun, config, lambda learner: True, end_at_the_second)
+    checkpoint.restore(tmp_path, agent, config, other)
+    drive(other, config, lambda learner: True, lambda learner: steps.append(learner.steps))
+    assert len(steps) > 2
+    for name, array in whole.model().items():
+        assert array.tobytes() == other.model()[name].tobytes()
+
+
 CUT, CHANGED = (lambda data: data[:-7]), (lambda data: data[:-1] + bytes([data[-1] ^ 1]))
 
 

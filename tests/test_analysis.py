@@ -150,20 +150,20 @@ def test_every_move_is_judged_by_the_position_before_it():
     cases("""
         b2 b1 a1 c3 a3 c1 a2 | 1 | move 2, b1: it gives away the draw and loses in 6
         a1 c3 b1 c1 a2 c2 | 2 | move 3, b1: it gives away the win and loses in 6
-        b2 a1 c3 c1 b1 b3 a3 a2 c2 | - | (no move) a draw
+        b2 a1 c3 c1 b1 b3 a3 a2 c2 | - | (no move) a draw throughout
         a1 a1 ended=illegal | 1 | move 2, a1: it is taken already: an illegal move loses
         a1 b2 ended=resigned result=O | - | X resigned a position that was a draw
         a1 b1 ended=resigned result=O | - | X resigned a position that was won
         a1 b1 ended=resigned result=X | 1 | move 2, b1: it gives away the draw and loses in 6
         ended=resigned result=X | - | O resigned a position that was a draw
-        a1 b1 board=2x2 k=2 ended=resigned result=X | - | (no move) won by X
-        b1 a1 a2 board=2x2 k=2 | - | (no move) won by X
+        a1 b1 board=2x2 k=2 ended=resigned result=X | - | (no move) won for X throughout
+        b1 a1 a2 board=2x2 k=2 | - | (no move) won for X throughout
     """),
 )
 def test_the_move_that_decided_the_game_is_found(line, ply, sentence):
     played, decided = Game.parse(line), [] if ply == "-" else [int(ply)]
     side = ["XO"[one % 2] + " threw it away with " for one in decided]
-    sentence = sentence.replace("(no move)", "no move threw it away: from the first on it was")
+    sentence = sentence.replace("(no move)", "nobody made a mistake: the game was")
     assert turning_point(played) == "".join([*side, sentence])
     assert [losing_move(played)] == (decided or [None])
     assert [verdict.ply for verdict in verdicts(played) if verdict.threw_away] == decided

@@ -2,6 +2,7 @@ import itertools
 import json
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from unittest.mock import Mock
@@ -9,7 +10,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from sample_players import CellPlayer, LineCounter, best_player, random_probs
-from small_runs import trained, without
+from small_runs import ROOT, trained, without
 from text_cases import called, cases, rows_of
 
 import evaluate
@@ -59,7 +60,7 @@ def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(ca
     assert "minimax on 3x3, 3 in a row\n" in printed
     assert ["O", "random", "77.7484", "22.2516", "0.0000", "0.0000"] in rows_of(printed)
     assert (
-        "PROVEN on 3x3, 3 in a row: unbeatable as X and as O; a player that never loses could win"
+        "PROVEN on 3x3, 3 in a row: unbeatable as X and as O, not optimal: a player that never "
         in printed
     )
     assert (
@@ -138,9 +139,12 @@ def test_a_search_by_the_clock_is_not_proven_and_one_by_chance_for_its_seed(caps
     printed = shown(capsys, "search-seconds=0.001 --rows 3 --cols 5 --games 1")
     assert f"results are sampled and prove nothing, because {reason} (seconds)" in printed
     for name, seed in (("mcts-playouts=2", 0), ("mcts-playouts=2-seed=5", 5)):
-        assert f"{name} on 2x3, 3 in a row, seed {seed}\n" in shown(
-            capsys, f"{name} --rows 2 --cols 3"
+        printed = shown(capsys, f"{name} --rows 2 --cols 3")
+        assert f"{name} on 2x3, 3 in a row, seed {seed}\n" in printed
+        another = (
+            f"hold for seed {seed} of its random numbers, with which it plays everywhere; mcts"
         )
+        assert f"{another}-playouts=2-seed={seed + 1} is another player\n" in printed
 
 
 def test_games_that_are_counted_stand_beside_the_exact_rates(capsys, tmp_path):
@@ -270,6 +274,24 @@ def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, rules, 
 
 
 EVALUATE = "import evaluate; sys.exit(evaluate.main(sys.argv[1:]))"
+
+
+def test_the_data_are_written_though_nobody_reads_the_rest_of_the_output(tmp_path):
+    """As in `evaluate.py ... --json FILE | head`."""
+    path = tmp_path / "found.json"
+    command = [sys.executable, "evaluate.py", "minimax", "random", "--json", str(path)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=ROOT, **pipes) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert (process.wait(timeout=60), process.stderr.read()) == (0, b"")
+    assert set(json.loads(path.read_text())["agents"]) == {"minimax", "random"}
+
+
+@pytest.mark.parametrize("size", ["--board 2x4x3", "--board 2x4", "--rows 2 --cols 4 --k 3"])
+def test_a_board_is_named_by_its_size_or_by_each_number(capsys, size):
+    assert "minimax on 2x4, 3 in a row\n" in shown(capsys, "minimax", size)
+    assert "leave --cols out" in error_of(capsys, "minimax --cols 4 --board 2x4x3")
 
 
 def test_a_good_certificate_is_verified_without_torch_and_without_rich(run):

@@ -213,7 +213,7 @@ def test_a_training_writes_its_run_and_a_certificate_that_verifies(agent, tmp_pa
     assert {row["sampled_x"] + row["sampled_o"] for row in rows} == {"00"}
     check_seat(folder)
     printed = capsys.readouterr().out
-    assert re.search(r"against random, exact:  X [\d.]+/", printed)
+    assert re.search(r"\d+\.\d\d  unbeatable\n", printed)
 
 
 def check_seat(folder):
@@ -297,6 +297,15 @@ def test_goals_that_cannot_be_reached_are_refused_and_the_others_are_explained()
         check_goal("unbeatable", "O", WON)
     with refuses("give --until unbeatable"):
         check_goal("optimal", "both", SQUARE)
+    for until, rules, opening, only in (
+        ("optimal", Rules(), "b2", "only after opening in a1, c1, a3, c3, not with"),
+        ("optimal", Rules(), "random", "a1, c1, a3, c3"),
+        ("unbeatable", WON, "a2", "a forced win"),
+    ):
+        with refuses(only):
+            check_goal(until, "both", rules, opening)
+    check_goal("optimal", "X", Rules(), "c3")
+    check_goal("unbeatable", "both", Rules(), "random")
     for until, side, rules in (
         ("steps", "O", WON),
         ("unbeatable", "X", WON),

@@ -78,7 +78,7 @@ def test_a_game_is_played_by_names_and_numbers_and_the_result_is_explained(play)
         (
             ["a1"],
             ["--rows", "1", "--cols", "1", "--k", "1"],
-            "You win.\nNo move threw it away: from the first on it was won by X.",
+            "You win.\nNobody made a mistake: the game was won for X throughout.",
         ),
     ],
 )

@@ -187,11 +187,11 @@ def test_a_game_at_a_terminal_has_colours_and_a_battle_is_shown_in_one_place(pat
 
 
 LEAVING = """
-    --seed 1 | 1 to 9: | C
+    --seed 1 | 1 to 9,  | C
     --o minimax | your move | C
     --x random --o random --delay 9 | └ | C
     --replay 1 | q: quit | C
-    --seed 1 | 1 to 9: | D
+    --seed 1 | 1 to 9,  | D
     --replay 1 --delay 0.05 | move 7 of 7 | D
 """
 ENDS = {"C": (130, "left; an unfinished game is not saved"), "D": (0, "end of input")}
@@ -231,7 +231,8 @@ def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(kept):
 
 
 REFUSED = """
-    --board 4 | 2 | rows and columns such as 4x4, got '4'
+    --board 4 | 2 | marks in a row of a board, such as 3x4x3, got '4'
+    --board 4x4x4 --k 4 | 1 | --board already gives the marks in a row: leave --k out
     --games 0 --x random | 2 | at least 1, got '0'
     --delay soon | 2 | seconds from 0 to 3600
     --delay nan | 2 | seconds from 0 to 3600
@@ -246,7 +247,7 @@ REFUSED = """
     --player Ann | 1 | give --list too
     --games 3 | 1 | --games needs players
     --replay 3 | 1 | unknown game 3
-    --x minimax --o random --board 5x5 --k 4 | 1 | too many to enumerate
+    --x minimax --o random --board 5x5 --k 4 | 1 | has 25: take search-depth=4, search-seconds=2
     --list --store none.db | 1 | there is no store at
     --x random --store letters.txt | 1 | is no store of games
 """
@@ -284,13 +285,3 @@ def test_games_are_kept_in_the_folder_of_the_user_by_default(monkeypatch, tmp_pa
     assert play.main(["--x", "minimax-first", "--o", "minimax-first"]) == 0
     assert (tmp_path / "tictactoe-env" / "games.db").exists() or sys.platform != "linux"
     assert "to see it again: python play.py --replay 1\n" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("module", ["rich.console", "training.command_line"])
-def test_a_package_that_is_missing_is_named_with_the_command_that_brings_it(
-    monkeypatch, capsys, path, module
-):
-    monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr(play, "PACKAGES", (*play.PACKAGES, "training"))
-    assert play.main(["--list", "--store", str(path)]) == 1
-    assert "pip install -e . --group play" in capsys.readouterr().err

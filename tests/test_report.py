@@ -1,7 +1,9 @@
+import io
 import re
 
 import numpy as np
 from consoles import printed
+from rich.console import Console
 from sample_players import CellPlayer, FixedPlayer, best_player, fixed_table
 from text_cases import refuses, rows_of
 
@@ -23,8 +25,8 @@ def certified(player, rules=None, **about):
 WINS = "PROVEN on 2x3, 2 in a row: wins against everybody as X"
 UNBEATABLE = "PROVEN on 3x3, 3 in a row: unbeatable as X and as O"
 LOST = "can be beaten as X and as O"
-BEST = f"{UNBEATABLE}, and no player that never loses wins more often against random"
-SAFE = f"{UNBEATABLE}; a player that never loses could win more often against random"
+BEST = f"{UNBEATABLE}, and optimal: no player that never loses wins more against random"
+SAFE = f"{UNBEATABLE}, not optimal: a player that never loses could win more against random"
 
 
 def test_the_verdict_names_what_is_proven_and_the_sides_that_can_be_beaten():
@@ -52,7 +54,7 @@ def test_the_verdict_on_a_run_of_one_side_is_about_that_side_only():
     player = TabularPolicy(Rules(), np.where(as_x, perfect.table, cell.table))
     on = "on 3x3, 3 in a row"
     for side, verdict in (
-        ("X", f"PROVEN {on}: unbeatable as X (trained as X only); a player that never loses could"),
+        ("X", f"PROVEN {on}: unbeatable as X (trained as X only), not optimal: a "),
         ("O", f"{on} it can be beaten as O (trained as O only)"),
         ("both", f"{on} it can be beaten as O"),
     ):
@@ -62,11 +64,10 @@ def test_the_verdict_on_a_run_of_one_side_is_about_that_side_only():
 
 
 def test_the_best_response_to_a_side_is_a_value_or_a_losing_game():
-    never = "no opponent can beat it; the best response leaves it"
     lost = ", with probability 1.0000 by the best response; shortest losing game: "
     minimax, cell, won = MinimaxPolicy(Rules()), CellPlayer(0), MinimaxPolicy(X_WINS)
     for player, rules, side, text in (
-        (minimax, Rules(), "X", f"{never} +0.0000 (wins minus losses)"),
+        (minimax, Rules(), "X", "unbeatable; its strongest opponent draws every game"),
         (won, X_WINS, "X", "wins against everybody"),
         (cell, Rules(), "O", f"can be beaten{lost}a1 a1"),
         (won, X_WINS, "O", f"can be beaten{UNAVOIDABLE}{lost}a1 b1 a2"),
@@ -79,27 +80,27 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achieva
     training = {"steps": 4096, "seconds": 8.25, "best_at": best, "first_unbeatable": first}
     content = certified(RandomPolicy(), seed=7, training=training, config={"side": "X"})
     shown = printed(show.certificate, content)
-    reached = "best after 2,048 steps, 4.0 s of 4,096 steps, 8.2 s, unbeatable first after 2.0 s\n"
-    one_line = f"somebody on 3x3, 3 in a row, seed 7, trained as X only, {reached}"
-    assert one_line in shown  # though it is longer than the console
-    assert "optimal first" not in shown
+    assert "somebody on 3x3, 3 in a row, seed 7, trained as X only\n" in shown
+    reached = "trained for 4,096 steps in 8.2 s, at its best after 2,048 (4.0 s), first unbeat"
+    assert f"{reached}able after 2.0 s\n" in shown  # in a line, though the console is narrower
+    assert "first optimal" not in shown
     rows = rows_of(shown)
     random = ["58.4921", "12.6984", "28.8095", "0.0000"]  # 737/1260, 8/63, 121/420
     assert len(rows) == 6
-    best = "random, best achievable"
+    best = "most wins, never losing"
     assert rows[0:3:2] == [["X", "random", *random], ["X", best, *["99.4792", "0.5208"], *ZERO]]
     assert rows[3] == ["O", "random", *random[2::-1], "0.0000"]
     assert rows[5] == ["O", best, "91.6402", "8.3598", *ZERO]
-    assert re.search(r"optimal moves: \d+\.\d\d % of the positions it can reach, \d+", shown)
+    assert re.search(r"perfect moves, .*: \d+\.\d\d % where it can get to, \d+", shown)
     assert "\nas X: can be beaten" in shown
     assert "\nas O (not trained for): can be beaten" in shown
     assert shown.endswith(
-        "% of all 4,520\non 3x3, 3 in a row it can be beaten as X (trained as X only)\n"
+        "% in all 4,520 positions\non 3x3, 3 in a row it can be beaten as X (trained as X only)\n"
     )
     preset = {**training, "preset": "quick"}
     assert "\nsomebody-quick on 3x3" in printed(show.certificate, {**content, "training": preset})
     shown = printed(show.certificate, certified(RandomPolicy(), X_WINS))
-    assert shown.count("best achievable") == 1, "there is none for O"
+    assert shown.count("│ most wins, never losing") == 1, "there is none for O"
     assert "seed" not in shown
 
 
@@ -110,6 +111,16 @@ NO_TRAINING = [
     *(POINT | {"best_at": POINT, "seconds": seconds} for seconds in (float("nan"), 10**400)),
     POINT | {"best_at": POINT, "first_optimal": None},
 ]
+
+
+def test_on_a_narrow_terminal_the_results_are_lines():
+    content = certified(RandomPolicy())
+    narrow = Console(file=io.StringIO(), width=40, force_terminal=True, color_system=None)
+    show.certificate(content, narrow)
+    shown = narrow.file.getvalue()
+    assert max(map(len, shown.splitlines())) <= 40
+    words = "as X against random: win 58.4921 %, draw 12.6984 %, loss 28.8095 %, illegal 0.0000 %"
+    assert words in " ".join(shown.split())
 
 
 def test_a_training_that_no_run_writes_is_refused():

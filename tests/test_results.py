@@ -107,7 +107,7 @@ def test_numbers_and_names_in_the_tables():
     assert results.rates(rates) == "50.00 / 25.00 / 25.00 (illegal 12.50)"
     assert results.spread([3.0, 1.0, 2.0], 1) == "2.0 (1.0 to 3.0)"
     assert results.spread([2.0, 2.0], 2) == "2.00"
-    weak = "trie-tophep, trained as O only (weak on purpose)"
+    weak = "trie-tophep, trained as O only (a copy, weaknesses included)"
     assert [results.label(Entry("trie", name)) for name in ("tophep", None)] == [weak, "trie"]
 
 
@@ -144,7 +144,10 @@ def test_the_page_says_what_its_runs_say_and_loads_them_again(tmp_path, monkeypa
     assert set(runs) == {"tabular_q-0", "tabular_q-1", "trie-tophep-0", "trie-tophep-1"}
     assert results.rates(runs["tabular_q-0"]["as_x"]["vs_random"]) in text
     assert f"{runs['trie-tophep-0']['training']['seconds']:.1f} | 10,000 games" in text
-    assert "| trie-tophep, trained as O only (weak on purpose) | not trained for | 2 of 2 |" in text
+    assert (
+        "| trie-tophep, trained as O only (a copy, weaknesses included) | not trained for | "
+        "2 of 2 |" in text
+    )
     found = exact_result(table_of(runs["tabular_q-0"]), RandomPolicy())
     assert "/".join(f"{100 * getattr(found, rate):.0f}" for rate in ("win", "draw", "loss")) in text
     assert (tmp_path / "cross_table.png").read_bytes().startswith(b"\x89PNG")

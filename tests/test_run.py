@@ -2,8 +2,9 @@
 
 import io
 import json
+import re
 import signal
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +20,7 @@ from tictactoe_env.evaluation import evaluate
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from training import learner as learner_module
 from training import run as runs
 from training.files import DamagedFileError, read_json, write_json
 from training.learner import Chart, Learner, Table, drive
@@ -154,7 +156,7 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
             assert row[f"unbeatable_{side}"] == str(int(stated[f"as_{side}"]["unbeatable"]))
         assert row["optimal_x"] == row["optimal_o"] == str(int(stated["optimal"]))
     assert [float(row["games"]) for row in rows] == games
-    assert "illegal everywhere 0.25   games 7" in run.console.file.getvalue()
+    assert "illegal everywhere 0, games 123,456\n" in run.console.file.getvalue()
     assert run.finish()["training"]["games"] == 123_456
     assert resumed(tmp_path, steps=500)[0].rows == run.rows
     events = EventAccumulator(str(tmp_path)).Reload()
@@ -214,6 +216,66 @@ def test_checkpoints_are_written_from_time_to_time(tmp_path, monkeypatch):
 
     trained(new_run(tmp_path, steps=800), [RANDOM], meanwhile=later)
     assert seen == [0, 0, 0, 300, 300, 300, 600, 600]
+
+
+def interrupted_between(folder, monkeypatch, at, policies=(RANDOM, PERFECT)):
+    """A run whose steps take 0.12 seconds each, ended after some steps, with checkpoints."""
+    now = [1000.0]
+    monkeypatch.setattr(runs.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(learner_module, "PIECE_SECONDS", 6.0)  # 50 steps
+
+    def step(steps):
+        now[0] = 1000 + 0.12 * steps
+        if steps >= at:
+            raise KeyboardInterrupt
+
+    run, learner = new_run(folder, steps=800), Scripted(policies, meanwhile=step)
+    rare = replace(run.config, judge_every=400)
+    with pytest.raises(KeyboardInterrupt), run:
+        drive(learner, rare, run.evaluate, run.pause)
+    monkeypatch.undo()
+    return run
+
+
+@pytest.mark.parametrize("at", [330, 730])
+def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_there(
+    tmp_path, monkeypatch, at
+):
+    """Before the first evaluation, and after it; seconds go on from those of the checkpoint."""
+    monkeypatch.setattr(runs, "chart", lambda *arguments: None)
+    run = interrupted_between(tmp_path, monkeypatch, at)
+    saved = read_json(tmp_path / "checkpoint" / "progress.json")
+    assert run.saved_at == saved["steps"]
+    assert at - 300 < saved["steps"] < at
+    assert saved["seconds"] == pytest.approx(0.12 * saved["steps"], abs=0.01)
+    again, learner = resumed(tmp_path, [RANDOM, PERFECT])
+    assert (again.done, learner.steps, learner.restored) == (saved["steps"],) * 3
+    assert [row["steps"] for row in again.rows] == ([] if at < 400 else [400])
+    with again:
+        drive(learner, replace(again.config, judge_every=400), again.evaluate, again.pause)
+    assert steps_of(tmp_path) == [400, 800]
+    assert float(metrics(tmp_path)[-1]["seconds"]) >= saved["seconds"]
+    assert set(read_json(tmp_path / "checkpoint" / "progress.json")) == {"steps"}
+
+
+def test_ctrl_c_says_what_there_is_to_continue_from(tmp_path):
+    """Nothing, before there is a checkpoint."""
+    for folder, steps, words in (
+        (
+            "new",
+            100,
+            "(at 200 steps; 100 are made). Ctrl-C again ends at once, and nothing is kept",
+        ),
+        ("old", 500, "and keeps the checkpoint of 400 steps"),
+    ):
+        run = new_run(tmp_path / folder, steps=900)
+        if folder == "old":
+            trained(run, [RANDOM], meanwhile=lambda steps: steps == 400 and signal.raise_signal(2))
+            run, _ = resumed(tmp_path / folder, steps=900)
+        with run:
+            run.pause(SimpleNamespace(steps=steps, tables=dict))
+            signal.raise_signal(2)
+        assert words in run.console.file.getvalue()
 
 
 def test_a_run_continues_with_its_rows_its_seconds_its_best_and_its_certificate(tmp_path):
@@ -294,7 +356,7 @@ def test_where_one_side_is_trained_only_that_side_counts_and_ends_the_run(tmp_pa
 def test_results_are_described_in_per_cent_with_what_is_proven():
     shown = [describe(evaluate(policy)) for policy in (RANDOM, PERFECT, BEST)]
     assert [text.count("unbeatable") for text in shown] == [0, 2, 2]
-    assert ["best achievable" in text for text in shown] == [False, False, True]
+    assert ["optimal" in text for text in shown] == [False, False, True]
     uniform = describe(evaluate(tabulate(RandomPolicy(), Rules())))
     assert uniform == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
 
@@ -304,10 +366,13 @@ def test_a_line_stays_at_every_tenth(tmp_path, settings):
     run = new_run(tmp_path, "optimal", shown=console(**settings), steps=2_000)
     trained(run, [RANDOM] * 19 + [BEST])
     shown = run.console.file.getvalue()
-    lines = [line for line in shown.splitlines() if "against random" in line and " steps " in line]
-    steps = [line.split(" steps")[0].split()[-1].replace(",", "") for line in lines]
-    assert {str(tenth) for tenth in range(200, 2_001, 200)} <= set(steps)
-    assert f"steps/s   against random, exact:  {describe(evaluate(BEST))}" in shown
+    lines = [line.split() for line in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown).splitlines()]
+    rows = {line[0]: line for line in lines if len(line) in (8, 9) and "." in line[2]}
+    assert {f"{tenth:,}" for tenth in range(200, 2_001, 200)} <= set(rows)
+    x, o = evaluate(BEST).x, evaluate(BEST).o
+    rates = [f"{100 * rate:.2f}" for one in (x, o) for rate in (one.win, one.draw, one.loss)]
+    assert rows["2,000"][2:] == [*rates, "optimal"]
+    assert shown.count("as X against random, %") == 1, "the heading"
     is_bar = "force_terminal" in settings
     assert ("2,000/2,000 steps" in shown, "\x1b[?25h" in shown) == (is_bar, is_bar), "the cursor"
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 from learners import BOARDS, OBSERVATIONS, POSITIONS, RULES, best_response
 from sb3_contrib import MaskablePPO
+from small_runs import python
 
 from agents import dqn, maskable_ppo
 from tictactoe_env.evaluation import evaluate
@@ -200,6 +201,40 @@ def test_a_player_on_the_cpu_and_an_exported_zip_play_the_same_moves(learners, p
         moves, _ = policy.predict(OBSERVATIONS, deterministic=True)
         assert (moves == learner.policy().table.argmax(axis=1)).all()
     assert algorithm.learn(128).num_timesteps >= 128
+
+
+ELSEWHERE = """
+import sys
+import numpy as np
+class NotHere:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("agents", "training", "players", "terminal"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, NotHere())
+from sb3_contrib import MaskablePPO
+from tictactoe_env.sb3 import MaskableDQN
+kind, path, boards = sys.argv[1:]
+model = {"MaskablePPO": MaskablePPO, "MaskableDQN": MaskableDQN}[kind].load(path)
+seen = np.load(boards)
+masks = seen.sum(axis=1).reshape(len(seen), -1) == 0
+moves, _ = model.predict(seen, deterministic=True, action_masks=masks)
+print(*moves)
+from tictactoe_env import evaluate
+print(evaluate(model).x.win)
+"""
+
+
+@PAGES
+def test_an_exported_zip_loads_where_only_the_package_is_installed(learners, page, tmp_path):
+    learner, path, boards = learners[page], tmp_path / "player.zip", tmp_path / "boards.npy"
+    page.export_sb3(learner.config, learner.model(), path)
+    np.save(boards, OBSERVATIONS[:50])
+    kind = "MaskableDQN" if page is dqn else "MaskablePPO"
+    done = python("-c", ELSEWHERE, kind, path, boards)
+    assert done.stderr == ""
+    moves, win = done.stdout.splitlines()
+    assert moves.split() == [str(move) for move in learner.policy().table[:50].argmax(axis=1)]
+    assert float(win) == evaluate(learner.policy()).x.win
 
 
 def test_weights_and_moments_come_back_and_others_are_refused():

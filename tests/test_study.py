@@ -153,7 +153,7 @@ def test_a_table_counts_the_proven_and_gives_medians_and_ranges():
     assert lines == [
         ["proven unbeatable", "2 of 3"],
         ["- steps until then", "2,500 (2,000 to 3,000)"],
-        ["best achievable", "0 of 3"],
+        ["proven optimal", "0 of 3"],
         ["wins against random, %", "90.00"],
         ["losses against random, %", "2.00 (1.00 to 3.00)"],
         ["steps in all", "20,000 (10,000 to 30,000)"],

@@ -7,12 +7,12 @@ from training.tally import Tally, windows_chart
 
 WIN, DRAW, LOSS = ({"outcome": number, "terminal_observation": ()} for number in (1, 0, -1))
 GOES_ON = {}
-NAMES = ("wins of the last 1000", "draws of the last 1000", "losses of the last 1000")
+NAMES = ("wins_in_1000_games", "draws_in_1000_games", "losses_in_1000_games")
 
 
 def shown(tally):
     notes = tally.notes()
-    assert list(notes) == ["games", *NAMES, "best window"]
+    assert list(notes) == ["games", *NAMES, "most_wins_in_1000_games"]
     return tuple(notes.values())
 
 
@@ -33,7 +33,7 @@ def test_a_tally_and_rows_of_an_older_version_go_on():
     tally = Tally(games=1_999, won=700, last=600, best=800)
     tally.add([WIN])
     assert shown(tally) == (2_000, 701, 0, 299, 800)
-    rows = [{"steps": 1_000, NAMES[0]: 600}, {"steps": 2_000, **tally.notes()}]
+    rows = [{"steps": 1_000, "wins of the last 1000": 600}, {"steps": 2_000, **tally.notes()}]
     chart = windows_chart(rows, "duel")
     assert (chart.title, chart.xs) == ("duel", [1, 2])
     assert [name for name, *_ in chart.curves] == ["wins 701", "draws 0", "losses 299"]

@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import threading
+import time
 import types
 
 import numpy as np
@@ -23,8 +24,8 @@ from terminal import battle
 from terminal.game import COMMANDS, Table, seats_of
 from terminal.keys import Keys
 from terminal.menu import Menu
+from terminal.picture import Line, picture
 from terminal.picture import number as number_text
-from terminal.picture import picture
 from terminal.replay import Replay, print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
 from terminal.tree import MAX_LINES, tree_text
@@ -103,7 +104,7 @@ def drawn(board=None, rules=None, last=None, **settings):
 
 def test_the_board_has_coordinates_numbers_on_free_cells_and_the_last_move_in_brackets():
     assert drawn("X../.O./..X", last=8) == DRAWN
-    assert " 1 │ *X* │ *X* │ [X] │" in drawn("XXX/OO./...", last=2)
+    assert " 1 │  X* │  X* │[X*] │" in drawn("XXX/OO./...", last=2)
     wide = drawn(rules=Rules(2, 4, 3))
     assert " 2 │  5  │  6  │  7  │  8  │" in wide
     assert wide.splitlines()[0].split() == ["a", "b", "c", "d"]
@@ -367,10 +368,43 @@ def test_the_list_shows_the_newest_games_and_how_to_see_more(store):
     )
     store.import_lines([f"{LONG_GAME} x=human:Ann", resigned, training])
     more = "1 of 2 games; more by --list 2", "to see one again: "
-    assert not missing(listed(1), "a1", "O won, resigned", *more)
+    assert not missing(listed(1), "a1", "X resigned, O won", *more)
     text = listed(20, player="Ann", result="X")
     assert missing(text, LONG_GAME, "resigned") == ["resigned"]
     assert "no such game" in listed(20, player="Ben")
+
+
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [
+        (100, ["│    1 │ 2026-05-09 09:35 │ Ann │", "│ 3x3x3 │ X won  │ b2 a1 "]),
+        (72, ["│    1 │ 2026-05-09 09:35 │ Ann │", "│ 3x3x3 │ X won  │     5 │"]),
+        (40, ["   1  2026-05-09 09:35  3x3x3\n      Ann against unknown\n      X won, 5 moves\n"]),
+    ],
+)
+def test_the_list_has_local_times_and_fits_the_terminal(store, monkeypatch, width, words):
+    """Two hours east of UTC, at a terminal of this many columns."""
+    monkeypatch.setenv("TZ", "TTT-2")
+    time.tzset()
+    store.import_lines(["b2 a1 b1 a2 b3 x=human:Ann time=2026-05-09T07:35:25Z"])
+    talk = talking(force_terminal=True, width=width, color_system=None)
+    print_list(store, talk, 20)
+    monkeypatch.undo()
+    time.tzset()
+    shown = said(talk)
+    assert max(map(len, shown.splitlines()[:4])) <= width
+    assert not missing(shown, *words)
+
+
+def test_values_that_do_not_fit_a_narrow_terminal_are_left_out_and_that_is_said():
+    rules = Rules(7, 8, 4)
+    about = [[Line("+0.93"), Line("draw")]] * rules.cells
+    empty, note = np.zeros(rules.cells, np.int8), "The values need a terminal of 52 columns"
+    for width, words in ((40, f"{note}, this one has 40."), (60, "+0.93")):
+        console = talking(force_terminal=True, width=width).console
+        shown = picture(empty, rules, console, None, about).plain
+        assert words in shown
+        assert max(map(len, shown.splitlines()[:-1])) <= width
 
 
 def menu(answers, store, rules=None, **about):
@@ -394,7 +428,8 @@ def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
     store, tmp_path, monkeypatch, trie
 ):
     monkeypatch.chdir(tmp_path)
-    assert "python train.py trie" in menu("3 9", store, rules=Rules(3, 4, 3))
+    command = "python train.py maskable_ppo --board 3x4x3 --until unbeatable"
+    assert command in menu("3 9", store, rules=Rules(3, 4, 3))
     shutil.copytree(trie, "runs/trie-0")
     shutil.copytree(trie, "runs/broken-0")
     (tmp_path / "runs/broken-0/certificate.json").write_text("{")
@@ -424,7 +459,7 @@ TRIE = list(TRAINABLE).index("trie") + 1
 def test_an_agent_is_trained_from_the_menu_and_plays_at_once(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = menu(f"7 {TRIE} 1 steps 40 yes O resign 9", store)
-    about = "trie on 3x3, 3 in a row, seed 0, best after 40 steps", "saved: runs/trie-0   look: "
+    about = "trie on 3x3, 3 in a row, seed 0\ntrained for 40 steps", "saved: runs/trie-0   look: "
     options = "1  the defaults of trie", "2  tophep: ", "How many games? [100000]"
     assert not missing(text, *about, *options, "as X: ", "as O: ")
     assert read("runs/trie-0")["training"]["steps"] == 40
@@ -453,6 +488,15 @@ def test_a_training_that_cannot_be_or_is_left_comes_back_to_the_menu(store, tmp_
 
     monkeypatch.setattr(agents, "page", without_torch)
     assert "torch is not installed: pip install -e . --group train" in menu("7 1 9", store)
+
+
+def test_a_board_is_chosen_in_the_menu_by_its_size(store):
+    text = menu("4x4x9 3x 2x4 1 a1 quit 4X5x4 9", store)
+    assert not missing(
+        text,
+        *("tic-tac-toe, 3x3x3 (3 in a row)", "k must be at most", "such as 3x4x3, got '3x'"),
+        *("tic-tac-toe, 2x4x3 (3 in a row)", "X, your move (such as d2 or 8", "tic-tac-toe, 4x5x4"),
+    )
 
 
 def test_every_question_of_the_menu_has_a_way_back(store):

@@ -61,10 +61,16 @@ print(code, heavy & {name.split(".")[0] for name in sys.modules})"""
 
 def test_an_error_is_one_line_and_writes_nothing(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     for arguments, said in (
         ("dqm", "unknown agent 'dqm'; did you mean 'dqn'? (known: dqn, "),
         ("tabular_q --stpes 5", "unknown option '--stpes'; did you mean '--steps'?"),
-        ("tabular_q --epsilon 1 --zzz=3", "unknown option '--zzz' (known: --anneal-steps, "),
+        ("tabular_q --epsilon 1 --zzz=3", "unknown option '--zzz' (--help lists the options)"),
+        ("tabular_q --board 3x4 --rows 3", "--board already gives the size: leave --rows out"),
+        ("tabular_q --board 4", "--board: expected rows x columns x marks in a row of a board"),
+        ("maskable_ppo --lr 1", "unknown option '--lr'; did you mean '--learning-rate'? (--help"),
+        ("ppo", "unknown agent 'ppo'; did you mean 'maskable_ppo'? (known: dqn, "),
+        ("dqn --preset duel", "did you mean 'duel-centre'?"),
         ("--seed 3 dqn", "name the agent first: train.py AGENT --seed 3 dqn (known: dqn, mask"),
         ("tabular_q --until unbeatible", "--until: unknown value 'unbeatible'; did you mean"),
         ("tabular_q --steps many", "--steps: expected a whole number of at least 1, got 'many'"),
@@ -78,6 +84,13 @@ def test_an_error_is_one_line_and_writes_nothing(capsys, tmp_path, monkeypatch):
             "unknown preset of maskable_ppo 'tictac' (known: 3x4, 3x5",
         ),
         ("trie --learn-from no-such-games.txt", "no-such-games.txt"),
+        (
+            "dqn --device gpu",
+            "--device: unknown value 'gpu'; did you mean 'cpu'?",
+        ),
+        ("dqn --device cuda", "device 'cuda' cannot be used: torch "),
+        ("maskable_ppo --device cuda", "leave --device out to train on the CPU"),
+        ("value_net --device cuda", "leave --device out to train on the CPU"),
     ):
         assert said in error_of(capsys, *arguments.split())
         assert list(tmp_path.iterdir()) == []

@@ -220,8 +220,8 @@ def turning_point(game: Game) -> str:
     worths = _worths(game)
     ply = _decided(worths, game)
     if ply is None:
-        result = "a draw" if game.result == "draw" else f"won by {game.result}"
-        return f"no move threw it away: from the first on it was {result}"
+        result = "a draw" if game.result == "draw" else f"won for {game.result}"
+        return f"nobody made a mistake: the game was {result} throughout"
     move = f"move {ply + 1}, {cell_text(game.moves[ply], game.rules)}"
     return f"{SIDES[ply % 2]} threw it away with {move}: it {_text(*worths[ply], game, ply)}"
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import difflib
 import operator
+import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
 
 def unknown_name(what: str, name: object, known: Iterable[str]) -> ValueError:
-    """The error for an unknown name: it lists the known names and suggests the nearest one."""
-    known = sorted(known)
-    close = [
-        spelling for spelling in known if spelling.lower() == str(name).lower()
-    ] or difflib.get_close_matches(str(name), known, n=1)
+    """The error for an unknown name: it lists the known names and suggests the nearest one.
+
+    That is one that differs in capitals only, or has nearly the same letters, or has the name as
+    one of its words ("ppo" in "maskable_ppo").
+    """
+    known, wanted = sorted(known), str(name).lower()
+    close = (
+        [spelling for spelling in known if spelling.lower() == wanted]
+        or difflib.get_close_matches(str(name), known, n=1)
+        or [spelling for spelling in known if wanted in re.split("[-_]", spelling.lower())]
+    )
     guess = f"; did you mean {close[0]!r}?" if close else ""
     return ValueError(f"unknown {what} {name!r}{guess} (known: {', '.join(known)})")
 

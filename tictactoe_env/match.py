@@ -360,6 +360,17 @@ def most_wins(rules: Rules) -> dict[str, Fraction | None]:
     }
 
 
+def best_openings(rules: Rules) -> list[int]:
+    """The cells with which X can open and still reach its `best_achievable` result.
+
+    On 3x3 these are the corners. Empty if X cannot avoid losing. ValueError for a board of more
+    than 12 cells.
+    """
+    most = _most_wins("X", rules)
+    after = most[positions_of(rules).children[0]]
+    return np.flatnonzero((after == most[0]) & (after != UNSAFE)).tolist()
+
+
 def _replies(side: str, rules: Rules) -> list[int]:
     """The number of sequences of random replies to `side` from each ply to the last."""
     counts = [1]

@@ -25,6 +25,25 @@ from tictactoe_env.standing import standing
 MARKS = {1: "X", -1: "O", 0: "."}
 
 
+def rules_text(rules: Rules) -> str:
+    """A board by its rows, columns and marks in a row: "3x4x3". `parse_size` reads it."""
+    return f"{rules.rows}x{rules.cols}x{rules.k}"
+
+
+def parse_size(text: str) -> tuple[int, int, int | None]:
+    """Rows, columns and marks in a row of "3x4x3"; of "3x4" the last is None.
+
+    Raises ValueError for any other text.
+    """
+    found = re.fullmatch("([0-9]{1,2})x([0-9]{1,2})(?:x([0-9]{1,2}))?", text.lower())
+    if not found:
+        raise ValueError(
+            f"expected rows x columns x marks in a row of a board, such as 3x4x3, got {text!r:.60}"
+        )
+    rows, cols, k = found.groups()
+    return int(rows), int(cols), None if k is None else int(k)
+
+
 def board_text(board: Boards, rules: Rules) -> str:
     """The text of one board (cells,), such as "X.O/.X./..O"."""
     letters = [MARKS[mark] for mark in np.asarray(board).tolist()]

@@ -199,7 +199,7 @@ def strength(facts: Mapping[str, Any]) -> str:
         beaten = [f"as {side} ({' '.join(line)})" for side, line in lines.items()]
         return f"can be beaten {' and '.join(beaten)}{only}"
     as_side = "" if len(sides) == 2 else f" as {sides[0]}"
-    best = ", best achievable" if all(one.get("optimal") for one in stated.values()) else ""
+    best = ", optimal" if all(one.get("optimal") for one in stated.values()) else ""
     return f"cannot be beaten{as_side}{best}{only}"
 
 

@@ -27,6 +27,7 @@ from importlib.util import find_spec
 from types import FrameType
 from typing import Any
 
+from training.installed import command
 from training.jobs import (
     KILL,
     ROOT,
@@ -115,9 +116,7 @@ def connect(address: str | None, jobs: int | None = None) -> AbstractContextMana
 
 def _need(package: str, group: str, option: str) -> None:
     if find_spec(package) is None:
-        raise ClusterError(
-            f"{option} needs {package}, which is not installed: pip install -e . --group {group}"
-        )
+        raise ClusterError(f"{option} needs {package}, which is not installed: {command(group)}")
 
 
 def _answers(host: str, port: int, seconds: float) -> bool:

@@ -38,6 +38,7 @@ from tictactoe_env.printable import printable
 
 Reader = Callable[[str], Any]
 """Converts what was typed to a value. Raises ValueError("expected ..., got ...")."""
+FEW_OPTIONS = 20  # that an error lists
 Kind = Literal["value", "flag", "switch", "optional", "several", "argument", "arguments"]
 
 
@@ -218,7 +219,7 @@ class CommandLine:
                 for spelling in argument.names
                 if spelling.startswith("-")
             ]
-            return str(unknown_name("option", name, [*known, "--help"]))
+            return _unknown_option(name, [*known, "--help"])
         if isinstance(error, UnusedCliTokensError):
             return f"unexpected argument {(error.unused_tokens or [''])[0]!r}"
         if isinstance(error, ConsumeMultipleError) and error.actual_count:
@@ -233,6 +234,22 @@ class CommandLine:
                 return f"{name} takes no value: write {forms}"
             return f"{name}: {error.__cause__ or error}"
         return str(error)
+
+
+def _unknown_option(name: str, known: Sequence[str]) -> str:
+    """The message for an unknown option. Of many options only the nearest one is named.
+
+    Initials find their option: --lr is --learning-rate.
+    """
+    typed = name.strip("-")
+    short = {"".join(word[:1] for word in one.strip("-").split("-")): one for one in known}
+    if typed in short:
+        message = f"unknown option {name!r}; did you mean {short[typed]!r}?"
+    else:
+        message = str(unknown_name("option", name, known))
+    if len(known) <= FEW_OPTIONS:
+        return message
+    return f"{message.partition(' (known: ')[0]} (--help lists the options)"
 
 
 def _name_of(error: CycloptsError) -> str:
@@ -269,6 +286,22 @@ def number(text: str) -> float:
         return float(text)
     except ValueError:
         raise ValueError(f"expected a number, got {text!r}") from None
+
+
+def with_size(typed: dict[str, Any]) -> dict[str, Any]:
+    """The typed options with the size in `board` as `rows`, `cols` and `k`.
+
+    Raises ValueError if one of these is typed beside a board that has it.
+    """
+    if "board" not in typed:
+        return typed
+    rest = {name: value for name, value in typed.items() if name != "board"}
+    rows, cols, k = typed["board"]
+    size = {"rows": rows, "cols": cols, **({} if k is None else {"k": k})}
+    twice = [name for name in size if name in rest]
+    if twice:
+        raise ValueError(f"--board already gives the size: leave --{twice[0]} out")
+    return {**rest, **size}
 
 
 def one_of(*known: str) -> Reader:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from tictactoe_env.analysis import truth
 from tictactoe_env.evaluation import best_play_x
+from tictactoe_env.match import best_openings
+from tictactoe_env.notation import cell_text, parse_cell
+from tictactoe_env.positions import can_enumerate
 from tictactoe_env.proof import TABLE_CELLS, Limit
 from tictactoe_env.rules import Rules
+from training.task import RANDOM
 
 
 def limit_of(config: Any) -> Limit | None:
@@ -15,8 +22,11 @@ def limit_of(config: Any) -> Limit | None:
     return None if positions is None else Limit(positions)
 
 
-def check_goal(until: str, side: str, rules: Rules) -> None:
-    """Raises ValueError for a goal that cannot be reached, or that nothing can prove."""
+def check_goal(until: str, side: str, rules: Rules, opening: str = "") -> None:
+    """Raises ValueError for a goal that cannot be reached, or that nothing can prove.
+
+    opening: as in `TaskConfig`, the cell in which X has to open.
+    """
     if until == "optimal" and rules.cells > TABLE_CELLS:
         raise ValueError(
             "the best achievable results are computed on boards of at most "
@@ -26,6 +36,35 @@ def check_goal(until: str, side: str, rules: Rules) -> None:
         raise ValueError(
             f"no O can avoid losing on {rules}, where X wins with best play: leave --until "
             f"{until} out, or train another side"
+        )
+
+    if until != "steps" and opening:
+        _check_opening(until, rules, opening)
+
+
+def check_goal_of(config: Any, until: str) -> None:
+    """Raises ValueError for a goal that a training with this configuration cannot reach."""
+    side, opening = getattr(config, "side", "both"), getattr(config, "opening", "")
+    check_goal(until, side, config.rules, opening)
+
+
+def _check_opening(until: str, rules: Rules, opening: str) -> None:
+    """Raises ValueError if no player that has to open like this can reach the goal as X."""
+    if not can_enumerate(rules):
+        return
+    cells = range(rules.cells) if opening == RANDOM else [parse_cell(opening, rules)]
+    if until == "optimal":
+        good, what = best_openings(rules), "the most wins without ever losing"
+    else:
+        best = best_play_x(rules)
+        moves = truth(np.zeros(rules.cells, np.int8), rules).moves
+        good = [cell for cell, worth in enumerate(moves) if worth and worth.value == best]
+        what = "a forced win" if best == 1 else "never losing"
+    if set(cells) - set(good):
+        names = ", ".join(cell_text(cell, rules) for cell in good)
+        raise ValueError(
+            f"--until {until} needs {what}, and on {rules} X can have that only after opening in "
+            f"{names}, not with --opening {opening}: leave one of the two options out"
         )
 
 

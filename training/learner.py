@@ -24,6 +24,7 @@ trained, evaluated, saved, resumed and loaded, and its progress is shown.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,6 +39,8 @@ from tictactoe_env.rules import Boards, Rules
 from training.options import BoardConfig, Preset
 from training.schema import like
 
+PIECE_SECONDS = 1.0  # between two pauses of a training
+MOST_GROWTH = 4.0  # of the steps from one piece to the next
 Arrays = dict[str, NDArray[Any]]
 State = dict[str, Any]
 """Nested dicts and lists of arrays, numbers, text, None and NumPy generators."""
@@ -60,7 +63,10 @@ class Learner(ABC):
 
     @abstractmethod
     def advance(self, most: int) -> None:
-        """Play and learn for at least `most` further steps (0 or more), to the end of a round."""
+        """Play and learn for at least `most` further steps (0 or more), to the end of a round.
+
+        What is learned is the same if the steps are made by several calls.
+        """
 
     @abstractmethod
     def policy(self) -> BoardPlayer:
@@ -203,27 +209,38 @@ def crossed(before: int, after: int, every: int) -> bool:
     return after // every > before // every
 
 
-def drive(learner: Learner, config: BoardConfig, evaluate: Callable[[Learner], bool]) -> None:
+def drive(
+    learner: Learner,
+    config: BoardConfig,
+    evaluate: Callable[[Learner], bool],
+    pause: Callable[[Learner], None] | None = None,
+) -> None:
     """Train until `config.steps` steps are made or `evaluate` returns True.
 
     `evaluate` is called after the round that reaches a multiple of `config.judge_every`, and at the
-    end.
+    end; `pause` about every second in between.
     """
-    for _ in evaluations(learner, config):
+    for _ in evaluations(learner, config, pause):
         if evaluate(learner):
             return
 
 
-def evaluations(learner: Learner, config: BoardConfig) -> Iterator[None]:
+def evaluations(
+    learner: Learner, config: BoardConfig, pause: Callable[[Learner], None] | None = None
+) -> Iterator[None]:
     """The one training loop: trains, and stops whenever an evaluation is due.
 
     That is after the round that reaches a multiple of `config.judge_every`, and at the end.
+    With `pause` the learner advances in pieces of about a second, and `pause` is called between
+    them. What it learns does not depend on the pieces.
     """
-    is_over = False
+    is_over, pace = False, Pace()
     while not is_over:
-        before = learner.steps
+        before, began = learner.steps, time.monotonic()
         to_go = config.judge_every - before % config.judge_every
         asked = max(0, min(to_go, config.steps - before))
+        if pause is not None:
+            asked = min(asked, pace.steps)
         learner.advance(asked)
         learner.steps = int(learner.steps)  # JSON has no NumPy integers
         if learner.steps < before + asked:
@@ -231,6 +248,21 @@ def evaluations(learner: Learner, config: BoardConfig) -> Iterator[None]:
                 "advance must count its steps in `steps`: expected at least "
                 f"{before + asked}, got {learner.steps}"
             )
+        pace.note(learner.steps - before, time.monotonic() - began)
         is_over = learner.steps >= config.steps
         if is_over or crossed(before, learner.steps, config.judge_every):
             yield
+        elif pause is not None:
+            pause(learner)
+
+
+class Pace:
+    """How many steps take about PIECE_SECONDS, by the last ones; one at first."""
+
+    def __init__(self) -> None:
+        self.steps = 1
+
+    def note(self, made: int, seconds: float) -> None:
+        """Note how many seconds some steps took."""
+        factor = min(MOST_GROWTH, PIECE_SECONDS / max(seconds, 1e-6))
+        self.steps = max(1, int(made * factor))

@@ -25,21 +25,24 @@ PROOF_SECONDS = 5  # seconds of a proof before its progress is shown, and betwee
 class Display:
     """Shows the evaluations of a training.
 
-    On a terminal a bar follows every evaluation, and a line is printed at every tenth of the steps.
-    Elsewhere a line is printed at every tenth and every two seconds.
+    On a terminal a bar and a sentence follow the training, and a row of a table is printed at every
+    tenth of the steps. Elsewhere a row is printed at every tenth and every two seconds. The heading
+    of the table is printed with its first row; on a narrow console the rows are lines of text.
     total: the steps at which training ends. done: the steps made before, in a resumed training.
-    is_live: False for lines on a terminal too, each with the name, where two displays share it.
+    is_live: False where two displays share a terminal: they print lines that begin with the name.
     """
 
     def __init__(self, name: str, total: int, done: int, console: Console, is_live: bool = True):
         self.console, self.total = console, total
         name = printable(name)
         self._prefix = "" if is_live else f"{name}: "
+        self._has_table = not console.is_terminal or console.width >= WIDE
+        self._is_headed = False
         self._tenth, self._last_line = tenth_of(done, total), 0.0
         self._proof_began = self._proof_line = 0.0
         columns = (
             TextColumn("{task.description}", markup=False),
-            BarColumn(),
+            BarColumn(bar_width=None if console.width < WIDE else 40),
             TextColumn("{task.completed:,}/{task.total:,} steps"),
             TimeElapsedColumn(),
         )
@@ -47,7 +50,8 @@ class Display:
         self._task = self._bar.add_task(name, total=total, completed=done)
         self._live: Live | None = None
         if console.is_terminal and is_live:
-            self._live = Live(Group(self._bar, Text("")), console=console, refresh_per_second=8)
+            text = Text("Training until the first evaluation.", "dim")
+            self._live = Live(Group(self._bar, text), console=console, refresh_per_second=8)
             self._live.start()
 
     def stop(self) -> None:
@@ -66,9 +70,14 @@ class Display:
     ) -> None:
         """Show an evaluation. On a closed pipe (`| head`), keep training silently."""
         try:
-            self._show(steps, seconds, line_of(steps, seconds, results, notes), policy, is_last)
+            self._show(steps, seconds, results, policy, notes, is_last)
         except SystemExit:  # raised by rich on a closed pipe
             self.console.quiet = True
+
+    def advance(self, steps: int) -> None:
+        """Show the steps made, between two evaluations. Without a live display nothing is shown."""
+        if self._live:
+            self._bar.update(self._task, completed=steps)
 
     def prove(self, side: str, plies: int, positions: int) -> None:
         """Show how far a proof has come, if it takes long; called after each ply of it."""
@@ -90,20 +99,47 @@ class Display:
             self.console.quiet = True
 
     def _show(
-        self, steps: int, seconds: float, line: str, policy: BoardPlayer, is_last: bool
+        self,
+        steps: int,
+        seconds: float,
+        results: Evaluation,
+        policy: BoardPlayer,
+        notes: Mapping[str, float],
+        is_last: bool,
     ) -> None:
         tenth, now = tenth_of(steps, self.total), time.monotonic()
         is_tenth, self._tenth = tenth > self._tenth, tenth
         values = values_of_the_empty_board(policy)
         if self._live:
             self._bar.update(self._task, completed=steps)
-            self._live.update(Group(self._bar, Text(line), Text(values)))
+            about = Text(notes_text(steps, seconds, notes), "dim")
+            self._live.update(Group(self._bar, Text(sentence(results)), about, Text(values)))
         is_time = not self._live and (now - self._last_line > PLAIN_SECONDS or is_last)
         if is_tenth or is_time:
             self._last_line = now
-            text = f"{self._prefix}{steps:>10,} steps {seconds:6.1f} s   {line}"
-            text += f"\n{values}" if is_tenth and values else ""
-            self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
+            self._print_row(steps, seconds, results)
+            if is_last and not self._live:
+                self._print(notes_text(steps, seconds, notes))
+                self._print(values)
+
+    def _print_row(self, steps: int, seconds: float, results: Evaluation) -> None:
+        if self._prefix:
+            time_made = f"{steps:>10,} steps {seconds:6.1f} s"
+            self._print(f"{self._prefix}{time_made}   {describe(results)}")
+            return
+        if not self._has_table:
+            sides = describe(results).replace("   O", "\n  O")
+            self._print(f"{steps:,} steps, {seconds:.1f} s\n  {sides}")
+            return
+        if not self._is_headed:
+            self._is_headed = True
+            self._print("\n".join(HEADING))
+        self._print(row_of(steps, seconds, results))
+
+    def _print(self, text: str) -> None:
+        if not text:
+            return
+        self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def tenth_of(steps: int, total: int) -> int:
@@ -111,12 +147,53 @@ def tenth_of(steps: int, total: int) -> int:
     return 10 * steps // max(total, 1)
 
 
-def line_of(steps: int, seconds: float, results: Evaluation, notes: Mapping[str, float]) -> str:
-    """An evaluation in one line."""
-    speed = steps / seconds if seconds > 0 else 0.0
-    exact = ":" if results.sampled else ", exact:"
-    line = f"{speed:,.0f} steps/s   against random{exact}  {describe(results)}"
-    return line + "".join(f"   {name.replace('_', ' ')} {_number(n)}" for name, n in notes.items())
+HEADING = (
+    f"{'':20}{'as X against random, %':>23}{'as O against random, %':>25}",
+    f"{'steps':>11}{'seconds':>9}" + f"{'won':>9}{'drawn':>7}{'lost':>7}" * 2 + "  proven",
+)
+"""The heading of the rows; results are exact, unless the last column says that they are sampled."""
+WIDE = 79  # columns that a row needs
+
+
+def row_of(steps: int, seconds: float, results: Evaluation) -> str:
+    """An evaluation as a row of the table."""
+    rates = "".join(
+        f"{100 * side.win:>9.2f}{100 * side.draw:>7.2f}{100 * side.loss:>7.2f}"
+        for side in (results.x, results.o)
+    )
+    return f"{steps:>11,}{seconds:>9.1f}{rates}  {proven(results)}".rstrip()
+
+
+def proven(results: Evaluation) -> str:
+    """What is proven of both sides, in few words; "" if nothing is."""
+    sampled = [f"{' and '.join(results.sampled)} sampled"] if results.sampled else []
+    sides = (("X", results.unbeatable_x), ("O", results.unbeatable_o))
+    safe = [side for side, is_safe in sides if is_safe]
+    words = f"{safe[0]} unbeatable" if len(safe) == 1 else "unbeatable" * (len(safe) == 2)
+    if results.always_wins_x:
+        words = "X always wins"
+    return ", ".join(filter(None, ["optimal" if results.optimal else words, *sampled]))
+
+
+def sentence(results: Evaluation) -> str:
+    """An evaluation as two lines of text."""
+    safe = {"X": results.unbeatable_x, "O": results.unbeatable_o}
+    lines = []
+    for side, found in (("X", results.x), ("O", results.o)):
+        how = "sampled" if side in results.sampled else "exact"
+        rates = f"{100 * found.win:.2f} % won, {100 * found.draw:.2f} % drawn, "
+        text = f"as {side} against random: {rates}{100 * found.loss:.2f} % lost ({how})"
+        proof = "; unbeatable" if safe[side] else ""
+        is_won = side == "X" and results.always_wins_x
+        lines.append(text + ("; wins against everybody" if is_won else proof))
+    return "\n".join(lines) + ("; optimal" if results.optimal else "")
+
+
+def notes_text(steps: int, seconds: float, notes: Mapping[str, float]) -> str:
+    """The speed and the learner's notes as a line of text."""
+    speed = f"{steps / seconds:,.0f} steps a second" if seconds > 0 else ""
+    told = (f"{name.replace('_', ' ')} {_number(value)}" for name, value in notes.items())
+    return ", ".join(filter(None, (speed, *told)))
 
 
 def describe(results: Evaluation) -> str:
@@ -130,7 +207,7 @@ def describe(results: Evaluation) -> str:
         " ".join(filter(None, (side, percent(result), proven, _sampled(side, results))))
         for side, result, proven in sides
     )
-    return text + ("   best achievable" if results.optimal else "")
+    return text + ("   optimal" if results.optimal else "")
 
 
 def _sampled(side: str, results: Evaluation) -> str:

@@ -52,7 +52,7 @@ from training.files import (
     write_json,
     write_sealed,
 )
-from training.goals import check_goal, limit_of
+from training.goals import check_goal_of, limit_of
 from training.learner import BoardPlayer, GamesLearner, Learner, Page
 from training.locks import FILE as LOCK
 from training.locks import locked
@@ -69,11 +69,13 @@ from training.metrics import FILE as METRICS
 from training.options import BoardConfig
 from training.plots import chart, learning_curves
 from training.progress import Display, tenth_of
-from training.schema import Anything, Entries, Named, Text, Whole
+from training.schema import Anything, Entries, Named, Number, Text, Whole
 from training.values import own_values_of
 
 CHECKPOINT_SECONDS = 30  # seconds between two checkpoints: the most that a kill loses
 CONFIG, PROGRESS = "config.json", "progress.json"
+PROGRESS_LAYOUT = Entries({"steps": Whole()}, {"seconds": Number(low=0)})
+"""What progress.json looks like; the seconds are there between two evaluations only."""
 STEPS, FILES, NOTHING = "steps", "files", "nothing"  # what is left of a resumed run
 
 
@@ -102,12 +104,16 @@ def read_config_file(folder: Path) -> dict[str, Any]:
 class Run:
     """The folder of a training: evaluates its learner, keeps the best model, saves and shows it.
 
-    Call `start` or `resume`, train within `with run:` (`drive(learner, config, run.evaluate)`), and
-    call `finish`. After `resume`, `left` says what is left: STEPS to train, FILES alone, which
-    `complete` and `finish` write, or NOTHING. page: the module of the agent. until: "steps",
-    "unbeatable" or "optimal". preset: the name of the preset, if one was used. If the configuration
-    has a `side`, only that side counts. Ctrl-C stops the training at the next evaluation and saves
-    its state; a second Ctrl-C ends it at once.
+    Call `start` or `resume`, train within `with run:`
+    (`drive(learner, config, run.evaluate, run.pause)`), and call `finish`. After `resume`, `left`
+    says what is left: STEPS to train, FILES alone, which `complete` and `finish` write, or NOTHING.
+    page: the module of the agent. until: "steps", "unbeatable" or "optimal". preset: the name of
+    the preset, if one was used. If the configuration has a `side`, only that side counts.
+
+    A checkpoint is written every CHECKPOINT_SECONDS, also between two evaluations. Ctrl-C stops the
+    training at the next evaluation and saves its state; a second Ctrl-C ends it at once, and the
+    last checkpoint stays. done: the steps made so far. saved_at: the steps of the checkpoint, None
+    without one.
     """
 
     STOPS_AT = "the next evaluation"  # what Ctrl-C says
@@ -124,13 +130,15 @@ class Run:
         self.folder, self.page, self.config = folder, page, config
         self.until, self.preset = until, preset
         self.side: str = getattr(config, "side", "both")
-        check_goal(until, self.side, config.rules)
+        check_goal_of(config, until)
         self.console = console or Console()
         self.rows: list[dict[str, Any]] = []
         self.best: tuple[Evaluation, int, BoardPlayer] | None = None
         self.is_interrupted = False
         self.first_reached: dict[str, tuple[int, float]] = {}
         self.left = STEPS
+        self.done = 0
+        self.saved_at: int | None = None
         self._earlier_seconds = 0.0
         self._about: dict[str, Any] = {}  # what the learner of the best model says of it
         self._is_new = self._made_parent = False
@@ -224,7 +232,8 @@ class Run:
         self.left = STEPS if counts["learned"] else self.left
         if self.left != NOTHING:
             self.begin_again()
-            self._take_in(before, learn_from, counts)
+            if self.best is not None:
+                self._take_in(before, learn_from, counts)
         return counts
 
     def left_at_end(self) -> str:
@@ -273,8 +282,9 @@ class Run:
         It changes no file.
         """
         checkpoint.restore(self.checkpoint, self.page.AGENT, self.config, learner)
-        policy, best_at = checkpoint.load_best(self.page, self.checkpoint)
-        self.best = (self._judged(policy), best_at, policy)
+        if self.rows:  # else it was written before the first evaluation
+            policy, best_at = checkpoint.load_best(self.page, self.checkpoint)
+            self.best = (self._judged(policy), best_at, policy)
 
     def begin_again(self) -> None:
         """Bring the files of the run to the state of the checkpoint that was read.
@@ -286,7 +296,10 @@ class Run:
         self._write_config()
         self.write_metrics()
         best, model = self.checkpoint / checkpoint.BEST, self.folder / checkpoint.MODEL
-        if not checkpoint.is_same_model(best, model):
+        if self.best is None:  # what is there was written after the checkpoint
+            for path in (model, model.with_suffix(".json"), self.folder / FILE):
+                path.unlink(missing_ok=True)
+        elif not checkpoint.is_same_model(best, model):
             self._replace_model(lambda: checkpoint.copy_model(best, model))
 
     def _replace_model(self, write: Callable[[], Any]) -> None:
@@ -326,15 +339,20 @@ class Run:
         """Read the rows of the checkpoint's metrics; the steps of the checkpoint."""
         check_all(self.checkpoint)
         progress = read_json(self.checkpoint / PROGRESS)
-        checked(progress, Entries({"steps": Whole()}), self.checkpoint / PROGRESS)
+        checked(progress, PROGRESS_LAYOUT, self.checkpoint / PROGRESS)
         path, steps = self.checkpoint / METRICS, int(progress["steps"])
         self.rows = read_metrics(path)
-        if not self.rows or self.rows[-1]["steps"] != steps:
+        evaluated_at = self.rows[-1]["steps"] if self.rows else -1
+        if "seconds" in progress:  # it was written between two evaluations
+            if evaluated_at >= steps:
+                raise DamagedFileError(f"{path} is damaged: it goes beyond {steps:,} steps")
+        elif evaluated_at != steps:
             raise DamagedFileError(f"{path} is damaged: its last row must be of {steps:,} steps")
         self.first_reached = {}
         for row in self.rows:
             self._note_first(results_of(row, self.config.rules), row["steps"], row["seconds"])
-        self._earlier_seconds = self.rows[-1]["seconds"]
+        self._earlier_seconds = progress.get("seconds") or self.rows[-1]["seconds"]
+        self.done = self.saved_at = steps
         return steps
 
     def _write_config(self) -> None:
@@ -366,8 +384,7 @@ class Run:
         try:
             self._began = self._last_checkpoint = time.monotonic()
             self._board = Events(self.folder)
-            done = self.rows[-1]["steps"] if self.rows else 0
-            self._display = self.display(done)
+            self._display = self.display(self.done)
         except BaseException:
             self._leave()
             raise
@@ -384,10 +401,10 @@ class Run:
         self._leave(failed=kind is not None)
 
     def _leave(self, failed: bool = True) -> None:
-        """Handle Ctrl-C as before; where nothing was evaluated, free the name for the next run."""
+        """Handle Ctrl-C as before; where nothing was saved, free the name for the next run."""
         if hasattr(self, "_old_handler"):
             signal.signal(signal.SIGINT, self._old_handler)
-        if failed and self._is_new and not self.rows:
+        if failed and self._is_new and not self.rows and not self.is_saved:
             self._remove_folder()
 
     def _remove_folder(self) -> None:
@@ -400,9 +417,20 @@ class Run:
         if self.is_interrupted:
             raise KeyboardInterrupt
         self.is_interrupted = True
-        self.console.print(
-            f"stopping at {self.STOPS_AT}, where the state is saved (Ctrl-C again ends at once)"
-        )
+        say = f"stopping at {self.STOPS_AT}, where the state is saved"
+        self.console.print(f"{say}{self._when()}. Ctrl-C again ends at once, {self._kept()}")
+
+    def _when(self) -> str:
+        """The steps of the next evaluation, and those made."""
+        total = self.config.steps
+        at = min((self.done // self.config.judge_every + 1) * self.config.judge_every, total)
+        return f" (at {at:,} steps; {self.done:,} are made)"
+
+    def _kept(self) -> str:
+        """What there is to continue from."""
+        if self.saved_at is None:
+            return "and nothing is kept: there is no checkpoint yet"
+        return f"and keeps the checkpoint of {self.saved_at:,} steps"
 
     # --- an evaluation ---------------------------------------------------------------------------
 
@@ -412,8 +440,9 @@ class Run:
         It should stop at the goal `until`, and after Ctrl-C.
         """
         policy, steps, notes = learner.policy(), learner.steps, learner.notes()
+        self.done = steps
         results = self._judged(policy, self._display.prove)
-        seconds = self._earlier_seconds + time.monotonic() - self._began
+        seconds = self._seconds()
         as_read_back = {name: float(value) for name, value in notes.items()}
         self.rows.append({**row_of(steps, seconds, results, policy.rules), **as_read_back})
         self._note_first(results, steps, seconds)
@@ -424,6 +453,18 @@ class Run:
         self.save(learner, is_last)
         self._display.show(steps, seconds, results, policy, notes, is_last)
         return stop
+
+    def pause(self, learner: Learner) -> None:
+        """Between two evaluations: show the steps made, and write a checkpoint if one is due."""
+        self.done = learner.steps
+        self._display.advance(learner.steps)
+        if self.is_checkpoint_due():
+            self._write_tables(learner)
+            self.save(learner, is_last=False)
+
+    def _seconds(self) -> float:
+        """The seconds of the training so far, those before it was resumed included."""
+        return self._earlier_seconds + time.monotonic() - self._began
 
     def _judged(self, policy: BoardPlayer, progress: Progress | None = None) -> Evaluation:
         """The evaluation of a policy: see `judge`."""
@@ -438,6 +479,7 @@ class Run:
         if is_last or self.is_checkpoint_due():
             self.write_metrics()
             write_folder(self.checkpoint, lambda folder: self.write_checkpoint(folder, learner))
+            self.saved_at = learner.steps
             self.note_checkpoint()
 
     def is_checkpoint_due(self) -> bool:
@@ -487,9 +529,12 @@ class Run:
     def write_checkpoint(self, folder: Path, learner: Learner) -> None:
         """Write the checkpoint into an empty folder, its manifest last."""
         checkpoint.save(folder, self.page.AGENT, self.config, learner)
-        checkpoint.copy_model(self.folder / checkpoint.MODEL, folder / checkpoint.BEST)
+        is_evaluated = bool(self.rows) and self.rows[-1]["steps"] == learner.steps
+        if self.rows:
+            checkpoint.copy_model(self.folder / checkpoint.MODEL, folder / checkpoint.BEST)
         write_metrics(folder / METRICS, self.rows)
-        write_json(folder / PROGRESS, {"steps": learner.steps})
+        seconds = {} if is_evaluated else {"seconds": round(self._seconds(), 3)}
+        write_json(folder / PROGRESS, {"steps": learner.steps, **seconds})
         write_manifest(folder, learner.steps)
 
     def write_metrics(self) -> None:

@@ -5,11 +5,14 @@ A page derives from `SB3Learner`. It adds the network, the update, and what else
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import cloudpickle  # type: ignore[import-untyped]  # Stable-Baselines3 requires it
 import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.callbacks import BaseCallback
@@ -246,5 +249,25 @@ def board_spaces(rules: Rules) -> tuple[spaces.Box, spaces.Discrete]:
 
 
 def write_zip(algorithm: Any, path: Path) -> None:
-    """Write Stable-Baselines3's own zip. Unlike ours, it executes code when it is loaded."""
-    write_file(path, algorithm.save)
+    """Write Stable-Baselines3's own zip. Unlike ours, it executes code when it is loaded.
+
+    The classes of this repository are in it as code, so it loads where only `tictactoe_env[sb3]` is
+    installed. Such code is loaded by the Python version that wrote it (3.11 by 3.11).
+    """
+    pages = type(algorithm.policy).__module__.partition(".")[0]
+    with by_value(pages, "training"):
+        write_file(path, algorithm.save)
+
+
+@contextmanager
+def by_value(*packages: str) -> Iterator[None]:
+    """Pickle the classes and functions of these packages with their code, not as imports."""
+    known = cloudpickle.list_registry_pickle_by_value()
+    new = [sys.modules[name] for name in packages if name not in known]
+    for module in new:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in new:
+            cloudpickle.unregister_pickle_by_value(module)

@@ -36,7 +36,7 @@ ALWAYS = "always_wins"  # what X can reach on boards that it wins with best play
 TEXTS = {
     ALWAYS: "wins against everybody",
     "unbeatable": "proven unbeatable",
-    "optimal": "best achievable",
+    "optimal": "proven optimal",
 }
 BOTH = "both"
 MOST_SEEDS = 100_000  # of a study

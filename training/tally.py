@@ -9,7 +9,14 @@ from typing import Any
 from training.learner import Chart
 
 WINDOW = 1_000  # games
-WINS, DRAWS, LOSSES = (f"{result} of the last {WINDOW}" for result in ("wins", "draws", "losses"))
+# Columns of metrics.csv. They hold the results of the last complete window.
+WINS, DRAWS, LOSSES = (f"{result}_in_{WINDOW}_games" for result in ("wins", "draws", "losses"))
+MOST = f"most_wins_in_{WINDOW}_games"
+OLDER = {
+    f"{result}_in_{WINDOW}_games": f"{result} of the last {WINDOW}"
+    for result in ("wins", "draws", "losses")
+}
+"""The columns as runs of version 0.1 call them."""
 # The curves of windows.png: column of metrics.csv, name, colour.
 CURVES = ((WINS, "wins", "#0072b2"), (DRAWS, "draws", "#999999"), (LOSSES, "losses", "#d55e00"))
 
@@ -56,17 +63,21 @@ class Tally:
             WINS: self.last,
             DRAWS: self.last_drawn,
             LOSSES: self.last_lost,
-            "best window": self.best,
+            MOST: self.best,
         }
 
 
 def windows_chart(rows: Sequence[Mapping[str, float]], title: str) -> Chart:
     """Wins, draws and losses per 1,000 training games. rows: those of metrics.csv.
 
-    Rows of an older version lack draws and losses, and are left out there.
+    Rows of an older version may lack draws and losses, and are left out there.
     """
+
+    def number(row: Mapping[str, float], column: str) -> float:
+        return row.get(column, row.get(OLDER[column], float("nan")))
+
     curves = [
-        (f"{name} {rows[-1][column]:.0f}", colour, [row.get(column, float("nan")) for row in rows])
+        (f"{name} {number(rows[-1], column):.0f}", colour, [number(row, column) for row in rows])
         for column, name, colour in CURVES
     ]
     steps = [row["steps"] / 1000 for row in rows]

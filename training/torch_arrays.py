@@ -103,3 +103,13 @@ def load_moments(optimizer: torch.optim.Optimizer, saved: Mapping[str, Arrays]) 
     }
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": moments, "param_groups": groups})
+
+
+def check_device(device: str) -> None:
+    """Raise ValueError if torch cannot use this device here."""
+    if device == "cuda" and not torch.cuda.is_available():
+        built = torch.version.cuda or "none, it is built for the CPU"
+        raise ValueError(
+            f"device 'cuda' cannot be used: torch {torch.__version__} finds no GPU (CUDA: "
+            f"{built}); leave --device out to train on the CPU"
+        )

@@ -1,0 +1,75 @@
+"""What to say where a package is not installed. Imports the standard library only.
+
+with explained("train.py"):      # a missing package ends the program with one line
+    import torch
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+GROUPS = {
+    "play": "cyclopts gymnasium numpy platformdirs pydantic rich safetensors",
+    "web": "anyio fastapi starlette uvicorn",
+    "train": "filelock joblib matplotlib sb3_contrib stable_baselines3 tensorboard torch",
+    "optimize": "optuna sqlalchemy",
+    "cluster": "distributed ray",
+}
+"""The packages that each dependency group installs, as they are imported."""
+GROUP_OF = {package: group for group, names in GROUPS.items() for package in names.split()}
+OF_EVERY_RUN = ("filelock", "matplotlib", "tensorboard")
+"""What every training needs, besides the packages of its agent."""
+
+
+def command(group: str) -> str:
+    """The command that installs a dependency group."""
+    return f"pip install -e . --group {group} (pip 25.1 or newer)"
+
+
+def what_to_do(error: ImportError, group: str = "play") -> str | None:
+    """Which package is missing, and the command that installs it; None for another error.
+
+    group: what to install if the package is in every group.
+    """
+    package = (error.name or "").split(".")[0]
+    if package not in GROUP_OF or not isinstance(error, ModuleNotFoundError):
+        return None
+    group = group if GROUP_OF[package] == "play" else GROUP_OF[package]
+    text = f"{package} is not installed: {command(group)}"
+    if group in ("play", "web", "train"):
+        text += f", or `make {group}`, which installs it in .venv"
+    python = ROOT / ".venv" / "bin" / "python"
+    if python.exists() and Path(sys.prefix) != python.parent.parent:
+        text += f"; this is {sys.executable}, the environment of `make` is {python}"
+    return text
+
+
+def require(*packages: str) -> None:
+    """Raise ModuleNotFoundError for the first of these packages that is not installed."""
+    for package in packages:
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+
+@contextmanager
+def explained(prog: str, group: str = "play") -> Iterator[None]:
+    """End the program where a package is missing: a line on stderr, and the exit code 1.
+
+    group: the dependency group of the program. After Ctrl-C the exit code is 130.
+    """
+    try:
+        yield
+    except ImportError as error:
+        text = what_to_do(error, group)
+        if text is None:
+            raise
+        print(f"{prog}: {text}", file=sys.stderr)
+        raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        print(f"{prog}: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
