@@ -60,7 +60,7 @@ KINDS: Mapping[str, Kind] = {
         "forbidden: such a move loses the game, and so it learns the rules as well.",
     ),
     "trie": Kind(
-        "Game rememberer",
+        "Game memory",
         "It remembers every game that it has seen, as a tree of moves with the results below each. "
         "It plays the move whose remembered games went best, and it can go on learning from yours.",
     ),
