@@ -64,7 +64,7 @@ class Games {
         {
           class: "filters",
           role: "search",
-          "aria-label": "Games",
+          "aria-label": "Choose games",
           onsubmit: (event) => (event.preventDefault(), this.filter()),
         },
         field("Games", this.who),
