@@ -74,7 +74,7 @@ KINDS: Mapping[str, Kind] = {
 
 PLAIN = {
     "human": "a person",
-    "random": "Random moves",
+    "random": "Random player",
     "minimax": "Perfect play",
     "minimax-first": "Perfect play, always the same",
     "search": "Full search",

@@ -596,7 +596,7 @@ def test_buttons_stay_where_they_are_when_notes_appear(open_page):
         cell(page, name).click()
         page.locator(".grid.open, .note a").first.wait_for()
     contains(page, ".note", "Kept as game")
-    contains(page, ".note strong", "O's first move")
+    contains(page, ".note strong", "O's second move, b1, lost a drawn game: you win with a3.")
     places.add(button(page, "Undo").bounding_box()["y"])
     assert len(places) == 1
 
@@ -762,7 +762,7 @@ def test_the_page_of_a_run_shows_how_it_grew_and_gives_its_certificate(open_page
         name
         == "As X: 60\u00a0% wins at first, 90\u00a0% in the end; unbeatable first after 2,000 steps"
     )
-    contains(page, "main", "How it learned A neural network estimates the result of every move.")
+    contains(page, "main", "How it learnedA neural network estimates the result of every move.")
     with page.expect_download() as loading:
         page.get_by_role("link", name="Download the certificate").click()
     content = json.loads(Path(loading.value.path()).read_text())

@@ -9,7 +9,7 @@ from tictactoe_env.rules import Rules
 
 TITLES = {
     "human": "a person",
-    "random": "Random moves",
+    "random": "Random player",
     "minimax": "Perfect play",
     "minimax-slip=0.1": "Perfect play, 10% of the moves at random",
     "search": "Full search",

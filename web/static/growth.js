@@ -31,15 +31,17 @@ export async function growthOf(id, sides, signal) {
 
 function chart(steps, side) {
   const rates = steps.map((step) => step[side.toLowerCase()]);
-  const last = steps.at(-1).steps;
-  const x = (step) => (last ? (WIDTH * step.steps) / last : 0);
+  const [first, last] = [steps[0].steps, steps.at(-1).steps];
+  const x = (step) => (WIDTH * (step.steps - first)) / (last - first || 1);
   const point = (step, share) => `${x(step).toFixed(2)} ${(HEIGHT * (1 - share)).toFixed(2)}`;
   const area = (low, high) =>
     `M${[...steps.map((step, n) => point(step, high(rates[n]))), ...steps.map((step, n) => point(step, low(rates[n]))).reverse()].join("L")}Z`;
   const safe = steps.find((step) => step[`unbeatable_${side.toLowerCase()}`]);
   const [won] = rates.at(-1);
   const text = safe
-    ? `unbeatable first after ${safe.steps.toLocaleString("en")} steps`
+    ? safe.steps === 0
+      ? "unbeatable from the start"
+      : `unbeatable first after ${safe.steps.toLocaleString("en")} steps`
     : "not unbeatable at any time";
   const name = `As ${side}: ${percent(rates[0][0])} wins at first, ${percent(won)} in the end; ${text}`;
   const marker = safe && svg("path", { class: "safe", d: `M${x(safe)} 0V${HEIGHT}` });
@@ -63,7 +65,7 @@ function chart(steps, side) {
       "figcaption",
       {},
       h("span", {}, markIcon(side), ` ${text}`),
-      h("span", {}, `${last.toLocaleString("en")} steps`),
+      h("span", {}, `steps ${first.toLocaleString("en")} to ${last.toLocaleString("en")}`),
     ),
   );
 }

@@ -199,7 +199,7 @@ export class Numbers {
     const [low, high] = scale.map((bound) => String(bound).replace("-", "−"));
     const texts = {
       chance: `How likely ${agent.label} plays each move as ${side}.`,
-      own: `What ${name} expects of each move: ${low} is a sure loss, ${high} a sure win. It may be wrong; the truth shows where. In its terms: ${meaning.replaceAll(" -", " −")}.`,
+      own: `What ${name} expects of each move: ${low} is a sure loss, ${high} a sure win. It may be wrong; the truth shows where.${inItsTerms(meaning)}`,
       expected: `What ${name} gets on average if it goes on against random moves: −1 is always lost, +1 always won. This is exact, but it says little about a game against you.`,
     };
     const isMissing = this.choice !== "chance" && !kinds.includes(this.choice);
@@ -218,6 +218,10 @@ export class Numbers {
   }
 }
 
+/** The agent's own words for its numbers, if it has any: " In its terms: ...". */
+const inItsTerms = (meaning) =>
+  /^its own value/.test(meaning) ? "" : ` In its terms: ${meaning.replaceAll(" -", " −")}.`;
+
 /** Two digits, or three where two values that differ would look the same. */
 function digitsOf(values) {
   const known = values.filter((value) => value !== null);
@@ -228,6 +232,6 @@ function digitsOf(values) {
 function aboutTruth({ reason, position }, side) {
   const text = reason
     ? "The truth is not known: on a board of this size nobody can work out every game."
-    : `With best play from here, ${side} ${position.text}. Exact: every game is worked out.`;
+    : `With best play from here, ${side} ${position.text}. This is exact; “in 3” counts the moves of both sides.`;
   return h("p", { class: "truth" }, text);
 }
