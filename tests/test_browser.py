@@ -612,9 +612,9 @@ def test_what_decided_a_game_is_said_to_the_person_who_played_it_and_marked(open
     contains(page, ".note strong", told)
     expect(cell(page, "b1")).to_have_attribute("aria-label", re.compile("decided the game"))
     expect(page.locator(".cell.blunder")).to_have_count(1)
-    says(page, ["0", "1"], ".score .points")
+    says(page, ["0 wins", "1 win"], ".score .points")
     button(page, "Swap sides").click()
-    says(page, ["1", "0"], ".score .points")  # points stay with the player
+    says(page, ["1 win", "0 wins"], ".score .points")  # points stay with the player
     expect(page.locator(".cell.blunder")).to_have_count(0)
 
 
@@ -660,6 +660,9 @@ def test_a_reload_and_a_look_at_other_pages_do_not_end_the_game(open_page):
     your_move(page, 2)
     button(page, "Undo").click()
     your_move(page, 0)
+    button(page, "New game").click()
+    page.goto("/")  # a new game is against the same player too
+    expect(field(page, "O is played by")).to_have_value("runs/weak")
 
 
 @pytest.mark.parametrize("change", ["opponent", "board", "swap", "new", "link"])

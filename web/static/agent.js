@@ -16,7 +16,13 @@ export async function agentPage([id], _, signal) {
     "div",
     { class: "page wide" },
     h("h1", { tabindex: "-1" }, agent.label),
-    h("p", { class: "lead" }, badge(agent), h("span", {}, description(agent)), h("code", {}, agent.id)),
+    h(
+      "p",
+      { class: "lead" },
+      badge(agent),
+      h("span", {}, description(agent)),
+      h("code", {}, agent.id),
+    ),
   );
   const { certificate } = agent;
   if (certificate) {
@@ -40,7 +46,11 @@ export async function agentPage([id], _, signal) {
     element.append(h("p", { class: agent.broken ? "error" : "statement" }, whyNot(agent)));
     if (!agent.broken)
       element.append(
-        h("p", { class: "buttons" }, ["X", "O"].map((side) => playLink(agent, agent.board, side))),
+        h(
+          "p",
+          { class: "buttons" },
+          ["X", "O"].map((side) => playLink(agent, agent.board, side)),
+        ),
       );
   }
   return { title: agent.label, element, leave: () => replays.forEach((replay) => replay.leave()) };
@@ -56,7 +66,9 @@ async function found(id, signal) {
 }
 
 const whyNot = ({ broken, reason, about }) =>
-  broken ? `Its file is damaged, so it cannot play: ${about}` : `Nothing is proven of it here: ${reason}.`;
+  broken
+    ? `Its file is damaged, so it cannot play: ${about}`
+    : `Nothing is proven of it here: ${reason}.`;
 
 const part = (certificate, side) => certificate[`as_${side.toLowerCase()}`];
 const seats = (agent, side) => ({
@@ -173,7 +185,12 @@ function story(agent, { training, config }) {
     against ? `It practised against ${against}.` : "",
     first?.steps ? `It could no longer be beaten from step ${number(first.steps)} on.` : "",
   ];
-  return h("section", {}, h("h2", {}, "How it learned"), h("p", {}, texts.filter(Boolean).join(" ")));
+  return h(
+    "section",
+    {},
+    h("h2", {}, "How it learned"),
+    h("p", {}, texts.filter(Boolean).join(" ")),
+  );
 }
 
 /** "minimax-slip=0.6:0.75,self:0.25" in words. */

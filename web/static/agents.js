@@ -15,7 +15,10 @@ export async function agentsPage(_, __, signal) {
       members.length ? h("ul", { class: "agents" }, members.map(card)) : h("p", {}, none),
     ];
   };
-  const none = ["None yet. A Q-learner takes a minute: ", h("code", {}, "python train.py tabular_q")];
+  const none = [
+    "None yet. A Q-learner takes a minute: ",
+    h("code", {}, "python train.py tabular_q"),
+  ];
   const runs = agents.some((agent) => agent.kind === "run");
   const own = group("Your training runs", "Trained on this computer.", "run", runs ? [] : none);
   const trained = group("Trained players", "They come with the program.", "trained");

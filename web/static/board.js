@@ -167,9 +167,7 @@ export class Board {
   /** Suggest cells with a dashed frame; none for []. */
   suggest(hints) {
     this.hints = hints;
-    this.cells.forEach((element, cell) =>
-      element.classList.toggle("hint", hints.includes(cell)),
-    );
+    this.cells.forEach((element, cell) => element.classList.toggle("hint", hints.includes(cell)));
     this.label();
   }
 
@@ -293,4 +291,5 @@ function clearNotes(tile) {
   tile.dataset.note = "";
 }
 
-const describe = ({ words, truth }) => [words, truth && `in truth ${truth.text}`].filter(Boolean).join(", ");
+const describe = ({ words, truth }) =>
+  [words, truth && `in truth ${truth.text}`].filter(Boolean).join(", ");

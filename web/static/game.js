@@ -16,7 +16,8 @@ export async function gamePage([id], _, signal) {
     getAgents(signal),
   ]);
   const here = (player) =>
-    (player.kind !== "human" && agents.find((agent) => agent.id === player.name && !agent.broken)) ||
+    (player.kind !== "human" &&
+      agents.find((agent) => agent.id === player.name && !agent.broken)) ||
     null;
   const players = { X: here(game.x), O: here(game.o) };
   const who = (side) => {

@@ -69,7 +69,11 @@ class Games {
         },
         field("Games", this.who),
         field("Player", this.player),
-        h("datalist", { id: "players" }, titles.map((value) => h("option", { value }))),
+        h(
+          "datalist",
+          { id: "players" },
+          titles.map((value) => h("option", { value })),
+        ),
         field("Result", this.result),
       ),
       this.count,
@@ -130,12 +134,7 @@ class Games {
 
 function gameLink(game) {
   const mark = (side, { title }) =>
-    h(
-      "span",
-      { class: game.result === side ? "player winner" : "player" },
-      markIcon(side),
-      title,
-    );
+    h("span", { class: game.result === side ? "player winner" : "player" }, markIcon(side), title);
   const size = boardKey(game.board) === "3x3x3" ? null : boardName(game.board);
   const about = [capital(endText(game.result, game.ended)), size].filter(Boolean).join(" · ");
   return h(

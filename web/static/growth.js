@@ -25,7 +25,11 @@ export async function growthOf(id, sides, signal) {
       h("span", { class: "key loss" }, "losses"),
       ".",
     ),
-    h("div", { class: "charts" }, sides.map((side) => chart(steps, side))),
+    h(
+      "div",
+      { class: "charts" },
+      sides.map((side) => chart(steps, side)),
+    ),
   );
 }
 
@@ -56,9 +60,27 @@ function chart(steps, side) {
         role: "img",
         "aria-label": name,
       },
-      svg("path", { class: "win", d: area(() => 0, ([win]) => win) }),
-      svg("path", { class: "draw", d: area(([win]) => win, ([win, draw]) => win + draw) }),
-      svg("path", { class: "loss", d: area(([win, draw]) => win + draw, () => 1) }),
+      svg("path", {
+        class: "win",
+        d: area(
+          () => 0,
+          ([win]) => win,
+        ),
+      }),
+      svg("path", {
+        class: "draw",
+        d: area(
+          ([win]) => win,
+          ([win, draw]) => win + draw,
+        ),
+      }),
+      svg("path", {
+        class: "loss",
+        d: area(
+          ([win, draw]) => win + draw,
+          () => 1,
+        ),
+      }),
       marker,
     ),
     h(

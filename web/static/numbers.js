@@ -177,7 +177,12 @@ export class Numbers {
       const note = (share) =>
         share === null
           ? {}
-          : { kind: "chance", text: percent(share), at: share, words: `played with ${percent(share)}` };
+          : {
+              kind: "chance",
+              text: percent(share),
+              at: share,
+              words: `played with ${percent(share)}`,
+            };
       return probs.map(note);
     }
     if (kind !== this.choice || !values) return [];
@@ -210,7 +215,10 @@ export class Numbers {
       : texts[this.choice];
     const isGap = (value, cell) => value === null && probs[cell] !== null;
     const more = [
-      !isMissing && this.choice === "own" && values?.some(isGap) && "It does not know the values marked ?.",
+      !isMissing &&
+        this.choice === "own" &&
+        values?.some(isGap) &&
+        "It does not know the values marked ?.",
       thoughts.new && "It has never met this position.",
       illegal > 0.0005 && `It chooses a taken cell with ${percent(illegal)}.`,
     ];

@@ -11,7 +11,17 @@ import { Scoreboard } from "./scoreboard.js";
 import { Seats } from "./seats.js";
 import { getAgents, post } from "./server.js";
 import { turningText } from "./verdict.js";
-import { HUMAN, boardKey, boardName, capital, cellName, other, parseBoard, plays, sideOf } from "./words.js";
+import {
+  HUMAN,
+  boardKey,
+  boardName,
+  capital,
+  cellName,
+  other,
+  parseBoard,
+  plays,
+  sideOf,
+} from "./words.js";
 
 const SUBSTITUTES = ["minimax", "search-depth=4"]; // for an agent that does not play on a board
 const SMALL = 12; // cells of a board that need not be among those to choose from
@@ -151,7 +161,7 @@ class Play {
   /** Begin the game that an address names, or continue the one under way. */
   open(parameters) {
     const before = saved.current;
-    const last = before ?? { seats: { X: HUMAN, O: "minimax" }, board: boardKey(this.boards[0]) };
+    const last = before ?? this.lastPlayers();
     const asked = {
       seats: { X: parameters.get("x") ?? last.seats.X, O: parameters.get("o") ?? last.seats.O },
       board: parameters.get("board") ?? (parameters.size ? "3x3x3" : last.board),
@@ -180,6 +190,15 @@ class Play {
     if (!board) texts.push(`There is no board “${asked.board}” on this page.`);
     texts.push(...this.setBoard(board ?? this.boards[0]));
     this.begin(board ? cellsOf(parameters.get("moves")) : [], texts);
+  }
+
+  /** Who played last in this browser, and where; at first a person against perfect play. */
+  lastPlayers() {
+    const first = { seats: { X: HUMAN, O: "minimax" }, board: boardKey(this.boards[0]) };
+    const last = memory.get("players", first);
+    const isThere = (id) => id === HUMAN || this.agents.some((agent) => agent.id === id);
+    const isBoard = this.boards.some((board) => boardKey(board) === last.board);
+    return isBoard && isThere(last.seats?.X) && isThere(last.seats?.O) ? last : first;
   }
 
   /** Go on with a game that was saved. */
@@ -247,7 +266,9 @@ class Play {
   setSpeed(milliseconds) {
     this.speed = milliseconds;
     memory.set("speed", milliseconds);
-    this.speedText.textContent = milliseconds ? `${(milliseconds / 1000).toFixed(1)}\u00a0s` : "none";
+    this.speedText.textContent = milliseconds
+      ? `${(milliseconds / 1000).toFixed(1)}\u00a0s`
+      : "none";
   }
 
   /** Begin a game of other players or on another board: the losing line of the address is dropped. */
@@ -303,6 +324,7 @@ class Play {
       o: this.seats.O,
       board: boardKey(this.rules),
     });
+    memory.set("players", { seats: this.seats, board: boardKey(this.rules) });
     if (this.guide.length) address.set("line", this.guide.join(","));
     history.replaceState(null, "", `/?${address}`);
     this.proceed();

@@ -76,7 +76,8 @@ function exact(share) {
 
 function bars(rates, limit) {
   const shares = `wins ${percent(rates.win)}, draws ${percent(rates.draw)}, losses ${percent(rates.loss)}`;
-  const most = limit === undefined ? "" : `; at most ${percent(limit)} wins are possible without a loss`;
+  const most =
+    limit === undefined ? "" : `; at most ${percent(limit)} wins are possible without a loss`;
   const element = h(
     "span",
     { class: "stack", role: "img", "aria-label": shares + most },

@@ -34,8 +34,11 @@ export class Scoreboard {
       const { name, points, element } = this.parts[side];
       name.textContent = names[side];
       name.title = names[side];
-      points.textContent = wins[keyOf(seats, side)] ?? 0;
-      points.setAttribute("aria-label", plural(wins[keyOf(seats, side)] ?? 0, "win"));
+      const won = wins[keyOf(seats, side)] ?? 0;
+      points.replaceChildren(
+        String(won),
+        h("span", { class: "hidden" }, won === 1 ? " win" : " wins"),
+      );
       element.classList.toggle("turn", side === turn);
     }
     this.draws.textContent = draws ? plural(draws, "draw") : "–";

@@ -1,7 +1,15 @@
 // Who plays X and O, and on which board: the choices beside the game.
 
 import { h, icon, markIcon } from "./dom.js";
-import { HUMAN, agentPath, boardKey, boardName, learnedText, plays, strengthText } from "./words.js";
+import {
+  HUMAN,
+  agentPath,
+  boardKey,
+  boardName,
+  learnedText,
+  plays,
+  strengthText,
+} from "./words.js";
 
 const GROUPS = [
   ["Trained agents", "trained"],

@@ -5,8 +5,7 @@ export const other = (side) => (side === "X" ? "O" : "X");
 export const sideOf = (ply) => (ply % 2 === 0 ? "X" : "O");
 export const cellName = (cell, board) =>
   String.fromCharCode(97 + (cell % board.cols)) + (Math.floor(cell / board.cols) + 1);
-export const cellOf = (name, board) =>
-  (+name.slice(1) - 1) * board.cols + name.charCodeAt(0) - 97;
+export const cellOf = (name, board) => (+name.slice(1) - 1) * board.cols + name.charCodeAt(0) - 97;
 export const boardKey = (board) => `${board.rows}x${board.cols}x${board.k}`;
 /** A space that does not break keeps the parts of "3 × 3, 3 in a row" together. */
 export const boardName = (board) =>
@@ -31,7 +30,8 @@ export function plays(agent, board) {
 const ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split(" ");
 export const ordinal = (number) => ORDINALS[number - 1] ?? `${number}th`;
 export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
-export const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+export const plural = (count, word) =>
+  `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
 /** "a", "a or b", "a, b or c". */
 export const anyOf = (words) =>
