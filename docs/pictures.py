@@ -104,8 +104,8 @@ def write_page(folder: str, address: str, cells: Sequence[str], path: Path) -> N
         size = {"width": 1180, "height": 760}
         page = browser.new_page(viewport=size, color_scheme="light", reduced_motion="reduce")
         page.goto(host + address)
-        for name in ("What it thinks", "The truth"):
-            page.get_by_text(name).click()
+        page.get_by_role("radio", name="Its own estimate").check()
+        page.get_by_text("The truth").click()
         for ply, cell in enumerate(cells):
             page.locator(f".grid.open .cell[aria-label^='{cell},']").click()
             page.locator(f".trail li:nth-child({2 * ply + 2})").wait_for()

@@ -30,6 +30,7 @@ from players.pupil import (
     taken_of,
 )
 from players.seat import Seat, learner_seat, named_seat, run_seat
+from players.titles import title_of, title_of_run
 from tictactoe_env.certificate import (
     FILE,
     MAX_CELLS,
@@ -67,6 +68,7 @@ BUILT_IN = {
 LARGEST = {"depth": 6, "seconds": 5, "playouts": 5_000, "milliseconds": 5_000}
 """The largest values in a name that is not listed, because a server computes the moves."""
 
+MAX_TITLE = 120  # characters
 QUICK_CELLS = 9  # of boards on which what a certificate states is computed when it is listed
 
 
@@ -82,6 +84,7 @@ class Entry:
     that was trained as one side for that side; None for a player without one.
     verified: whether these statements follow from the moves of the certificate; until that is known
     `about` says that they are claims.
+    title: what people call it, such as "Q-learner, seed 0"; never empty.
     learned: the games that a run has learned from since its training; None if it does not learn.
     taken: the last game of `learned.db` that its certificate covers.
     """
@@ -99,6 +102,11 @@ class Entry:
     verified: bool = False
     learned: int | None = field(default=None, compare=False)
     taken: int = 0
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            object.__setattr__(self, "title", title_of(self.id))
 
     @property
     def name(self) -> str:
@@ -223,6 +231,10 @@ class Gallery:
         if id == LEARNER and self.learner is not None:
             id = LEARNER_FOLDER.as_posix()
         return self._entries.get(id) or _named_entry(id)
+
+    def listed_before(self, id: str) -> Entry | None:
+        """The entry of an id if it was found before; nothing is searched, read or computed."""
+        return self._entries.get(id)
 
     def found(self, id: str, rules: Rules | None = None) -> Entry | None:
         """The entry of an id as its files are now, None if there is none; `rules` as in `entry`."""
@@ -495,13 +507,26 @@ def _run_entry(id: str, path: Path) -> Entry:
         _all_are("unbeatable", content),
         verified=is_quick,
         taken=taken_of(content.get("training")),
+        title=_title(id, run.agent, content),
     )
+
+
+def _title(id: str, agent: str, content: Mapping[str, Any]) -> str:
+    """The title of a run. A certificate may be the work of anybody, so its texts are made safe."""
+    if id == LEARNER_FOLDER.as_posix():
+        return title_of(id)
+    preset, seed = _preset(content), content.get("seed")
+    return printable(title_of_run(agent, preset, seed if type(seed) is int else None))[:MAX_TITLE]
+
+
+def _preset(content: Mapping[str, Any]) -> Any:
+    training = content.get("training")
+    return training.get("preset") if isinstance(training, Mapping) else None
 
 
 def _about(id: str, agent: str, content: Mapping[str, Any], is_verified: bool) -> str:
     """A sentence about a run: its agent, and what its certificate proves or else claims."""
-    training, seed = content.get("training"), content.get("seed")
-    preset = training.get("preset") if isinstance(training, Mapping) else None
+    preset, seed = _preset(content), content.get("seed")
     about = agent if preset is None else f"{agent}-{preset}"
     if id == LEARNER_FOLDER.as_posix():
         about = LEARNER_ABOUT

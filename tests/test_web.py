@@ -31,6 +31,7 @@ from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore
 from tictactoe_env.trained import trained_names
+from training.metrics import write_metrics
 from web import answers, api, requests, server, work
 from web.lanes import BusyError, Processes, Threads
 from web.refusals import Refusal, StrictRequest
@@ -42,6 +43,7 @@ SMALL = {"rows": 2, "cols": 3, "k": 2}
 WIDE = {"rows": 3, "cols": 4, "k": 3}
 LARGE, UNSOLVED = {"rows": 5, "cols": 5, "k": 4}, "5x5, 4 in a row is too large to be solved"
 X_WINS, DRAWN = [0, 3, 1, 4, 2], [4, 0, 8, 2, 1, 7, 3, 5, 6]
+RATES = ("win", "draw", "loss", "illegal")
 MOVE = {"board": SQUARE, "moves": [0], "agent": "minimax"}
 GAME = {"board": SQUARE, "moves": X_WINS, "x": "human", "o": "minimax"}
 STUBBORN = "models/stubborn.json"
@@ -103,7 +105,9 @@ THREW = f"O threw it away with move 2, a2: it {GIVEN}"
 RESIGNED = {"moves": [4], "ended": "resigned", "result": "X"}
 LARGE_ONE = {"board": LARGE, "moves": [0]}
 UNKNOWN = {"moves": None, "reason": UNSOLVED}
-UNJUDGED = {"verdicts": None, "turning_point": None, "reason": UNSOLVED}
+UNJUDGED = {"verdicts": None, "turning_point": None, "decisive": None, "reason": UNSOLVED}
+ONLY_CENTRE = {"ply": 1, "better": [4], "replies": [1, 2, 4]}  # X a1, O a2: each forks
+TAKEN = {"ply": 1, "better": [4], "replies": []}
 BOTH = {"kind": "own", "kinds": ["own", "expected"], "scale": [-1, 1]}
 AGAINST = {**BOTH, "kind": "expected"}
 STANDINGS = [  # what is sent to /api/move; cell, name; board, turn, ended, result, line
@@ -133,6 +137,9 @@ KNOWN = [  # an address; what is sent; the names that lead to a value of the ans
     ("analysis", {**LARGE_ONE, "agent": "random"}, "thoughts values", None),
     ("verdicts", {"moves": X_WINS}, "verdicts 1", {"threw_away": True, "text": GIVEN}),
     ("verdicts", {"moves": X_WINS}, "turning_point", THREW),
+    ("verdicts", {"moves": X_WINS}, "decisive", ONLY_CENTRE),
+    ("verdicts", {"moves": DRAWN}, "decisive", None),
+    ("verdicts", {"moves": [0, 0], "ended": "illegal"}, "decisive", TAKEN),
     ("verdicts", RESIGNED, "turning_point", "O resigned a position that was a draw"),
     ("verdicts", {**RESIGNED, "board": LARGE}, "", UNJUDGED),
 ]
@@ -220,6 +227,33 @@ def test_the_own_values_of_a_run_are_answered_or_its_results_against_random(tmp_
         assert "values.npz is damaged" in said
 
 
+def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
+    rules, folder = Rules(**SMALL), tmp_path / "runs" / "dqn-0"
+    content = certify(RandomPolicy(), "dqn", rules, seed=7)
+    folder.mkdir(parents=True)
+    write(content, folder / "certificate.json")
+    rates = dict.fromkeys((f"{side}_{name}" for side in "xo" for name in RATES), 0.25)
+    proven = dict.fromkeys(("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o"), 0)
+    rows = [{"steps": 10 * n, "seconds": n / 2, **rates, **proven} for n in range(1_000)]
+    write_metrics(folder / "metrics.csv", [*rows, {**rows[-1], "unbeatable_o": 1}])
+    for client in client_of(tmp_path, Gallery([tmp_path / "runs"])):
+        sent = client.get("/api/certificates/runs/dqn-0")
+        assert sent.json() == content
+        name = 'attachment; filename="runs-dqn-0.json"'
+        assert sent.headers["content-disposition"] == name
+        assert "moves" in client.get("/api/certificates/minimax").json()
+        steps = client.get("/api/growth/runs/dqn-0").json()["steps"]
+        assert (len(steps), steps[0]["steps"], steps[-1]["steps"]) == (work.MOST_STEPS, 0, 9_990)
+        assert (steps[0]["x"], steps[-1]["unbeatable_o"]) == ([0.25] * 3, True)
+        assert client.get("/api/growth/minimax").json() == {"steps": []}
+        about = client.get("/api/agents/runs/dqn-0").json()
+        assert about["title"] == "Deep Q-network, seed 7"
+        assert about["story"].startswith("A neural network estimates the result of every move.")
+        (folder / "metrics.csv").write_text("steps,seconds\n1,x\n")
+        broken = client.get("/api/growth/runs/dqn-0")
+        assert (broken.status_code, "is damaged" in broken.json()["error"]) == (400, True)
+
+
 def test_a_finished_game_is_kept_with_who_played(keeper, gallery):
     def kept(**content):
         return keeper.store.get(ask(keeper, "games", 201, **{**GAME, **content})["id"])
@@ -255,6 +289,12 @@ def test_games_are_listed_newest_first_without_those_of_training(keeper):
     assert listed("player=minimax") == ([2, 1], 2, None)
     assert listed("result=O") == listed("player=' OR 1=1 --") == ([], 0, None)
     assert listed("origin=training") == ([6], 1, None)
+    assert listed("search=Perfect PLAY") == listed("search=inimax") == ([2, 1], 2, None)
+    assert listed("search=ann") == listed("search=Ann&people=true") == ([7], 1, None)
+    assert listed("search=a%20person")[0] == listed("people=true")[0][1:] == [5, 4, 3, 2, 1]
+    assert listed("people=false") == listed("search=nobody") == ([], 0, None)
+    game = keeper.get("/api/games/1").json()
+    assert (game["x"]["title"], game["o"]["title"]) == ("a person", "Perfect play")
 
 
 CELL = "move 1 must be a whole number from 0 to 8, got"
@@ -325,9 +365,15 @@ REFUSED = [
     ("GET games?limit=1e1", b"", 400, f"{LIMIT} '1e1'"),
     ("GET games?before=99999999999999999999999", b"", 400, "before must be a whole number"),
     ("GET games?result=won", b"", 400, "unknown result 'won'"),
+    ("GET games?people=yes", b"", 400, "people must be true or false, got 'yes'"),
     ("GET games?origin=everything", b"", 400, "unknown origin"),
     ("GET games?orgin=web", b"", 400, "unknown parameter 'orgin'; did you mean 'origin'?"),
-    *[(f"GET agents/{id}", b"", 404, "unknown agent") for id in NO_AGENTS],
+    *[
+        (f"GET {what}/{id}", b"", 404, "unknown agent")
+        for id in NO_AGENTS
+        for what in ("agents", "growth", "certificates")
+    ],
+    ("GET certificates/models/broken.json", b"", 400, "models/broken.json is broken"),
     ("GET nothing", b"", 404, "there is nothing at /api/nothing"),
     ("GET move", b"", 405, "GET is not for /api/move"),
     ("DELETE games/1", b"", 405, "DELETE is not for /api/games/1"),
@@ -467,7 +513,9 @@ def test_the_description_names_every_address_with_bounds_and_examples(client):
     found = client.get("/openapi.json").json()
     listed = [f"{way} {path[5:]}" for path, ways in found["paths"].items() for way in ways]
     posts = ["post move", "post analysis", "post verdicts", "post games"]
-    assert listed == [*posts, "get games", "get games/{id}", "get agents", "get agents/{id}"]
+    gets = ["get games", "get games/{id}", "get agents"]
+    of_one = ["get agents/{id}", "get growth/{id}", "get certificates/{id}"]
+    assert listed == [*posts, *gets, *of_one]
     for ways in found["paths"].values():
         for way in ways.values():
             assert way["responses"]["503"]["headers"]["Retry-After"]["required"] is True

@@ -206,17 +206,19 @@ class GameStore:
         before: int | None = None,
         *,
         origin: str | Collection[str] = LISTED,
-        player: str | None = None,
+        player: str | Collection[str] | None = None,
+        people: bool | None = None,
         result: str | None = None,
         rules: Rules | None = None,
     ) -> Sequence[Game]:
         """The newest games, newest first. For the next page set `before` to the last id seen.
 
         before: only games with smaller ids. origin: one or several of ORIGINS, by default all but
-        training. player: the name of X or O. rules: the board.
+        training. player: the name of X or O, or several names. people: only games in which a
+        person played, or in which none did; no index helps here. rules: the board.
         """
         most = LARGEST if before is None else whole_number(before, "before", 1) - 1
-        ids, values = self._ids(origin, player, result, rules, min(most, LARGEST))
+        ids, values = self._ids(origin, player, people, result, rules, min(most, LARGEST))
         values["limit"] = whole_number(limit, "limit", 0, LARGEST)
         newest = f"{ids} ORDER BY id DESC LIMIT :limit"
         columns = ", ".join(f"games.{name}" for name in COLUMNS.split(", "))
@@ -236,13 +238,29 @@ class GameStore:
         self,
         *,
         origin: str | Collection[str] = LISTED,
-        player: str | None = None,
+        player: str | Collection[str] | None = None,
+        people: bool | None = None,
         result: str | None = None,
         rules: Rules | None = None,
     ) -> int:
         """The number of games that `list` finds without a limit."""
-        ids, values = self._ids(origin, player, result, rules)
+        ids, values = self._ids(origin, player, people, result, rules)
         return self._rows(f"SELECT count(*) FROM ({ids})", values)[0][0]
+
+    def players(self) -> Sequence[str]:
+        """The names of all who played, sorted; those of training games are left out."""
+        found = set[str]()
+        for name in ("x_name", "o_name"):  # jumps from a name to the next one in the index
+            following = f"SELECT min({name}) FROM games WHERE origin <> 'training'"
+            found |= {
+                text
+                for (text,) in self._rows(
+                    f"WITH RECURSIVE names(name) AS ({following} UNION ALL "
+                    f"SELECT ({following} AND {name} > names.name) FROM names "
+                    "WHERE names.name IS NOT NULL) SELECT name FROM names WHERE name IS NOT NULL"
+                )
+            }
+        return sorted(found)
 
     def __iter__(self) -> Iterator[Game]:
         """Every game, oldest first, including those of training."""
@@ -433,7 +451,8 @@ class GameStore:
     def _ids(
         self,
         origin: str | Collection[str],
-        player: str | None,
+        player: str | Collection[str] | None,
+        people: bool | None,
         result: str | None,
         rules: Rules | None,
         most: int = LARGEST,
@@ -445,7 +464,9 @@ class GameStore:
         if result not in (None, *RESULTS):
             raise unknown_name("result of a game", result, RESULTS)
         board = {} if rules is None else asdict(rules)
-        values: dict[str, Any] = {"most": most, "player": player, "result": result, **board}
+        names = [] if player is None else [player] if isinstance(player, str) else list(player)
+        players = {f"player{number}": name for number, name in enumerate(names)}
+        values: dict[str, Any] = {"most": most, "result": result, **players, **board}
         where = ["id <= :most"]
         if origins == set(LISTED):
             where.append("origin <> 'training'")  # the condition of the indexes, word for word
@@ -454,7 +475,10 @@ class GameStore:
         for name in ("result", "rows", "cols", "k"):
             if values.get(name) is not None:
                 where.append(f"{name} = :{name}")
-        sides = ([],) if player is None else (["x_name = :player"], ["o_name = :player"])
+        if people is not None:
+            where.append(f"('human' IN (x_kind, o_kind)) = {int(people)}")
+        among = ", ".join(f":{name}" for name in players)
+        sides = ([],) if player is None else tuple([f"{x}_name IN ({among})"] for x in "xo")
         parts = (f"SELECT id FROM games WHERE {' AND '.join(where + side)}" for side in sides)
         return " UNION ".join(parts), values
 

@@ -101,6 +101,8 @@ class AgentSummary(Answer):
 
     id: str
     name: str
+    title: str
+    """What people call it, such as "Q-learner, seed 0"."""
     kind: Literal["agent", "trained", "run"]
     agent: str
     about: str
@@ -131,6 +133,26 @@ class AgentAnswer(AgentSummary):
     certificate: dict[str, Any] | None
     """What is proven of the agent, see `tictactoe_env.certificate`; without the moves."""
     reason: str
+    story: str
+    """How such an agent learns, in plain sentences; empty for one that does not learn."""
+
+
+class Step(Answer):
+    """The results against random moves at one evaluation during a training, as shares of games."""
+
+    steps: int
+    seconds: float
+    x: tuple[float, float, float]
+    """Wins, draws and losses as X."""
+    o: tuple[float, float, float]
+    unbeatable_x: bool
+    unbeatable_o: bool
+
+
+class GrowthAnswer(Answer):
+    """How a run got stronger; no steps for a player without a record of its training."""
+
+    steps: list[Step]
 
 
 class Verdict(Answer):
@@ -147,11 +169,23 @@ class Verdict(Answer):
     after: Worth
 
 
+class Decisive(Answer):
+    """The move that decided a game, what would have been better, and what punishes it."""
+
+    ply: int
+    better: list[int]
+    """The cells of the moves that kept what the side had."""
+    replies: list[int]
+    """The cells of the best replies: those that win soonest, else those that keep the draw."""
+
+
 class VerdictsAnswer(Answer):
     """The verdict on every move, or the reason why there is none."""
 
     verdicts: list[Verdict] | None
     turning_point: str | None
+    decisive: Decisive | None
+    """Null if no move decided the game."""
     reason: str
 
 
@@ -169,6 +203,8 @@ class PlayerName(Answer):
 
     kind: Literal["human", "agent", "run", "unknown"]
     name: str
+    title: str
+    """What people call the player, such as "Perfect play"."""
     source: str
     """Of a run: the sha256 of its certificate."""
 

@@ -14,8 +14,10 @@ from typing import Annotated, Any
 
 import anyio
 from fastapi import Path, Query
+from fastapi.responses import Response
 
 from players.gallery import BrokenPlayerError, Entry, Gallery, Place, read_entries
+from players.titles import story_of, title_of
 from tictactoe_env.analysis import truth
 from tictactoe_env.games import Game, Player
 from tictactoe_env.notation import board_text, cell_text, replay
@@ -32,6 +34,7 @@ SCAN_SECONDS = 0.1  # of one request, for certificates that were not read before
 HEAVY_AT_ONCE = 2  # processes
 HEAVY_WAITING = 32  # requests; further ones are told to come again
 HEAVY_SECONDS = 60.0  # of one request
+MOST_NAMES = 1_000  # of players that a search finds
 PROOFS_KEPT = 64  # certificates without their moves, a few kB each
 Json = dict[str, Any]
 AnyLane = Processes | Threads
@@ -98,7 +101,8 @@ class Api:
         else:
             proven, reason = await self.proofs.of(entry, partial(self.prove, entry))
         summary = dict(AgentSummary.model_validate(await self.entry(entry.id)))  # maybe broken now
-        return {**summary, "certificate": proven, "reason": reason}
+        story = story_of(entry.agent) if entry.kind != "agent" else ""
+        return {**summary, "certificate": proven, "reason": reason, "story": story}
 
     async def prove(self, entry: Entry) -> tuple[Json | None, str]:
         """The verified certificate of an agent without the moves, or why there is none."""
@@ -134,6 +138,20 @@ class Api:
         if entry is None:
             raise Refusal(404, f"unknown agent {id[:120]!r}: GET /api/agents lists them")
         return entry
+
+    async def certificate(self, id: AgentPath) -> Response:
+        """The whole certificate of an agent as a file, which `evaluate.py` verifies again."""
+        entry = await self.entry(id, anew=True)
+        lane = self.quick if is_registered(entry) else self.heavy
+        content = await self.compute(lane, entry, "certificate_file", entry)
+        name = re.sub(r"[^A-Za-z0-9.=_-]+", "-", entry.id.removesuffix(".json")) + ".json"
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(content, 200, headers, "application/json")
+
+    async def growth(self, id: AgentPath) -> Json:
+        """How a run got stronger during its training."""
+        entry = await self.entry(id)
+        return {"steps": await self.run(self.files, "growth", entry)}
 
     async def run_of(self, id: str) -> Entry | None:
         """The run of this id as its files are now, None if there is none."""
@@ -205,12 +223,39 @@ class Api:
 
     async def games(self, asked: Annotated[requests.GamesAsked, Query()]) -> Json:
         """Kept games, the newest first."""
-        chosen: Json = asked.model_dump(include={"player", "result"})
+        chosen: Json = asked.model_dump(include={"player", "people", "result"})
         chosen["origin"] = asked.origin or LISTED
+        if asked.search and asked.player is None:
+            chosen["player"] = await self.files.run(self.named_like, asked.search)
         found = await self.files.run(partial(self.store.list, asked.limit, asked.before, **chosen))
         count = await self.files.run(partial(self.store.count, **chosen))
         following = found[-1].id if len(found) == asked.limit else None
-        return {"games": [game_json(game) for game in found], "count": count, "next": following}
+        games = [self.game_json(game) for game in found]
+        return {"games": games, "count": count, "next": following}
+
+    def named_like(self, text: str) -> list[str]:
+        """The names of players in the store that a search finds by their name or title."""
+        wanted = text.strip().casefold()
+        names = self.store.players()
+        return [
+            name
+            for name in names
+            if wanted in name.casefold() or wanted in self.title(name).lower()
+        ][:MOST_NAMES]
+
+    def title(self, name: str) -> str:
+        """What people call a player of a kept game, who may be here no more."""
+        entry = self.gallery.listed_before(name)
+        return entry.title if entry is not None else title_of(name)
+
+    def game_json(self, game: Game) -> Json:
+        """The values of `web.answers.GameAnswer`."""
+        line = standing(game.moves, game.rules).line
+        values: Json = {**game.as_json(), "cells": game.moves, "line": line}
+        for side, player in (("x", game.x), ("o", game.o)):
+            is_named = player.kind == "human" and player.name != requests.HUMAN
+            values[side]["title"] = player.name if is_named else self.title(player.name)
+        return values
 
     async def keep(self, asked: requests.GameAsked) -> Json:
         """Keep a finished game, with the names that are sent: who really moved is not checked."""
@@ -246,17 +291,19 @@ class Api:
         """A kept game."""
         if not re.fullmatch("[1-9][0-9]{0,18}", id, re.ASCII):
             raise Refusal(404, f"unknown game {id[:80]!r}: the id of a game is a number")
-        return game_json(await self.files.run(self.store.get, int(id)))
+        return self.game_json(await self.files.run(self.store.get, int(id)))
 
     async def verdicts(self, asked: requests.FinishedAsked) -> Json:
         """What each move of a finished game was worth, and which one decided it."""
         game = finished(asked)
         if not can_enumerate(game.rules):
             reason = f"{game.rules} is too large to be solved"
-            return {"verdicts": None, "turning_point": None, "reason": reason}
+            none = dict.fromkeys(("verdicts", "turning_point", "decisive"))
+            return {**none, "reason": reason}
         lane = self.heavy if is_large(game.rules) else self.quick
-        judged, decisive = await self.run(lane, "verdicts", game)
-        return {"verdicts": judged, "turning_point": decisive, "reason": ""}
+        judged, sentence, decisive = await self.run(lane, "verdicts", game)
+        found = {"verdicts": judged, "turning_point": sentence, "decisive": decisive}
+        return {**found, "reason": ""}
 
 
 class Proofs:
@@ -305,9 +352,3 @@ def standing_json(game: Standing) -> Json:
     result = game.winner or ("draw" if game.ended else None)
     values = {"board": board_text(game.board, game.rules), "turn": game.mover, "ended": game.ended}
     return {**values, "result": result, "line": game.line}
-
-
-def game_json(game: Game) -> Json:
-    """The values of `web.answers.GameAnswer`."""
-    line = standing(game.moves, game.rules).line
-    return {**game.as_json(), "cells": game.moves, "line": line}

@@ -241,6 +241,11 @@ def _digits(text: Any) -> Any:
     return int(text) if re.fullmatch("[0-9]{1,19}", str(text), re.ASCII) else text
 
 
+def _truth(text: Any) -> Any:
+    """A yes or no of an address as bool."""
+    return {"true": True, "false": False}.get(str(text), text)
+
+
 class GamesAsked(Asked):
     """Which games are listed."""
 
@@ -250,7 +255,11 @@ class GamesAsked(Asked):
     before: Annotated[int, Field(ge=1, le=LARGEST), BeforeValidator(_digits)] | None = None
     """Only games with a smaller id: `next` of the page before."""
     player: str | None = None
-    """The name of either player."""
+    """The name of either player, letter by letter."""
+    search: Annotated[str, Field(max_length=100)] | None = None
+    """A part of the name or of the title of either player, in any case; "person" finds people."""
+    people: Annotated[bool, BeforeValidator(_truth)] | None = None
+    """True: only games in which a person played; false: only games between agents."""
     result: Result | None = None
     origin: Origin | None = None
     """If it is left out: all games except those of training."""

@@ -69,6 +69,8 @@ def add_endpoints(app: FastAPI, api: Api) -> None:
         ("GET", "/api/games/{id}", api.game, answers.GameAnswer, (404,)),
         ("GET", "/api/agents", api.agents, answers.AgentsAnswer, ()),
         ("GET", "/api/agents/{id:path}", api.agent, answers.AgentAnswer, (404,)),
+        ("GET", "/api/growth/{id:path}", api.growth, answers.GrowthAnswer, (404,)),
+        ("GET", "/api/certificates/{id:path}", api.certificate, None, (404,)),
     ):
         responses: dict[int | str, Any] = {
             code: {"model": answers.Refused, "description": REFUSALS[code]}

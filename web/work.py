@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -17,13 +18,19 @@ from players.pupil import teach
 from players.seat import TABLE_CELLS, Seat
 from tictactoe_env.analysis import Truth, Verdict, turning_point, verdicts
 from tictactoe_env.analysis import truth as truth_of
+from tictactoe_env.certificate import FILE
 from tictactoe_env.games import Game
 from tictactoe_env.names import named_player, registered_names
 from tictactoe_env.rules import Boards, Rules
+from training.metrics import FILE as METRICS
+from training.metrics import read_metrics
+from web.judging import decisive
 
 Answer = TypeVar("Answer")
 
 KEPT = 32  # players in memory; a table of 3x4 takes 8 MB
+MOST_STEPS = 400  # evaluations in the chart of a run
+RATES = ("win", "draw", "loss")
 NICENESS = 5  # of a process that has done heavy work: the server itself comes first
 QUICK_PLAYOUTS = 100  # of a move of mcts: 3 ms on 3x3
 
@@ -121,10 +128,11 @@ class Work:
         with making(rules):
             return truth_of(board, rules)
 
-    def verdicts(self, game: Game) -> tuple[list[Verdict], str | None]:
+    def verdicts(self, game: Game) -> tuple[list[Verdict], str, dict[str, Any] | None]:
         """What each move of a game was worth, and which one decided it."""
         with making(game.rules):
-            return verdicts(game), turning_point(game)
+            judged = verdicts(game)
+            return judged, turning_point(game), decisive(game, judged)
 
     def teach(self, entries: Sequence[Entry], game: Game) -> dict[str, str]:
         """Let players learn from a game. What became of it, by player."""
@@ -135,6 +143,31 @@ class Work:
         """The certificate of a player, verified or computed, without its moves."""
         content = self.gallery.certificate_of(entry)
         return {name: value for name, value in content.items() if name != "moves"}
+
+    def certificate_file(self, entry: Entry) -> bytes:
+        """The whole certificate of an agent, verified or computed, as the text of a file."""
+        return json.dumps(self.gallery.certificate_of(entry), indent=1).encode()
+
+    def growth(self, entry: Entry) -> list[dict[str, Any]]:
+        """The values of `web.answers.Step`, from the metrics of a run; none without a run.
+
+        A long record is thinned to MOST_STEPS rows: the first and the last one are among them.
+        """
+        if entry.path is None or entry.path.name != FILE:
+            return []
+        try:
+            rows = read_metrics(entry.path.with_name(METRICS))
+        except FileNotFoundError:
+            return []
+        chosen = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_STEPS)).round())
+        return [_step(rows[int(number)]) for number in chosen]
+
+
+def _step(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of metrics.csv; illegal moves are among the losses."""
+    shares = {side: tuple(row[f"{side}_{name}"] for name in RATES) for side in "xo"}
+    safe = {f"unbeatable_{side}": bool(row[f"unbeatable_{side}"]) for side in "xo"}
+    return {"steps": row["steps"], "seconds": row["seconds"], **shares, **safe}
 
 
 @lru_cache(maxsize=1)

@@ -1,51 +1,86 @@
 // Shows the page that belongs to an address. Links between pages are followed without a reload.
 
-import { agentPage, agentsPage } from "./agents.js";
+import { agentPage } from "./agent.js";
+import { agentsPage } from "./agents.js";
+import { coloursButton } from "./colours.js";
 import { announce, h } from "./dom.js";
-import { gamePage, gamesPage } from "./games.js";
+import { gamePage } from "./game.js";
+import { gamesPage } from "./games.js";
 import { playPage } from "./play.js";
+import { waiting } from "./waiting.js";
 
 const PAGES = [
-  [/^\/$/, (_, parameters) => playPage(parameters)],
-  [/^\/games$/, (_, parameters) => gamesPage(parameters)],
-  [/^\/games\/([^/]+)$/, ([id]) => gamePage(id)],
-  [/^\/agents$/, () => agentsPage()],
-  [/^\/agents\/(.+)$/, ([id]) => agentPage(id)],
+  [/^\/$/, playPage, { title: "Play", what: "Looking for the players" }],
+  [/^\/games$/, gamesPage, { title: "Games", what: "Looking for the games" }],
+  [/^\/games\/([^/]+)$/, gamePage, { title: "A game", what: "Looking for the game" }],
+  [/^\/agents$/, agentsPage, { title: "Players", what: "Looking for the players" }],
+  [
+    /^\/agents\/(.+)$/,
+    agentPage,
+    { title: "A player", what: "Working out every game that can be played against it" },
+  ],
 ];
 
 const main = document.getElementById("main");
 let current = null;
-let shown = 0;
+let asked = new AbortController();
 
 async function show(isFirst = false) {
-  const number = ++shown;
+  asked.abort();
+  const { signal } = (asked = new AbortController());
   const { pathname, search } = location;
-  const [pattern, make] = PAGES.find(([pattern]) => pattern.test(pathname)) ?? [];
+  const [pattern, make, about] = PAGES.find(([one]) => one.test(pathname)) ?? [];
+  markNavigation(pathname);
   let page;
+  const done = make ? waiting(main, about, cancel) : () => {};
+  signal.addEventListener("abort", done);
   try {
-    if (!make) throw new Error(`There is nothing at ${pathname}.`);
-    page = await make(
-      pattern.exec(pathname).slice(1).map(decodeURIComponent),
-      new URLSearchParams(search),
-    );
+    if (!make) throw new Error(`There is no page at ${pathname}.`);
+    const parts = pattern.exec(pathname).slice(1).map(decoded);
+    page = await make(parts, new URLSearchParams(search), signal);
   } catch (error) {
     page = { title: "Not found", element: missing(error) };
+  } finally {
+    done();
   }
-  if (number !== shown) return page.leave?.();
+  if (signal.aborted) return page.leave?.();
   current?.leave?.();
   current = page;
   main.replaceChildren(page.element);
   document.title = `${page.title} · tic-tac-toe`;
+  if (isFirst) return;
+  scrollTo(0, 0);
+  main.querySelector("h1")?.focus({ preventScroll: true });
+  announce(page.title);
+}
+
+/** Leave a page that is being made: back to where one came from, or to the list of players. */
+function cancel() {
+  asked.abort();
+  if (history.state?.isFollowed) history.back();
+  else go("/agents");
+}
+
+function go(address) {
+  history.pushState({ isFollowed: true }, "", address);
+  return show();
+}
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function markNavigation(pathname) {
   for (const link of document.querySelectorAll("nav a")) {
     const path = new URL(link.href).pathname;
     const isHere = path === "/" ? pathname === "/" : pathname.startsWith(path);
     if (isHere) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  if (isFirst) return;
-  scrollTo(0, 0);
-  main.querySelector("h1")?.focus();
-  announce(page.title);
 }
 
 function missing(error) {
@@ -53,8 +88,13 @@ function missing(error) {
     "div",
     { class: "page" },
     h("h1", { tabindex: "-1" }, "Nothing here"),
-    h("p", {}, error.message),
-    h("p", {}, h("a", { href: "/" }, "Play a game")),
+    h("p", { class: "error" }, error.message),
+    h(
+      "p",
+      { class: "buttons" },
+      h("a", { class: "button primary", href: "/" }, "Play a game"),
+      h("a", { class: "button", href: "/agents" }, "See all players"),
+    ),
   );
 }
 
@@ -62,6 +102,7 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href]");
   if (
     !link ||
+    link.hasAttribute("download") ||
     event.button !== 0 ||
     event.ctrlKey ||
     event.metaKey ||
@@ -73,9 +114,9 @@ document.addEventListener("click", (event) => {
   if (address.origin !== location.origin) return;
   event.preventDefault();
   if (link.getAttribute("href").startsWith("#")) return main.focus();
-  history.pushState(null, "", address);
-  show();
+  go(address);
 });
 addEventListener("popstate", () => show());
 
+document.querySelector("nav").after(coloursButton());
 show(true);

@@ -1,7 +1,9 @@
 // A board: a grid of cells that are chosen by mouse, finger or keyboard, or a picture of one.
 
-import { cellName, h, sideOf, svg } from "./dom.js";
+import { h, svg } from "./dom.js";
+import { cellName, sideOf } from "./words.js";
 
+const SIGNS = { wins: "▲", draws: "=", loses: "▼" }; // shapes beside the colours of the truth
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 /**
@@ -43,11 +45,13 @@ export class Board {
       h("span", {}, cellName(col, board)[0]),
     );
     const numbers = Array.from({ length: board.rows }, (_, row) => h("span", {}, String(row + 1)));
+    this.hints = [];
+    this.blunder = null;
     this.element = h(
       "div",
       { class: "board" },
       h("div", { class: "letters", "aria-hidden": "true" }, letters),
-      h("div", { class: "numbers", "aria-hidden": "true" }, numbers),
+      h("div", { class: "numbers-of-rows", "aria-hidden": "true" }, numbers),
       this.grid,
     );
     this.element.style.setProperty("--rows", board.rows);
@@ -67,6 +71,8 @@ export class Board {
         tabindex: "-1",
         onclick: () => this.press(cell),
         onfocus: () => this.rove(cell),
+        onpointerenter: (event) => event.pointerType === "mouse" && this.ghost(tile, cell),
+        onpointerleave: () => clearGhost(tile),
       },
       tile,
     );
@@ -74,6 +80,15 @@ export class Board {
 
   press(cell) {
     if (this.open && !this.moves.includes(cell)) this.choose(cell);
+  }
+
+  /** A faint mark under the mouse: what a click would draw. */
+  ghost(tile, cell) {
+    clearGhost(tile);
+    if (!this.open || this.moves.includes(cell)) return;
+    const mark = drawMark(sideOf(this.moves.length), false);
+    mark.classList.add("ghost");
+    tile.append(mark);
   }
 
   rove(cell) {
@@ -116,9 +131,10 @@ export class Board {
 
   /**
    * Draw the game after these moves. line: cells to strike through. open: whether a person may
-   * choose a cell. hint: a cell to suggest. illegal: whether the last move was on a taken cell.
+   * choose a cell. hints: cells to suggest. illegal: whether the last move was on a taken cell.
+   * blunder: the cell of the move that decided the game.
    */
-  show(moves, { line = [], open = false, hint = null, illegal = false } = {}) {
+  show(moves, { line = [], open = false, hints = [], illegal = false, blunder = null } = {}) {
     const legal = illegal ? moves.slice(0, -1) : moves;
     const before = new Set(this.moves);
     this.moves = legal;
@@ -135,49 +151,64 @@ export class Board {
         tile.replaceChildren(...(side ? [drawMark(side, !before.has(cell))] : []));
       }
       clearNotes(tile);
+      clearGhost(tile);
       element.classList.toggle("last", cell === moves.at(-1));
       element.classList.toggle("winning", line.includes(cell));
-      element.classList.toggle("hint", cell === hint);
       element.classList.toggle("wrong", illegal && cell === moves.at(-1));
       if (this.choose) element.setAttribute("aria-disabled", String(!open || side !== ""));
     });
     if (this.choose) this.rove(this.focused);
-    this.hint = hint;
     this.drawLines(line);
+    this.hints = hints;
+    this.mark(blunder);
+    this.suggest(hints);
+  }
+
+  /** Suggest cells with a dashed frame; none for []. */
+  suggest(hints) {
+    this.hints = hints;
+    this.cells.forEach((element, cell) => element.classList.toggle("hint", hints.includes(cell)));
+    this.label();
+  }
+
+  /** Mark the move that decided the game; null for none. */
+  mark(blunder) {
+    this.blunder = this.moves.includes(blunder) ? blunder : null;
+    this.cells.forEach((element, cell) => {
+      element.classList.toggle("blunder", cell === this.blunder);
+    });
     this.label();
   }
 
   /**
-   * Write on the free cells. notes: null for none, or by cell {value, unknown, scale, probability,
-   * truth}, where truth is {value, text} and each may be undefined. scale: the values of a sure
-   * loss and of a sure win. unknown: whether the value of this cell alone is not known.
+   * Write on the free cells. notes: null for none, or by cell {kind, text, at, words, truth}; each
+   * may be undefined. kind: "own", "expected" or "chance", what the number is. at: its place
+   * on its scale, from 0 to 1; null if the value is not known. truth: {value, text}.
    */
   tell(notes) {
-    const likeliest = Math.max(...(notes ?? []).map((note) => note.probability ?? 0));
     this.cells.forEach((element, cell) => {
       const tile = element.firstChild;
       clearNotes(tile);
       const note = notes && !tile.dataset.side ? notes[cell] : null;
       tile.dataset.note = note ? describe(note) : "";
       if (!note) return;
-      if (note.value !== undefined || note.probability > 0 || note.unknown) {
-        const [low, high] = note.scale ?? [-1, 1];
-        const place = (2 * note.value - low - high) / (high - low); // from -1, lost, to 1, won
-        const heat =
-          note.value === undefined ? note.probability / likeliest : Math.min(1, Math.abs(place));
-        if (!note.unknown) tile.classList.add(place < 0 ? "bad" : "good");
-        tile.style.setProperty("--heat", heat);
-        tile.append(h("span", { class: "value", "aria-hidden": "true" }, valueText(note)));
-      }
       if (note.truth) {
         const kind = ["loses", "draws", "wins"][note.truth.value + 1];
-        tile.append(h("span", { class: `truth ${kind}`, "aria-hidden": "true" }, note.truth.text));
+        tile.classList.add(kind);
+        tile.append(
+          h(
+            "span",
+            { class: `truth ${kind}`, "aria-hidden": "true" },
+            h("span", { class: "sign" }, SIGNS[kind]),
+            h("span", { class: "worth" }, note.truth.text),
+          ),
+        );
       }
-      if (note.probability > 0 && (note.value !== undefined || note.unknown)) {
-        const bar = h("span", { class: "bar", "aria-hidden": "true" });
-        bar.style.setProperty("--share", note.probability);
-        tile.append(bar);
-      }
+      if (note.text === undefined) return;
+      const value = h("span", { class: `value ${note.kind}`, "aria-hidden": "true" }, note.text);
+      const gauge = h("span", { class: `gauge ${note.kind}`, "aria-hidden": "true" });
+      gauge.style.setProperty("--at", note.at ?? 0);
+      tile.append(value, ...(note.at === null ? [] : [gauge]));
     });
     this.label();
   }
@@ -188,8 +219,10 @@ export class Board {
       const state = tile.dataset.side || "free";
       const last = this.moves.at(-1) === cell ? ", last move" : "";
       const won = this.line.includes(cell) ? ", in the winning line" : "";
+      const blunder = cell === this.blunder ? ", the move that decided the game" : "";
       const note = !tile.dataset.side && tile.dataset.note ? `, ${tile.dataset.note}` : "";
-      return `${cellName(cell, this.board)}, ${state}${last}${won}${note}${cell === this.hint ? ", suggested" : ""}`;
+      const hint = this.hints?.includes(cell) ? ", suggested" : "";
+      return `${cellName(cell, this.board)}, ${state}${last}${won}${blunder}${note}${hint}`;
     });
     if (this.choose)
       this.cells.forEach((element, cell) => element.setAttribute("aria-label", names[cell]));
@@ -248,58 +281,15 @@ function drawMark(side, isNew) {
   return svg("svg", { viewBox: "0 0 100 100", "aria-hidden": "true" }, shape);
 }
 
+function clearGhost(tile) {
+  tile.querySelector(".ghost")?.remove();
+}
+
 function clearNotes(tile) {
-  tile.classList.remove("good", "bad");
+  tile.classList.remove("wins", "draws", "loses");
   tile.querySelectorAll("span").forEach((note) => note.remove());
   tile.dataset.note = "";
 }
 
-function valueText({ value, unknown, probability }) {
-  return unknown ? "?" : value === undefined ? percent(probability) : signed(value);
-}
-
-function describe({ value, unknown, probability, truth }) {
-  return [
-    value !== undefined && `thought to be worth ${signed(value)}`,
-    unknown && "of unknown worth",
-    probability !== undefined && `played with ${percent(probability)}`,
-    truth && truth.text,
-  ]
-    .filter(Boolean)
-    .join(", ");
-}
-
-export const percent = (share) =>
-  `${share > 0 && share < 0.005 ? "<1" : Math.round(100 * share)} %`;
-export const signed = (value) =>
-  Math.abs(value) < 0.005 ? "0.00" : (value > 0 ? "+" : "−") + Math.abs(value).toFixed(2);
-
-/** A picture of a finished game, of any size. */
-export function thumbnail(board, moves, line, illegal) {
-  const legal = illegal ? moves.slice(0, -1) : moves;
-  const { rows, cols } = board;
-  const lines = [
-    ...Array.from({ length: cols - 1 }, (_, col) => `M${col + 1} 0V${rows}`),
-    ...Array.from({ length: rows - 1 }, (_, row) => `M0 ${row + 1}H${cols}`),
-  ];
-  const marks = legal.map((cell, ply) => {
-    const [x, y] = [cell % cols, Math.floor(cell / cols)];
-    const faded = line.length && !line.includes(cell) ? " faded" : "";
-    return ply % 2 === 0
-      ? svg("path", {
-          class: `mark x${faded}`,
-          d: `M${x + 0.28} ${y + 0.28}l.44 .44m0 -.44l-.44 .44`,
-        })
-      : svg("circle", { class: `mark o${faded}`, cx: x + 0.5, cy: y + 0.5, r: 0.23 });
-  });
-  return svg(
-    "svg",
-    {
-      class: "thumbnail",
-      viewBox: `-0.06 -0.06 ${cols + 0.12} ${rows + 0.12}`,
-      "aria-hidden": "true",
-    },
-    svg("path", { class: "lines", d: lines.join("") }),
-    marks,
-  );
-}
+const describe = ({ words, truth }) =>
+  [words, truth && `in truth ${truth.text}`].filter(Boolean).join(", ");

@@ -1,4 +1,4 @@
-// Elements, requests, announcements and words that every part of the page uses.
+// Elements, pictures on buttons, and announcements for screen readers.
 
 /** A new element. Attributes on... are listeners; null, undefined and false are left out. */
 export function h(tag, attributes = {}, ...children) {
@@ -26,40 +26,9 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** The JSON answer of the server; throws an Error with the server's reason. */
-export async function get(path) {
-  return answer(fetch(path, { headers: { accept: "application/json" } }));
-}
-
-/** All agents and boards. The server reads a few certificates a request: none waits for many. */
-export async function getAgents() {
-  let found = await get("/api/agents");
-  while (found.unread > 0) found = await get("/api/agents");
-  return found;
-}
-
-export async function post(path, content) {
-  return answer(
-    fetch(path, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(content),
-    }),
-  );
-}
-
-async function answer(request) {
-  let response;
-  try {
-    response = await request;
-  } catch {
-    throw new Error("the server does not answer: is it still running?");
-  }
-  const content = await response
-    .json()
-    .catch(() => ({ error: `the server answered ${response.status}` }));
-  if (!response.ok) throw new Error(content.error);
-  return content;
+/** A button with a text, or with a picture and a name. */
+export function button(text, onclick, attributes = {}) {
+  return h("button", { type: "button", onclick, ...attributes }, text);
 }
 
 /** Have a screen reader say something. */
@@ -67,50 +36,8 @@ export function announce(text) {
   document.getElementById("live").textContent = text;
 }
 
-/** What this browser remembers: switches and speeds. */
-export const memory = {
-  get(name, otherwise) {
-    try {
-      return JSON.parse(localStorage.getItem(name)) ?? otherwise;
-    } catch {
-      return otherwise;
-    }
-  },
-  set(name, value) {
-    try {
-      localStorage.setItem(name, JSON.stringify(value));
-    } catch {
-      // the browser stores nothing: remember nothing
-    }
-  },
-};
-
 export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 export const wait = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
-
-// --- words ---------------------------------------------------------------------------------------
-
-export const other = (side) => (side === "X" ? "O" : "X");
-export const sideOf = (ply) => (ply % 2 === 0 ? "X" : "O");
-export const cellName = (cell, board) =>
-  String.fromCharCode(97 + (cell % board.cols)) + (Math.floor(cell / board.cols) + 1);
-export const boardKey = (board) => `${board.rows}x${board.cols}x${board.k}`;
-export const boardName = (board) => `${board.rows} × ${board.cols}, ${board.k} in a row`;
-export const agentPath = (id) => "/agents/" + id.split("/").map(encodeURIComponent).join("/");
-
-/** The board of "3x3x3", or null. */
-export function parseBoard(text) {
-  const found = /^(\d{1,2})x(\d{1,2})x(\d{1,2})$/.exec(text ?? "");
-  return found && { rows: +found[1], cols: +found[2], k: +found[3] };
-}
-
-/** Whether an agent plays on a board. */
-export function plays(agent, board) {
-  if (agent.broken) return false;
-  return agent.board
-    ? boardKey(agent.board) === boardKey(board)
-    : board.rows * board.cols <= agent.max_cells;
-}
 
 /** A small coloured X or O. isNamed: whether text beside it says which; else it has a label. */
 export function markIcon(side, isNamed = false) {
@@ -131,13 +58,16 @@ const ICONS = {
   forward: "M9.5 5.5L16 12l-6.5 6.5",
   last: "M18 6v12M6 6l8 6-8 6z",
   swap: "M8 5v14M8 19l-3.5-4M8 19l3.5-4M16 19V5M16 5l-3.5 4M16 5l3.5 4",
+  link: "M10 14l4-4M8.5 11l-2 2a3.2 3.2 0 0 0 4.5 4.5l2-2M15.5 13l2-2A3.2 3.2 0 0 0 13 6.5l-2 2",
+  light:
+    "M12 8.5a3.5 3.5 0 1 0 0 7a3.5 3.5 0 1 0 0-7M12 3v2M12 19v2M3 12h2M19 12h2M5.6 5.6l1.4 1.4M17 17l1.4 1.4M18.4 5.6L17 7M7 17l-1.4 1.4",
+  dark: "M19 14.5A7.5 7.5 0 1 1 9.5 5a6 6 0 0 0 9.5 9.5z",
+  system: "M4 5.5h16v10.5H4zM9 19.5h6",
 };
 
 /** A picture on a button. */
 export function icon(name) {
-  const path = svg("path", {
-    class: ICONS[name].endsWith("z") ? "glyph" : "glyph open",
-    d: ICONS[name],
-  });
+  const isSolid = ["first", "play", "last", "dark"].includes(name);
+  const path = svg("path", { class: isSolid ? "glyph" : "glyph open", d: ICONS[name] });
   return svg("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" }, path);
 }

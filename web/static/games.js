@@ -1,21 +1,32 @@
-// The list of kept games, and the page of one game.
+// The list of kept games: those of people first, and a search that finds what the list shows.
 
-import { thumbnail } from "./board.js";
-import { agentPath, boardKey, boardName, get, getAgents, h, markIcon } from "./dom.js";
-import { endText, Replay } from "./replay.js";
+import { button, h, markIcon } from "./dom.js";
+import { get, getAgents } from "./server.js";
+import { thumbnail } from "./thumbnail.js";
+import { boardKey, boardName, capital, endText, plural } from "./words.js";
 
 const when = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const nameOf = (player) =>
-  player.kind === "human" && player.name === "human" ? "a person" : player.name;
+const WHO = { people: "true", agents: "false", all: null }; // the parameter `people` of the server
 
-export async function gamesPage(parameters) {
-  const { agents } = await getAgents();
+export async function gamesPage(_, parameters, signal) {
+  const { agents } = await getAgents(signal);
   return new Games(agents, parameters);
+}
+
+function choice(id, options, chosen, onchange) {
+  const element = h(
+    "select",
+    { id, onchange },
+    options.map(([value, text]) => h("option", { value }, text)),
+  );
+  element.value = options.some(([value]) => value === chosen) ? chosen : options[0][0];
+  return element;
 }
 
 class Games {
   constructor(agents, parameters) {
     this.title = "Games";
+    const change = () => this.filter();
     this.player = h("input", {
       id: "player",
       list: "players",
@@ -23,26 +34,27 @@ class Games {
       placeholder: "anyone",
       autocomplete: "off",
       maxlength: "100",
+      onchange: change,
     });
-    this.result = h(
-      "select",
-      { id: "result", onchange: () => this.filter() },
-      [
-        ["", "any result"],
-        ["X", "X won"],
-        ["O", "O won"],
-        ["draw", "draw"],
-      ].map(([value, text]) => h("option", { value }, text)),
-    );
-    this.result.value = parameters.get("result") ?? "";
-    this.player.addEventListener("change", () => this.filter());
+    const who = [
+      ["people", "with people"],
+      ["agents", "between agents"],
+      ["all", "all games"],
+    ];
+    this.who = choice("who", who, parameters.get("who"), change);
+    const results = [
+      ["", "any result"],
+      ["X", "X won"],
+      ["O", "O won"],
+      ["draw", "draw"],
+    ];
+    this.result = choice("result", results, parameters.get("result"), change);
     this.count = h("p", { class: "count", role: "status" });
     this.list = h("ol", { class: "games" });
-    this.more = h(
-      "button",
-      { type: "button", onclick: () => this.load(this.next), hidden: true },
-      "Older games",
-    );
+    this.more = button("Older games", () => this.load(this.next), { hidden: true });
+    const titles = ["a person", ...new Set(agents.map((agent) => agent.title))];
+    const field = (text, element) =>
+      h("div", { class: "field" }, h("label", { for: element.id }, text), element);
     this.element = h(
       "div",
       { class: "page" },
@@ -52,16 +64,17 @@ class Games {
         {
           class: "filters",
           role: "search",
-          "aria-label": "Games",
+          "aria-label": "Choose games",
           onsubmit: (event) => (event.preventDefault(), this.filter()),
         },
-        h("div", { class: "field" }, h("label", { for: "player" }, "Player"), this.player),
+        field("Games", this.who),
+        field("Player", this.player),
         h(
           "datalist",
           { id: "players" },
-          ["human", ...agents.map((agent) => agent.id)].map((id) => h("option", { value: id })),
+          titles.map((value) => h("option", { value })),
         ),
-        h("div", { class: "field" }, h("label", { for: "result" }, "Result"), this.result),
+        field("Result", this.result),
       ),
       this.count,
       this.list,
@@ -71,56 +84,59 @@ class Games {
   }
 
   filter() {
-    const asked = this.asked();
-    history.replaceState(null, "", `/games${asked.size ? `?${asked}` : ""}`);
+    const shown = new URLSearchParams();
+    if (this.who.value !== "people") shown.set("who", this.who.value);
+    if (this.player.value.trim()) shown.set("player", this.player.value.trim());
+    if (this.result.value) shown.set("result", this.result.value);
+    history.replaceState(history.state, "", `/games${shown.size ? `?${shown}` : ""}`);
     this.load(null);
   }
 
-  asked() {
+  asked(who) {
     const asked = new URLSearchParams();
-    if (this.player.value.trim()) asked.set("player", this.player.value.trim());
+    if (WHO[who] !== null) asked.set("people", WHO[who]);
+    if (this.player.value.trim()) asked.set("search", this.player.value.trim());
     if (this.result.value) asked.set("result", this.result.value);
     return asked;
   }
 
   async load(before) {
-    const asked = this.asked();
-    const isFiltered = asked.size > 0;
+    const turn = (this.turn = (this.turn ?? 0) + 1);
+    const asked = this.asked(this.who.value);
     if (before) asked.set("before", before);
     try {
       const { games, count, next } = await get(`/api/games?${asked}`);
+      if (turn !== this.turn) return;
       this.next = next;
       this.more.hidden = next === null;
       const items = games.map((game) => h("li", {}, gameLink(game)));
       if (before) this.list.append(...items);
       else this.list.replaceChildren(...items);
-      const number = `${count.toLocaleString()} ${count === 1 ? "game" : "games"}`;
-      this.count.textContent = count
-        ? number
-        : isFiltered
-          ? "No such game."
-          : "No game yet: play one, and it is kept here.";
+      this.count.replaceChildren(...(count ? [plural(count, "game")] : await this.none()));
       if (before) items[0]?.querySelector("a").focus();
     } catch (error) {
       this.count.textContent = error.message;
     }
   }
+
+  /** What stands in place of an empty list, with the way to the games that there are. */
+  async none() {
+    if (this.who.value === "all")
+      return [this.asked("all").size ? "No such game." : "No game yet: play one, and it is kept."];
+    const { count } = await get(`/api/games?${this.asked("all")}`);
+    const text = this.asked("all").size ? "No such game" : "No game yet";
+    const among = this.who.value === "people" ? " of a person." : " between agents.";
+    const all = () => ((this.who.value = "all"), this.filter());
+    const way = count && button(`Show all ${plural(count, "game")}`, all, { class: "linkish" });
+    return [text + among, ...(way ? [" ", way] : [])];
+  }
 }
 
 function gameLink(game) {
-  const mark = (side, player) =>
-    h(
-      "span",
-      { class: game.result === side ? "player winner" : "player" },
-      markIcon(side),
-      nameOf(player),
-    );
-  const about = [
-    endText(game.result, game.ended),
-    boardKey(game.board) === "3x3x3" ? null : boardName(game.board),
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  const mark = (side, { title }) =>
+    h("span", { class: game.result === side ? "player winner" : "player" }, markIcon(side), title);
+  const size = boardKey(game.board) === "3x3x3" ? null : boardName(game.board);
+  const about = [capital(endText(game.result, game.ended)), size].filter(Boolean).join(" · ");
   return h(
     "a",
     { class: "game", href: `/games/${game.id}` },
@@ -134,46 +150,4 @@ function gameLink(game) {
       h("time", { datetime: game.time }, when.format(new Date(game.time))),
     ),
   );
-}
-
-export async function gamePage(id) {
-  const [game, { agents }] = await Promise.all([
-    get(`/api/games/${encodeURIComponent(id)}`),
-    getAgents(),
-  ]);
-  const here = (player) =>
-    agents.some((agent) => agent.id === player.name && !agent.broken) && player.kind !== "human"
-      ? player.name
-      : null;
-  const names = { X: nameOf(game.x), O: nameOf(game.o) };
-  const ids = { X: here(game.x), O: here(game.o) };
-  const replay = new Replay(game, names, ids);
-  const who = (side) =>
-    h(
-      "span",
-      { class: "player" },
-      markIcon(side),
-      ids[side] ? h("a", { href: agentPath(ids[side]) }, names[side]) : names[side],
-    );
-  const again = new URLSearchParams({
-    x: ids.X ?? "human",
-    o: ids.O ?? "human",
-    board: boardKey(game.board),
-  });
-  const element = h(
-    "div",
-    { class: "page wide" },
-    h("h1", { tabindex: "-1" }, `Game ${id}`),
-    h("p", { class: "lead" }, who("X"), h("span", {}, "against"), who("O")),
-    h(
-      "p",
-      { class: "count" },
-      `${boardName(game.board)} · ${endText(game.result, game.ended)} · `,
-      h("time", { datetime: game.time }, when.format(new Date(game.time))),
-      " · ",
-      h("a", { href: `/?${again}` }, "play these two again"),
-    ),
-    replay.element,
-  );
-  return { title: `Game ${id}`, element, leave: () => replay.leave() };
 }

@@ -1,36 +1,36 @@
 // The page on which games are played: by people, by agents, or by both.
 
 import { Board } from "./board.js";
+import { announce, button, h, icon, isStill, markIcon, wait } from "./dom.js";
+import { hintFor } from "./hint.js";
+import { Learning } from "./learning.js";
+import { memory } from "./memory.js";
+import { Numbers } from "./numbers.js";
+import { isUnderWay, saved } from "./saved.js";
+import { Scoreboard } from "./scoreboard.js";
+import { Seats } from "./seats.js";
+import { getAgents, post } from "./server.js";
+import { turningText } from "./verdict.js";
 import {
-  agentPath,
-  announce,
+  HUMAN,
   boardKey,
   boardName,
+  capital,
   cellName,
-  getAgents,
-  h,
-  icon,
-  isStill,
-  markIcon,
-  memory,
   other,
   parseBoard,
   plays,
-  post,
   sideOf,
-  wait,
-} from "./dom.js";
-import { Insight } from "./insight.js";
+} from "./words.js";
 
-const HUMAN = "human";
-const LEARNER = "runs/learner"; // learns from every game of a person, once it has its first one
 const SUBSTITUTES = ["minimax", "search-depth=4"]; // for an agent that does not play on a board
+const SMALL = 12; // cells of a board that need not be among those to choose from
 const REPLY = 280; // milliseconds before an agent answers a person
-const PATIENCE = 500; // milliseconds after which the page says that it is still thinking
+const PATIENCE = 300; // milliseconds after which the page says that an agent is thinking
 const SEEDS = 2 ** 32;
 
-export async function playPage(parameters) {
-  const { agents, boards } = await getAgents();
+export async function playPage(_, parameters, signal) {
+  const { agents, boards } = await getAgents(signal);
   return new Play(agents, boards, parameters);
 }
 
@@ -42,56 +42,76 @@ class Play {
     this.turn = 0;
     this.standing = { turn: null }; // how the game stands; from the server
     this.speed = memory.get("speed", 700);
-    const asked = parseBoard(parameters.get("board"));
-    this.rules =
-      boards.find((board) => asked && boardKey(board) === boardKey(asked)) ?? asked ?? boards[0];
-    if (!boards.some((board) => boardKey(board) === boardKey(this.rules)))
-      this.boards = [...boards, this.rules];
-    this.seats = { X: parameters.get("x") ?? HUMAN, O: parameters.get("o") ?? "minimax" };
-    this.guide = cellsOf(parameters.get("line"));
-    this.start = cellsOf(parameters.get("moves"));
+    this.waiting = null; // the AbortController of what is asked of the server
     // The keys 1 to 9 mark a cell while no element has the focus.
     this.onKey = (event) =>
-      document.activeElement === document.body &&
+      [document.body, document.getElementById("main")].includes(document.activeElement) &&
       /^[1-9]$/.test(event.key) &&
       this.board.key(event);
     document.addEventListener("keydown", this.onKey);
     this.build();
-    this.setBoard(this.rules);
-    this.begin(this.start);
+    this.open(parameters);
   }
 
   // --- the page ----------------------------------------------------------------------------------
 
   build() {
+    this.score = new Scoreboard();
     this.status = h("p", { class: "status" });
-    this.note = h("p", { class: "note" });
+    this.note = h("div", { class: "note" });
     this.stage = h("div", { class: "stage-board" });
-    this.seatRows = { X: this.makeSeat("X"), O: this.makeSeat("O") };
-    this.boardChoice = h(
-      "select",
-      { id: "board", onchange: (event) => this.chooseBoard(event.target.value) },
-      this.boards.map((board) =>
+    this.seating = new Seats(this.boards, {
+      seat: (side, id) => this.chooseSeat(side, id),
+      board: (key) => this.chooseBoard(key),
+      swap: () => this.swap(),
+    });
+    this.learning = new Learning();
+    this.view = h("div", { class: "box view" });
+    this.moveList = h("ol", { class: "trail", "aria-label": "Moves" });
+    this.element = h(
+      "div",
+      { class: "play" },
+      h("h1", { class: "hidden", tabindex: "-1" }, "Play"),
+      h(
+        "section",
+        { class: "stage", "aria-label": "Game" },
+        this.score.element,
+        this.status,
+        this.stage,
+        this.makeControls(),
+        this.note,
+      ),
+      h(
+        "section",
+        { class: "panel", "aria-label": "Settings" },
+        this.seating.element,
+        this.view,
+        this.learning.element,
         h(
-          "option",
-          { value: boardKey(board), selected: boardKey(board) === boardKey(this.rules) },
-          boardName(board),
+          "p",
+          { class: "keys" },
+          "Keyboard: arrows and Enter on the board",
+          h("span", { class: "square" }, ", or 1\u00a0to\u00a09"),
+          ".",
         ),
+        this.moveList,
       ),
     );
-    this.undoButton = h("button", { type: "button", onclick: () => this.undo() }, "Undo");
-    this.resignButton = h("button", { type: "button", onclick: () => this.resign() }, "Resign");
-    this.newButton = h(
-      "button",
-      { type: "button", class: "primary", onclick: () => this.again() },
-      "New game",
-    );
-    this.pauseButton = h(
-      "button",
-      { type: "button", onclick: () => this.pause(!this.paused) },
-      "Pause",
-    );
-    this.stepButton = h("button", { type: "button", onclick: () => this.move() }, "Step");
+  }
+
+  makeControls() {
+    this.newButton = button("New game", () => this.again(), { class: "primary" });
+    this.undoButton = button("Undo", () => this.undo());
+    this.hintButton = button("Hint", () => this.hint());
+    this.resignButton = button("Resign", () => this.resign());
+    this.pauseButton = button("Pause", () => this.pause(!this.paused));
+    this.stepButton = button("Step", () => this.move());
+    const name = "Copy a link to this position";
+    this.linkButton = button(icon("link"), () => this.link(), {
+      class: "square-button",
+      "aria-label": name,
+      title: name,
+    });
     this.speedChoice = h("input", {
       type: "range",
       id: "speed",
@@ -105,131 +125,13 @@ class Play {
     this.watching = h(
       "div",
       { class: "watching" },
-      h("label", { for: "speed" }, "Time for a move", this.speedText),
+      h("label", { for: "speed" }, "Time for a move ", this.speedText),
       this.speedChoice,
     );
-    this.learning = h("input", {
-      type: "checkbox",
-      role: "switch",
-      onchange: () => memory.set(this.learnKey(), this.learning.checked),
-    });
-    this.learnText = h("span", {});
-    this.learnSwitch = h(
-      "label",
-      { class: "switch learn" },
-      this.learning,
-      h("span", { class: "track", "aria-hidden": "true" }),
-      this.learnText,
-    );
-    this.learnBox = h("div", { class: "box", hidden: true });
-    this.moveList = h("ol", { class: "trail", "aria-label": "Moves" });
-    this.switches = h("div", { class: "box view" });
-    this.element = h(
-      "div",
-      { class: "play" },
-      h("h1", { class: "hidden", tabindex: "-1" }, "Play"),
-      h(
-        "section",
-        { class: "stage", "aria-label": "Game" },
-        this.status,
-        this.stage,
-        this.note,
-        this.moveList,
-        h(
-          "div",
-          { class: "buttons main" },
-          this.newButton,
-          this.undoButton,
-          this.resignButton,
-          this.pauseButton,
-          this.stepButton,
-        ),
-        this.watching,
-      ),
-      h(
-        "section",
-        { class: "panel", "aria-label": "Settings" },
-        h(
-          "div",
-          { class: "box" },
-          this.seatRows.X.element,
-          h(
-            "button",
-            {
-              type: "button",
-              class: "swap",
-              onclick: () => this.swap(),
-              "aria-label": "Swap sides",
-            },
-            icon("swap"),
-          ),
-          this.seatRows.O.element,
-          h("div", { class: "field" }, h("label", { for: "board" }, "Board"), this.boardChoice),
-        ),
-        this.switches,
-        this.learnBox,
-        h(
-          "p",
-          { class: "keys" },
-          "Keyboard: arrows and Enter on the board",
-          h("span", { class: "square" }, ", or 1 to 9"),
-          ".",
-        ),
-      ),
-    );
     this.setSpeed(this.speed);
-  }
-
-  makeSeat(side) {
-    const id = `seat-${side.toLowerCase()}`;
-    const select = h("select", {
-      id,
-      "aria-describedby": `${id}-about`,
-      onchange: (event) => this.chooseSeat(side, event.target.value),
-    });
-    const about = h("p", { class: "about", id: `${id}-about` });
-    const element = h(
-      "div",
-      { class: "seat" },
-      h(
-        "label",
-        { for: id },
-        markIcon(side, true),
-        h("span", { class: "hidden" }, `${side} is played by`),
-      ),
-      select,
-      about,
-    );
-    return { select, about, element };
-  }
-
-  fillSeat(side) {
-    const { select, about } = this.seatRows[side];
-    const option = (agent) =>
-      h(
-        "option",
-        { value: agent.id, disabled: !plays(agent, this.rules) },
-        (agent.kind === "run" ? agent.id : agent.name) + (agent.broken ? " (broken)" : ""),
-      );
-    const group = (label, kind) => {
-      const members = this.agents.filter((agent) => agent.kind === kind);
-      return members.length > 0 && h("optgroup", { label }, members.map(option));
-    };
-    select.replaceChildren(
-      ...[
-        h("option", { value: HUMAN }, "You"),
-        group("Trained agents", "trained"),
-        group("Your training runs", "run"),
-        group("Without training", "agent"),
-      ].filter(Boolean),
-    );
-    select.value = this.seats[side];
-    const agent = this.agentOf(side);
-    about.replaceChildren(
-      ...(agent
-        ? [agent.about, learnedText(agent), " · ", h("a", { href: agentPath(agent.id) }, "what is proven")]
-        : []),
-    );
+    const { newButton, undoButton, hintButton, resignButton, pauseButton, stepButton } = this;
+    const buttons = [newButton, undoButton, hintButton, resignButton, pauseButton, stepButton];
+    return h("div", { class: "buttons main" }, buttons, this.linkButton, this.watching);
   }
 
   agentOf(side) {
@@ -240,101 +142,223 @@ class Play {
     return this.seats[side] === HUMAN;
   }
 
+  get people() {
+    return ["X", "O"].filter((side) => this.isHuman(side));
+  }
+
+  /** The side of the one person who plays, else null. */
+  get you() {
+    return this.people.length === 1 ? this.people[0] : null;
+  }
+
+  nameOf(side) {
+    if (this.isHuman(side)) return this.you ? "You" : side;
+    return this.agentOf(side)?.label ?? this.seats[side];
+  }
+
   // --- settings ----------------------------------------------------------------------------------
 
+  /** Begin the game that an address names, or continue the one under way. */
+  open(parameters) {
+    const before = saved.current;
+    const last = before ?? this.lastPlayers();
+    const asked = {
+      seats: { X: parameters.get("x") ?? last.seats.X, O: parameters.get("o") ?? last.seats.O },
+      board: parameters.get("board") ?? (parameters.size ? "3x3x3" : last.board),
+      guide: cellsOf(parameters.get("line")),
+    };
+    const isSame =
+      before &&
+      !parameters.has("moves") &&
+      asked.board === before.board &&
+      asked.seats.X === before.seats.X &&
+      asked.seats.O === before.seats.O &&
+      (asked.guide.join() === before.guide.join() || parameters.size === 0);
+    if (isSame) return this.restore(before);
+    if (isUnderWay(before)) saved.leave(before);
+    saved.end();
+    this.seats = asked.seats;
+    this.guide = asked.guide;
+    const texts = [];
+    for (const side of ["X", "O"]) {
+      if (this.isHuman(side) || this.agentOf(side)) continue;
+      texts.push(`There is no player “${this.seats[side]}” here: perfect play takes its place.`);
+      this.seats[side] = "minimax";
+    }
+    const wanted = parseBoard(asked.board);
+    const board = wanted && this.offered(wanted);
+    if (!board) texts.push(`There is no board “${asked.board}” on this page.`);
+    texts.push(...this.setBoard(board ?? this.boards[0]));
+    this.begin(board ? cellsOf(parameters.get("moves")) : [], texts);
+  }
+
+  /** Who played last in this browser, and where; at first a person against perfect play. */
+  lastPlayers() {
+    const first = { seats: { X: HUMAN, O: "minimax" }, board: boardKey(this.boards[0]) };
+    const last = memory.get("players", first);
+    const isThere = (id) => id === HUMAN || this.agents.some((agent) => agent.id === id);
+    const isBoard = this.boards.some((board) => boardKey(board) === last.board);
+    return isBoard && isThere(last.seats?.X) && isThere(last.seats?.O) ? last : first;
+  }
+
+  /** Go on with a game that was saved. */
+  restore(game) {
+    this.seats = { ...game.seats };
+    this.guide = game.guide;
+    this.setBoard(this.offered(parseBoard(game.board)));
+    this.begin(game.moves, [], game);
+  }
+
+  /** A board on which the page plays: those to choose from and all small ones; else null. */
+  offered(wanted) {
+    const found = this.boards.find((one) => boardKey(one) === boardKey(wanted));
+    const { rows, cols, k } = wanted;
+    if (found) return found;
+    if (!(rows && cols && k) || rows * cols > SMALL || k > Math.max(rows, cols)) return null;
+    this.boards = [...this.boards, wanted];
+    this.seating.offer(wanted);
+    return wanted;
+  }
+
+  /** Play on a board. Sentences on the agents that had to be replaced. */
   setBoard(rules) {
     this.rules = rules;
+    const texts = [];
     for (const side of ["X", "O"]) {
-      if (!this.isHuman(side) && !(this.agentOf(side) && plays(this.agentOf(side), rules))) {
-        this.replaced = this.seats[side];
-        this.seats[side] =
-          SUBSTITUTES.find((id) =>
-            this.agents.some((agent) => agent.id === id && plays(agent, rules)),
-          ) ?? HUMAN;
-      }
-      this.fillSeat(side);
+      if (this.isHuman(side) || (this.agentOf(side) && plays(this.agentOf(side), rules))) continue;
+      texts.push(`${this.nameOf(side)} does not play on this board.`);
+      const isThere = (id) => this.agents.some((agent) => agent.id === id && plays(agent, rules));
+      this.seats[side] = SUBSTITUTES.find(isThere) ?? HUMAN;
     }
     this.board = new Board(rules, (cell) => this.choose(cell));
     this.stage.replaceChildren(this.board.element);
-    this.insight = new Insight(this.board, () => this.look());
-    this.switches.replaceChildren(this.insight.switches, this.insight.legend);
+    this.element.style.setProperty("--rows", rules.rows);
+    this.element.style.setProperty("--cols", rules.cols);
+    this.numbers = new Numbers(this.board, () => this.look());
+    this.numbers.offer(null, null);
+    this.view.replaceChildren(this.numbers.element, this.numbers.legend);
     this.element.classList.toggle("three", rules.rows * rules.cols === 9);
+    return texts;
   }
 
   chooseBoard(key) {
-    this.setBoard(this.boards.find((board) => boardKey(board) === key));
-    this.fresh();
+    this.leaveGame();
+    this.fresh(this.setBoard(this.boards.find((board) => boardKey(board) === key)));
   }
 
+  /** An agent of another board brings its board with it. */
   chooseSeat(side, id) {
+    this.leaveGame();
     this.seats[side] = id;
-    this.fillSeat(side);
-    this.fresh();
+    const agent = this.agentOf(side);
+    if (!agent || plays(agent, this.rules)) return this.fresh([]);
+    const board = this.boards.find((one) => plays(agent, one)) ?? this.boards[0];
+    const moved = `${agent.label} plays on ${boardName(board)}: the board has been changed.`;
+    this.fresh([moved, ...this.setBoard(board)]);
   }
 
   swap() {
+    this.leaveGame();
     this.seats = { X: this.seats.O, O: this.seats.X };
-    this.fillSeat("X");
-    this.fillSeat("O");
-    this.fresh();
+    this.fresh([]);
   }
 
   setSpeed(milliseconds) {
     this.speed = milliseconds;
     memory.set("speed", milliseconds);
-    this.speedText.textContent = milliseconds ? `${(milliseconds / 1000).toFixed(1)} s` : "none";
+    this.speedText.textContent = milliseconds
+      ? `${(milliseconds / 1000).toFixed(1)}\u00a0s`
+      : "none";
   }
 
   /** Begin a game of other players or on another board: the losing line of the address is dropped. */
-  fresh() {
+  fresh(texts) {
     this.guide = [];
-    this.begin([]);
+    this.begin([], texts);
   }
 
   again() {
-    this.begin([]);
-    if (this.isHuman("X") || this.isHuman("O")) this.board.focus();
+    this.leaveGame();
+    this.begin([], []);
+    if (this.people.length) this.board.focus();
+  }
+
+  // --- games that are left -----------------------------------------------------------------------
+
+  get state() {
+    const { seats, moves, first, seed, guide } = this;
+    return { seats: { ...seats }, board: boardKey(this.rules), moves, first, seed, guide };
+  }
+
+  /** Put the game under way aside, so that the note can lead back to it. */
+  leaveGame() {
+    const game = this.state;
+    if (this.standing.turn !== null && isUnderWay(game)) saved.leave(game);
+  }
+
+  /** What the note says of the game that was left, or nothing. */
+  wayBack() {
+    const game = saved.left;
+    if (!game || this.standing.turn === null) return [];
+    const back = () => {
+      saved.leave(null);
+      this.leaveGame();
+      this.restore(game);
+    };
+    return [button("Back to the game you left", back, { class: "linkish" })];
   }
 
   // --- a game ------------------------------------------------------------------------------------
 
-  begin(moves) {
-    this.seed = crypto.getRandomValues(new Uint32Array(1))[0] % SEEDS;
+  /** texts: sentences for the note. game: the saved one that is continued, if any. */
+  begin(moves, texts, game = null) {
+    this.seed = game?.seed ?? crypto.getRandomValues(new Uint32Array(1))[0] % SEEDS;
     this.moves = [...moves];
-    this.first = moves.length;
+    this.first = game?.first ?? moves.length;
     this.paused = false;
-    this.note.replaceChildren();
-    if (this.replaced) {
-      this.note.textContent = `${this.replaced} does not play on this board.`;
-      this.replaced = null;
-    }
+    this.isCounted = false;
+    this.texts = texts;
+    this.seating.show(this.agents, this.seats, this.rules);
     const address = new URLSearchParams({
       x: this.seats.X,
       o: this.seats.O,
       board: boardKey(this.rules),
     });
+    memory.set("players", { seats: this.seats, board: boardKey(this.rules) });
     if (this.guide.length) address.set("line", this.guide.join(","));
     history.replaceState(null, "", `/?${address}`);
     this.proceed();
   }
 
+  /** Write the note: sentences, then the way back to a game that was left. */
+  tell(...parts) {
+    this.note.replaceChildren(...parts.filter(Boolean), " ", ...this.wayBack());
+  }
+
   /**
    * Ask the server how the game stands, and go on from there. After a move of a person the answer
-   * also holds what the switches show. A game that begins does not wait for that: a board may have
-   * to be solved first.
+   * also holds the numbers. A game that begins does not wait for that: a board may have to be
+   * solved first.
    */
   async proceed(afterMove = false) {
-    const turn = ++this.turn;
+    const turn = this.nextTurn();
     this.found = {};
-    this.insight.clear();
-    const wanted = afterMove ? this.insight.wanted(this.thinker(this.moves.length)) : {};
+    this.numbers.clear();
+    const wanted = afterMove ? this.numbers.wanted(this.thinker(this.moves.length)) : {};
     try {
       const asked = this.ask("/api/analysis", {}, wanted);
-      const found = await this.insight.patiently(wanted, asked);
+      const found = await this.numbers.patiently(wanted, asked);
       if (turn === this.turn) await this.settle(found);
     } catch (error) {
       if (turn === this.turn) this.fail(error);
     }
+  }
+
+  /** Begin something else: answers that are still to come are ignored, and no longer waited for. */
+  nextTurn() {
+    this.waiting?.abort();
+    this.waiting = new AbortController();
+    return ++this.turn;
   }
 
   /**
@@ -342,7 +366,7 @@ class Play {
    * move, or the game is over.
    */
   async settle(found) {
-    const turn = ++this.turn;
+    const turn = this.nextTurn();
     const { moves, rules } = this;
     const { standing } = found;
     const mover = standing.turn;
@@ -352,31 +376,32 @@ class Play {
     this.board.show(moves, {
       line: standing.line,
       open: mayChoose,
-      hint: mayChoose ? this.suggested() : null,
+      hints: mayChoose ? this.suggested() : [],
       illegal: standing.ended === "illegal",
     });
-    this.buttons();
-    this.trail();
+    this.show();
     this.say(standing);
     if (mover === null) return this.finish(standing);
+    saved.keep(this.state);
+    this.tell(...this.texts.flatMap((text) => [text, " "]));
     const looked = this.look();
     if (mayChoose || this.paused) return;
-    const watched = !this.isHuman("X") && !this.isHuman("O");
-    if (watched) await looked; // its thoughts are seen before it moves
+    const watched = this.people.length === 0;
+    if (watched) await looked; // its numbers are seen before it moves
     await wait(watched ? this.speed : isStill() ? 0 : REPLY);
     if (turn === this.turn) await this.move();
   }
 
-  /** Let the agent move. The answer holds what the switches show of the position after it. */
+  /** Let the agent move. The answer holds the numbers of the position after it. */
   async move() {
-    const turn = ++this.turn;
-    const patience = setTimeout(() => this.status.append(", thinking …"), PATIENCE);
-    const { agent: thinker, ...truth } = this.insight.wanted(this.thinker(this.moves.length + 1));
-    const wanted = { ...(thinker ? { thinker } : {}), ...truth };
+    const turn = this.nextTurn();
+    const thinker = this.thinker(this.moves.length + 1);
+    const { agent: id, ...truth } = this.numbers.wanted(thinker);
+    const wanted = { ...(id ? { thinker: id } : {}), ...truth };
     const asked = { agent: this.seats[this.standing.turn], seed: this.seed };
+    const done = this.sayThinking(turn);
     try {
-      const answer = this.ask("/api/move", asked, wanted);
-      const found = await answer.finally(() => clearTimeout(patience));
+      const found = await this.ask("/api/move", asked, wanted).finally(done);
       if (turn !== this.turn) return;
       this.moves = [...this.moves, found.cell];
       await this.settle(found);
@@ -385,33 +410,67 @@ class Play {
     }
   }
 
+  /** After a while, say that an agent is thinking, for how long, and offer to stop it. */
+  sayThinking(turn) {
+    const begun = performance.now();
+    const seconds = h("span", { class: "seconds" });
+    const stop = button("Stop", () => this.stop(), { class: "linkish" });
+    const count = () => {
+      const passed = Math.round((performance.now() - begun) / 1000);
+      seconds.textContent = passed ? ` ${passed} s` : "";
+    };
+    let timer = setTimeout(() => {
+      if (turn !== this.turn) return;
+      const dots = h("span", { class: "busy" }, " is thinking …");
+      this.status.replaceChildren(markIcon(this.standing.turn), " ");
+      this.status.append(this.nameOf(this.standing.turn), dots, seconds, " ", stop);
+      timer = setInterval(count, 1000);
+    }, PATIENCE);
+    return () => (clearTimeout(timer), clearInterval(timer));
+  }
+
+  /** Wait no longer for an agent. */
+  stop() {
+    this.nextTurn();
+    this.status.replaceChildren(`Stopped: ${this.nameOf(this.standing.turn)} has not moved`);
+    this.tell(button("Let it think again", () => this.move(), { class: "linkish" }));
+    announce("Stopped.");
+  }
+
   /**
    * Ask about the game. If that fails, ask again without the fields `wanted`, so that the game goes
    * on; then `look` asks for them on their own, and writes a failure into the legend.
    */
   async ask(path, content, wanted) {
+    const { signal } = this.waiting;
     const asked = { board: this.rules, moves: this.moves, ...content };
     try {
-      return await post(path, { ...asked, ...wanted });
+      return await post(path, { ...asked, ...wanted }, signal);
     } catch (error) {
-      if (Object.keys(wanted).length === 0) throw error;
-      return post(path, asked);
+      if (signal.aborted || Object.keys(wanted).length === 0) throw error;
+      return post(path, asked, signal);
     }
   }
 
   choose(cell) {
+    saved.leave(null); // one goes on with this game
+    this.texts = [];
     this.moves = [...this.moves, cell];
     this.board.show(this.moves);
     this.proceed(true);
   }
 
+  /** The next cell of the losing line of the address, while the game follows it. */
   suggested() {
-    const begun = this.moves.every((cell, ply) => cell === this.guide[ply]);
-    if (this.guide.length)
-      this.note.textContent = begun
-        ? "The dashed cell is the next move of a game that the agent loses."
-        : "The game has left the losing line.";
-    return begun ? (this.guide[this.moves.length] ?? null) : null;
+    if (!this.guide.length) return [];
+    const isOnLine = this.moves.every((cell, ply) => cell === this.guide[ply]);
+    this.texts = [
+      isOnLine
+        ? "The dashed cell is the next move of a game that this player loses."
+        : "It played another move this time: this is not the game that it loses.",
+    ];
+    const next = this.guide[this.moves.length];
+    return isOnLine && next !== undefined ? [next] : [];
   }
 
   undo() {
@@ -419,14 +478,29 @@ class Play {
     while (moves.length > this.first && !this.isHuman(sideOf(moves.length)))
       moves = moves.slice(0, -1);
     this.moves = moves;
-    this.note.replaceChildren();
+    this.texts = [];
     announce("Taken back.");
     this.proceed();
   }
 
+  async hint() {
+    const { turn } = this;
+    this.hintButton.disabled = true;
+    try {
+      const { cells, text } = await hintFor(this.rules, this.moves);
+      if (turn !== this.turn) return;
+      this.board.suggest(cells);
+      this.tell(text);
+      announce(text);
+    } catch (error) {
+      if (turn === this.turn) this.tell(error.message);
+    } finally {
+      if (turn === this.turn) this.hintButton.disabled = false;
+    }
+  }
+
   resign() {
-    const side = this.standing.turn;
-    this.turn += 1;
+    const side = this.you ?? this.standing.turn;
     this.settle({
       standing: { ...this.standing, turn: null, ended: "resigned", result: other(side) },
     });
@@ -434,110 +508,63 @@ class Play {
 
   pause(paused) {
     this.paused = paused;
-    this.pauseButton.textContent = paused ? "Go on" : "Pause";
-    if (paused) this.turn += 1;
+    if (paused) this.nextTurn();
     else if (this.found.standing) this.settle(this.found);
     else this.proceed();
-    this.buttons();
+    this.show();
   }
 
-  /** The id of the agent whose thoughts are shown after so many moves, or null. */
+  /** Copy an address that opens this position with these players. */
+  async link() {
+    const address = new URL(location.href);
+    address.searchParams.set("moves", this.moves.join(","));
+    address.searchParams.delete("line");
+    const field = () =>
+      h("input", { value: address.href, readonly: true, "aria-label": "Link to this position" });
+    try {
+      await navigator.clipboard.writeText(address.href);
+      this.tell("A link to this position has been copied.");
+      announce("A link to this position has been copied.");
+    } catch {
+      this.tell("Copy this link: ", field());
+    }
+  }
+
+  /** The agent whose numbers are shown after so many moves, or null. */
   thinker(plies) {
     const side = sideOf(plies);
-    return (this.agentOf(side) ?? this.agentOf(other(side)))?.id ?? null;
+    return this.agentOf(side) ?? this.agentOf(other(side)) ?? null;
   }
 
-  /** Show what the switches ask for, from the last answer of the server or from a new one. */
+  /** Show the numbers, from the last answer of the server or from a new one. */
   look() {
     const isOver = this.standing.turn === null;
     const thinker = this.thinker(this.moves.length);
     return (
-      this.insight.show(this.found, this.moves, isOver, thinker) ||
-      this.insight.update(this.rules, this.moves, isOver, thinker)
+      this.numbers.show(this.found, this.moves, isOver, thinker) ||
+      this.numbers.update(this.rules, this.moves, isOver, thinker)
     );
   }
 
   // --- what is shown -----------------------------------------------------------------------------
 
-  buttons() {
-    const isOver = this.standing.turn === null;
-    const people = ["X", "O"].filter((side) => this.isHuman(side));
-    const own = this.moves.some((_, ply) => ply >= this.first && people.includes(sideOf(ply)));
-    const watched = people.length === 0;
-    this.undoButton.hidden = this.resignButton.hidden = watched;
+  show() {
+    const { turn } = this.standing;
+    const isOver = turn === null;
+    const isOwn = this.moves.some((_, ply) => ply >= this.first && this.isHuman(sideOf(ply)));
+    const watched = this.people.length === 0;
+    this.element.classList.toggle("watched", watched);
+    for (const one of [this.undoButton, this.hintButton, this.resignButton]) one.hidden = watched;
     this.watching.hidden = this.pauseButton.hidden = this.stepButton.hidden = !watched;
-    this.undoButton.disabled = !own;
-    this.resignButton.disabled = isOver || !people.includes(this.standing.turn);
+    this.undoButton.disabled = !isOwn;
+    this.hintButton.disabled = isOver || !this.isHuman(turn);
+    this.resignButton.disabled = isOver || !isOwn || !this.isHuman(turn);
     this.pauseButton.disabled = isOver;
     this.pauseButton.textContent = this.paused ? "Go on" : "Pause";
     this.stepButton.disabled = isOver || !this.paused;
-    this.showLearning();
-  }
-
-  /** The switch for learning. Games that are only watched have a setting of their own. */
-  showLearning() {
-    const names = this.learners().map((agent) => agent.id);
-    const verb = names.length > 1 ? "learn" : "learns";
-    this.learnBox.hidden = names.length === 0;
-    this.learnBox.replaceChildren(...(names.length ? [this.learnSwitch] : []));
-    this.learnText.textContent = `${names.join(" and ")} ${verb} from this game`;
-    this.learning.checked = memory.get(this.learnKey(), true);
-  }
-
-  /** The agents that learn from this game: those that play, and from a person's game the learner. */
-  learners() {
-    const ids = [this.seats.X, this.seats.O];
-    return this.agents.filter(
-      (agent) =>
-        agent.learned !== null &&
-        plays(agent, this.rules) &&
-        (ids.includes(agent.id) ||
-          (agent.id === LEARNER && agent.kind === "run" && !this.isWatched())),
-    );
-  }
-
-  isWatched() {
-    return !this.isHuman("X") && !this.isHuman("O");
-  }
-
-  learnKey() {
-    return this.isWatched() ? "learn-watched" : "learn";
-  }
-
-  nameOf(side) {
-    return this.isHuman(side) ? (this.isHuman(other(side)) ? side : "You") : this.seats[side];
-  }
-
-  say({ turn, ended, result }) {
-    const last = this.moves.length
-      ? `${sideOf(this.moves.length - 1)} plays ${cellName(this.moves.at(-1), this.rules)}. `
-      : "";
-    let text;
-    if (turn !== null) {
-      text = this.isHuman(turn)
-        ? this.isHuman(other(turn))
-          ? `${turn} to move`
-          : "Your move"
-        : `${this.nameOf(turn)} to move`;
-    } else if (result === "draw") {
-      text = "A draw";
-    } else {
-      const winner = this.nameOf(result);
-      text = winner === "You" ? "You win" : `${winner} wins`;
-      if (ended === "illegal") text += ": the last move was illegal";
-      if (ended === "resigned")
-        text +=
-          ": " +
-          (this.nameOf(other(result)) === "You"
-            ? "you resigned"
-            : `${this.nameOf(other(result))} resigned`);
-    }
-    const side = turn ?? (result === "draw" ? null : result);
-    this.status.replaceChildren(...(side ? [markIcon(side), " "] : []), text);
-    announce(`${ended === "resigned" ? "" : last}${text}.`);
-  }
-
-  trail() {
+    this.learning.show(this.agents, this.seats, this.rules);
+    this.numbers.offer(this.thinker(this.moves.length), null);
+    this.showScore();
     this.moveList.replaceChildren(
       ...this.moves.map((cell, ply) =>
         h("li", { class: sideOf(ply).toLowerCase() }, cellName(cell, this.rules)),
@@ -545,9 +572,40 @@ class Play {
     );
   }
 
+  showScore() {
+    const names = { X: this.nameOf("X"), O: this.nameOf("O") };
+    if (this.people.length === 2) Object.assign(names, { X: "X", O: "O" });
+    this.score.show(this.seats, names, this.standing.turn);
+  }
+
+  say({ turn, ended, result }) {
+    const last = this.moves.length
+      ? `${sideOf(this.moves.length - 1)} plays ${cellName(this.moves.at(-1), this.rules)}. `
+      : "";
+    const text = turn === null ? this.ending(ended, result) : this.invitation(turn);
+    const side = turn ?? (result === "draw" ? null : result);
+    this.status.replaceChildren(...(side ? [markIcon(side), " "] : []), text);
+    announce(`${ended === "resigned" ? "" : last}${text}.`);
+  }
+
+  invitation(turn) {
+    if (!this.isHuman(turn)) return `${this.nameOf(turn)} to move`;
+    return this.you ? "Your move" : `${turn} to move`;
+  }
+
+  ending(ended, result) {
+    if (result === "draw") return "A draw";
+    const [winner, loser] = [this.nameOf(result), this.nameOf(other(result))];
+    const text = winner === "You" ? "You win" : `${winner} wins`;
+    const who = loser === "You" ? "you" : loser;
+    if (ended === "illegal") return `${text}: ${who} chose a taken cell`;
+    return ended === "resigned" ? `${text}: ${who} resigned` : text;
+  }
+
   fail(error) {
     this.status.textContent = "The game cannot go on";
-    this.note.textContent = error.message;
+    const again = button("Try again", () => this.proceed(), { class: "linkish" });
+    this.note.replaceChildren(error.message, " ", again);
     announce(`The game cannot go on: ${error.message}`);
   }
 
@@ -556,52 +614,62 @@ class Play {
   /** Keep the game, and say what decided it. */
   async finish({ ended, result }) {
     const turn = this.turn;
-    this.insight.clear();
+    const { you } = this;
+    saved.end();
+    this.numbers.clear();
+    this.note.replaceChildren();
+    if (!this.isCounted) this.score.count(this.seats, result);
+    this.isCounted = true;
+    this.showScore();
     const game = { board: this.rules, moves: this.moves, ended, result };
-    const people = ["X", "O"].filter((side) => this.isHuman(side));
+    const judging = post("/api/verdicts", game).catch(() => null);
+    const told = await this.keep(game);
+    if (turn !== this.turn) return;
+    this.note.replaceChildren(...told);
+    const judged = await judging;
+    if (turn !== this.turn) return;
+    if (judged?.decisive) this.board.mark(this.moves[judged.decisive.ply]);
+    const text = judged?.turning_point ? turningText(judged, game, you) : "";
+    this.note.replaceChildren(
+      ...(text ? [h("strong", { class: judged.decisive ? "wrong" : "" }, text), " "] : []),
+      ...told,
+    );
+    announce(this.note.textContent);
+  }
+
+  /** Keep a game, and what the note says of that. */
+  async keep(game) {
     const about = {
       x: this.seats.X,
       o: this.seats.O,
       seed: this.seed,
-      learn: this.learning.checked,
-      ...(people.length === 1 ? { side: people[0] } : {}),
+      learn: this.learning.input.checked,
+      ...(this.you ? { side: this.you } : {}),
     };
-    let note;
     try {
       const { id, address, learned } = await post("/api/games", { ...game, ...about });
-      const told = Object.entries(learned).map(([name, text]) => ` ${name} ${text}.`);
-      note = ["Kept as ", h("a", { href: address }, `game ${id}`), ".", ...told];
-      if (told.length) await this.countAgain();
+      const label = (name) => this.agents.find((agent) => agent.id === name)?.label;
+      const texts = Object.entries(learned).map(
+        ([name, text]) => ` ${label(name) ?? capital(name)} ${text}.`,
+      );
+      if (texts.length) await this.countAgain();
+      return ["Kept as ", h("a", { href: address }, `game ${id}`), ".", ...texts];
     } catch (error) {
-      note = [`The game could not be kept: ${error.message}`];
+      return [`The game could not be kept. ${error.message}`];
     }
-    if (turn !== this.turn) return;
-    this.note.replaceChildren(...note);
-    const judged = await post("/api/verdicts", game).catch(() => null);
-    if (turn !== this.turn || !judged?.turning_point) return;
-    this.note.append(` ${judged.turning_point[0].toUpperCase()}${judged.turning_point.slice(1)}.`);
-    announce(this.note.textContent);
   }
 
   /** Ask again how many games the agents have learned from. */
   async countAgain() {
     this.agents = (await getAgents()).agents;
-    this.fillSeat("X");
-    this.fillSeat("O");
-    this.showLearning();
+    this.seating.show(this.agents, this.seats, this.rules);
+    this.learning.show(this.agents, this.seats, this.rules);
   }
 
   leave() {
     document.removeEventListener("keydown", this.onKey);
-    this.turn += 1;
+    this.nextTurn();
   }
-}
-
-/** How many games an agent has learned from since its training, if any. */
-export function learnedText({ learned }) {
-  if (!learned) return "";
-  const games = learned === 1 ? "1 game" : `${learned.toLocaleString("en")} games`;
-  return `; learned from ${games} since its training; its certificate is of the training`;
 }
 
 /** The cells of "4,0,8". */

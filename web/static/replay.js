@@ -1,31 +1,88 @@
-// The replay of a game, move by move or at a chosen speed, with the verdict on every move.
+// The replay of a game, move by move or at a chosen speed, with the verdict on every move. It
+// opens at the move that decided the game, else at the end.
 
 import { Board } from "./board.js";
-import { announce, cellName, h, icon, markIcon, memory, other, post, sideOf } from "./dom.js";
-import { Insight } from "./insight.js";
+import { announce, h, icon, markIcon } from "./dom.js";
+import { memory } from "./memory.js";
+import { Numbers } from "./numbers.js";
+import { post } from "./server.js";
+import { turningText } from "./verdict.js";
+import { cellName, endText, other, sideOf } from "./words.js";
 
 /**
- * game: {board, cells, ended, result, line}. names: {X, O}, of the players. agents: {X, O}, their
- * ids, or null for a player that the server does not have. heading: the tag above the moves.
+ * game: {board, cells, ended, result, line, side}. agents: {X, O}, each {id, label}, or null for a
+ * player that the server does not have. heading: the tag above the moves. head: elements above
+ * the replay. hasKeys: whether the arrows, Home and End work on the whole page.
  */
 export class Replay {
-  constructor(game, names, agents, heading = "h2") {
-    Object.assign(this, { game, names, agents });
+  constructor(game, agents, { heading = "h2", head = [], hasKeys = false } = {}) {
+    Object.assign(this, { game, agents });
+    this.you = game.side ?? null;
     this.at = 0;
     this.timer = null;
+    this.isTouched = false; // whether somebody has gone to a move
     this.board = new Board(game.board);
-    this.insight = new Insight(this.board, () => this.look());
+    this.numbers = new Numbers(this.board, () => this.look());
     this.status = h("p", { class: "status" });
+    this.build(heading, head);
+    this.onKey = (event) => this.key(event);
+    if (hasKeys) document.addEventListener("keydown", this.onKey);
+    else this.element.addEventListener("keydown", this.onKey);
+    this.go(game.cells.length, true);
+    this.judge();
+  }
+
+  build(heading, head) {
+    const { cells, board } = this.game;
+    this.rows = cells.map((cell, ply) =>
+      h(
+        "li",
+        {},
+        h(
+          "button",
+          { type: "button", onclick: () => this.visit(ply + 1) },
+          markIcon(sideOf(ply)),
+          h("strong", {}, cellName(cell, board)),
+          h("span", { class: "verdict" }),
+        ),
+      ),
+    );
+    this.point = h("p", { class: "point" });
+    this.element = h(
+      "div",
+      { class: "play replay" },
+      h(
+        "section",
+        { class: "stage", "aria-label": "Board" },
+        head.length > 0 && h("div", { class: "head" }, head),
+        this.status,
+        h("div", { class: "stage-board" }, this.board.element),
+        this.makeTransport(),
+      ),
+      h(
+        "section",
+        { class: "panel", "aria-label": "Moves" },
+        this.point,
+        h(heading, {}, "Moves"),
+        h("ol", { class: "moves" }, this.rows),
+        h("div", { class: "box view" }, this.numbers.element, this.numbers.legend),
+      ),
+    );
+    this.element.style.setProperty("--rows", board.rows);
+    this.element.style.setProperty("--cols", board.cols);
+  }
+
+  makeTransport() {
     const button = (name, label, go) =>
       h("button", { type: "button", class: "round", "aria-label": label, onclick: go }, icon(name));
     this.playButton = button("play", "Play", () => this.play(!this.timer));
     this.slider = h("input", {
       type: "range",
       min: "0",
-      max: String(game.cells.length),
+      max: String(this.game.cells.length),
       step: "1",
       "aria-label": "Move",
-      oninput: () => this.go(+this.slider.value),
+      oninput: () => this.visit(+this.slider.value),
     });
     this.speed = h(
       "select",
@@ -40,52 +97,17 @@ export class Replay {
       ].map(([value, text]) => h("option", { value }, text)),
     );
     this.speed.value = memory.get("pace", "1000");
-    this.transport = h(
+    return h(
       "div",
       { class: "transport", role: "group", "aria-label": "Replay" },
-      button("first", "To the beginning", () => this.go(0)),
-      button("back", "Back", () => this.go(this.at - 1)),
+      button("first", "To the beginning", () => this.visit(0)),
+      button("back", "Back", () => this.visit(this.at - 1)),
       this.playButton,
-      button("forward", "Forward", () => this.go(this.at + 1)),
-      button("last", "To the end", () => this.go(game.cells.length)),
+      button("forward", "Forward", () => this.visit(this.at + 1)),
+      button("last", "To the end", () => this.visit(this.game.cells.length)),
       this.speed,
+      this.slider,
     );
-    this.rows = game.cells.map((cell, ply) =>
-      h(
-        "li",
-        {},
-        h(
-          "button",
-          { type: "button", onclick: () => this.go(ply + 1) },
-          markIcon(sideOf(ply)),
-          h("strong", {}, cellName(cell, game.board)),
-          h("span", { class: "verdict" }),
-        ),
-      ),
-    );
-    this.point = h("p", { class: "note" });
-    this.element = h(
-      "div",
-      { class: "play replay", onkeydown: (event) => this.key(event) },
-      h(
-        "section",
-        { class: "stage", "aria-label": "Board" },
-        this.status,
-        h("div", { class: "stage-board" }, this.board.element),
-        this.transport,
-        this.slider,
-      ),
-      h(
-        "section",
-        { class: "panel", "aria-label": "Moves" },
-        h(heading, {}, "Moves"),
-        h("ol", { class: "moves" }, this.rows),
-        this.point,
-        h("div", { class: "box" }, this.insight.switches, this.insight.legend),
-      ),
-    );
-    this.go(0, true);
-    this.judge();
   }
 
   key(event) {
@@ -98,24 +120,31 @@ export class Replay {
       End: this.game.cells.length,
     }[event.key];
     if (place === undefined) return;
-    this.go(place);
+    this.visit(place);
     event.preventDefault();
   }
 
+  /** Go to a move because somebody has asked for it. */
+  visit(at) {
+    this.isTouched = true;
+    this.go(at);
+  }
+
   /** Show the game after `at` moves. */
-  go(at, quietly = false) {
-    const { cells, ended, result, line } = this.game;
+  go(at, isQuiet = false) {
+    const { cells, ended, result, line, board } = this.game;
     this.at = Math.min(Math.max(at, 0), cells.length);
     if (this.at === cells.length) this.play(false);
     const isOver = this.at === cells.length;
     this.board.show(cells.slice(0, this.at), {
       line: isOver ? line : [],
       illegal: isOver && ended === "illegal",
+      blunder: this.decisive === undefined ? null : cells[this.decisive],
     });
     this.slider.value = String(this.at);
     const side = sideOf(this.at - 1);
     const move = this.at
-      ? `Move ${this.at} of ${cells.length}: ${cellName(cells[this.at - 1], this.game.board)}`
+      ? `Move ${this.at} of ${cells.length}: ${cellName(cells[this.at - 1], board)}`
       : "The beginning";
     this.slider.setAttribute("aria-valuetext", move);
     const end = isOver ? `, ${endText(result, ended)}` : "";
@@ -123,35 +152,31 @@ export class Replay {
     this.rows.forEach((row, ply) =>
       row.firstChild.setAttribute("aria-current", ply === this.at - 1 ? "step" : "false"),
     );
-    if (!quietly)
-      announce(
-        `${this.at ? `${side}: ` : ""}${move}${end}. ${this.verdicts?.[this.at - 1]?.text ?? ""}`,
-      );
+    const verdict = this.verdicts?.[this.at - 1]?.text ?? "";
+    if (!isQuiet) announce(`${this.at ? `${side}: ` : ""}${move}${end}. ${verdict}`);
     this.look();
   }
 
   look() {
     const mover = sideOf(this.at);
-    return this.insight.update(
-      this.game.board,
-      this.game.cells.slice(0, this.at),
-      this.at === this.game.cells.length,
-      this.agents[mover] ?? this.agents[other(mover)],
-    );
+    const { board, cells } = this.game;
+    const agent = this.agents[mover] ?? this.agents[other(mover)];
+    this.numbers.offer(agent, null);
+    return this.numbers.update(board, cells.slice(0, this.at), this.at === cells.length, agent);
   }
 
   play(on) {
     clearInterval(this.timer);
     this.timer = null;
     if (on) {
-      if (this.at === this.game.cells.length) this.go(0);
-      this.timer = setInterval(() => this.go(this.at + 1), +this.speed.value);
+      if (this.at === this.game.cells.length) this.visit(0);
+      this.timer = setInterval(() => this.visit(this.at + 1), +this.speed.value);
     }
     this.playButton.replaceChildren(icon(on ? "pause" : "play"));
     this.playButton.setAttribute("aria-label", on ? "Pause" : "Play");
   }
 
-  /** Write beside each move what it was worth. */
+  /** Write beside each move what it was worth, and go to the one that decided the game. */
   async judge() {
     const { board, cells, ended, result } = this.game;
     let judged;
@@ -161,30 +186,25 @@ export class Replay {
       this.point.textContent = error.message;
       return;
     }
-    this.verdicts = judged.verdicts;
     if (!judged.verdicts) {
-      this.point.textContent = `No verdicts: ${judged.reason}.`;
+      this.point.textContent = "This board is too large to say what each move was worth.";
       return;
     }
+    this.verdicts = judged.verdicts;
     judged.verdicts.forEach((verdict, ply) => {
       const row = this.rows[ply];
       row.querySelector(".verdict").textContent = verdict.text;
       row.classList.add(verdict.threw_away ? "decisive" : verdict.optimal ? "right" : "wrong");
     });
-    this.point.textContent = `${judged.turning_point[0].toUpperCase()}${judged.turning_point.slice(1)}.`;
+    const game = { board, moves: cells, ended, result };
+    this.point.textContent = turningText(judged, game, this.you);
+    this.point.classList.toggle("wrong", judged.decisive !== null);
+    this.decisive = judged.decisive?.ply;
+    this.go(this.isTouched || !judged.decisive ? this.at : judged.decisive.ply + 1, true);
   }
 
   leave() {
     clearInterval(this.timer);
+    document.removeEventListener("keydown", this.onKey);
   }
-}
-
-/** The result in words. */
-export function endText(result, ended) {
-  if (result === "draw") return ended === "early" ? "a draw: nobody could win any more" : "a draw";
-  const why =
-    { illegal: `, ${other(result)} made an illegal move`, resigned: `, ${other(result)} resigned` }[
-      ended
-    ] ?? "";
-  return `${result} wins${why}`;
 }

@@ -1,0 +1,149 @@
+"""What people call a player ("Perfect play", "Q-learner, seed 0"), and how it came to its moves.
+
+    title_of("search-depth=4")                # "Search, 4 moves ahead"
+    title_of("runs/tabular_q-0")              # "Q-learner, seed 0", from the name of the folder
+    title_of_run("dqn", "duel-first", 0)      # "Deep Q-network (duel-first), seed 0"
+    story_of("trie")                          # how a trie learns, in two or three sentences
+
+Nothing is read from a disk: a title of an id follows from the text alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from players.pupil import LEARNER, LEARNER_FOLDER
+from tictactoe_env.names import Named, named_player
+from tictactoe_env.trained import facts_of, trained_names
+
+
+class Kind(NamedTuple):
+    """A kind of learned player: its name, and how it learns."""
+
+    title: str
+    story: str
+
+
+KINDS: Mapping[str, Kind] = {
+    "dqn": Kind(
+        "Deep Q-network",
+        "A neural network estimates the result of every move. After each game it compares what it "
+        "expected with what happened, and corrects itself a little. It then plays the move of "
+        "which it expects most.",
+    ),
+    "maskable_ppo": Kind(
+        "PPO",
+        "A neural network gives every move a probability. Moves that turned out better than "
+        "expected are made more likely, the others less likely, in small steps.",
+    ),
+    "mcts": Kind(
+        "Grown search tree",
+        "From the empty board thousands of games are played to the end, more and more often "
+        "through the moves that have done well. The tree of these games is kept, and it plays the "
+        "move with the best record.",
+    ),
+    "neuroevolution": Kind(
+        "Evolved network",
+        "A league of small neural networks plays against each other. The winners stay, copies of "
+        "them with small random changes replace the rest. No network learns during its life.",
+    ),
+    "tabular_q": Kind(
+        "Q-learner",
+        "A table holds a number for every position: the result to expect from there. It starts "
+        "empty. After each game the numbers of the positions on the way move towards the result.",
+    ),
+    "tictacnet": Kind(
+        "Q-network without rules",
+        "A neural network learns a value for all nine cells. Nobody tells it that a taken cell is "
+        "forbidden: such a move loses the game, and so it learns the rules as well.",
+    ),
+    "trie": Kind(
+        "Game memory",
+        "It remembers every game that it has seen, as a tree of moves with the results below each. "
+        "It plays the move whose remembered games went best, and it can go on learning from yours.",
+    ),
+    "value_net": Kind(
+        "Value network",
+        "A neural network estimates the result of a position. It plays against itself, learns from "
+        "these games, and the best network of a level plays the games of the next one.",
+    ),
+}
+"""The learned players of this project, by the name of the agent."""
+
+PLAIN = {
+    "human": "a person",
+    "random": "Random player",
+    "minimax": "Perfect play",
+    "minimax-first": "Perfect play, always the same",
+    "search": "Full search",
+    LEARNER: "Your apprentice",
+    LEARNER_FOLDER.as_posix(): "Your apprentice",
+}
+LENGTH = 60  # characters of the name of a folder that is shown in a title
+
+
+def title_of(id: str) -> str:
+    """The title of a player by its id or name; the last part of the id if nothing is known of it.
+
+    What a certificate says (its seed, its preset) is not read: see `title_of_run`.
+    """
+    if id in PLAIN:
+        return PLAIN[id]
+    if id in trained_names():
+        facts = facts_of(id)
+        return _of_agent(facts["agent"], _preset(facts))
+    try:
+        named = named_player(id)
+    except ValueError:
+        named = None
+    if named is not None:
+        return _with_options(named)
+    last = id.rstrip("/").rpartition("/")[2].removesuffix(".json")
+    if found := re.fullmatch(
+        rf"({'|'.join(KINDS)})(?:-([a-z][a-z0-9-]*?))?-(\d+)(?:-\d{{8}}-\d{{6}})?", last
+    ):
+        agent, preset, seed = found.groups()
+        return title_of_run(agent, preset, int(seed))
+    return last[:LENGTH]
+
+
+def title_of_run(agent: str, preset: str | None = None, seed: int | None = None) -> str:
+    """The title of a saved run, by what its certificate states."""
+    return _of_agent(agent, preset) + ("" if seed is None else f", seed {seed}")
+
+
+def story_of(agent: str) -> str:
+    """How an agent learns, in plain sentences; "" for one that is not of this project."""
+    return KINDS[agent].story if agent in KINDS else ""
+
+
+def _of_agent(agent: str, preset: str | None) -> str:
+    title = KINDS[agent].title if agent in KINDS else agent
+    return f"{title} ({preset})" if preset else title
+
+
+def _preset(content: Mapping[str, Any]) -> str | None:
+    training = content.get("training")
+    preset = training.get("preset") if isinstance(training, Mapping) else None
+    return preset if isinstance(preset, str) else None
+
+
+def _with_options(named: Named) -> str:
+    """The title of a name with options, such as `mcts-playouts=50`."""
+    words, left = [], dict(named.options)
+    for key, text in (
+        ("slip", "{:.0%} of the moves at random"),
+        ("depth", "{} moves ahead"),
+        ("playouts", "{:,} playouts"),
+        ("milliseconds", "{:g} ms a move"),
+        ("seconds", "{:g} s a move"),
+    ):
+        if key in left:
+            word = text.format(left.pop(key))
+            words.append(word.replace("1 moves", "1 move") if word.startswith("1 m") else word)
+    words += [f"{key} {value}" for key, value in left.items()]
+    title = {"search": "Search", "mcts": "Tree search"}.get(named.name)
+    title = title or PLAIN.get(named.name, named.name)
+    return ", ".join([title, *words])

@@ -1,0 +1,245 @@
+// The numbers on the free cells. A choice of one: an agent's own estimate, how likely it plays
+// there, or its exact results against random moves. A switch beside it: the truth, the exact
+// result with best play. Each has one colour and one meaning; the controls are their legend, and
+// the sentences below say what is shown now.
+
+import { h } from "./dom.js";
+import { memory } from "./memory.js";
+import { post } from "./server.js";
+import { percent, sideOf, signed } from "./words.js";
+
+const PATIENCE = 300; // milliseconds after which the legend says what is being worked out
+const CHOICES = [
+  ["none", "Nothing", ""],
+  ["own", "Its own estimate", "+0.42"],
+  ["chance", "Its chances", "35\u00a0%"],
+  ["expected", "Against random moves", "+0.90"],
+];
+let made = 0; // groups of radio buttons need different names
+
+/** board: a Board. changed(): called when a choice is made. */
+export class Numbers {
+  constructor(board, changed) {
+    this.board = board;
+    this.changed = changed;
+    this.turn = 0;
+    const name = `numbers-${++made}`;
+    const remembered = memory.get("numbers", "none");
+    this.choices = Object.fromEntries(
+      CHOICES.map(([value, text, sample]) => {
+        const input = h("input", {
+          type: "radio",
+          name,
+          value,
+          checked: value === remembered,
+          onchange: () => (memory.set("numbers", value), this.changed()),
+        });
+        const label = h("label", { class: `choice ${value}` }, input, h("span", {}, text));
+        if (sample) label.append(h("span", { class: "sample", "aria-hidden": "true" }, sample));
+        return [value, { input, label }];
+      }),
+    );
+    if (!(remembered in this.choices)) this.choices.none.input.checked = true;
+    this.truth = h("input", {
+      type: "checkbox",
+      role: "switch",
+      checked: memory.get("truth", false),
+      onchange: () => (memory.set("truth", this.truth.checked), this.changed()),
+    });
+    this.caption = h("legend", {}, "What an agent thinks");
+    this.element = h(
+      "div",
+      { class: "numbers" },
+      h(
+        "fieldset",
+        {},
+        this.caption,
+        Object.values(this.choices).map(({ label }) => label),
+      ),
+      h(
+        "label",
+        { class: "switch truth-switch" },
+        this.truth,
+        h("span", { class: "track", "aria-hidden": "true" }),
+        h("span", {}, "The truth"),
+        h(
+          "span",
+          { class: "samples", "aria-hidden": "true" },
+          h("span", { class: "wins" }, "▲ wins"),
+          h("span", { class: "draws" }, "= draws"),
+          h("span", { class: "loses" }, "▼ loses"),
+        ),
+      ),
+    );
+    this.legend = h("div", { class: "legend" });
+  }
+
+  get choice() {
+    return Object.keys(this.choices).find((name) => this.choices[name].input.checked) ?? "none";
+  }
+
+  /** The fields of a request for what is chosen. agent: whose numbers, {id, label} or null. */
+  wanted(agent) {
+    const values = this.choice === "expected" ? "expected" : "own";
+    return {
+      ...(this.choice !== "none" && agent ? { agent: agent.id, values } : {}),
+      ...(this.truth.checked ? { truth: true } : {}),
+    };
+  }
+
+  /** Ask the server for what is chosen, after these moves, and write it on the board. */
+  async update(board, moves, isOver, agent) {
+    const wanted = this.wanted(agent);
+    if (isOver || Object.keys(wanted).length === 0) return this.show({}, moves, isOver, agent);
+    const turn = ++this.turn;
+    try {
+      const asked = post("/api/analysis", { board, moves, ...wanted });
+      const found = await this.patiently(wanted, asked);
+      if (turn === this.turn) this.write(found, agent, sideOf(moves.length));
+    } catch (error) {
+      if (turn !== this.turn) return;
+      this.board.tell(null);
+      this.legend.replaceChildren(error.message);
+    }
+  }
+
+  /** Write an answer of the server on the board. False if it lacks what is chosen. */
+  show(found, moves, isOver, agent) {
+    const { agent: id, truth, values } = this.wanted(agent);
+    const { kind, kinds } = found.thoughts ?? {};
+    const isOther = this.choice !== "chance" && kinds?.includes(values) && kind !== values;
+    if (!isOver && ((id && (!found.thoughts || isOther)) || (truth && !found.truth))) return false;
+    this.turn += 1;
+    if (isOver) {
+      this.board.tell(null);
+      this.legend.replaceChildren();
+    } else {
+      const shown = { thoughts: id && found.thoughts, truth: truth && found.truth };
+      this.write(shown, agent, sideOf(moves.length));
+    }
+    return true;
+  }
+
+  /** The answer to a request with the fields `wanted`. If it takes long, the legend says so. */
+  async patiently(wanted, answer) {
+    if (Object.keys(wanted).length === 0) return answer;
+    const turn = this.turn;
+    const begun = performance.now();
+    const say = () => {
+      if (turn !== this.turn) return;
+      const seconds = Math.round((performance.now() - begun) / 1000);
+      const what = wanted.truth ? "Working out every game from here" : "Asking the agent";
+      const time = seconds ? ` ${seconds} s` : "";
+      this.legend.replaceChildren(h("span", { class: "busy" }, `${what} …${time}`));
+    };
+    let timer = setTimeout(() => {
+      say();
+      timer = setInterval(say, 1000);
+    }, PATIENCE);
+    return answer.finally(() => (clearTimeout(timer), clearInterval(timer)));
+  }
+
+  /** Ignore answers that are still to come, and remove all numbers from the board. */
+  clear() {
+    this.turn += 1;
+    this.board.tell(null);
+    this.legend.replaceChildren();
+  }
+
+  /** Say whose numbers these are, and offer those that it has. */
+  offer(agent, thoughts) {
+    this.caption.textContent = agent ? `What ${agent.label} thinks` : "What an agent thinks";
+    for (const kind of ["own", "expected"]) {
+      const { input, label } = this.choices[kind];
+      const isMissing = Boolean(thoughts) && !thoughts.kinds.includes(kind);
+      input.disabled = isMissing && !input.checked;
+      label.title = isMissing ? `${agent.label} has no such numbers.` : "";
+    }
+  }
+
+  write({ thoughts, truth }, agent, side) {
+    this.offer(agent, thoughts);
+    const numbers = thoughts ? this.notes(thoughts) : [];
+    const note = (_, cell) => ({ ...numbers[cell], truth: truth?.moves?.[cell] ?? undefined });
+    this.board.tell(thoughts || truth ? Array.from(this.board.cells, note) : null);
+    this.legend.replaceChildren(
+      ...(this.choice !== "none" && !agent
+        ? [h("p", {}, "No agent is playing: choose one to see its numbers.")]
+        : []),
+      ...(thoughts ? [this.about(thoughts, agent, side)] : []),
+      ...(truth ? [aboutTruth(truth, side)] : []),
+    );
+  }
+
+  /** What is written on each cell: see `Board.tell`. */
+  notes({ values, probs, kind, scale: [low, high] }) {
+    if (this.choice === "chance") {
+      const note = (share) =>
+        share === null
+          ? {}
+          : {
+              kind: "chance",
+              text: percent(share),
+              at: share,
+              words: `played with ${percent(share)}`,
+            };
+      return probs.map(note);
+    }
+    if (kind !== this.choice || !values) return [];
+    const digits = digitsOf(values);
+    return values.map((value, cell) => {
+      if (value === null && probs[cell] === null) return {};
+      if (value === null) return { kind, text: "?", at: null, words: "of unknown worth" };
+      const text = signed(value, digits);
+      const at = Math.min(1, Math.max(0, (value - low) / (high - low)));
+      const words = kind === "own" ? `thought to be worth ${text}` : `${text} against random moves`;
+      return { kind, text, at, words };
+    });
+  }
+
+  /** The sentences on an agent's numbers. */
+  about(thoughts, agent, side) {
+    const { values, probs, kinds, meaning, scale, illegal } = thoughts;
+    const name = `${agent.label}, playing ${side},`;
+    const [low, high] = scale.map((bound) => String(bound).replace("-", "−"));
+    const texts = {
+      chance: `How likely ${agent.label} plays each move as ${side}.`,
+      own: `What ${name} expects of each move: ${low} is a sure loss, ${high} a sure win. It may be wrong; the truth shows where.${inItsTerms(meaning)}`,
+      expected: `What ${name} gets on average if it goes on against random moves: −1 is always lost, +1 always won. This is exact, but it says little about a game against you.`,
+    };
+    const isMissing = this.choice !== "chance" && !kinds.includes(this.choice);
+    const text = isMissing
+      ? this.choice === "own"
+        ? `${agent.label} makes no estimates: it only chooses.`
+        : `On this board the results of ${agent.label} against random moves are not known.`
+      : texts[this.choice];
+    const isGap = (value, cell) => value === null && probs[cell] !== null;
+    const more = [
+      !isMissing &&
+        this.choice === "own" &&
+        values?.some(isGap) &&
+        "It does not know the values marked ?.",
+      thoughts.new && "It has never met this position.",
+      illegal > 0.0005 && `It chooses a taken cell with ${percent(illegal)}.`,
+    ];
+    return h("p", { class: this.choice }, [text, ...more].filter(Boolean).join(" "));
+  }
+}
+
+/** The agent's own words for its numbers, if it has any: " In its terms: ...". */
+const inItsTerms = (meaning) =>
+  /^its own value/.test(meaning) ? "" : ` In its terms: ${meaning.replaceAll(" -", " −")}.`;
+
+/** Two digits, or three where two values that differ would look the same. */
+function digitsOf(values) {
+  const known = values.filter((value) => value !== null);
+  const different = (digits) => new Set(known.map((value) => value.toFixed(digits))).size;
+  return known.length <= 16 && different(3) > different(2) ? 3 : 2;
+}
+
+function aboutTruth({ reason, position }, side) {
+  const text = reason
+    ? "The truth is not known: on a board of this size nobody can work out every game."
+    : `With best play from here, ${side} ${position.text}. This is exact; “in 3” counts the moves of both sides.`;
+  return h("p", { class: "truth" }, text);
+}

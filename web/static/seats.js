@@ -1,0 +1,94 @@
+// Who plays X and O, and on which board: the choices beside the game.
+
+import { h, icon, markIcon } from "./dom.js";
+import {
+  HUMAN,
+  agentPath,
+  boardKey,
+  boardName,
+  learnedText,
+  plays,
+  strengthText,
+} from "./words.js";
+
+const GROUPS = [
+  ["Trained agents", "trained"],
+  ["Your training runs", "run"],
+  ["Without training", "agent"],
+];
+
+/** on: {seat(side, id), board(key), swap()}, called when a person chooses. */
+export class Seats {
+  constructor(boards, on) {
+    this.rows = { X: makeSeat("X", on), O: makeSeat("O", on) };
+    this.boardChoice = h(
+      "select",
+      { id: "board", onchange: (event) => on.board(event.target.value) },
+      boards.map((board) => h("option", { value: boardKey(board) }, boardName(board))),
+    );
+    const attributes = { type: "button", class: "swap", onclick: on.swap };
+    const swap = h("button", { ...attributes, "aria-label": "Swap sides" }, icon("swap"));
+    this.element = h(
+      "div",
+      { class: "box seats" },
+      this.rows.X.element,
+      swap,
+      this.rows.O.element,
+      h("div", { class: "field" }, h("label", { for: "board" }, "Board"), this.boardChoice),
+    );
+  }
+
+  /** Offer one more board. */
+  offer(board) {
+    this.boardChoice.append(h("option", { value: boardKey(board) }, boardName(board)));
+  }
+
+  /** Offer the agents, and show who plays. seats: {X, O}, ids. */
+  show(agents, seats, board) {
+    this.boardChoice.value = boardKey(board);
+    for (const [side, { select, about }] of Object.entries(this.rows)) {
+      const options = GROUPS.map(([label, kind]) => {
+        const members = agents.filter((agent) => agent.kind === kind && !agent.broken);
+        return members.length > 0 && h("optgroup", { label }, members.map(optionOf(board)));
+      });
+      select.replaceChildren(h("option", { value: HUMAN }, "You"), ...options.filter(Boolean));
+      const agent = agents.find(({ id }) => id === seats[side]);
+      if (agent && ![...select.options].some(({ value }) => value === agent.id))
+        select.append(optionOf(board)(agent));
+      select.value = seats[side];
+      about.replaceChildren(...(agent ? aboutAgent(agent) : []));
+    }
+  }
+}
+
+/** An agent of another board can be chosen too: its board is named, and comes with it. */
+const optionOf = (board) => (agent) => {
+  const there = plays(agent, board) ? "" : ` – on ${boardWord(agent)}`;
+  return h("option", { value: agent.id }, agent.label + there);
+};
+
+const boardWord = (agent) =>
+  agent.board ? boardName(agent.board).split(",")[0] : "smaller boards";
+
+function aboutAgent(agent) {
+  const what = agent.kind === "agent" ? agent.about : strengthText(agent);
+  const sentence = [what, learnedText(agent)].filter(Boolean).join(". ");
+  return [sentence, " · ", h("a", { href: agentPath(agent.id) }, "what is proven")];
+}
+
+function makeSeat(side, on) {
+  const id = `seat-${side.toLowerCase()}`;
+  const select = h("select", {
+    id,
+    "aria-describedby": `${id}-about`,
+    onchange: (event) => on.seat(side, event.target.value),
+  });
+  const about = h("p", { class: "about", id: `${id}-about` });
+  const label = h(
+    "label",
+    { for: id },
+    markIcon(side, true),
+    h("span", { class: "hidden" }, `${side} is played by`),
+  );
+  return { select, about, element: h("div", { class: "seat" }, label, select, about) };
+}

@@ -1,0 +1,7 @@
+// Sets the colours that were chosen before anything is drawn. colours.js has the switch.
+try {
+  const chosen = JSON.parse(localStorage.getItem("colours"));
+  if (chosen === "light" || chosen === "dark") document.documentElement.dataset.colours = chosen;
+} catch {
+  // the browser remembers nothing: the colours of the system are used
+}
