@@ -1,4 +1,4 @@
-"""The reference of the package for the documentation: its public names and their docstrings.
+"""Pages of the documentation that are made from docstrings: the environment's, and the reference.
 
 The docstrings are Markdown, which Sphinx's own autodoc does not read. They are put into the
 directives that it would make, so that each name has an address and an entry in the index.
@@ -12,6 +12,27 @@ from types import ModuleType
 from typing import Any
 
 PROPERTIES = (property, cached_property)
+
+ENVIRONMENT_TABLE = """
+| | |
+| --- | --- |
+| Action space | `{action}` |
+| Observation space | `{observation}` |
+| Import | `gymnasium.make("{id}")` |
+"""
+
+
+def environment_page() -> str:
+    """The spaces of the environment as it is made by default, and its docstring as sections."""
+    from tictactoe_env import ENV_IDS, TicTacToeEnv
+
+    env = TicTacToeEnv()
+    table = ENVIRONMENT_TABLE.format(
+        action=env.action_space, observation=env.observation_space, id=ENV_IDS[0]
+    )
+    about = inspect.getdoc(TicTacToeEnv)
+    assert about is not None
+    return f"{table}\n{about}\n"
 
 
 def page(module: ModuleType) -> str:
