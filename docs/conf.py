@@ -34,6 +34,8 @@ html_theme = "furo"
 html_title = f"{project} {version}"
 html_baseurl = "https://tictactoe-env.github.io/tictactoe-env/"
 html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_theme_options = {
     "source_repository": "https://github.com/tictactoe-env/tictactoe-env/",
     "footer_icons": [],
