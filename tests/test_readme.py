@@ -74,3 +74,35 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 def test_every_file_that_a_page_links_exists(path):
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
     assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == []
+
+
+def rows(name):
+    """The rows of all tables of a page, as lists of cells."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ]
+
+
+def test_what_the_readme_calls_proven_is_what_the_studies_found():
+    proven = {
+        (board, agent): says for board, agent, says in (r for r in rows("README.md") if len(r) == 3)
+    }
+    results = {row[0]: row[1:3] for row in rows("docs/RESULTS.md") if len(row) == 8}
+    (on_3x3,) = (agents for board, agents in proven if board == "3x3")
+    assert proven["3x3", on_3x3] == "both sides, 10 of 10 seeds each"
+    names = re.findall(r"`(\w+)`", on_3x3)
+    assert len(names) == 8
+    assert all(results[name] == ["0 of 10", "0 of 10"] for name in names)
+    larger = {row[0].strip("`"): row[2] for row in rows("docs/LARGER_BOARDS.md") if len(row) == 5}
+    four = "4x4, four in a row"
+    assert proven[four, "`maskable_ppo`"] == f"{larger['maskable_ppo --preset 4x4']} seeds"
+    assert proven[four, "`dqn`"] == f"{larger['dqn --rows 4 --cols 4 --k 4']} seeds"
+    assert larger["maskable_ppo --preset 5x5-x"] == "X, 3 of 3"
+    assert proven["5x5, four in a row", "`maskable_ppo`"] == "as X, 3 of 3 seeds; as O not yet"
+    won = {larger[f"maskable_ppo --preset {name}"] for name in ("3x4", "3x5", "4x4-k3")}
+    assert won == {"X wins against everybody, 3 of 3"}
+    said = proven["3x4, 3x5 and 4x4, three in a row", "`maskable_ppo`"]
+    assert said == "as X, wins against everybody, 3 of 3 seeds each"
