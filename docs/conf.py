@@ -22,6 +22,19 @@ ROOT_PAGES["libraries"] = "examples/README.md"
 REFERENCES = {"api": "tictactoe_env"} | {
     f"api_{name}": f"tictactoe_env.{name}" for name in ("wrappers", "sb3", "pettingzoo")
 }
+# What the guides use of other modules, by module.
+FURTHER = {
+    "match": ["Result", "BestResponse", "OptimalShare", "optimal_share", "best_achievable"],
+    "proof": ["Limit", "ProofLimitError"],
+    "certificate": ["certify", "write", "read", "verify", "policy_in", "CertificateError"],
+    "analysis": ["truth", "Truth", "Worth", "thoughts", "Thoughts", "verdicts", "losing_move"],
+    "positions": ["positions_of", "Positions"],
+    "solver": ["solve", "Solution"],
+    "notation": ["parse_board", "board_text", "parse_game", "game_text", "cell_text"],
+    "render": ["ansi", "rgb_array", "svg", "svg_game"],
+    "starts": ["ExploringStarts"],
+    "canonical": ["CanonicalPolicy"],
+}
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 project = "tictactoe-env"
@@ -89,6 +102,10 @@ def read_page(app: object, name: str, content: list[str]) -> None:
         return
     if name in REFERENCES:
         content[0] += reference.page(import_module(REFERENCES[name]))
+    elif name == "api_modules":
+        for module, names in FURTHER.items():
+            found = import_module(f"tictactoe_env.{module}")
+            content[0] += f"## tictactoe_env.{module}\n\n{reference.page(found, names)}\n"
     elif name == "environment":
         content[0] += reference.environment_page()
     content[0] = site_links(content[0], "docs")

@@ -6,7 +6,7 @@ directives that it would make, so that each name has an address and an entry in 
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import Any
@@ -35,10 +35,13 @@ def environment_page() -> str:
     return f"{table}\n{about}\n"
 
 
-def page(module: ModuleType) -> str:
-    """All names of `module.__all__`, as MyST Markdown. AssertionError for one without docstring."""
+def page(module: ModuleType, names: Sequence[str] = ()) -> str:
+    """Some names of a module, or those of its `__all__`, as MyST Markdown.
+
+    AssertionError for one without docstring.
+    """
     parts = [f"```{{py:module}} {module.__name__}\n```\n"]
-    for name in module.__all__:
+    for name in names or module.__all__:
         parts += entry(name, getattr(module, name))
     return "\n".join(parts)
 

@@ -83,6 +83,15 @@ def test_each_part_of_the_reference_has_its_page(conf, page):
         assert f"}} {name}" in content[0], name
 
 
+def test_the_names_of_further_modules_are_in_the_reference_and_in_use(conf):
+    content = ["# Title\n"]
+    conf.read_page(None, "api_modules", content)
+    for module, names in conf.FURTHER.items():
+        assert f"{{py:module}} tictactoe_env.{module}\n" in content[0]
+        for name in names:
+            assert re.search(rf"\}} {name}\b", content[0]), name
+
+
 def test_every_page_and_notebook_is_in_the_sidebar_once():
     files = [*DOCS.glob("*.md"), *DOCS.glob("notebooks/*.ipynb")]
     names = {file.relative_to(DOCS).with_suffix("").as_posix() for file in files} - {"index"}
