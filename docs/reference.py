@@ -91,7 +91,8 @@ def signature(name: str, value: Callable[..., Any], bound: bool = False) -> str:
         one.replace(default=Shown(one.default)) if one.default is not one.empty else one
         for one in found.parameters.values()
     ]
-    return f"{name}{found.replace(parameters=parameters[bound:])}".replace("'", "")
+    shown = f"{name}{found.replace(parameters=parameters[bound:])}".replace("'", "")
+    return re.sub(r"ForwardRef\((.+?)\)", r"\1", shown)  # of a NamedTuple
 
 
 class Shown:
