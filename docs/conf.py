@@ -51,7 +51,9 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_theme_options = {
     "source_repository": "https://github.com/tictactoe-env/tictactoe-env/",
-    "footer_icons": [],
+    "source_branch": "main",
+    "source_directory": "docs/",
+    "top_of_page_buttons": ["view"],
 }
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4

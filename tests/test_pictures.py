@@ -63,7 +63,7 @@ def test_a_game_is_a_moving_picture_of_a_frame_a_board(tmp_path):
     assert share(7, COLOURS["X"]) > share(1, COLOURS["X"]) > 0.01 > 10 * share(0, COLOURS["X"])
 
 
-def test_the_moving_picture_of_the_readme_is_small_and_ends_with_a_longer_look():
+def test_the_moving_picture_of_the_documentation_is_small_and_ends_with_a_longer_look():
     assert (DOCS / "game.gif").stat().st_size < 400_000
     with Image.open(DOCS / "game.gif") as picture:
         times = [frame.info["duration"] for frame in ImageSequence.Iterator(picture)]
