@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from training.checkpoint import pack, take, unpack
+from training.checkpoint import pack, take, with_arrays, with_generators
 from training.learner import Learner, crossed, drive
 from training.options import BoardConfig
 
@@ -69,7 +69,7 @@ def test_a_state_comes_back_with_its_arrays_and_generators():
     numpys = {"a": np.int64(3), "b": (np.float32(0.5), np.True_)}
     state = {"table": table, "rng": rng, "pool": {"snapshots": snapshots}, **plain, **numpys}
     arrays, names = {}, ("table", "pool/snapshots/0", "pool/snapshots/1")
-    again = unpack(pack(state, "state", arrays), arrays)
+    again = with_generators(with_arrays(pack(state, "state", arrays), arrays))
     assert set(arrays) == {f"state/{name}" for name in names}
     kept = [again.pop("table"), *again.pop("pool")["snapshots"]]
     for array, expected in zip(kept, (table, *snapshots), strict=True):
