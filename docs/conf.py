@@ -1,7 +1,7 @@
 """The documentation site: `make docs` writes it to build/docs.
 
-Its pages are docs/*.md, README.md as the first page, CONTRIBUTING.md, CHANGELOG.md, and a
-reference of the package made from its docstrings.
+Its pages are docs/*.md, the notebooks, README.md as the first page, CONTRIBUTING.md, CHANGELOG.md,
+the page of the environment and a reference of the package, both made from docstrings.
 """
 
 import re
@@ -18,8 +18,22 @@ import tictactoe_env  # noqa: E402
 
 SOURCE = "https://github.com/tictactoe-env/tictactoe-env/blob/main/"
 ROOT_PAGES = {"index": "README.md", "contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
+ROOT_PAGES["libraries"] = "examples/README.md"
 REFERENCES = {"api": "tictactoe_env"} | {
     f"api_{name}": f"tictactoe_env.{name}" for name in ("wrappers", "sb3", "pettingzoo")
+}
+# What the guides use of other modules, by module.
+FURTHER = {
+    "match": ["Result", "BestResponse", "OptimalShare", "optimal_share", "best_achievable"],
+    "proof": ["Limit", "ProofLimitError"],
+    "certificate": ["certify", "write", "read", "verify", "policy_in", "CertificateError"],
+    "analysis": ["truth", "Truth", "Worth", "thoughts", "Thoughts", "verdicts", "losing_move"],
+    "positions": ["positions_of", "Positions"],
+    "solver": ["solve", "Solution"],
+    "notation": ["parse_board", "board_text", "parse_game", "game_text", "cell_text"],
+    "render": ["ansi", "rgb_array", "svg", "svg_game"],
+    "starts": ["ExploringStarts"],
+    "canonical": ["CanonicalPolicy"],
 }
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
@@ -27,21 +41,42 @@ project = "tictactoe-env"
 author = "The tictactoe-env authors"
 copyright = author
 version = release = tictactoe_env.__version__
-extensions = ["myst_parser"]
+extensions = ["myst_nb"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"{project} {version}"
 html_baseurl = "https://tictactoe-env.github.io/tictactoe-env/"
+html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_theme_options = {
+    "source_repository": "https://github.com/tictactoe-env/tictactoe-env/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+    "top_of_page_buttons": ["view"],
+}
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
+nitpicky = True
+# The types in signatures are those of Python, NumPy and Gymnasium, whose references are elsewhere.
+nitpick_ignore_regex = [(r"py:.*", r".*")]
 smartquotes = False
 suppress_warnings = ["misc.highlighting_failure"]  # boards and outputs in fences are no program
+
+# The notebooks have no outputs: they are run when the site is built, so it shows what they print.
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(HERE.parent / "build" / "notebooks")
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600  # seconds a cell
+nb_merge_streams = True
 
 
 def page_of(path: str) -> str:
     """The address on the site of a file of the repository, its page or else its source."""
     pages = {file: f"{page}.md" for page, file in ROOT_PAGES.items()}
-    pages |= {f"docs/{file.name}": file.name for file in HERE.iterdir() if file.is_file()}
+    files = (file.relative_to(HERE).as_posix() for file in HERE.rglob("*") if file.is_file())
+    pages |= {f"docs/{file}": file for file in files}
     return pages.get(path, SOURCE + path)
 
 
@@ -58,16 +93,37 @@ def site_links(text: str, folder: str) -> str:
 
 
 def read_page(app: object, name: str, content: list[str]) -> None:
-    """Fill the pages that stand for other files, and mend the links of all."""
-    folder = "docs"
+    """Fill the pages that stand for other files or docstrings, and mend the links of all."""
+    if name.startswith("notebooks/"):  # their links are relative on the site as they are here
+        return
     if name in ROOT_PAGES:
-        folder, own = "", content[0]
-        content[0] = (HERE.parent / ROOT_PAGES[name]).read_text(encoding="utf-8") + "\n" + own
-    elif name in REFERENCES:
+        file = PurePosixPath(ROOT_PAGES[name])
+        folder, own = "" if file.parent == PurePosixPath() else str(file.parent), content[0]
+        text = (HERE.parent / file).read_text(encoding="utf-8")
+        content[0] = site_links(text, folder) + "\n" + own
+        return
+    if name in REFERENCES:
         content[0] += reference.page(import_module(REFERENCES[name]))
-    content[0] = site_links(content[0], folder)
+    elif name == "api_modules":
+        for module, names in FURTHER.items():
+            found = import_module(f"tictactoe_env.{module}")
+            content[0] += f"## tictactoe_env.{module}\n\n{reference.page(found, names)}\n"
+    elif name == "environment":
+        content[0] += reference.environment_page()
+    content[0] = site_links(content[0], "docs")
+
+
+def check_site(app: object, error: Exception | None) -> None:
+    """Raise an error, after the build, if a link of the site leads nowhere."""
+    import links
+
+    if error is None and app.builder.format == "html":  # type: ignore[attr-defined]
+        wrong = links.wrong_links(Path(app.outdir))  # type: ignore[attr-defined]
+        if wrong:
+            raise ValueError("these links of the site lead nowhere:\n" + "\n".join(wrong))
 
 
 def setup(app: object) -> None:
     """Called by Sphinx."""
     app.connect("source-read", read_page)  # type: ignore[attr-defined]
+    app.connect("build-finished", check_site)  # type: ignore[attr-defined]

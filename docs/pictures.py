@@ -1,4 +1,4 @@
-"""Draw the pictures of the README: `python docs/pictures.py`.
+"""Draw the pictures of the README and of the documentation: `python docs/pictures.py`.
 
 It needs the dependency group `test`, and a Chromium for the picture of the page.
 """
@@ -15,19 +15,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from agents import tabular_q
 from terminal.battle import play
-from tictactoe_env.analysis import verdicts
+from tictactoe_env import ENV_IDS
+from tictactoe_env.analysis import truth, verdicts
 from tictactoe_env.certificate import FILE, certify, write
 from tictactoe_env.games import Game, Player
-from tictactoe_env.match import action_values
-from tictactoe_env.notation import SIDES, cell_text, parse_board
+from tictactoe_env.notation import SIDES, cell_text, parse_board, parse_game
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.render import BACKGROUND, COLOURS, INK, LABEL, rgb_array, svg
+from tictactoe_env.render import BACKGROUND, COLOURS, INK, LABEL, rgb_array, svg, svg_game
 from tictactoe_env.rules import Rules
 from training.checkpoint import save_model
 from training.learner import drive
@@ -37,14 +38,17 @@ HERE = Path(__file__).parent
 STEPS = 400_000  # of the Q-learner in game.gif; two seconds
 SEED = 0  # of its training and its game
 MILLISECONDS, LAST_MILLISECONDS = 2_000, 6_000  # for which a board is shown
+ENVIRONMENT_SEED = 0  # of the game in environment.gif
 STRIP = 70  # pixels below the board, for two lines of text
 TEXT, SMALL = 19, 14  # pixels, the height of letters
 
 
 def main() -> None:
-    """Write board.svg, board.png, game.gif and page.png beside this file."""
+    """Write the pictures beside this file."""
     (HERE / "board.svg").write_text(svg(**board()), encoding="utf-8")
     Image.fromarray(rgb_array(**board())).save(HERE / "board.png")  # for the package index
+    (HERE / "lost_game.svg").write_text(lost_game(), encoding="utf-8")
+    write_environment(HERE / "environment.gif")
     with TemporaryDirectory() as folder:
         run = Path(folder, "runs", "tabular_q-0")
         config = tabular_q.Config(seed=SEED, steps=STEPS)
@@ -61,16 +65,34 @@ def main() -> None:
 
 
 def board() -> dict[str, Any]:
-    """A board with the exact value of each move of O against random play, O playing perfectly.
+    """A board with the exact result of each move of O, if both sides play perfectly after it.
 
-    The arguments of `svg` and `rgb_array`.
+    The arguments of `svg` and `rgb_array`. One move wins (1), two draw (0), three lose (-1).
     """
     rules = Rules()
-    board = parse_board("X../.O./..X", rules)
-    values = action_values(
-        "O", make_opponent("minimax", rules), make_opponent("random", rules), board=board
-    )
-    return {"board": board, "rules": rules, "last": 8, "values": values}
+    board = parse_board(".XO/X../...", rules)
+    moves = truth(board, rules).moves
+    values = [np.nan if worth is None else worth.value for worth in moves]
+    return {"board": board, "rules": rules, "last": 3, "values": values}
+
+
+def lost_game() -> str:
+    """The game of docs/exact_evaluation.md, which an O with the best mean reward loses: SVG."""
+    return svg_game(parse_game("b1 a3 a1 c1 b2 b3 c3", Rules()), Rules())
+
+
+def write_environment(path: Path) -> None:
+    """Write a game as `render()` of the environment shows it: minimax, X, against random play."""
+    options = {"opponent": "random", "side": "X", "render_mode": "rgb_array"}
+    env, player = gym.make(ENV_IDS[0], **options), make_opponent("minimax-first", Rules())
+    env.reset(seed=ENVIRONMENT_SEED)
+    frames, terminated = [env.render()], False
+    while not terminated:
+        board = env.unwrapped.board
+        _, _, terminated, _, _ = env.step(player.probs(board[None])[0].argmax())
+        frames.append(env.render())
+    first, *others = map(Image.fromarray, frames)
+    first.save(path, save_all=True, append_images=others, duration=1_000, loop=0, optimize=True)
 
 
 def write_gif(game: Game, player: ValuedTable, path: Path) -> None:

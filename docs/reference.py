@@ -1,4 +1,4 @@
-"""The reference of the package for the documentation: its public names and their docstrings.
+"""Pages of the documentation that are made from docstrings: the environment's, and the reference.
 
 The docstrings are Markdown, which Sphinx's own autodoc does not read. They are put into the
 directives that it would make, so that each name has an address and an entry in the index.
@@ -6,18 +6,42 @@ directives that it would make, so that each name has an address and an entry in 
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 PROPERTIES = (property, cached_property)
 
+ENVIRONMENT_TABLE = """
+| | |
+| --- | --- |
+| Action space | `{action}` |
+| Observation space | `{observation}` |
+| Import | `gymnasium.make("{id}")` |
+"""
 
-def page(module: ModuleType) -> str:
-    """All names of `module.__all__`, as MyST Markdown. AssertionError for one without docstring."""
+
+def environment_page() -> str:
+    """The spaces of the environment as it is made by default, and its docstring as sections."""
+    from tictactoe_env import ENV_IDS, TicTacToeEnv
+
+    env = TicTacToeEnv()
+    table = ENVIRONMENT_TABLE.format(
+        action=env.action_space, observation=env.observation_space, id=ENV_IDS[0]
+    )
+    about = inspect.getdoc(TicTacToeEnv)
+    assert about is not None
+    return f"{table}\n{about}\n"
+
+
+def page(module: ModuleType, names: Sequence[str] = ()) -> str:
+    """Some names of a module, or those of its `__all__`, as MyST Markdown.
+
+    AssertionError for one without docstring.
+    """
     parts = [f"```{{py:module}} {module.__name__}\n```\n"]
-    for name in module.__all__:
+    for name in names or module.__all__:
         parts += entry(name, getattr(module, name))
     return "\n".join(parts)
 
@@ -67,7 +91,8 @@ def signature(name: str, value: Callable[..., Any], bound: bool = False) -> str:
         one.replace(default=Shown(one.default)) if one.default is not one.empty else one
         for one in found.parameters.values()
     ]
-    return f"{name}{found.replace(parameters=parameters[bound:])}".replace("'", "")
+    shown = f"{name}{found.replace(parameters=parameters[bound:])}".replace("'", "")
+    return re.sub(r"ForwardRef\((.+?)\)", r"\1", shown)  # of a NamedTuple
 
 
 class Shown:

@@ -23,6 +23,30 @@ def test_the_pictures_of_the_readme_and_of_the_index_are_what_the_command_draws(
         assert (np.asarray(picture) == rgb_array(**drawn)).all()
 
 
+def test_the_board_of_the_readme_shows_the_exact_result_of_every_move():
+    """In .XO/X../... O wins with c3, draws with b2 and b3, and loses with every other move."""
+    values = dict(zip(range(9), pictures.board()["values"], strict=True))
+    expected = {8: 1, 4: 0, 7: 0, 0: -1, 5: -1, 6: -1}
+    assert {cell: value for cell, value in values.items() if not np.isnan(value)} == expected
+
+
+def test_the_picture_of_the_lost_game_is_the_game_that_the_page_prints():
+    assert pictures.lost_game() == (DOCS / "lost_game.svg").read_text(encoding="utf-8")
+    assert "a lost game: b1 a3 a1 c1 b2 b3 c3\n" in (DOCS / "exact_evaluation.md").read_text()
+
+
+def test_the_picture_of_the_environment_is_a_game_that_it_renders(tmp_path):
+    pictures.write_environment(tmp_path / "environment.gif")
+    with (
+        Image.open(tmp_path / "environment.gif") as drawn,
+        Image.open(DOCS / "environment.gif") as kept,
+    ):
+        assert drawn.n_frames == kept.n_frames > 3
+        for number in range(kept.n_frames):
+            drawn.seek(number), kept.seek(number)
+            assert (np.asarray(drawn.convert("RGB")) == np.asarray(kept.convert("RGB"))).all()
+
+
 def test_a_game_is_a_moving_picture_of_a_frame_a_board(tmp_path):
     free = positions_of(Rules()).boards[positions_of(Rules()).unfinished] == 0
     player = ValuedTable(Rules(), np.where(free, np.linspace(-1, 1, 9), -np.inf))
@@ -39,7 +63,7 @@ def test_a_game_is_a_moving_picture_of_a_frame_a_board(tmp_path):
     assert share(7, COLOURS["X"]) > share(1, COLOURS["X"]) > 0.01 > 10 * share(0, COLOURS["X"])
 
 
-def test_the_moving_picture_of_the_readme_is_small_and_ends_with_a_longer_look():
+def test_the_moving_picture_of_the_documentation_is_small_and_ends_with_a_longer_look():
     assert (DOCS / "game.gif").stat().st_size < 400_000
     with Image.open(DOCS / "game.gif") as picture:
         times = [frame.info["duration"] for frame in ImageSequence.Iterator(picture)]

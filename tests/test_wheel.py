@@ -10,19 +10,19 @@ import zipfile
 from email import message_from_bytes
 from pathlib import Path
 
+import doc_pages
 import packaging_facts as facts
 import pytest
 from packaging.requirements import Requirement
 
 pytestmark = pytest.mark.slow
 
-CLONE = "agents|attack|benchmarks|players|terminal|training|web"
-BLOCKS = [
-    block
-    for block in re.findall(r"```python\n(.*?)```", facts.read("README.md"), re.DOTALL)
-    if not re.search(rf"^(from|import) ({CLONE})\b", block, re.MULTILINE)
-]
-EXTRAS = {"stable_baselines3", "sb3_contrib", "pettingzoo", "torch"}
+PAGES = {
+    name: "\n".join(block.code for block in blocks)
+    for name, blocks in doc_pages.pages().items()
+    if not any(doc_pages.imports(block, doc_pages.CLONE) for block in blocks)
+    and "learn(1_300_000" not in blocks[-1].code  # many minutes
+}
 ALONE = {"tictactoe-env", "numpy", "gymnasium", "cloudpickle", "farama-notifications"}
 ALONE |= {"typing-extensions"}
 
@@ -164,12 +164,12 @@ def with_extras(alone):
     file.unlink()
 
 
-def imports(block):
-    return set(re.findall(r"^(?:from|import) (\w+)", block, re.MULTILINE))
+def imports(program):
+    return set(re.findall(r"^(?:from|import) (\w+)", program, re.MULTILINE))
 
 
-def needs_extras(block):
-    return bool(imports(block) & EXTRAS) or "tictactoe_env.sb3" in block
+def needs_extras(program):
+    return bool(re.search(rf"^(?:from|import) (?:{doc_pages.EXTRAS})\b", program, re.MULTILINE))
 
 
 def test_it_holds_the_package_its_types_and_its_licence_and_needs_two_packages(wheel):
@@ -205,26 +205,26 @@ def test_it_installs_two_packages_and_imports_without_a_warning_from_where_it_wa
     assert "minimax" in run("-m", "tictactoe_env.opponents")
 
 
-@pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_an_example_of_the_readme_runs_without_a_clone(run, request, number):
-    block = BLOCKS[number]
-    if not needs_extras(block):
-        assert imports(block) <= {"gymnasium", "numpy", "tictactoe_env"} | sys.stdlib_module_names
-        assert run("-c", block) or "print" not in block
+@pytest.mark.parametrize("name", PAGES)
+def test_the_programs_of_a_page_run_without_a_clone(run, request, name):
+    program = PAGES[name]
+    if not needs_extras(program):
+        assert imports(program) <= {"gymnasium", "numpy", "tictactoe_env"} | sys.stdlib_module_names
+        assert run("-c", program) or "print" not in program
         return
     done = subprocess.run(
-        [request.getfixturevalue("with_extras"), "-c", block],
+        [request.getfixturevalue("with_extras"), "-c", program],
         cwd=request.getfixturevalue("tmp_path"),
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout or "print" not in block
+    assert done.stdout or "print" not in program
 
 
-def test_some_examples_of_the_readme_need_nothing_but_the_wheel():
-    assert sum(not needs_extras(block) for block in BLOCKS) >= 3
+def test_most_pages_need_nothing_but_the_wheel():
+    assert sum(not needs_extras(program) for program in PAGES.values()) >= 5
 
 
 def test_every_named_opponent_plays_in_both_environments_and_is_evaluated_exactly(run):
