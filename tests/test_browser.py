@@ -346,6 +346,26 @@ def test_when_the_server_is_gone_the_page_says_so(open_page):
     your_move(page, 2)
 
 
+PROBLEMS = {
+    400: ("runs/weak is broken: values.npz is damaged", "A file of this player is damaged."),
+    500: ("the server failed; its log says more", "Something went wrong in the program behind"),
+    503: ("32 requests are waiting already", "The computer has too much to work out"),
+}
+
+
+@pytest.mark.parametrize("status", PROBLEMS)
+def test_a_refusal_is_told_in_words_for_people(open_page, status):
+    reason, words = PROBLEMS[status]
+    page = open_page("/?x=human&o=minimax", errors=True)
+    your_move(page)
+    refusal = {"status": status, "json": {"error": reason}}
+    page.route("**/api/move", lambda route: route.fulfill(**refusal))
+    cell(page, "b2").click()
+    says(page, "The game cannot go on")
+    contains(page, ".note", words)
+    assert reason not in page.locator("main").text_content()
+
+
 def test_when_the_truth_cannot_be_had_the_game_goes_on_and_the_legend_says_why(open_page):
     def refuse(route):
         if "truth" not in route.request.post_data_json:
