@@ -235,7 +235,7 @@ def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
     rates = dict.fromkeys((f"{side}_{name}" for side in "xo" for name in RATES), 0.25)
     proven = dict.fromkeys(("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o"), 0)
     rows = [{"steps": 10 * n, "seconds": n / 2, **rates, **proven} for n in range(1_000)]
-    write_metrics(folder / "metrics.csv", [*rows, {**rows[-1], "unbeatable_o": 1}])
+    write_metrics(folder / "metrics.csv", [*rows, {**rows[-1], "unbeatable_o": 1, "sampled_x": 1}])
     for client in client_of(tmp_path, Gallery([tmp_path / "runs"])):
         sent = client.get("/api/certificates/runs/dqn-0")
         assert sent.json() == content
@@ -245,6 +245,7 @@ def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
         steps = client.get("/api/growth/runs/dqn-0").json()["steps"]
         assert (len(steps), steps[0]["steps"], steps[-1]["steps"]) == (work.MOST_STEPS, 0, 9_990)
         assert (steps[0]["x"], steps[-1]["unbeatable_o"]) == ([0.25] * 3, True)
+        assert [step["sampled"] for step in steps[-2:]] == [False, True]
         assert client.get("/api/growth/minimax").json() == {"steps": []}
         about = client.get("/api/agents/runs/dqn-0").json()
         assert about["title"] == "Deep Q-network, seed 7"

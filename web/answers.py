@@ -147,6 +147,8 @@ class Step(Answer):
     o: tuple[float, float, float]
     unbeatable_x: bool
     unbeatable_o: bool
+    sampled: bool
+    """Whether some of these results come from sampled games; else they are exact."""
 
 
 class GrowthAnswer(Answer):

@@ -167,7 +167,14 @@ def _step(row: dict[str, Any]) -> dict[str, Any]:
     """A row of metrics.csv; illegal moves are among the losses."""
     shares = {side: tuple(row[f"{side}_{name}"] for name in RATES) for side in "xo"}
     safe = {f"unbeatable_{side}": bool(row[f"unbeatable_{side}"]) for side in "xo"}
-    return {"steps": row["steps"], "seconds": row["seconds"], **shares, **safe}
+    is_sampled = any(row.get(f"sampled_{side}") for side in "xo")
+    return {
+        "steps": row["steps"],
+        "seconds": row["seconds"],
+        "sampled": is_sampled,
+        **shares,
+        **safe,
+    }
 
 
 @lru_cache(maxsize=1)

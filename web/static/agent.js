@@ -183,7 +183,7 @@ function story(agent, { training, config }) {
     agent.story,
     took.length ? `${took.join(", ")}.` : "",
     against ? `It practised against ${against}.` : "",
-    first?.steps ? `It could no longer be beaten from step ${number(first.steps)} on.` : "",
+    first?.steps ? `It was proven unbeatable first at step ${number(first.steps)}.` : "",
   ];
   return h(
     "section",
@@ -227,9 +227,10 @@ function facts(agent, certificate) {
     h(
       "p",
       {},
-      "The certificate holds every move of this player. From these moves alone, every result on this page can be computed again. ",
-      h("a", { class: "button", href: file, download: "" }, "Download the certificate"),
+      "The certificate holds every move of this player. ",
+      "From these moves alone, every exact result on this page can be computed again.",
     ),
+    h("p", {}, h("a", { class: "button", href: file, download: "" }, "Download the certificate")),
     h(
       "details",
       {},

@@ -1,30 +1,22 @@
 // The page on which games are played: by people, by agents, or by both.
 
 import { Board } from "./board.js";
-import { announce, button, h, icon, isStill, markIcon, wait } from "./dom.js";
+import { Controls } from "./controls.js";
+import { announce, button, h, isStill, markIcon, wait } from "./dom.js";
+import { endingText, keepGame } from "./ending.js";
 import { hintFor } from "./hint.js";
 import { Learning } from "./learning.js";
 import { memory } from "./memory.js";
 import { Numbers } from "./numbers.js";
+import { askedGame, boardOf, isSameGame, lastPlayers } from "./opening.js";
 import { isUnderWay, saved } from "./saved.js";
 import { Scoreboard } from "./scoreboard.js";
 import { Seats } from "./seats.js";
 import { getAgents, post } from "./server.js";
 import { turningText } from "./verdict.js";
-import {
-  HUMAN,
-  boardKey,
-  boardName,
-  capital,
-  cellName,
-  other,
-  parseBoard,
-  plays,
-  sideOf,
-} from "./words.js";
+import { HUMAN, boardKey, boardName, cellName, other, plays, sideOf } from "./words.js";
 
 const SUBSTITUTES = ["minimax", "search-depth=4"]; // for an agent that does not play on a board
-const SMALL = 12; // cells of a board that need not be among those to choose from
 const REPLY = 280; // milliseconds before an agent answers a person
 const PATIENCE = 300; // milliseconds after which the page says that an agent is thinking
 const SEEDS = 2 ** 32;
@@ -41,7 +33,6 @@ class Play {
     this.boards = boards;
     this.turn = 0;
     this.standing = { turn: null }; // how the game stands; from the server
-    this.speed = memory.get("speed", 700);
     this.waiting = null; // the AbortController of what is asked of the server
     // The keys 1 to 9 mark a cell while no element has the focus.
     this.onKey = (event) =>
@@ -66,6 +57,15 @@ class Play {
       swap: () => this.swap(),
     });
     this.learning = new Learning();
+    this.controls = new Controls({
+      again: () => this.again(),
+      undo: () => this.undo(),
+      hint: () => this.hint(),
+      resign: () => this.resign(),
+      pause: () => this.pause(!this.paused),
+      step: () => this.move(),
+      link: () => this.link(),
+    });
     this.view = h("div", { class: "box view" });
     this.moveList = h("ol", { class: "trail", "aria-label": "Moves" });
     this.element = h(
@@ -78,7 +78,7 @@ class Play {
         this.score.element,
         this.status,
         this.stage,
-        this.makeControls(),
+        this.controls.element,
         this.note,
       ),
       h(
@@ -97,41 +97,6 @@ class Play {
         this.moveList,
       ),
     );
-  }
-
-  makeControls() {
-    this.newButton = button("New game", () => this.again(), { class: "primary" });
-    this.undoButton = button("Undo", () => this.undo());
-    this.hintButton = button("Hint", () => this.hint());
-    this.resignButton = button("Resign", () => this.resign());
-    this.pauseButton = button("Pause", () => this.pause(!this.paused));
-    this.stepButton = button("Step", () => this.move());
-    const name = "Copy a link to this position";
-    this.linkButton = button(icon("link"), () => this.link(), {
-      class: "square-button",
-      "aria-label": name,
-      title: name,
-    });
-    this.speedChoice = h("input", {
-      type: "range",
-      id: "speed",
-      min: "0",
-      max: "3000",
-      step: "100",
-      value: String(this.speed),
-      oninput: (event) => this.setSpeed(+event.target.value),
-    });
-    this.speedText = h("output", { for: "speed" });
-    this.watching = h(
-      "div",
-      { class: "watching" },
-      h("label", { for: "speed" }, "Time for a move ", this.speedText),
-      this.speedChoice,
-    );
-    this.setSpeed(this.speed);
-    const { newButton, undoButton, hintButton, resignButton, pauseButton, stepButton } = this;
-    const buttons = [newButton, undoButton, hintButton, resignButton, pauseButton, stepButton];
-    return h("div", { class: "buttons main" }, buttons, this.linkButton, this.watching);
   }
 
   agentOf(side) {
@@ -161,20 +126,8 @@ class Play {
   /** Begin the game that an address names, or continue the one under way. */
   open(parameters) {
     const before = saved.current;
-    const last = before ?? this.lastPlayers();
-    const asked = {
-      seats: { X: parameters.get("x") ?? last.seats.X, O: parameters.get("o") ?? last.seats.O },
-      board: parameters.get("board") ?? (parameters.size ? "3x3x3" : last.board),
-      guide: cellsOf(parameters.get("line")),
-    };
-    const isSame =
-      before &&
-      !parameters.has("moves") &&
-      asked.board === before.board &&
-      asked.seats.X === before.seats.X &&
-      asked.seats.O === before.seats.O &&
-      (asked.guide.join() === before.guide.join() || parameters.size === 0);
-    if (isSame) return this.restore(before);
+    const asked = askedGame(parameters, before ?? lastPlayers(this.agents, this.boards));
+    if (isSameGame(asked, before, parameters)) return this.restore(before);
     if (isUnderWay(before)) saved.leave(before);
     saved.end();
     this.seats = asked.seats;
@@ -185,44 +138,27 @@ class Play {
       texts.push(`There is no player “${this.seats[side]}” here: perfect play takes its place.`);
       this.seats[side] = "minimax";
     }
-    const wanted = parseBoard(asked.board);
-    const board = wanted && this.offered(wanted);
+    const board = boardOf(asked.board, this.boards);
     if (!board) texts.push(`There is no board “${asked.board}” on this page.`);
     texts.push(...this.setBoard(board ?? this.boards[0]));
-    this.begin(board ? cellsOf(parameters.get("moves")) : [], texts);
-  }
-
-  /** Who played last in this browser, and where; at first a person against perfect play. */
-  lastPlayers() {
-    const first = { seats: { X: HUMAN, O: "minimax" }, board: boardKey(this.boards[0]) };
-    const last = memory.get("players", first);
-    const isThere = (id) => id === HUMAN || this.agents.some((agent) => agent.id === id);
-    const isBoard = this.boards.some((board) => boardKey(board) === last.board);
-    return isBoard && isThere(last.seats?.X) && isThere(last.seats?.O) ? last : first;
+    this.begin(board ? asked.moves : [], texts);
   }
 
   /** Go on with a game that was saved. */
   restore(game) {
     this.seats = { ...game.seats };
     this.guide = game.guide;
-    this.setBoard(this.offered(parseBoard(game.board)));
+    this.setBoard(boardOf(game.board, this.boards) ?? this.boards[0]);
     this.begin(game.moves, [], game);
-  }
-
-  /** A board on which the page plays: those to choose from and all small ones; else null. */
-  offered(wanted) {
-    const found = this.boards.find((one) => boardKey(one) === boardKey(wanted));
-    const { rows, cols, k } = wanted;
-    if (found) return found;
-    if (!(rows && cols && k) || rows * cols > SMALL || k > Math.max(rows, cols)) return null;
-    this.boards = [...this.boards, wanted];
-    this.seating.offer(wanted);
-    return wanted;
   }
 
   /** Play on a board. Sentences on the agents that had to be replaced. */
   setBoard(rules) {
     this.rules = rules;
+    if (!this.boards.includes(rules)) {
+      this.boards = [...this.boards, rules];
+      this.seating.offer(rules);
+    }
     const texts = [];
     for (const side of ["X", "O"]) {
       if (this.isHuman(side) || (this.agentOf(side) && plays(this.agentOf(side), rules))) continue;
@@ -261,14 +197,6 @@ class Play {
     this.leaveGame();
     this.seats = { X: this.seats.O, O: this.seats.X };
     this.fresh([]);
-  }
-
-  setSpeed(milliseconds) {
-    this.speed = milliseconds;
-    memory.set("speed", milliseconds);
-    this.speedText.textContent = milliseconds
-      ? `${(milliseconds / 1000).toFixed(1)}\u00a0s`
-      : "none";
   }
 
   /** Begin a game of other players or on another board: the losing line of the address is dropped. */
@@ -388,7 +316,7 @@ class Play {
     if (mayChoose || this.paused) return;
     const watched = this.people.length === 0;
     if (watched) await looked; // its numbers are seen before it moves
-    await wait(watched ? this.speed : isStill() ? 0 : REPLY);
+    await wait(watched ? this.controls.speed : isStill() ? 0 : REPLY);
     if (turn === this.turn) await this.move();
   }
 
@@ -485,7 +413,7 @@ class Play {
 
   async hint() {
     const { turn } = this;
-    this.hintButton.disabled = true;
+    this.controls.hint.disabled = true;
     try {
       const { cells, text } = await hintFor(this.rules, this.moves);
       if (turn !== this.turn) return;
@@ -495,7 +423,7 @@ class Play {
     } catch (error) {
       if (turn === this.turn) this.tell(error.message);
     } finally {
-      if (turn === this.turn) this.hintButton.disabled = false;
+      if (turn === this.turn) this.controls.hint.disabled = false;
     }
   }
 
@@ -550,18 +478,15 @@ class Play {
 
   show() {
     const { turn } = this.standing;
-    const isOver = turn === null;
-    const isOwn = this.moves.some((_, ply) => ply >= this.first && this.isHuman(sideOf(ply)));
-    const watched = this.people.length === 0;
-    this.element.classList.toggle("watched", watched);
-    for (const one of [this.undoButton, this.hintButton, this.resignButton]) one.hidden = watched;
-    this.watching.hidden = this.pauseButton.hidden = this.stepButton.hidden = !watched;
-    this.undoButton.disabled = !isOwn;
-    this.hintButton.disabled = isOver || !this.isHuman(turn);
-    this.resignButton.disabled = isOver || !isOwn || !this.isHuman(turn);
-    this.pauseButton.disabled = isOver;
-    this.pauseButton.textContent = this.paused ? "Go on" : "Pause";
-    this.stepButton.disabled = isOver || !this.paused;
+    const isWatched = this.people.length === 0;
+    this.element.classList.toggle("watched", isWatched);
+    this.controls.show({
+      isWatched,
+      isOver: turn === null,
+      isPaused: this.paused,
+      mayChoose: turn !== null && this.isHuman(turn),
+      hasMoved: this.moves.some((_, ply) => ply >= this.first && this.isHuman(sideOf(ply))),
+    });
     this.learning.show(this.agents, this.seats, this.rules);
     this.numbers.offer(this.thinker(this.moves.length), null);
     this.showScore();
@@ -582,7 +507,8 @@ class Play {
     const last = this.moves.length
       ? `${sideOf(this.moves.length - 1)} plays ${cellName(this.moves.at(-1), this.rules)}. `
       : "";
-    const text = turn === null ? this.ending(ended, result) : this.invitation(turn);
+    const nameOf = (side) => this.nameOf(side);
+    const text = turn === null ? endingText(ended, result, nameOf) : this.invitation(turn);
     const side = turn ?? (result === "draw" ? null : result);
     this.status.replaceChildren(...(side ? [markIcon(side), " "] : []), text);
     announce(`${ended === "resigned" ? "" : last}${text}.`);
@@ -591,15 +517,6 @@ class Play {
   invitation(turn) {
     if (!this.isHuman(turn)) return `${this.nameOf(turn)} to move`;
     return this.you ? "Your move" : `${turn} to move`;
-  }
-
-  ending(ended, result) {
-    if (result === "draw") return "A draw";
-    const [winner, loser] = [this.nameOf(result), this.nameOf(other(result))];
-    const text = winner === "You" ? "You win" : `${winner} wins`;
-    const who = loser === "You" ? "you" : loser;
-    if (ended === "illegal") return `${text}: ${who} chose a taken cell`;
-    return ended === "resigned" ? `${text}: ${who} resigned` : text;
   }
 
   fail(error) {
@@ -646,17 +563,10 @@ class Play {
       learn: this.learning.input.checked,
       ...(this.you ? { side: this.you } : {}),
     };
-    try {
-      const { id, address, learned } = await post("/api/games", { ...game, ...about });
-      const label = (name) => this.agents.find((agent) => agent.id === name)?.label;
-      const texts = Object.entries(learned).map(
-        ([name, text]) => ` ${label(name) ?? capital(name)} ${text}.`,
-      );
-      if (texts.length) await this.countAgain();
-      return ["Kept as ", h("a", { href: address }, `game ${id}`), ".", ...texts];
-    } catch (error) {
-      return [`The game could not be kept. ${error.message}`];
-    }
+    const labels = new Map(this.agents.map((agent) => [agent.id, agent.label]));
+    const { parts, hasLearned } = await keepGame({ ...game, ...about }, labels);
+    if (hasLearned) await this.countAgain();
+    return parts;
   }
 
   /** Ask again how many games the agents have learned from. */
@@ -670,12 +580,4 @@ class Play {
     document.removeEventListener("keydown", this.onKey);
     this.nextTurn();
   }
-}
-
-/** The cells of "4,0,8". */
-function cellsOf(text) {
-  return (text ?? "")
-    .split(",")
-    .filter((word) => /^\d{1,2}$/.test(word))
-    .map(Number);
 }

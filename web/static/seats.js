@@ -6,6 +6,7 @@ import {
   agentPath,
   boardKey,
   boardName,
+  capital,
   learnedText,
   plays,
   strengthText,
@@ -71,7 +72,7 @@ const boardWord = (agent) =>
   agent.board ? boardName(agent.board).split(",")[0] : "smaller boards";
 
 function aboutAgent(agent) {
-  const what = agent.kind === "agent" ? agent.about : strengthText(agent);
+  const what = capital(agent.kind === "agent" ? agent.about : strengthText(agent));
   const sentence = [what, learnedText(agent)].filter(Boolean).join(". ");
   return [sentence, " · ", h("a", { href: agentPath(agent.id) }, "what is proven")];
 }

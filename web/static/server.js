@@ -17,6 +17,8 @@ function inWords(status, reason) {
       ? "The file of the games cannot be used at the moment."
       : "The computer has too much to work out at the moment. Try again in a few seconds.";
   if (status >= 500) return "Something went wrong in the program behind this page. Try again.";
+  if (/is broken|is damaged/.test(reason))
+    return "A file of this player is damaged. Choose another player, or train it again.";
   if (status === 404) return "There is nothing of this name here.";
   return reason;
 }
