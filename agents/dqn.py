@@ -80,7 +80,9 @@ from training.network_policy import (
     LivePolicy,
     LiveValues,
     NetworkPolicy,
+    joined,
     live_policy,
+    parted,
     scores_of,
 )
 from training.options import (
@@ -384,7 +386,7 @@ def network_of(config: Config, model: Arrays) -> BoardQNetwork:
         policy = BoardDQNPolicy(
             *board_spaces(config.rules), lambda _: config.learning_rate, **policy_options(config)
         )
-    load_weights(policy.player, model)
+    load_weights(policy.player, parted(model, config.rules)[0])
     return policy.player
 
 
@@ -403,6 +405,7 @@ def live_policy_of(config: Config, weights: Arrays) -> LivePolicy:
         weights,
         values,
         opens_at_random=config.opens_at_random,
+        refutations=parted(weights, config.rules)[1],
     )
     return live_policy(found, config.symmetry)
 
@@ -586,8 +589,8 @@ class DQNLearner(SB3Learner):
         return {**super().notes(), "epsilon": self.algorithm.exploration_rate, **updates}
 
     def model(self) -> Arrays:
-        """The weights of the network that plays."""
-        return weights_of(self.algorithm.policy.player)
+        """The weights of the network that plays, and the refuted moves."""
+        return joined(weights_of(self.algorithm.policy.player), self.pool.refutations)
 
     def state(self) -> State:
         """The other network, the replay buffer, the generator, and the state of `SB3Learner`."""
@@ -612,7 +615,7 @@ class DQNLearner(SB3Learner):
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""
         algorithm: Any = self.algorithm
-        load_weights(algorithm.policy.player, model)
+        load_weights(algorithm.policy.player, parted(model, self.config.rules)[0])
         load_weights(algorithm.policy.other, state["other"])
         super().restore(model, state)
         algorithm.replay_buffer.load_state_dict(state["buffer"])
@@ -628,5 +631,5 @@ def export_sb3(config: Config, model: Arrays, path: Path) -> None:
     """
     algorithm = build(replace(config, device="cpu"))
     for network in (algorithm.q_net, algorithm.q_net_target):
-        load_weights(network, model)
+        load_weights(network, parted(model, config.rules)[0])
     write_zip(algorithm, path)

@@ -63,7 +63,9 @@ from training.network_policy import (
     LivePolicy,
     LiveValues,
     NetworkPolicy,
+    joined,
     live_policy,
+    parted,
     scores_of,
 )
 from training.options import (
@@ -253,7 +255,7 @@ PRESETS: dict[str, Preset] = {
         {
             **{"rows": 5, "cols": 5, "k": 4, "side": "O", "steps": 30_000_000},
             **{"encoding": "lines", "hidden": (128, 128), "proof_positions": 8_000_000},
-            **{"judge_every": 98_304, "snapshot_every": 49_152},
+            **{"judge_every": 98_304, "snapshot_every": 49_152, "refutations": 500_000},
             **{"learning_rate_half": 250_000, "entropy_half": 150_000},
         },
     ),
@@ -391,6 +393,7 @@ def live_policy_of(config: Config, weights: Arrays, is_greedy: bool = True) -> L
         live_values(config, networks),
         is_greedy=is_greedy,
         opens_at_random=config.opens_at_random,
+        refutations=parted(weights, config.rules)[1],
     )
     return live_policy(network, config.symmetry and is_greedy)
 
@@ -408,7 +411,7 @@ def networks_of(config: Config, model: Arrays) -> BoardPolicy:
         policy = BoardPolicy(
             *board_spaces(config.rules), lambda _: config.learning_rate, **policy_options(config)
         )
-    load_weights(policy, model)
+    load_weights(policy, parted(model, config.rules)[0])
     return policy
 
 
@@ -535,7 +538,7 @@ class PPOLearner(SB3Learner):
     def snapshot(self) -> BoardPlayer:
         """The stochastic policy, by which the learner explores."""
         if self.config.rules.cells > TABLE_CELLS:
-            return self.thawed(self.model())
+            return self.thawed(weights_of(self.algorithm.policy))
         return tables_of(self.algorithm.policy, self.config.rules)[1]
 
     def thawed(self, weights: Arrays) -> BoardPlayer:
@@ -561,8 +564,8 @@ class PPOLearner(SB3Learner):
         return self.config.opened(tables_of(self.algorithm.policy, self.config.rules)[0])
 
     def model(self) -> Arrays:
-        """The weights of both networks."""
-        return weights_of(self.algorithm.policy)
+        """The weights of both networks, and the refuted moves."""
+        return joined(weights_of(self.algorithm.policy), self.pool.refutations)
 
     def state(self) -> State:
         """The two generators, and the state of `SB3Learner`."""
@@ -576,7 +579,7 @@ class PPOLearner(SB3Learner):
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""
-        load_weights(self.algorithm.policy, model)
+        load_weights(self.algorithm.policy, parted(model, self.config.rules)[0])
         super().restore(model, state)
         self.algorithm.policy.noise.set_state(torch.from_numpy(state["noise"]))
         self.algorithm.rollout_buffer.rng = state["order"]
@@ -588,5 +591,5 @@ def export_sb3(config: Config, model: Arrays, path: Path) -> None:
     It loads wherever `tictactoe_env[sb3]` is installed, by the same version of Python.
     """
     algorithm = build(replace(config, device="cpu"))
-    load_weights(algorithm.policy, model)
+    load_weights(algorithm.policy, parted(model, config.rules)[0])
     write_zip(algorithm, path)

@@ -84,7 +84,12 @@ class Ray:
     """A head node with two CPUs and a client server, with token authentication."""
 
     def __init__(self, folder, env):
-        self.env = {**env, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(16)}
+        self.env = {
+            **env,
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": secrets.token_hex(16),
+            "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "120",  # 30 by default; of a busy machine
+        }
         gcs, self.port = free_port(), free_port()
         self.address = f"ray://127.0.0.1:{self.port}"
         ports = ["--port", str(gcs), "--ray-client-server-port", str(self.port)]
@@ -194,6 +199,20 @@ def test_a_scheduler_without_workers_and_a_port_of_something_else_are_errors(tmp
         port = silent.getsockname()[1]
         with pytest.raises(ClusterError, match="is no Dask scheduler"):
             connect(f"dask://127.0.0.1:{port}").__enter__()
+
+
+def test_a_cluster_of_one_slot_trains_on_its_worker(tmp_path):
+    env = often(tmp_path)
+    dask = Dask(tmp_path, env)
+    dask.add_workers(1)
+    try:
+        wait_for(lambda: answers(dask.port), dask.scheduler)
+        study = started(tmp_path / "study", env, "--cluster", dask.address)
+        training = wait_for(lambda: training_of(tmp_path / "study", 0), study)
+        assert parent_of(training) != study.pid
+        assert "1 at a time" in printed_by(study)
+    finally:
+        dask.end()
 
 
 def test_a_study_whose_scheduler_is_gone_ends_with_one_line(plain, tmp_path):

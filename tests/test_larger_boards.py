@@ -12,7 +12,7 @@ import train
 from players.seat import run_seat
 from tictactoe_env.canonical import CanonicalPolicy
 from tictactoe_env.certificate import load_policy, read, verify
-from tictactoe_env.evaluation import Evaluation, best_play_x, evaluate
+from tictactoe_env.evaluation import Evaluation, best_play_x, evaluate, evaluate_side
 from tictactoe_env.judge import judge
 from tictactoe_env.match import Result
 from tictactoe_env.policy import GreedyPolicy, MinimaxPolicy, RandomPolicy
@@ -143,8 +143,10 @@ def test_live_values_are_those_of_the_table_on_small_boards(agent):
     [pytest.param("self:0.7,random:0.3", marks=pytest.mark.slow), "best-response:0.5,self:0.5"],
 )
 def test_a_resumed_training_is_that_without_an_interruption(agent, opponents, tmp_path):
-    more = ["--counterexamples", "0.5"] if "best" in opponents else []
-    page, config = config_of(agent, "--steps", "1024", "--opponents", opponents, *more)
+    more = "--steps 1024"
+    if "best" in opponents:
+        more = "--steps 640 --counterexamples 0.5 --refutations 480"
+    page, config = config_of(agent, *more.split(), "--opponents", opponents)
     straight, first, second = (page.begin(config) for _ in range(3))
     drive(straight, config, lambda _: False)
     drive(first, config, lambda learner: learner.steps >= 512)
@@ -157,6 +159,37 @@ def test_a_resumed_training_is_that_without_an_interruption(agent, opponents, tm
     boards = boards_of(SQUARE)
     for one, other in zip(straight.pool.snapshots, second.pool.snapshots, strict=True):
         assert np.array_equal(one.probs(boards), other.probs(boards))
+
+
+@pytest.mark.parametrize("agent", ["dqn", pytest.param("maskable_ppo", marks=pytest.mark.slow)])
+def test_an_agent_that_learns_from_its_proofs_alone_becomes_unbeatable(agent):
+    """Its network stands still from the start on: it has learned from a single round of games."""
+    more = "--steps 100000 --judge-every 1280 --refutations 1 --side O --opponents best-response:1"
+    page, config = config_of(agent, *more.split())
+    learner, models = page.begin(config), []
+    drive(learner, config, lambda learner: bool(models.append(learner.model())))
+    first, last = models[0], models[-1]
+    changed = {name for name in last if not np.array_equal(first.get(name), last[name])}
+    assert changed <= {"refuted.x", "refuted.o", "refuted.moves"}
+    assert learner.notes()["refutations"] == len(last["refuted.x"]) > 100
+    assert learner.notes()["counterexamples"] == 0
+    assert learner.steps == 100_000
+    assert evaluate_side(page.player(config, last), "O", SQUARE).response.value == 0
+
+
+def test_a_network_whose_proofs_are_beyond_the_limit_learns_on():
+    more = "--steps 512 --refutations 1 --opponents best-response:1 --proof-positions 10"
+    page, config = config_of("maskable_ppo", *more.split())
+    learner = page.begin(config)
+    drive(learner, config, lambda _: False)
+    assert learner.algorithm._n_updates > 0
+    assert learner.notes()["counterexamples"] == -1
+    assert "refuted.x" not in learner.model()
+
+
+def test_refutations_on_a_board_with_a_table_are_refused():
+    with refuses("refutations are remembered on boards of more than 12 cells, got 3x4"):
+        config_of("dqn", "--rows", "3", "--cols", "4", "--k", "3", "--refutations", "1")
 
 
 @NETWORKS

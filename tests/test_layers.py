@@ -15,7 +15,7 @@ LAYERS = (
     "errors files printable < stated rules < standing bitboards < "
     "notation observation position_index < positions games < "
     "blocks < starts solver store orientations render < policy < canonical steady < proof < "
-    "match lines own_values snapshots table_json < "
+    "match lines own_values refutations snapshots table_json < "
     "row_engine bit_engine < evaluation engine search < judge certificate analysis < "
     "responses < mcts runs trained < names < opponents < pool < config spec_json < pooled < "
     "env < vector_env wrappers < __init__ < "

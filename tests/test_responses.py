@@ -63,7 +63,7 @@ def test_a_best_response_gets_exactly_what_a_best_response_can_get(make, rules):
 @pytest.mark.parametrize(("make", "rules"), PLAYERS)
 def test_the_player_loses_from_each_counterexample_against_the_best_response(make, rules):
     policy = make()
-    player, boards = respond(policy, rules)
+    player, boards, _ = respond(policy, rules)
     is_beatable = [best.value < 0 for best in best_responses(policy, rules).values()]
     movers = [int((to_move(boards) == mark).sum()) for mark in (1, -1)]
     assert [count > 0 for count in movers] == is_beatable

@@ -22,6 +22,7 @@ from tictactoe_env.match import ROUNDING, values_of, worst_outcomes
 from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import Ply, positions_of
 from tictactoe_env.proof import TABLE_CELLS, BoardReach, Limit, Reach, TableReach, reach_of
+from tictactoe_env.refutations import Refutations
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
 
 
@@ -30,11 +31,12 @@ class Response(NamedTuple):
 
     player: the policy that plays it, on the side that the policy does not play. counterexamples:
     boards (N, cells) int8 that the policy can meet, with the policy to move, from which it can
-    still be beaten; see `respond`.
+    still be beaten; see `respond`. refutations: those given to `respond`, with what it has learned.
     """
 
     player: Policy
     counterexamples: Boards
+    refutations: Refutations | None = None
 
 
 def respond(
@@ -44,6 +46,7 @@ def respond(
     elsewhere: Policy | None = None,
     targets: dict[str, int] | None = None,
     limit: Limit | None = None,
+    refutations: Refutations | None = None,
 ) -> Response:
     """The exact best response to a policy, as a player.
 
@@ -56,7 +59,8 @@ def respond(
     replies are the best ones on all boards.
 
     targets: the result that the policy should be sure of, by side, 0 (a draw) by default; boards on
-    which it is sure of less are counterexamples. limit: see `proof`.
+    which it is sure of less are counterexamples. limit: see `proof`. refutations: on boards of more
+    than 12 cells, the known ones, to which the proof adds.
     Raises ProofLimitError beyond the limit.
     """
     rules = checked_rules(rules)
@@ -68,8 +72,11 @@ def respond(
             reach = reach_of(policy, side, rules, limit)
             values = values_of(reach)
             examples.append(_below(reach, goals[side]))
+            if refutations is not None and isinstance(reach, BoardReach):
+                refutations = refutations.learn(reach)
             lines[side] = ResponseLines(reach, values)
-        return Response(ResponsePolicy(lines, rules, elsewhere), np.concatenate(examples))
+        player = ResponsePolicy(lines, rules, elsewhere)
+        return Response(player, np.concatenate(examples), refutations)
     table = tabulate(policy, rules).by_row()
     replies = np.zeros(table.shape)
     examples = []

@@ -41,6 +41,7 @@ from training.jobs import (
 )
 
 CONNECT_SECONDS = 15  # after which a scheduler that does not answer is given up
+RAY_SECONDS = 120  # after which a head node of Ray that answers, but starts no server, is given up
 GONE_SECONDS = 60  # after which a scheduler that is gone, or has no workers left, is given up
 LOOK_SECONDS = 0.5  # seconds between two looks at the files of the workers
 CHECK_SECONDS = 5  # seconds between two looks at the scheduler
@@ -188,14 +189,19 @@ def _dask(address: str, host: str, port: int, jobs: int | None) -> Iterator[Work
 
 
 def _register_dask() -> None:
-    """Register joblib's backend for Dask, with an answer for tasks that fail outside of a function.
+    """Register joblib's backend for Dask, with two changes.
 
-    joblib waits for ever for a task whose worker cannot load it, or dies with it again and again.
+    joblib waits for ever for a task whose worker cannot load it, or dies with it again and again:
+    here it gets an answer. And joblib would do all jobs in the calling process if there is one slot
+    when it starts.
     """
     from joblib import register_parallel_backend
     from joblib._dask import DaskDistributedBackend
 
     class Backend(DaskDistributedBackend):  # type: ignore[misc]
+        def effective_n_jobs(self, n_jobs: Any) -> int:
+            return max(2, super().effective_n_jobs(n_jobs))
+
         def submit(self, func: Any, callback: Any = None) -> Any:
             def ended(future: Any) -> None:
                 if future.exception() is not None:
@@ -220,7 +226,7 @@ def _ray(address: str, host: str, port: int, jobs: int | None) -> Iterator[Worke
 
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {"env_vars": {"PYTHONPATH": os.pathsep.join(paths)}}
-    end = time.monotonic() + CONNECT_SECONDS
+    end = time.monotonic() + RAY_SECONDS
     try:
         while not ray.is_initialized():
             try:
@@ -230,7 +236,7 @@ def _ray(address: str, host: str, port: int, jobs: int | None) -> Iterator[Worke
                     logging_level=logging.CRITICAL,
                     log_to_driver=False,
                 )
-            except ConnectionAbortedError:  # as by a head node that has just been started
+            except ConnectionAbortedError:  # by a head node that has just been started, or is busy
                 if time.monotonic() > end:
                     raise
                 time.sleep(1)
@@ -383,6 +389,7 @@ def _progress(jobs: Sequence[Job]) -> int:
 
 
 def _one_line(error: Exception) -> str:
-    """An error with its type, in one line."""
-    text = " ".join(str(error).split())[:300]
+    """An error with its type, in one line; of a long text the end, where a traceback says why."""
+    text = " ".join(str(error).split())
+    text = text if len(text) <= 300 else f"... {text[-300:]}"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from tictactoe_env.canonical import CanonicalPolicy
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import Probs, one_hot
+from tictactoe_env.refutations import NAMES, Refutations
 from tictactoe_env.rules import Boards, Rules
 from training.learner import Arrays
+from training.schema import Array, Entries, Free, like
 
 BATCH = 1 << 14  # boards at a time; larger batches leave the processor's caches
 # Boards at least. A matrix product of fewer rows rounds otherwise (measured: of 32 and less), so a
@@ -48,7 +50,7 @@ class NetworkPolicy:
     scores: the network, on the CPU. weights: the arrays from which its page makes the same network
     again. is_greedy: whether it makes the move of the highest score, of equal ones the lowest cell;
     otherwise it draws by the softmax of the scores. opens_at_random: whether all first moves are
-    equally likely.
+    equally likely. refutations: moves that it does not make if it is greedy.
     """
 
     def __init__(
@@ -60,9 +62,11 @@ class NetworkPolicy:
         *,
         is_greedy: bool = True,
         opens_at_random: bool = False,
+        refutations: Refutations | None = None,
     ):
         self.rules, self.scores, self.weights, self.values = rules, scores, weights, values
         self.is_greedy, self.opens_at_random = is_greedy, opens_at_random
+        self.refutations = refutations
 
     @property
     def meaning(self) -> str:
@@ -72,7 +76,7 @@ class NetworkPolicy:
     @property
     def moves_by_values(self) -> bool:
         """Whether it makes the move of the highest value."""
-        return self.values.decide
+        return self.values.decide and self.refutations is None
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -84,6 +88,8 @@ class NetworkPolicy:
         boards = np.asarray(boards, dtype=np.int8)
         found = scores_of(self.scores, boards, self.rules)
         if self.is_greedy:
+            if self.refutations is not None:
+                found = self._not_refuted(found, boards)
             chosen = one_hot(found.argmax(axis=1), self.rules.cells)
         else:
             chosen = np.exp(found - found.max(axis=1, keepdims=True), dtype=np.float64)
@@ -92,9 +98,41 @@ class NetworkPolicy:
             chosen[~boards.any(axis=1)] = 1 / self.rules.cells
         return chosen
 
+    def _not_refuted(self, scores: NDArray[np.float32], boards: Boards) -> NDArray[np.float32]:
+        """The scores (B, cells), -inf for refuted moves where another move is left."""
+        assert self.refutations is not None
+        refuted = self.refutations.cells(boards)
+        is_left = ((boards == 0) & ~refuted).any(axis=1, keepdims=True)
+        return np.where(refuted & is_left, np.float32(-np.inf), scores)
+
     def q_values(self, boards: Boards) -> NDArray[np.floating[Any]]:
         """The network's values of the moves (B, cells) on unfinished boards (B, cells)."""
         return self.values.of(np.asarray(boards, dtype=np.int8))
+
+
+REFUTED = "refuted."  # how the names of their arrays begin, beside the weights
+MOST_REFUTED = 100_000_000  # positions
+
+
+def joined(weights: Arrays, refutations: Refutations | None) -> Arrays:
+    """The arrays of a model: the weights of its network, and the moves that it does not make."""
+    if refutations is None:
+        return weights
+    return {**weights, **{REFUTED + name: getattr(refutations, name) for name in NAMES}}
+
+
+def parted(model: Arrays, rules: Rules) -> tuple[Arrays, Refutations | None]:
+    """The weights and the refuted moves in the arrays of a model. Raises KeyError or ValueError."""
+    weights = {name: array for name, array in model.items() if not name.startswith(REFUTED)}
+    if len(weights) == len(model):
+        return weights, None
+    return weights, Refutations(rules, *(model[REFUTED + name] for name in NAMES))
+
+
+def layout_of_model(model: Arrays) -> Entries:
+    """What the arrays of a model must look like: those of a new one, and maybe refuted moves."""
+    refuted = Array(np.uint64, (Free(MOST_REFUTED),))
+    return Entries(like(model), dict.fromkeys((REFUTED + name for name in NAMES), refuted))
 
 
 def scores_of(scores: Scores, boards: Boards, rules: Rules) -> NDArray[np.float32]:

@@ -26,7 +26,8 @@ from tictactoe_env.sb3 import TicTacToeVecEnv
 from tictactoe_env.starts import KEPT_BOARDS, KEPT_PROOFS, ExploringStarts
 from training.goals import limit_of
 from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
-from training.schema import Array, Free, Many, Random, Whole, like
+from training.network_policy import layout_of_model, parted
+from training.schema import Array, Free, Many, Random, Whole
 from training.selfplay import SelfPlay
 from training.tally import Tally, windows_chart
 from training.task import TaskConfig
@@ -50,7 +51,7 @@ class SB3Learner(Learner):
             thaw=self.thawed,
             sides=SIDES if config.side == "both" else (config.side,),
             limit=limit_of(config),
-            answers=config.counterexamples > 0,
+            answers=config.counterexamples > 0 or config.refutations > 0,
         )
         self.pool.thaw_best = self.played
         self.rival: Learner | None = None
@@ -82,27 +83,67 @@ class SB3Learner(Learner):
     def start_round(self, steps: int) -> None:
         """Add a snapshot to the opponents if one is due; called at the start of each rollout."""
         is_due = steps == 0 or crossed(steps - self.round_steps, steps, self.config.snapshot_every)
-        if self.pool.takes_snapshots and is_due:
+        if is_due and self.pool.takes_snapshots:
             self.pool.add(self.snapshot(), self.policy())
             self.algorithm.env.set_opponent(self.pool.pool())
             if self.starts is not None and self.pool.counterexamples is not None:
                 self.starts.remember(self.pool.counterexamples)
 
+    @property
+    def stands_still(self) -> bool:
+        """Whether the network has learned, and the agent now learns from its proofs alone.
+
+        It is so from `config.refutations` steps on, if the newest proof was within its limit.
+        """
+        is_time = 0 < self.config.refutations <= self.steps
+        return is_time and self.pool.counterexamples is not None
+
     def advance(self, most: int) -> None:
-        """Play and learn until `most` further steps are made."""
+        """Play and learn until `most` further steps are made.
+
+        Where the network stands still, one proof counts as a round of games, and one that refutes
+        nothing as all the steps that are left.
+        """
+        end = self.steps + most
+        while self.steps < end:
+            if self.stands_still:
+                self.algorithm.num_timesteps = self._refute(end)
+            else:
+                self._learn(end)
+            self.steps = self.algorithm.num_timesteps
+
+    def _refute(self, end: int) -> int:
+        """Learn from one proof; the steps after it, which are `end` if nothing is left to learn."""
+        if not self._is_refuted:
+            self.pool.refute(self.snapshot(), self.policy())
+        return end if self._is_refuted else self.steps + self.round_steps
+
+    @property
+    def _is_refuted(self) -> bool:
+        """Whether the newest proof has found nothing that could be refuted."""
+        left = self.pool.counterexamples
+        return self.pool.refutations is not None and left is not None and not len(left)
+
+    def _learn(self, end: int) -> None:
+        """Play and learn up to `end`, and not far beyond the step at which the network may stop."""
+        still = self.config.refutations
+        if still:
+            end = min(end, max(still, self.steps + 1))
+        most = end - self.steps
         self.algorithm.learn(most, self.callback, log_interval=None, reset_num_timesteps=False)
-        self.steps = self.algorithm.num_timesteps
 
     def notes(self) -> dict[str, float]:
         """The number of games, and the results in windows of 1,000 games: see `Tally`.
 
         If snapshots are answered by a best response also the number of counterexamples, -1 where
-        the proof was beyond the limit.
+        the proof was beyond the limit, and that of the positions with refuted moves.
         """
         found = self.tally.notes()
         if self.pool.answers:
             boards = self.pool.counterexamples
             found["counterexamples"] = -1 if boards is None else len(boards)
+        if self.config.refutations:
+            found["refutations"] = len(self.pool.refutations or ())
         return found
 
     def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
@@ -146,7 +187,8 @@ class SB3Learner(Learner):
         }
         found = Array(np.int8, (Free(KEPT_BOARDS), rules.cells), -1, 1)
         starts = {} if self.starts is None else {"starts": Many(found, KEPT_PROOFS)}
-        weights, rival = like(self.model()), self.rival and like(self.rival.model())
+        weights = layout_of_model(self.model())
+        rival = self.rival and layout_of_model(self.rival.model())
         return {
             "optimizer": moments_layout(self.algorithm.policy.optimizer),
             "games": games,
@@ -159,6 +201,7 @@ class SB3Learner(Learner):
         """Continue from a saved training. The page restores the weights of the network."""
         algorithm = self.algorithm
         load_moments(algorithm.policy.optimizer, state["optimizer"])
+        self.pool.refutations = parted(model, self.config.rules)[1]
         self.pool.restore(state["pool"])
         self.tally = Tally(**state["tally"])
         if self.starts is not None:

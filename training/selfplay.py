@@ -31,6 +31,7 @@ from tictactoe_env.pool import Pool, parse_pool, split_response, split_self
 from tictactoe_env.pool import Snapshots as Member
 from tictactoe_env.positions import Positions, positions_of
 from tictactoe_env.proof import TABLE_CELLS, Limit, ProofLimitError
+from tictactoe_env.refutations import Refutations
 from tictactoe_env.responses import respond
 from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.snapshots import place_of_next
@@ -51,13 +52,13 @@ class SelfPlay:
     given weights, for snapshots that are no tables; `thaw_rival` is that of a rival, and
     `thaw_best` makes what the learner plays without exploration. sides: those that the learner
     plays. limit: that of the proofs for "best-response", unless the text says
-    `best-response-positions=N`. answers: whether the best response is
-    computed even if it is not an opponent, for its counterexamples. Raises ValueError for an
-    unknown opponent.
+    `best-response-positions=N`. answers: whether the best response is computed even if it is not an
+    opponent, for its counterexamples. Raises ValueError for an unknown opponent.
 
     response: the best response to the newest snapshot; None without one, and if its proof would be
     beyond the limit, where the snapshot takes its place. counterexamples: the boards (N, cells)
     from which the newest snapshot can still be beaten, None where there is no response.
+    refutations: the moves that are known to lose, to which `refute` adds; None before.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class SelfPlay:
         self.sides = sides
         self.limit = (self.responder and self.responder.limit) or limit
         self.answers = answers or self.responder is not None
+        self.refutations: Refutations | None = None
         # What it answers, and who plays elsewhere.
         self.answered: tuple[Policy, Policy] | None = None
         self.response: Policy | None = None
@@ -106,18 +108,32 @@ class SelfPlay:
         if self.own is not None or not self.answers:
             self._add(snapshot, self.snapshots, self.own)
         if self.answers:
-            self.answer(best or snapshot, snapshot)
+            self._answer(best or snapshot, snapshot)
 
-    def answer(self, best: Policy, snapshot: Policy) -> None:
-        """Compute the best response to `best`, which `snapshot` plays off the lines of `best`."""
+    def refute(self, snapshot: Policy, best: Policy) -> None:
+        """Answer `best`, and remember the moves that the proof refutes.
+
+        Called on boards of more than 12 cells. Beyond the limit of the proof nothing is learned.
+        """
+        known = Refutations(self.rules) if self.refutations is None else self.refutations
+        self.refutations = self._answer(best, snapshot, known)
+
+    def _answer(
+        self, best: Policy, snapshot: Policy, known: Refutations | None = None
+    ) -> Refutations | None:
+        """Compute the best response to `best`, which `snapshot` plays off the lines of `best`.
+
+        Returns the refuted moves: those that were known, and those that the proof adds to them.
+        """
         elsewhere = snapshot if self.rules.cells > TABLE_CELLS else None
         self.answered, self._opponents = (best, snapshot), None
         try:
-            self.response, self.counterexamples = respond(
-                best, self.rules, self.sides, elsewhere, fair_results(self.rules), self.limit
+            self.response, self.counterexamples, known = respond(
+                best, self.rules, self.sides, elsewhere, fair_results(self.rules), self.limit, known
             )
         except ProofLimitError:  # the notes of a training say so
             self.response = self.counterexamples = None
+        return known
 
     def add_rival(self, snapshot: Policy) -> None:
         """Add a snapshot of another learner in the same way."""
@@ -186,7 +202,7 @@ class SelfPlay:
         self._opponents = None
         if "answered" in state:
             best, snapshot = state["answered"]
-            self.answer(self._read(best, self.thaw_best), self._read(snapshot, self.thaw))
+            self._answer(self._read(best, self.thaw_best), self._read(snapshot, self.thaw))
 
     def _read(self, saved: Any, thaw: Thaw | None) -> Policy:
         """The snapshot that was saved as a table, or by its weights."""

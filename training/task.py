@@ -10,7 +10,16 @@ from tictactoe_env.notation import parse_cell
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.proof import TABLE_CELLS
 from training.memory import COPIES, check_weights, most_positions
-from training.options import BoardConfig, Count, Finite, NotNegative, Share, Size, option
+from training.options import (
+    BoardConfig,
+    Count,
+    Finite,
+    Natural,
+    NotNegative,
+    Share,
+    Size,
+    option,
+)
 
 RANDOM = "random"  # instead of a cell, in the option `opening`
 Table = TypeVar("Table", bound=TabularPolicy)
@@ -42,6 +51,12 @@ class TaskConfig(BoardConfig):
     draw_reward: Finite = option(0.0, "Reward of a draw.")
     loss_penalty: NotNegative = option(1.0, "Penalty of a loss; its reward is minus this number.")
     discount: Share = option(1.0, "Discount factor for each move of the learner.")
+    refutations: Natural = option(
+        0,
+        "Environment steps after which the network stands still, and the agent learns from its "
+        "proofs which moves lose, on boards of more than 12 cells; a proof counts as the steps of "
+        "one round of games; 0 for never.",
+    )
     proof_positions: Count = option(
         3_000_000,
         "Positions of the largest proof in an evaluation, on boards of more than 12 cells; a side "
@@ -55,11 +70,16 @@ class TaskConfig(BoardConfig):
     )
 
     def check(self) -> None:
-        """Raises ValueError for an opening that cannot be played, and for wrong shares."""
+        """Raises ValueError for options that do not fit together or the board."""
         if self.exploring_starts + self.counterexamples > 1:
             raise ValueError(
                 "exploring_starts and counterexamples must be at most 1 together, got "
                 f"{self.exploring_starts} and {self.counterexamples}"
+            )
+        if self.refutations and self.rules.cells <= TABLE_CELLS:
+            raise ValueError(
+                f"refutations are remembered on boards of more than {TABLE_CELLS} cells, got "
+                f"{self.rules}: leave the option out"
             )
         if self.opening not in ("", RANDOM):
             parse_cell(self.opening, self.rules)
