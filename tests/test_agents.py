@@ -380,5 +380,6 @@ def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monk
         assert f"{known.sentence}{bound}" in shown
     for name, preset in page.PRESETS.items():
         assert page.Config(**preset.options) != page.Config()
-        sentence = f"{name} {preset.sentence}{' (weak on purpose)' if preset.weak else ''}"
+        copy = " (a copy, weaknesses included)" if preset.weak else ""
+        sentence = f"{name} {preset.sentence}{copy}"
         assert sentence in shown.partition(f"presets of {agent}:")[2]

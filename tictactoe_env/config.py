@@ -69,7 +69,7 @@ class Config:
                 'which needs the extra "render" (pygame-ce)'
             )
         if self.render_mode is not None:
-            one_of("render mode", self.render_mode, RENDER_MODES)
+            one_of("render mode", self.render_mode, (*RENDER_MODES, "human"))
         if self.opening and self.start != "empty":
             raise ValueError(
                 'opening and a start other than "empty" exclude each other: give one of them'

@@ -111,7 +111,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         differ from `seats`. It must draw its random numbers from `rng`.
     - `early_draw` (`False`): end a game as a draw as soon as neither side can win.
     - `render_mode` (`None`): `"ansi"` (text) or `"rgb_array"`; `gym.make` also accepts `"human"`,
-      which needs the extra `render`.
+      a window of Gymnasium's `HumanRendering`, which needs the extra `render` (pygame-ce). Its
+      warning that the environment has no such mode of its own can be ignored.
 
     ## Self-play
     With the opponent `"self"`, alone or in a pool, the learner plays against frozen snapshots of
