@@ -142,7 +142,7 @@ def test_a_search_prints_the_command_that_makes_its_best_trial_again(tmp_path, c
     again = capsys.readouterr().out
     reached = best["steps_of_seed_0"]
     assert code == (0 if reached and best["steps_of_seed_1"] else 1)
-    assert ("PROVEN on 3x3, 3 in a row: unbeatable as X and as O" in again) == (reached != "")
+    assert ("PROVEN on 2x3, 3 in a row: unbeatable as X and as O" in again) == (reached != "")
     if reached:
         assert f"after {int(reached):,} steps" in again
     assert {path.name for path in folder.iterdir()} == {
