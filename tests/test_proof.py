@@ -227,6 +227,8 @@ def test_each_row_stands_in_one_ply_and_has_its_marks_there(chunk, monkeypatch):
         ]
         assert max(map(len, places)) == 1
         assert sum(map(len, places)) == len(found)
+        for ply in plies:
+            assert set(np.count_nonzero(found.boards(ply), axis=1)) == {ply.number}
     for ply in reach.plies():
         rows = list(range(ply.rows.start, ply.rows.stop))
         assert len(rows) <= chunk
