@@ -116,25 +116,7 @@ def results(draw: Any) -> tuple[str, Law, dict[Any, int]]:
     """The results of random play against an opponent: (side, outcome) of the first games."""
     size = draw.choice(SIZES)
     game, (opponent, law) = plain(size), opponents(draw)
-    is_mixed = isinstance(opponent, list)  # drawn for each game, not for each move
-    if is_mixed:
-        total = sum(weight for _, weight in opponent)
-        parts = [(part, Fraction(weight, total)) for part, weight in opponent]
-    else:
-        parts = [(opponent, Fraction(1))]
-    expected: Law = {}
-    for part, share in parts:
-        choose = {
-            "minimax": game.perfect,
-            "random": game.uniform,
-        }.get(part, lambda board: law(game, board))
-        won_x, drawn, won_o, *_ = game.match(game.uniform, choose)
-        other_x, other_drawn, other_o, *_ = game.match(choose, game.uniform)
-        for key, value in (
-            *(((1, 1), won_x), ((1, 0), drawn), ((1, -1), won_o)),
-            *(((-1, 1), other_o), ((-1, 0), other_drawn), ((-1, -1), other_x)),
-        ):
-            expected[key] = expected.get(key, Fraction(0)) + share * value / 2
+    expected = exact_results(game, opponent, law)
     counts = dict.fromkeys(expected, 0)
     mode, rng = draw.choice(MODES), np.random.default_rng(draw.randrange(2**32))
     kind = dict(zip(("rows", "cols", "k"), size, strict=True))
@@ -144,6 +126,27 @@ def results(draw: Any) -> tuple[str, Law, dict[Any, int]]:
         for side, outcome in first_results(env, rng, mode):
             counts[side, outcome] += 1
     return f"{opponent} on {size} in {mode}", expected, counts
+
+
+def exact_results(game: PlainGame, opponent: Any, law: Any) -> Law:
+    """The probability of each (side, outcome) of random play on a random side.
+
+    A pool is drawn for each game, not for each move.
+    """
+    pool = opponent if isinstance(opponent, list) else [[opponent, 1]]
+    players = {"minimax": game.perfect, "random": game.uniform}
+    expected: Law = {}
+    for part, weight in pool:
+        choose = players.get(part, lambda board: law(game, board))
+        share = Fraction(weight, 2 * sum(one for _, one in pool))
+        for side, match in (
+            (1, game.match(game.uniform, choose)),
+            (-1, game.match(choose, game.uniform)[2::-1]),
+        ):
+            for outcome, chance in zip((1, 0, -1), match, strict=False):
+                key = (side, outcome)
+                expected[key] = expected.get(key, Fraction(0)) + share * chance
+    return expected
 
 
 def first_results(env: Any, rng: Any, mode: str) -> Iterator[tuple[int, int]]:

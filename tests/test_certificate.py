@@ -2,6 +2,7 @@ import copy
 import functools
 import hashlib
 import json
+import sys
 from dataclasses import asdict
 
 import numpy as np
@@ -101,11 +102,18 @@ def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(name, rul
     assert read(tmp_path) == content
 
 
-def test_a_board_of_12_cells_has_a_certificate_of_all_positions_and_one_of_13_of_lines():
+def test_a_board_of_12_cells_has_a_certificate_of_all_positions_and_one_of_13_of_lines(tmp_path):
     for cols, number in ((12, 1), (13, 2)):
-        content = certify(FixedPlayer(0), "fixed", Rules(1, cols, 1))
+        told = []
+        asked = {"progress": lambda *about, told=told: told.append(about)}
+        content = certify(FixedPlayer(0), "fixed", Rules(1, cols, 1), **asked)
         assert content["format"] == number
         certificate.verify(content)
+        certificate.write(content, tmp_path / "certificate.json")
+        before = len(told)
+        load_policy(tmp_path, **asked)
+        is_of_lines = number == 2  # progress is that of finding positions
+        assert [before > 0, len(told) > before] == [is_of_lines, is_of_lines]
 
 
 def test_moves_are_text_and_shares_where_there_is_more_than_one():
@@ -194,6 +202,11 @@ def test_only_a_format_above_the_known_ones_is_called_newer(number, is_newer, st
     assert ("a newer version of tictactoe-env may read it" in str(told.value)) == is_newer
 
 
+def test_the_versions_of_another_process_can_be_stated():
+    content = certify(RandomPolicy(), "random", ROW, versions={"python": "3.0"})
+    assert content["versions"] == {"python": "3.0"}
+
+
 def test_a_package_that_is_not_installed_keeps_no_other_from_its_version(monkeypatch):
     def version(package):
         if package == "tictactoe-env":
@@ -201,9 +214,12 @@ def test_a_package_that_is_not_installed_keeps_no_other_from_its_version(monkeyp
         return "1.2.3"
 
     monkeypatch.setattr(certificate.metadata, "version", version)
+    for module in ("stable_baselines3", "sb3_contrib", "torch"):
+        monkeypatch.setitem(sys.modules, module, None)  # as if it were imported
+    others = ["gymnasium", "numpy", "sb3-contrib", "stable-baselines3", "torch"]
     found = certificate.versions()
-    assert (found["numpy"], found["gymnasium"]) == ("1.2.3", "1.2.3")
-    assert "tictactoe-env" not in found
+    assert sorted(found) == sorted([*others, "python"])
+    assert {found[package] for package in others} == {"1.2.3"}
 
 
 def test_the_rounding_of_a_result_ends_where_it_is_stated(stated):

@@ -1,5 +1,6 @@
 """Proof by reach: against plain recursion, against tables, and players that lose only deep down."""
 
+import re
 from functools import cache
 
 import numpy as np
@@ -226,6 +227,8 @@ def test_each_row_stands_in_one_ply_and_has_its_marks_there(chunk, monkeypatch):
         ]
         assert max(map(len, places)) == 1
         assert sum(map(len, places)) == len(found)
+        for ply in plies:
+            assert set(np.count_nonzero(found.boards(ply), axis=1)) == {ply.number}
     for ply in reach.plies():
         rows = list(range(ply.rows.start, ply.rows.stop))
         assert len(rows) <= chunk
@@ -378,6 +381,15 @@ def test_a_proof_beyond_the_limit_says_how_far_it_came(limit, words):
         assert text.startswith("the proof as X on 4x4, 4 in a row needs more than the limit")
         assert "positions" in text
         assert "of 16; raise the limit" in text
+
+
+@pytest.mark.parametrize("megabytes", [1, 10])
+def test_a_proof_ends_before_its_positions_need_more_memory_than_the_limit(megabytes):
+    with pytest.raises(ProofLimitError) as refused:
+        BoardReach({"X": RandomPolicy()}, "X", Rules(4, 4, 4), Limit(megabytes=megabytes))
+    found = int(re.search(r"it found ([\d,]+) positions", str(refused.value))[1].replace(",", ""))
+    assert 16 * found <= 1e6 * megabytes, "two bitboards of 8 bytes each"
+    assert (16 + 32) * found <= 1e6 * megabytes, "and four results of 8 bytes"
 
 
 def test_a_limit_is_the_largest_number_that_is_allowed():
