@@ -71,7 +71,8 @@ def certificate(
             f"{len(content['moves']):,} positions",
             console,
         )
-    if content.get("seed") is not None and content.get("training") is None:
+    is_search = str(content["agent"]).startswith("mcts") and content.get("training") is None
+    if is_search and content.get("seed") is not None:
         say(_seed_text(content), console)
     say(verdict(content), console, "bold")
 

@@ -42,7 +42,7 @@ def what_to_do(error: ImportError, group: str = "play") -> str | None:
     group = group if GROUP_OF[package] == "play" else GROUP_OF[package]
     text = f"{package} is not installed: {command(group)}"
     if group in ("play", "web", "train"):
-        text += f", or `make {group}`, which installs it in .venv"
+        text += f", or `make {group}`, which sets up .venv with it"
     python = ROOT / ".venv" / "bin" / "python"
     if python.exists() and Path(sys.prefix) != python.parent.parent:
         text += f"; this is {sys.executable}, the environment of `make` is {python}"

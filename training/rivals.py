@@ -36,8 +36,6 @@ class RivalRun(Run):
     run that is resumed, and holds the checkpoint of both.
     """
 
-    STOPS_AT = "the end of this turn"
-
     def __init__(self, *arguments: Any, label: str, other: Path, is_first: bool):
         super().__init__(*arguments)
         self.label, self.other, self.is_first = label, other, is_first
@@ -55,6 +53,10 @@ class RivalRun(Run):
     def display(self, done: int) -> Display:
         """Lines that begin with the label."""
         return Display(self.label, self.config.steps, done, self.console, is_live=False)
+
+    def stop_text(self) -> str:
+        """The end of a turn."""
+        return "the end of this turn, where the state is saved"
 
     def is_over(self, results: Evaluation) -> bool:
         """False: a turn is not cut short."""

@@ -116,8 +116,6 @@ class Run:
     without one.
     """
 
-    STOPS_AT = "the next evaluation"  # what Ctrl-C says
-
     def __init__(
         self,
         folder: Path,
@@ -417,14 +415,15 @@ class Run:
         if self.is_interrupted:
             raise KeyboardInterrupt
         self.is_interrupted = True
-        say = f"stopping at {self.STOPS_AT}, where the state is saved"
-        self.console.print(f"{say}{self._when()}. Ctrl-C again ends at once, {self._kept()}")
+        say = f"stopping at {self.stop_text()}. Ctrl-C again ends at once, {self._kept()}"
+        self.console.print(say, soft_wrap=not self.console.is_terminal)
 
-    def _when(self) -> str:
-        """The steps of the next evaluation, and those made."""
+    def stop_text(self) -> str:
+        """Where the training stops after Ctrl-C: the steps of the next evaluation."""
         total = self.config.steps
         at = min((self.done // self.config.judge_every + 1) * self.config.judge_every, total)
-        return f" (at {at:,} steps; {self.done:,} are made)"
+        when = f"at {at:,} steps; {self.done:,} are made"
+        return f"the next evaluation, where the state is saved ({when})"
 
     def _kept(self) -> str:
         """What there is to continue from."""
@@ -479,7 +478,6 @@ class Run:
         if is_last or self.is_checkpoint_due():
             self.write_metrics()
             write_folder(self.checkpoint, lambda folder: self.write_checkpoint(folder, learner))
-            self.saved_at = learner.steps
             self.note_checkpoint()
 
     def is_checkpoint_due(self) -> bool:
@@ -487,8 +485,8 @@ class Run:
         return time.monotonic() - self._last_checkpoint > CHECKPOINT_SECONDS
 
     def note_checkpoint(self) -> None:
-        """Note that a checkpoint was written."""
-        self._last_checkpoint = time.monotonic()
+        """Note that a checkpoint was written of the steps made so far."""
+        self._last_checkpoint, self.saved_at = time.monotonic(), self.done
 
     def _keep_if_best(self, results: Evaluation, learner: Learner, policy: BoardPlayer) -> None:
         if self.best is not None and results.rank(self.side) <= self.best[0].rank(self.side):
