@@ -217,7 +217,7 @@ def test_boards_of_more_than_32_bits_have_the_positions_of_plain_recursion(rules
 def test_each_row_stands_in_one_ply_and_has_its_marks_there(chunk, monkeypatch):
     monkeypatch.setattr(proof, "CHUNK", chunk)
     rules = Rules()
-    table = TableReach("O", tabulate(RandomPolicy(), rules).by_row(), rules)
+    table = TableReach("O", tabulate(MinimaxPolicy(rules, "first"), rules).by_row(), rules)
     reach = BoardReach({"O": MinimaxPolicy(rules)}, "O", rules)
     for found in (table, reach):
         plies = list(found.plies())
