@@ -160,7 +160,7 @@ def whole(case: Case, training: Training) -> Whole:
     counted = place / "place.changes"
     if not counted.exists():
         shutil.rmtree(place, ignore_errors=True)
-        place.mkdir()
+        (place / "place").mkdir(parents=True)  # as in a case: to make it would be a change
         ended = train(training.begin(place / "place" / "run"), place / "place")
         if ended.code != 0:
             raise RuntimeError(f"{training.name} does not train: {ended.code}, {ended.text}")

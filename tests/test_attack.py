@@ -201,6 +201,16 @@ def small_only(monkeypatch, module):
 
 
 @pytest.mark.slow
+def test_the_last_change_of_a_training_can_be_killed_and_there_is_no_further_one(case):
+    one, place = case(), case(1).folder / "place"
+    place.mkdir()
+    changes = trainings.whole(one, SMALL).changes
+    for number, code in ((changes, -signal.SIGKILL), (changes + 1, 0)):
+        folder = place / str(number)
+        assert trainings.train(SMALL.begin(folder), place, kill_at(number)).code == code
+
+
+@pytest.mark.slow
 def test_kills_find_nothing_unless_a_fault_is_planted(tmp_path, monkeypatch):
     small_only(monkeypatch, kills)
     assert findings(kills, tmp_path, 4) == ""
