@@ -60,7 +60,7 @@ def furnish(folder: Path) -> None:
 
 def make_manifests(folder: Path) -> None:
     """Write the manifests anew, so that they agree with the damaged files."""
-    with contextlib.suppress(ValueError, OSError, KeyError):
+    with contextlib.suppress(ValueError, OSError, LookupError, TypeError):
         steps = json.loads((folder / "checkpoint" / "progress.json").read_bytes())["steps"]
         for place in (folder / "checkpoint", folder):
             write_manifest(place, steps)
@@ -117,7 +117,8 @@ def rewrite(draw: Any, path: Path) -> str:
 
 def _json(draw: Any, path: Path) -> str:
     content = json.loads(path.read_bytes())
-    if isinstance(content.get("moves"), dict) and draw.random() < 0.6:
+    has_moves = isinstance(content, dict) and isinstance(content.get("moves"), dict)
+    if has_moves and draw.random() < 0.6:
         content = with_other_moves(draw, content)
     else:
         content = damaged_json(draw, content)
