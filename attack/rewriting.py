@@ -60,7 +60,7 @@ def furnish(folder: Path) -> None:
 
 def make_manifests(folder: Path) -> None:
     """Write the manifests anew, so that they agree with the damaged files."""
-    with contextlib.suppress(ValueError, OSError, KeyError):
+    with contextlib.suppress(ValueError, OSError, LookupError, TypeError):
         steps = json.loads((folder / "checkpoint" / "progress.json").read_bytes())["steps"]
         for place in (folder / "checkpoint", folder):
             write_manifest(place, steps)
@@ -116,9 +116,41 @@ def rewrite(draw: Any, path: Path) -> str:
 
 
 def _json(draw: Any, path: Path) -> str:
-    content = damaged_json(draw, json.loads(path.read_bytes()))
+    content = json.loads(path.read_bytes())
+    has_moves = isinstance(content, dict) and isinstance(content.get("moves"), dict)
+    if has_moves and draw.random() < 0.6:
+        content = with_other_moves(draw, content)
+    else:
+        content = damaged_json(draw, content)
     path.write_bytes(as_json(signed(draw, content, path)))
     return "JSON"
+
+
+def with_other_moves(draw: Any, content: dict[str, Any]) -> dict[str, Any]:
+    """A certificate with another move in one to three positions, or another stated number.
+
+    It is true if the player meets none of these positions.
+    """
+    moves = content["moves"]
+    for _ in range(draw.randint(1, 3)):
+        board = draw.choice(list(moves))
+        rows = board.split("/")
+        free = [
+            f"{chr(ord('a') + col)}{row + 1}"
+            for row, line in enumerate(rows)
+            for col, letter in enumerate(line)
+            if letter == "."
+        ]
+        one, two = draw.choice(free), draw.choice(free)
+        share = draw.choice((0.5, 1e-9, 1e-13))
+        mixed = {one: share, two: 1 - share} if one != two else {one: 1.0}
+        moves[board] = draw.choice((one, one, mixed))
+    if draw.random() < 0.2:
+        side = content[draw.choice(("as_x", "as_o"))]
+        name = draw.choice(list(side))
+        if isinstance(side[name], float):
+            side[name] += draw.choice((1e-6, -1e-6, 1e-13, -1e-13))
+    return content
 
 
 def signed(draw: Any, content: Any, path: Path) -> Any:

@@ -139,10 +139,10 @@ def train(
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         code = script.main(list(arguments))
-        (folder.parent / f"{folder.name}.changes").write_text(str(operations.count))
+        (folder.parent / f"changes-of-{folder.name}").write_text(str(operations.count))
         return code
 
-    return child(action, folder.parent / f"{folder.name}.printed")
+    return child(action, folder.parent / f"printed-by-{folder.name}")
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,10 @@ def whole(case: Case, training: Training) -> Whole:
     """The undisturbed run of a training, which the cases of a campaign share."""
     preload()
     place = case.shared / training.name
-    counted = place / "place.changes"
+    counted = place / "changes-of-place"
     if not counted.exists():
         shutil.rmtree(place, ignore_errors=True)
-        place.mkdir()
+        (place / "place").mkdir(parents=True)  # as in a case: to make it would be a change
         ended = train(training.begin(place / "place" / "run"), place / "place")
         if ended.code != 0:
             raise RuntimeError(f"{training.name} does not train: {ended.code}, {ended.text}")

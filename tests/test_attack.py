@@ -18,7 +18,7 @@ import pytest
 
 import attack.__main__ as command
 from agents import TRAINABLE
-from attack import disk, files, kills, law, rules, stores, trainings
+from attack import disk, files, kills, law, rewriting, rules, stores, trainings
 from attack.campaign import CAMPAIGNS, Case, Report, found_in, repeat
 from attack.children import child
 from attack.operations import Operations, fail, kill_at, nothing
@@ -201,6 +201,16 @@ def small_only(monkeypatch, module):
 
 
 @pytest.mark.slow
+def test_the_last_change_of_a_training_can_be_killed_and_there_is_no_further_one(case):
+    one, place = case(), case(1).folder / "place"
+    place.mkdir()
+    changes = trainings.whole(one, SMALL).changes
+    for number, code in ((changes, -signal.SIGKILL), (changes + 1, 0)):
+        folder = place / str(number)
+        assert trainings.train(SMALL.begin(folder), place, kill_at(number)).code == code
+
+
+@pytest.mark.slow
 def test_kills_find_nothing_unless_a_fault_is_planted(tmp_path, monkeypatch):
     small_only(monkeypatch, kills)
     assert findings(kills, tmp_path, 4) == ""
@@ -286,6 +296,24 @@ def test_a_certificate_that_says_too_much_is_refused_by_the_independent_verifier
     assert list(files.judged(path, tmp_path)) == []
     path.write_text(json.dumps({**content, "unbeatable": True, "optimal": not content["optimal"]}))
     assert any("refuses what is accepted" in text for text in files.judged(path, tmp_path))
+
+
+SIDES = {"as_x": {"win": 1.0}, "as_o": {"win": 0.0}}
+
+
+@pytest.mark.parametrize(
+    "content", [[{"moves": []}], "text", {"moves": {"../..": "a1"}, **SIDES}, {"steps": 3}]
+)
+def test_json_of_any_form_is_rewritten(content, tmp_path):
+    path = tmp_path / "checkpoint" / "progress.json"
+    path.parent.mkdir()
+    found = set()
+    for seed in range(30):
+        path.write_text(json.dumps(content))
+        rewriting.rewrite(random.Random(seed), path)
+        rewriting.make_manifests(tmp_path)
+        found.add(path.read_bytes())
+    assert len(found) > 3
 
 
 @pytest.mark.slow
