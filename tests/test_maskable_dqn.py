@@ -104,7 +104,9 @@ def test_learned_values_are_those_of_the_task_with_masks(as_dict, double_q, limi
     np.testing.assert_allclose(values_in_all_states(model, as_dict)[:, :3], expected, atol=0.06)
 
 
-@pytest.mark.parametrize("wrapped", ["single", "several", "subprocesses", "normed"])
+@pytest.mark.parametrize(
+    "wrapped", ["single", "several", pytest.param("subprocesses", marks=pytest.mark.slow), "normed"]
+)
 def test_no_illegal_action_is_tried_in_any_vec_env(wrapped):
     """Warm-up, exploration and greedy actions: each illegal one would raise."""
     if wrapped == "subprocesses":

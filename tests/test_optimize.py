@@ -106,6 +106,7 @@ def test_a_trial_is_pruned_above_the_median_where_those_that_ended_count(others,
     assert tuning.ExactMedianPruner().prune(study, running) == is_pruned
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", OPTIONS)
 def test_the_seeds_of_a_trial_train_as_they_would_alone(agent):
     page, config = agents.page(agent), small_config(agent)

@@ -224,6 +224,7 @@ print(evaluate(model).x.win)
 """
 
 
+@pytest.mark.slow
 @PAGES
 def test_an_exported_zip_loads_where_only_the_package_is_installed(learners, page, tmp_path):
     learner, path, boards = learners[page], tmp_path / "player.zip", tmp_path / "boards.npy"

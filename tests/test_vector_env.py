@@ -100,6 +100,7 @@ def assert_shares(counts, shares):
         assert abs(counts[outcome] - total * share) < 5 * deviation, (outcome, counts)
 
 
+@pytest.mark.slow
 def test_a_million_random_games_agree_with_the_exact_results():
     games, rng, found = 62_500, np.random.default_rng(1), Counter()
     env = TicTacToeVectorEnv(games)
