@@ -40,7 +40,9 @@ def case_in(folder, seed=0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("fault", "found_by"), CASES, ids=str)
+@pytest.mark.parametrize(
+    ("fault", "found_by"), CASES, ids=lambda of: of if isinstance(of, str) else of[1]
+)
 def test_a_fault_of_the_server_is_found(fault, found_by, tmp_path, monkeypatch):
     attack, words = found_by
     if attack is page.fuzz:
