@@ -167,7 +167,7 @@ def test_json_that_is_broken_too_deep_or_too_large_in_memory_raises_a_plain_valu
         (b"\xff\xfe[\0]\0", "can't decode byte"),
         (b"\xef\xbb\xbf[]", "BOM"),
         (b"[" * 100_000, "nested too deeply"),
-        (b"[" + b"1" * 5_000 + b"]", "4300 digits"),
+        (b"[" + b"1" * 5_000 + b"]", "4300"),
         (b"[" + b"[]," * 2_800_000 + b"1]", "could need more than 400 MB of memory"),
     ):
         with refuses(reason, ValueError):
