@@ -322,6 +322,7 @@ def test_files_find_nothing_unless_a_loader_is_planted(tmp_path, monkeypatch):
 
     monkeypatch.setattr(files, "LEARNERS", (SMALL,))
     assert findings(files, tmp_path, 40) == ""
+    monkeypatch.setattr(files, "CERTIFICATES", ())
     planted = {"planted": ("model.safetensors", lambda path: None)}
     monkeypatch.setattr(loaders, "READERS", planted)
     assert findings(files, tmp_path, 5) == ""

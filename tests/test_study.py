@@ -286,7 +286,7 @@ def test_kills_of_the_study_of_a_worker_and_of_a_training_lose_nothing(plain, tm
 def test_a_seed_that_fails_is_reported_and_the_others_go_on(tmp_path, capsys):
     folder = tmp_path / "study"
     (folder / "seed-00" / "checkpoint").mkdir(parents=True)
-    (folder / "seed-00" / "checkpoint" / "progress.json").write_text("{")
+    (folder / "seed-00" / "checkpoint" / "manifest.json").write_text("{")
     (folder / "study.json").write_text(json.dumps({"config": {}, "agent": AGENT}))
     saved = study.Study(
         folder,
@@ -301,7 +301,7 @@ def test_a_seed_that_fails_is_reported_and_the_others_go_on(tmp_path, capsys):
     saved.write(saved.rows())
     assert train.main([*QUICK, "--seeds", "0-1", "--jobs", "1", "--out", str(folder)]) == 1
     printed = capsys.readouterr()
-    assert f"seed 0: FAILED: {folder}/seed-00/checkpoint/progress.json is damaged" in printed.out
+    assert f"seed 0: FAILED: {folder}/seed-00/checkpoint/manifest.json is damaged" in printed.out
     assert "seed 1: unbeatable as X and O" in printed.out
     assert "1 of 2 seeds are not finished (0): the same command continues them" in printed.err
     rows = read_json(folder / "study.json")["runs"]

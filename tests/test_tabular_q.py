@@ -54,8 +54,8 @@ def test_the_entries_of_several_tables_count_once_and_stand_where_a_run_is_print
     assert 730 <= entries <= 764
     assert f"entries {entries}\n" in done.stdout, "the progress"
     kept = read(tmp_path / "run")["training"]["entries"]
-    assert f", table of {kept} entries, " in done.stdout
-    assert f", table of {kept} entries, " in python("evaluate.py", tmp_path / "run").stdout
+    assert f", a table of {kept} entries" in done.stdout
+    assert f", a table of {kept} entries" in python("evaluate.py", tmp_path / "run").stdout
 
 
 def test_a_value_moves_by_its_rate_later_games_count_less_and_games_of_a_round_one_by_one():
