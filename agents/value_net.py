@@ -524,6 +524,8 @@ class ValueNet(Learner):
         """Continue from a saved training."""
         load_weights(self.network, model)
         self.results = take(state, "results", self.results.shape, np.float64)
+        if (self.results[[0, 2]] < 0).any():
+            raise ValueError("the numbers of games and the sums of squares must be 0 or more")
         self.history = state["history"]
         if len(self.history) * self.config.games != self.steps:
             raise ValueError(f"{len(self.history)} levels do not have {self.steps} games")

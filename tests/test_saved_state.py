@@ -157,6 +157,17 @@ def test_a_hostile_state_is_refused_with_the_file_and_the_entry(agent, tmp_path)
             checkpoint.restore(tmp_path, agent, config, agents.page(agent).begin(config))
 
 
+@pytest.mark.slow
+def test_results_of_fewer_than_no_games_are_refused(tmp_path):
+    config = saved("value_net", tmp_path)
+    arrays, about = read_arrays(tmp_path / checkpoint.STATE)
+    wrong = arrays["state/results"].copy()
+    wrong[0, 5] = -7
+    write_arrays(tmp_path / checkpoint.STATE, {**arrays, "state/results": wrong}, about)
+    with refuses("the numbers of games and the sums of squares must be 0 or more", ValueError):
+        checkpoint.restore(tmp_path, "value_net", config, agents.page("value_net").begin(config))
+
+
 @EACH
 def test_the_layout_of_a_learner_holds_from_its_first_step_on(agent):
     config = small_config(agent)
