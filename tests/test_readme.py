@@ -112,3 +112,10 @@ def test_what_the_readme_calls_proven_is_what_the_studies_found():
     assert won == {"X wins against everybody, 3 of 3"}
     said = proven["3x4, 3x5 and 4x4, three in a row", "`maskable_ppo`"]
     assert said == "as X, wins against everybody, 3 of 3 seeds each"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_python_stands_in_blocks_of_python_only_where_a_test_runs_it(path):
+    text = path.read_text(encoding="utf-8")
+    rest = re.sub(r"^```python\n.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert re.findall(r"^ *(?:import \w+|from \w[\w.]* import .+)$", rest, re.MULTILINE) == []
