@@ -177,6 +177,20 @@ def test_an_agent_that_learns_from_its_proofs_alone_becomes_unbeatable(agent):
     assert evaluate_side(page.player(config, last), "O", SQUARE).response.value == 0
 
 
+def test_proofs_end_where_the_fair_result_is_out_of_reach(monkeypatch):
+    """X wins this board with best play. Refutations keep it from losing, but need not win."""
+    more = "--rows 3 --cols 5 --k 3 --side X --steps 50000 --judge-every 1280 --refutations 1"
+    page, config = config_of("dqn", *more.split(), "--opponents", "best-response:1")
+    learner, proofs = page.begin(config), []
+    refute = learner.pool.refute
+    monkeypatch.setattr(learner.pool, "refute", lambda *a: proofs.append(refute(*a)) or proofs[-1])
+    drive(learner, config, lambda _: False)
+    assert proofs[-1] is False
+    assert proofs.count(False) == 1
+    assert len(learner.pool.counterexamples) > 0
+    assert learner.steps == 50_000
+
+
 def test_a_network_whose_proofs_are_beyond_the_limit_learns_on():
     more = "--steps 512 --refutations 1 --opponents best-response:1 --proof-positions 10"
     page, config = config_of("maskable_ppo", *more.split())

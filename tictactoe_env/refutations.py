@@ -71,7 +71,10 @@ class Refutations:
         return found
 
     def learn(self, reach: BoardReach) -> Refutations:
-        """These and the moves that a policy would make, which are refuted in what it can meet."""
+        """These and the moves that a policy would make, which are refuted in what it can meet.
+
+        The same object if there are none to add.
+        """
         bits = np.array(self.rules.cell_bits, dtype=np.uint64)
         loses = np.zeros(len(reach.outcome_x), dtype=bool)
         loses[O_WINS if reach.side == "X" else X_WINS] = True
@@ -92,6 +95,8 @@ class Refutations:
             loses[ply.rows.start + at] = (refuted | x | o) == self.rules.full
             is_new = refuted != known
             found.append((x[is_new], o[is_new], refuted[is_new]))
+        if not any(len(x) for x, _, _ in found[1:]):
+            return self
         return self._with(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
     def _with(self, x: Marks, o: Marks, moves: Marks) -> Refutations:

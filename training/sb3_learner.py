@@ -60,6 +60,7 @@ class SB3Learner(Learner):
         self.algorithm.set_logger(Logger(None, []))
         self.algorithm.env.set_opponent(self.pool.pool())
         self.callback = Rounds(self)
+        self._is_refuted = False  # whether a proof has found no further move that loses
 
     @property
     def starts(self) -> ExploringStarts | None:
@@ -115,14 +116,9 @@ class SB3Learner(Learner):
     def _refute(self, end: int) -> int:
         """Learn from one proof; the steps after it, which are `end` if nothing is left to learn."""
         if not self._is_refuted:
-            self.pool.refute(self.snapshot(), self.policy())
+            is_new = self.pool.refute(self.snapshot(), self.policy())
+            self._is_refuted = not is_new and self.pool.counterexamples is not None
         return end if self._is_refuted else self.steps + self.round_steps
-
-    @property
-    def _is_refuted(self) -> bool:
-        """Whether the newest proof has found nothing that could be refuted."""
-        left = self.pool.counterexamples
-        return self.pool.refutations is not None and left is not None and not len(left)
 
     def _learn(self, end: int) -> None:
         """Play and learn up to `end`, and not far beyond the step at which the network may stop."""

@@ -110,13 +110,14 @@ class SelfPlay:
         if self.answers:
             self._answer(best or snapshot, snapshot)
 
-    def refute(self, snapshot: Policy, best: Policy) -> None:
-        """Answer `best`, and remember the moves that the proof refutes.
+    def refute(self, snapshot: Policy, best: Policy) -> bool:
+        """Answer `best`, and remember the moves that the proof refutes; whether there are new ones.
 
         Called on boards of more than 12 cells. Beyond the limit of the proof nothing is learned.
         """
         known = Refutations(self.rules) if self.refutations is None else self.refutations
         self.refutations = self._answer(best, snapshot, known)
+        return self.refutations is not known
 
     def _answer(
         self, best: Policy, snapshot: Policy, known: Refutations | None = None
