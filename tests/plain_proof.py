@@ -292,7 +292,7 @@ class Perfect:
         return wins(self.game.empty)
 
     def against(self, side: str, decide: Decide) -> dict[str, Fraction]:
-        """The exact result of a player as `side` against perfect play with random ties."""
+        """The exact result of a player as `side` against perfect play that picks at random."""
         known: dict[str, tuple[Any, ...]] = {}
 
         def result(board: str) -> tuple[Any, ...]:

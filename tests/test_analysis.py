@@ -55,11 +55,12 @@ def test_a_board_shows_which_moves_win_draw_and_lose_and_when():
         position, moves = truth(parse_board(text, Rules()), Rules())
         return position.text, [move and move.text for move in moves]
 
-    drawn, lost, taken = "draws", "loses in 4", None  # O must take an edge
+    drawn, lost, taken = "draws", "loses in 2", None  # O must take an edge
     moves = [taken, drawn, lost, drawn, taken, drawn, lost, drawn, taken]
     assert shown("X../.O./..X") == ("draws", moves)
     position, moves = shown("XX./OO./...")
-    assert (position, moves[2], moves[6]) == ("wins at once", "wins at once", "loses in 2")
+    assert (position, moves[2]) == ("wins at once", "wins at once")
+    assert moves[6] == "loses to the next move"
     assert shown("XXX/OO./...") == ("lost", [None] * 9)
     assert shown("XOX/XOO/OXX") == ("drawn", [None] * 9)
 
@@ -132,7 +133,7 @@ def test_a_player_with_own_values_and_a_table_can_be_asked_for_either_kind():
         thoughts(player, board, rules, "onw")
 
 
-JUDGED = ["keeps the draw", "gives away the draw and loses in 6", "wins in 5", "is lost anyway"]
+JUDGED = ["keeps the draw", "gives away the draw and loses in 3", "wins in 3", "is lost anyway"]
 JUDGED += ["gives away the win and only draws", *["keeps the draw"] * 4]
 
 
@@ -142,19 +143,19 @@ def test_every_move_is_judged_by_the_position_before_it():
     assert [verdict.ply for verdict in found if not verdict.optimal] == [1, 4]
     assert [verdict.ply for verdict in found if verdict.threw_away] == [4]
     texts = [verdict.text for verdict in verdicts(Game.parse("a1 b1 b2 c1 c3"))]
-    assert texts[3:] == ["is lost anyway, and loses in 2 instead of 4", "wins at once"]
+    assert texts[3:] == ["is lost anyway, and loses in 1 instead of 2", "wins at once"]
 
 
 @pytest.mark.parametrize(
     ("line", "ply", "sentence"),
     cases("""
-        b2 b1 a1 c3 a3 c1 a2 | 1 | move 2, b1: it gives away the draw and loses in 6
-        a1 c3 b1 c1 a2 c2 | 2 | move 3, b1: it gives away the win and loses in 6
+        b2 b1 a1 c3 a3 c1 a2 | 1 | O's move 2, b1, gave away the draw: X could win in 3
+        a1 c3 b1 c1 a2 c2 | 2 | X's move 3, b1, gave away the win: O could win in 3
         b2 a1 c3 c1 b1 b3 a3 a2 c2 | - | (no move) a draw throughout
-        a1 a1 ended=illegal | 1 | move 2, a1: it is taken already: an illegal move loses
+        a1 a1 ended=illegal | 1 | O's move 2, a1, was on a taken cell: an illegal move loses
         a1 b2 ended=resigned result=O | - | X resigned a position that was a draw
         a1 b1 ended=resigned result=O | - | X resigned a position that was won
-        a1 b1 ended=resigned result=X | 1 | move 2, b1: it gives away the draw and loses in 6
+        a1 b1 ended=resigned result=X | 1 | O's move 2, b1, gave away the draw: X could win in 3
         ended=resigned result=X | - | O resigned a position that was a draw
         a1 b1 board=2x2 k=2 ended=resigned result=X | - | (no move) won for X throughout
         b1 a1 a2 board=2x2 k=2 | - | (no move) won for X throughout
@@ -162,9 +163,8 @@ def test_every_move_is_judged_by_the_position_before_it():
 )
 def test_the_move_that_decided_the_game_is_found(line, ply, sentence):
     played, decided = Game.parse(line), [] if ply == "-" else [int(ply)]
-    side = ["XO"[one % 2] + " threw it away with " for one in decided]
     sentence = sentence.replace("(no move)", "nobody made a mistake: the game was")
-    assert turning_point(played) == "".join([*side, sentence])
+    assert turning_point(played) == sentence
     assert [losing_move(played)] == (decided or [None])
     assert [verdict.ply for verdict in verdicts(played) if verdict.threw_away] == decided
 

@@ -2,6 +2,7 @@ import copy
 import functools
 import hashlib
 import json
+import platform
 import sys
 from dataclasses import asdict
 
@@ -31,6 +32,7 @@ def paths_of(value, path=()):
 
 RESULTS = paths_of(exact_results(RandomPolicy(), RECTANGLE))
 GONE = object()
+NONE = GONE, "'nothing'"  # how it is shown that an entry is not there
 
 
 def stochastic(rules):
@@ -108,12 +110,13 @@ def test_a_board_of_12_cells_has_a_certificate_of_all_positions_and_one_of_13_of
         asked = {"progress": lambda *about, told=told: told.append(about)}
         content = certify(FixedPlayer(0), "fixed", Rules(1, cols, 1), **asked)
         assert content["format"] == number
-        certificate.verify(content)
         certificate.write(content, tmp_path / "certificate.json")
-        before = len(told)
-        load_policy(tmp_path, **asked)
-        is_of_lines = number == 2  # progress is that of finding positions
-        assert [before > 0, len(told) > before] == [is_of_lines, is_of_lines]
+        calls = [len(told)]
+        for ask, given in ((certificate.verify, content), (load_policy, tmp_path)):
+            ask(given, **asked)
+            calls.append(len(told))
+        once = 2 if number == 2 else 0  # progress is that of finding positions, here of a ply each
+        assert calls == [once, 2 * once, 3 * once]
 
 
 def test_moves_are_text_and_shares_where_there_is_more_than_one():
@@ -163,10 +166,12 @@ def test_a_changed_result_is_found_and_named(name, path, stated):
     elif isinstance(value, dict):
         wrong = [None, 1.0, [], "figures", GONE]
     else:
-        wrong = [["a1"], [], *([None, GONE] if value else ["none"])]
+        wrong = [["a1"], [], GONE, None if value else "none"]
     for instead in wrong:
-        with refuses(f"{path} is ", CertificateError):
+        shown = " but 'nothing' in the" if instead is GONE else ""
+        with refuses(f"{path} is ", CertificateError) as told:
             certificate.verify(changed(stated[ROW][name], path, instead))
+        assert shown in str(told.value)
 
 
 VERDICTS = [
@@ -182,8 +187,9 @@ def test_a_verdict_that_does_not_follow_from_the_moves_is_told_without_the_other
     certificate.check_verdict(changed(content, "as_x.vs_random.win", 2.0))
     for path in VERDICTS:
         value = functools.reduce(lambda found, key: found[key], path.split("."), content)
-        for instead in (not value, int(value), None, GONE):
-            with refuses(f"{path} is {value} when computed", CertificateError):
+        for instead, shown in (*((one, one) for one in (not value, int(value), None)), NONE):
+            words = f"{path} is {value} when computed from the moves, but {shown} in the"
+            with refuses(words, CertificateError):
                 certificate.check_verdict(changed(content, path, instead))
     for path in ("as_x", "as_o"):
         for instead in (None, [], GONE):
@@ -197,9 +203,17 @@ def test_a_verdict_that_does_not_follow_from_the_moves_is_told_without_the_other
     ("number", "is_newer"), [(3, True), (0, False), (1.0, False), ("3", False)]
 )
 def test_only_a_format_above_the_known_ones_is_called_newer(number, is_newer, stated):
-    with refuses("is not a certificate of format 1 or 2: its format is ", CertificateError) as told:
+    newer = "; a newer version of tictactoe-env may read it" if is_newer else ""
+    with pytest.raises(CertificateError) as told:
         certificate.verify({**stated[ROW]["minimax"], "format": number})
-    assert ("a newer version of tictactoe-env may read it" in str(told.value)) == is_newer
+    words = f"this is not a certificate of format 1 or 2: its format is {number!r}{newer}"
+    assert str(told.value) == words
+
+
+@pytest.mark.parametrize("name", ["agent", "seed", "config", "versions", "sha256_of_moves"])
+def test_a_certificate_states_whose_it_is_and_how_it_was_made(name, stated):
+    with refuses(f"this is not a certificate: its entry '{name}' is missing", CertificateError):
+        certificate.verify(changed(stated[ROW]["minimax"], name, GONE))
 
 
 def test_the_versions_of_another_process_can_be_stated():
@@ -207,19 +221,24 @@ def test_the_versions_of_another_process_can_be_stated():
     assert content["versions"] == {"python": "3.0"}
 
 
-def test_a_package_that_is_not_installed_keeps_no_other_from_its_version(monkeypatch):
+@pytest.mark.parametrize("missing", [None, "tictactoe-env", "numpy"])
+def test_the_versions_are_those_of_the_packages_that_are_imported_and_installed(
+    missing, monkeypatch
+):
     def version(package):
-        if package == "tictactoe-env":
+        if package == missing:
             raise certificate.metadata.PackageNotFoundError
-        return "1.2.3"
+        return f"{package} 1.2.3"
 
     monkeypatch.setattr(certificate.metadata, "version", version)
-    for module in ("stable_baselines3", "sb3_contrib", "torch"):
+    for module in ("stable_baselines3", "sb3_contrib"):
         monkeypatch.setitem(sys.modules, module, None)  # as if it were imported
-    others = ["gymnasium", "numpy", "sb3-contrib", "stable-baselines3", "torch"]
-    found = certificate.versions()
-    assert sorted(found) == sorted([*others, "python"])
-    assert {found[package] for package in others} == {"1.2.3"}
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    names = {"tictactoe-env", "numpy", "gymnasium", "stable-baselines3", "sb3-contrib"} - {missing}
+    expected = {name: f"{name} 1.2.3" for name in names}
+    assert certificate.versions() == {"python": platform.python_version(), **expected}
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert certificate.versions()["torch"] == "torch 1.2.3"
 
 
 def test_the_rounding_of_a_result_ends_where_it_is_stated(stated):
@@ -228,7 +247,8 @@ def test_the_rounding_of_a_result_ends_where_it_is_stated(stated):
     assert 0 < value < 1
     for near in (value - match.ROUNDING, value + match.ROUNDING):
         certificate.verify(changed(content, "as_x.vs_random.win", near))
-    certificate.verify(changed(stated[ROW]["minimax"], "as_x.worst_case_value", 1e-13))  # for 0
+    for path in ("worst_case_value", "limit_vs_random.loss"):  # these are no sums of chances
+        certificate.verify(changed(stated[ROW]["minimax"], f"as_x.{path}", 1e-13))  # for 0
     with refuses("as_x.worst_case_loss is 0.0 when computed", CertificateError):
         certificate.verify(changed(stated[ROW]["minimax"], "as_x.worst_case_loss", 1e-13))
     for far in (value - 2 * match.ROUNDING, value + 2 * match.ROUNDING):
@@ -243,8 +263,11 @@ def test_changed_moves_or_another_digest_are_found(stated, tmp_path):
     for path, value in (*wrong, *(("sha256_of_moves", digest) for digest in (None, "", "0" * 64))):
         certificate.write(changed(content, path, value), tmp_path / "certificate.json")
         for ask in (lambda: certificate.verify(read(tmp_path)), lambda: load_policy(tmp_path)):
-            with refuses("the moves were changed after the certificate was", CertificateError):
+            with refuses("the moves were changed", CertificateError) as told:
                 ask()
+            assert str(told.value) == (
+                "the moves were changed after the certificate was written: their sha256 differs"
+            )
 
 
 def test_results_and_names_that_do_not_follow_from_the_moves_are_found(stated):
@@ -255,8 +278,10 @@ def test_results_and_names_that_do_not_follow_from_the_moves_are_found(stated):
     shares = changed(stated[RECTANGLE]["random"], "moves..../...", {"a1": 0.5, "b2": 0.5})
     with refuses("when computed from the moves, but ", CertificateError):
         certificate.verify(sealed(shares))
+    unknown = changed(changed(stated[RECTANGLE]["random"], "superhuman", 3), "elo", 3)
+    with refuses("unknown entries in the certificate, not verifiable: elo, superhuman"):
+        certificate.verify(unknown)
     for path, message in (
-        ("superhuman", "unknown entries in the certificate, not verifiable: superhuman"),
         (
             "as_x.elo",
             "as_x.elo is 'nothing' when computed from the moves, but 3 in the certificate",
@@ -336,11 +361,15 @@ def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp
     noise = [b"\xff\xfe\x00", bytes(100), b'{"format": 1,}', b"[" * 100_000, b"1" * 5000]
     for damage in (*parts, *noise, b'{"a":' * 100_000):
         path.write_bytes(damage)
-        with refuses(f"{path} is damaged, it is not JSON: ", CertificateError):
+        with refuses(f"{path} is damaged: ", CertificateError):
             read(path)
     path.write_text('{"format": 1, "unbeatable": false, "unbeatable": true}')
     with refuses("a name is repeated in the object of format, unbeatable", CertificateError):
         read(path)
+    for number in ("1e999", "NaN", "-Infinity"):
+        path.write_text(f'{{"format": 1, "seconds": {number}}}')
+        with refuses(f"{path} is damaged: a number must be finite, got {number}"):
+            read(path)
     for content in ("{}", "[]", "null", "1", '"text"', '{"format": 3}', '{"format": true}'):
         path.write_text(content)
         with refuses(f"{path} is not a certificate", CertificateError):
@@ -356,7 +385,8 @@ def test_what_cannot_be_certified_or_loaded_is_refused(tmp_path, stated):
     assert load_policy(tmp_path).rules == RECTANGLE
     with refuses(f"{tmp_path} plays on 2x3, 3 in a row, not on 3x3, 3 in a row"):
         load_policy(tmp_path, Rules())
-    with refuses("unbeatable cannot be given: a certificate computes them from the moves"):
-        certify(RandomPolicy(), "random", Rules(2, 3, 3), unbeatable=True)
+    words = "optimal, unbeatable cannot be given: a certificate computes them from the moves"
+    with refuses(words):
+        certify(RandomPolicy(), "random", Rules(2, 3, 3), unbeatable=True, optimal=True)
     with refuses("at most 12 cells (3x4) are tabulated, this one has 16"):
         exact_results(RandomPolicy(), Rules(4, 4, 4))

@@ -1,6 +1,7 @@
 """Files of runs: they survive a crash, damage is named, and nothing is executed."""
 
 import hashlib
+import json
 import os
 import pickle
 import re
@@ -88,10 +89,13 @@ def test_a_file_is_written_where_folders_cannot_be_opened(tmp_path, monkeypatch)
 
 
 def test_what_is_no_json_is_refused_by_name_and_a_huge_file_before_it_is_read(path):
-    for content in ("", "{", "{'a': 1}", "[" * 100_000, '{"a": 1} trailing'):
+    for content in ("", "{", "{'a': 1}", '{"a": 1} trailing'):
         path.write_text(content)
-        with refuses("model.safetensors is damaged, it is not JSON", DamagedFileError):
+        with refuses("model.safetensors is damaged: it is not JSON", DamagedFileError):
             read_json(path)
+    path.write_text("[" * 100_000)
+    with refuses("damaged: its lists and objects are nested too deeply", DamagedFileError):
+        read_json(path)
     for read, size, limit in (
         (read_json, MAX_JSON, "16 MB"),
         (read_arrays, files.MAX_ARRAYS, "1024 MB"),
@@ -103,6 +107,15 @@ def test_what_is_no_json_is_refused_by_name_and_a_huge_file_before_it_is_read(pa
     path.write_text("a,b\n" + 70_000 * "1")
     with refuses("model.safetensors must be a CSV file: a line has 70,000 bytes", DamagedFileError):
         list(csv_lines(path))
+
+
+def test_an_error_escapes_what_a_library_quotes_from_a_file(path):
+    header = json.dumps({"a": {"dtype": "\x1b[8m", "shape": [2], "data_offsets": [0, 8]}}).encode()
+    data = len(header).to_bytes(8, "little") + header + bytes(8)
+    files.write_bytes_of_arrays(path, data, {})
+    with pytest.raises(DamagedFileError, match=r"unknown variant `\\x1b\[8m`") as error:
+        read_arrays(path)
+    assert str(error.value).isprintable()
 
 
 def test_a_table_of_numbers_needs_little_more_memory_than_its_file(path):

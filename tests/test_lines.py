@@ -157,9 +157,17 @@ def test_several_moves_in_a_position_keep_their_probabilities_to_the_bit(rules):
         assert np.array_equal(loaded.probs(boards), player.probs(boards))
 
 
-@pytest.mark.parametrize("sides", [(), ("X", "X"), ("Y",), ("x",)])
-def test_unknown_sides_are_refused(sides):
-    with refuses("side"):
+@pytest.mark.parametrize(
+    ("sides", "words"),
+    [
+        ((), 'sides must be ("X",), ("O",) or ("X", "O"), got ()'),
+        (("X", "X"), "sides must be "),
+        (("Y",), "unknown side 'Y' (known: O, X)"),
+        (("x",), "unknown side 'x'; did you mean 'X'?"),
+    ],
+)
+def test_unknown_sides_are_refused(sides, words):
+    with refuses(words):
         certify(RandomPolicy(), "random", Rules(), lines_only=True, sides=sides)
     with refuses("a certificate of all positions is of both sides"):
         certify(RandomPolicy(), "random", Rules(), sides=("X",))
@@ -212,11 +220,31 @@ def test_what_is_wrong_in_a_certificate_is_named(path, name, value, words):
         verify({**certificate.read(path), name: value})
 
 
+def test_an_entry_that_is_missing_in_a_certificate_is_told_as_nothing(path):
+    content = certificate.read(path)
+    for name, words in (
+        ("sides", "or false; got 'nothing' and True"),
+        ("canonical", "or false; got ['X', 'O'] and 'nothing'"),
+        ("as_x", "as_x is {"),
+        ("unbeatable", "unbeatable is True when computed from the moves, but 'nothing' in the"),
+    ):
+        with refuses(words, CertificateError):
+            verify({key: value for key, value in content.items() if key != name})
+
+
+def test_the_verdict_of_a_certificate_of_lines_is_that_of_all_its_results(path):
+    content = certificate.read(path)
+    certificate.check_verdict(content)
+    for name, value in (("unbeatable", False), ("as_x", {**content["as_x"], "positions": 1})):
+        with refuses(f"{name}", CertificateError):
+            certificate.check_verdict({**content, name: value})
+
+
 TEXTS = [
     ("[]", "the moves must be an object with the sides"),
     ('{"X":[[0]],"X":[]}', "a name is repeated"),
-    ("{", "the moves are not JSON"),
-    ("[" * 100_000, "the moves are not JSON"),
+    ("{", "the moves are damaged: it is not JSON"),
+    ("[" * 100_000, "the moves are damaged: its lists and objects are nested too deeply"),
     ('{"X":[0],"O":[]}', "must be a list of one list for each ply"),
     ('{"X":[[true]],"O":[]}', "a decision must be a cell or an object of cells, got bool"),
     ('{"X":[["1"]],"O":[]}', "a decision must be a cell or an object of cells, got str"),

@@ -57,7 +57,8 @@ def test_a_game_is_played_by_names_and_numbers_and_the_result_is_explained(play)
     )
     assert out.endswith(
         "X, your move: A2\n    a   b   c\n1   O   O   .\n2  [X*] X*  X*\n3   .   .   .\n\n"
-        "You win.\nO threw it away with move 4, b1: it gives away the draw and loses in 2.\n\n"
+        "You win.\n"
+        "O's move 4, b1, gave away the draw: X could win at once.\n\n"
     )
 
 
@@ -67,13 +68,12 @@ def test_a_game_is_played_by_names_and_numbers_and_the_result_is_explained(play)
         (
             ["c3", "c2"],
             ["--side", "o"],
-            "first-free wins.\n"
-            "O threw it away with move 4, c2: it gives away the win and loses in 2.",
+            "first-free wins.\nO's move 4, c2, gave away the win: X could win at once.",
         ),
         (
             ["b2", "c1", "a2", "b3", "c3"],
             [],
-            "A draw.\nX threw it away with move 7, b3: it gives away the win and only draws.",
+            "A draw.\nX's move 7, b3, gave away the win: it was a draw from there.",
         ),
         (
             ["a1"],
@@ -133,7 +133,9 @@ def test_the_end_of_the_input_leaves_the_game(play):
 def test_an_opponent_that_marks_a_taken_cell_loses(play):
     code, out, _ = play(["b2"], "--opponent", "taken")
     assert code == 0
-    assert "b2 is taken: the illegal move loses.\nYou win.\nO threw it away with move 2" in out
+    assert (
+        "b2 is taken: the illegal move loses.\nYou win.\nO's move 2, b2, was on a taken cell" in out
+    )
 
 
 def test_several_games_are_counted_and_a_random_side_comes_from_the_seed(play):

@@ -1,5 +1,5 @@
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from tictactoe_env.evaluation import exploitability
 from tictactoe_env.match import ROUNDING, Result, action_values, best_achievable, best_responses
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
 from tictactoe_env.positions import positions_of
-from tictactoe_env.proof import Limit, ProofLimitError, TableReach
+from tictactoe_env.proof import Limit, ProofLimitError, TableReach, reach_of
 from tictactoe_env.rules import Rules
 
 BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(2, 4, 3)]
@@ -104,6 +104,16 @@ def test_the_board_is_the_policies_own_or_the_given_one_or_three_by_three():
         best_responses(table, Rules(3, 2, 2))
 
 
+@pytest.mark.parametrize("ask", [match.exact_result, match.exact_result_as, action_values])
+def test_either_player_names_the_board(ask):
+    rules, one = Rules(2, 3, 2), RandomPolicy()
+    table = tabulate(one, rules)
+    for side in "XO":
+        asked = ask if ask is match.exact_result else partial(ask, side)
+        for players in ((table, one), (one, table)):
+            assert repr(asked(*players)) == repr(asked(*players, rules))
+
+
 def most_wins(result):
     return result[0], -result[2]
 
@@ -124,6 +134,16 @@ def test_the_best_achievable_is_that_of_plain_search_and_none_where_a_side_must_
         expected, found = game.match(*players)[:3][::mark], best_achievable(rules)[side]
         must_lose = game.value_x[game.empty] * mark < 0
         assert found is None if must_lose else is_result(found, *expected)
+
+
+@pytest.mark.parametrize(
+    ("rules", "cells"),
+    [(Rules(), [0, 2, 6, 8]), (Rules(1, 4, 2), [1, 2]), (Rules(2, 2, 2), [0, 1, 2, 3])],
+    ids=str,
+)
+def test_the_best_openings_are_those_after_which_most_can_be_won_without_losing(rules, cells):
+    """On 3x3 the corners, in a row of four the two cells in the middle."""
+    assert match.best_openings(rules) == cells
 
 
 def best_response(rules, side, choice):
@@ -159,6 +179,9 @@ def test_a_best_response_is_that_of_plain_recursion(seed, kind, rules):
         side: match.BestResponse(side, value, loss, line is not None, line)
         for side, (value, loss, line) in expected.items()
     }
+    for side, (_, _, line) in expected.items():
+        nearest = match.plies_to_loss(reach_of(Player(choice), side, rules))[0]
+        assert nearest == (np.inf if line is None else len(line))
     gain = -sum(value for value, _, _ in expected.values()) / 2
     assert exploitability(Player(choice), rules) == gain
 
@@ -241,6 +264,18 @@ def test_the_value_of_an_action_is_that_of_playing_on_after_it(kind, rules):
     assert (action_values("O", Player(other), Player(own), rules) == -expected).all()
 
 
+def test_the_values_on_a_board_are_those_of_its_free_cells_and_no_number_elsewhere():
+    game, own, other = plain(Rules()), *(choice_of(seed, Rules(), "any") for seed in (4, 5))
+    for board in ((1, 0, 0, 0, -1, 0, 0, 0, 0), (0, 1, 1, 0, -1, 0, 0, 0, 0)):
+        expected = np.full(9, np.nan)
+        for cell in game.free(board):
+            x_wins, _, o_wins, _, _ = game.match(own, other, game.after(board, cell))
+            expected[cell] = x_wins - o_wins
+        found = action_values("X", Player(own), Player(other), board=np.array(board))
+        assert found.dtype == np.float64
+        assert np.array_equal(found, expected, equal_nan=True)
+
+
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 @pytest.mark.parametrize("kind", ["legal", "any"])
 def test_a_sample_agrees_with_the_exact_result_within_its_interval(kind, rules):
@@ -253,11 +288,20 @@ def test_a_sample_agrees_with_the_exact_result_within_its_interval(kind, rules):
         assert low <= min(rate, getattr(truth, name)) <= max(rate, getattr(truth, name)) <= high
 
 
-def test_the_limit_of_a_proof_is_not_used_on_boards_of_12_cells():
-    one = Limit(positions=1)
-    assert match.exact_result(*RANDOM, Rules(1, 12, 2), one).illegal == 0
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda rules, limit: match.exact_result(*RANDOM, rules, limit),
+        lambda rules, limit: match.exact_result_as("X", *RANDOM, rules, limit),
+        lambda rules, limit: match.exact_result_as("O", *RANDOM, rules, limit),
+        lambda rules, limit: match.result_vs_random("O", RandomPolicy(), rules, limit),
+        lambda rules, limit: match.best_responses(RandomPolicy(), rules, limit)["X"],
+    ],
+)
+def test_the_limit_of_a_proof_is_that_of_boards_of_more_than_12_cells(ask):
+    ask(Rules(1, 12, 2), Limit(positions=1))
     with refuses("needs more than the limit of 1 positions", ProofLimitError):
-        match.exact_result(*RANDOM, Rules(1, 13, 2), one)
+        ask(Rules(1, 13, 2), Limit(positions=1))
 
 
 def test_a_sample_has_1000_games_of_seed_0_and_one_game_is_played_to_its_end():
@@ -265,6 +309,18 @@ def test_a_sample_has_1000_games_of_seed_0_and_one_game_is_played_to_its_end():
     assert found == match.sampled_result(*RANDOM, Rules(), 1000, 0)
     assert found != match.sampled_result(*RANDOM, Rules(), 1000, 1)
     assert match.sampled_result(*RANDOM, Rules(2, 2, 2), 1).result == Result(1.0, 0.0, 0.0)
+
+
+def test_the_players_of_a_sample_are_asked_about_boards_of_int8():
+    asked = set()
+
+    class Asked:
+        def probs(self, boards):
+            asked.add(boards.dtype)
+            return RandomPolicy().probs(boards)
+
+    match.sampled_result(Asked(), Asked(), Rules(), 2)
+    assert asked == {np.dtype(np.int8)}
 
 
 @pytest.mark.parametrize("rules", [Rules(6, 7, 4), Rules(7, 8, 5), Rules(4, 5, 3)], ids=str)

@@ -58,7 +58,11 @@ def runs(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("rules", [Rules(3, 3, 3), RECTANGLE, Rules(3, 4, 3)], ids=str)
+@pytest.mark.parametrize(
+    "rules",
+    [Rules(3, 3, 3), RECTANGLE, pytest.param(Rules(3, 4, 3), marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_minimax_plays_the_optimal_moves_of_plain_recursion_and_slips_at_random(rules):
     game = plain(rules)
     boards = np.array(game.unfinished[::3], dtype=np.int8)
@@ -98,6 +102,7 @@ REFUSED = """
     search-depth=x     | depth of search must be a whole number, such as search-depth=4, got
     minimax-ties=frist | unknown way to break ties 'frist'; did you mean 'first'? (known: first, r
     runs/none          | there is no saved run or certificate at 'runs/none', and no player has thi
+    none.json          | there is no saved run or certificate at 'none.json', and no player has this
 """
 ODD = ("", "unknown opponent ''"), ("x" * 5000, "unknown opponent 'xxx")
 

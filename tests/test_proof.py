@@ -1,10 +1,14 @@
 """Proof by reach: against plain recursion, against tables, and players that lose only deep down."""
 
+import math
 import re
+import tracemalloc
+from contextlib import nullcontext
 from functools import cache
 
 import numpy as np
 import pytest
+from plain_game import Player
 from sample_players import CellPlayer, LineCounter, Mistaken, random_probs
 from text_cases import refuses
 
@@ -192,6 +196,24 @@ def test_the_figures_are_those_of_the_table_of_all_positions(wrap, name, rules):
         assert match.always_wins(table) == match.always_wins(reach)
 
 
+@pytest.mark.parametrize("side", ["X", "O"])
+def test_a_table_has_all_unfinished_positions_everywhere_and_not_only_those_that_are_met(side):
+    table = tabulate(MinimaxPolicy(Rules(), "first"), Rules()).by_row()
+    reach = TableReach(side, table, Rules(), everywhere=True)
+    assert len(reach) == 4_520
+    assert len({*boards_of(reach)}) == 4_520 > len(TableReach(side, table, Rules()))
+    own = [ply for ply in reach.plies() if ply.side == side]
+    assert reach.decisions == sum(len(ply.probs) for ply in own)
+
+
+@pytest.mark.parametrize("cells", [12, 13])
+def test_on_boards_of_up_to_12_cells_policies_are_tables_and_a_reach_has_the_rows_of_all(cells):
+    rules, is_small = Rules(1, cells, 1), cells == 12
+    policy = proof.provable(RandomPolicy(), rules)
+    assert isinstance(policy, TabularPolicy) == is_small
+    assert isinstance(reach_of(policy, "X", rules), TableReach if is_small else BoardReach)
+
+
 @pytest.mark.parametrize("rules", [Rules(6, 6, 3), Rules(3, 10, 3), Rules(4, 8, 3)], ids=str)
 def test_boards_of_more_than_32_bits_have_the_positions_of_plain_recursion(rules):
     """X wins in a few moves there, so that it meets few of the positions."""
@@ -235,6 +257,52 @@ def test_each_row_stands_in_one_ply_and_has_its_marks_there(chunk, monkeypatch):
         assert [len(marks) for marks in reach.bits(ply)] == [len(rows), len(rows)]
         assert reach.rows(ply.number, *reach.bits(ply)).tolist() == rows
         assert [reach.place(ply, row) for row in rows] == list(range(len(rows)))
+
+
+def test_a_reach_that_forgot_its_moves_still_finds_its_positions():
+    reach = BoardReach({"X": MinimaxPolicy(Rules())}, "X", Rules())
+    before = [(ply.number, *reach.bits(ply), ply.rows) for ply in reach.plies()]
+    reach.forget_moves()
+    assert list(reach.plies()) == []
+    for number, x, o, rows in before:
+        assert reach.rows(number, x, o).tolist() == list(range(rows.start, rows.stop))
+
+
+@pytest.mark.parametrize("first", [0, 3, 8])
+def test_the_plies_of_a_reach_begin_where_they_are_asked_to(first):
+    player = {"X": RandomPolicy()}
+    table = TableReach("X", tabulate(RandomPolicy(), Rules()).by_row(), Rules())
+    for reach in (table, BoardReach(player, "X", Rules())):
+        assert [ply.number for ply in reach.plies(first)] == list(range(first, 9))
+        backward = [ply.number for ply in reach.plies(first, backward=True)]
+        assert backward == list(range(first, 9))[::-1]
+
+
+@pytest.mark.parametrize("rules", [Rules(2, 4, 3), Rules(6, 6, 3)], ids=str)
+def test_each_child_is_the_position_after_the_move_and_the_last_four_rows_are_the_ends(rules):
+    reach = BoardReach(
+        {"X": LineCounter(rules, (1, 12, 100_000, 0), (0, 10, 10_000, 0))}, "X", rules
+    )
+    boards = np.array(boards_of(reach))
+    for ply in reach.plies():
+        at, move = np.nonzero(ply.children >= 0)
+        after = reach.boards(ply)[at]
+        after[np.arange(len(at)), ply.cells[at, move]] = 1 if ply.side == "X" else -1
+        assert np.array_equal(boards[ply.children[at, move]], after)
+    table = TableReach("X", tabulate(RandomPolicy(), Rules()).by_row(), Rules())
+    assert reach.outcome_x.dtype == table.outcome_x.dtype == np.int8
+    assert reach.outcome_x.tolist() == [*[0] * len(reach), 1, 0, -1, 0]
+    assert reach.is_over.tolist() == [*[False] * len(reach), *[True] * 4]
+
+
+def test_the_moves_of_a_policy_are_those_of_positive_probability_in_the_order_of_the_cells():
+    cells = list(range(1, 40, 3))
+    player = Player(lambda board: dict.fromkeys(cells, 1 / len(cells)))
+    (ply,) = BoardReach({"X": player}, "X", Rules(1, 40, 1)).plies()
+    assert ply.cells.tolist() == [cells]
+    for ply in BoardReach({"X": Mixed(Rules(2, 5, 3))}, "X", Rules(2, 5, 3)).plies():
+        if ply.side == "X":
+            assert ply.probs.shape[1] == np.count_nonzero(ply.probs, axis=1).max() <= 3
 
 
 def test_o_never_moves_where_one_mark_wins():
@@ -392,6 +460,62 @@ def test_a_proof_ends_before_its_positions_need_more_memory_than_the_limit(megab
     assert (16 + 32) * found <= 1e6 * megabytes, "and four results of 8 bytes"
 
 
+class Lowest:
+    """The lowest free cell."""
+
+    def probs(self, boards):
+        return one_hot((boards == 0).argmax(axis=1), boards.shape[1])
+
+
+def test_the_memory_of_a_proof_is_that_of_its_positions_their_moves_and_four_results_of_each():
+    rules, players = Rules(3, 4, 3), {"O": Mixed(Rules(3, 4, 3))}
+    reach = BoardReach(players, "O", rules)
+    moves = [(ply.children, ply.cells, ply.probs) for ply in reach.plies()]
+    moves_bytes = sum(array.nbytes for ply in moves for array in ply if array is not None)
+    megabytes = (moves_bytes + (2 + 4) * 8 * len(reach)) / 1e6
+    BoardReach(players, "O", rules, Limit(megabytes=math.ceil(megabytes)))
+    with refuses(f"more than the limit of {int(megabytes)} megabytes", ProofLimitError):
+        BoardReach(players, "O", rules, Limit(megabytes=int(megabytes)))
+
+
+def test_a_proof_is_refused_when_it_has_taken_the_memory_of_the_limit_and_no_sooner(monkeypatch):
+    """As measured. Some positions at a time, so that the work on them takes little of it."""
+    monkeypatch.setattr(proof, "CHUNK", 200)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ProofLimitError):
+            BoardReach({"O": Lowest()}, "O", Rules(6, 6, 6), Limit(megabytes=7))
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 0.95 * 7e6 < taken < 1.2 * 7e6
+
+
+@pytest.mark.parametrize(("size", "is_allowed"), [(1_000_000, True), (1_000_001, False)])
+def test_a_megabyte_is_a_million_bytes_and_a_proof_may_need_all_of_them(
+    size, is_allowed, monkeypatch
+):
+    monkeypatch.setattr(proof.Layer, "bytes", size / 2)  # of two layers: each side moves once
+    with nullcontext() if is_allowed else refuses("limit of 1 megabytes", ProofLimitError):
+        BoardReach({}, "X", Rules(1, 2, 2), Limit(megabytes=1))
+
+
+def test_twelve_megabytes_hold_the_positions_of_4x4_with_up_to_8_marks():
+    """188,977 that are unfinished and in canonical form; boards of 32 bits need half the memory."""
+    with refuses("it found 188,977 positions (", ProofLimitError) as refused:
+        BoardReach({}, "X", Rules(4, 4, 4), Limit(megabytes=12))
+    assert "up to ply 9 of 16" in str(refused.value)
+
+
+def test_a_proof_of_all_positions_that_are_allowed_names_the_limit_that_it_is_beyond():
+    rules, players = Rules(4, 4, 4), {"X": Hashed(Rules(4, 4, 4))}
+    with pytest.raises(ProofLimitError) as refused:
+        BoardReach(players, "X", rules, Limit(megabytes=1))
+    found = int(re.search(r"it found ([\d,]+) positions", str(refused.value))[1].replace(",", ""))
+    with refuses("more than the limit of 1 megabytes", ProofLimitError):
+        BoardReach(players, "X", rules, Limit(found, 1))
+
+
 def test_a_limit_is_the_largest_number_that_is_allowed():
     rules = Rules()
     needed = len(BoardReach({"X": RandomPolicy()}, "X", rules))
@@ -427,6 +551,16 @@ def test_progress_is_told_after_each_ply():
         assert list(plies) == list(range(1, len(plies) + 1))
         assert list(positions) == sorted(positions)
         assert not found[side].can_lose
+
+
+def test_progress_of_a_match_of_one_game_is_told_after_each_move():
+    rules, told = Rules(4, 4, 4), []
+    player = LineCounter(rules)
+    match.exact_result(player, player, rules, progress=lambda *numbers: told.append(numbers))
+    # After a move the next position is found too, but for the last move.
+    last = len(told)
+    assert last >= 7
+    assert told == [("X", ply, min(ply + 1, last)) for ply in range(1, last + 1)]
 
 
 @pytest.mark.parametrize("rules", [Rules(4, 4, 4), Rules(7, 8, 5)], ids=str)

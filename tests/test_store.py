@@ -9,7 +9,9 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -526,3 +528,24 @@ def test_a_command_that_fails_says_why_on_one_line_and_makes_no_store(tmp_path, 
     head = f"{sys.executable} -m tictactoe_env.store {store.path} --export text | head -n 1"
     done = subprocess.run(head, shell=True, cwd=ROOT, capture_output=True, text=True)
     assert (done.stdout.startswith("a1 b2 a2 b1 a3 "), done.stderr) == (True, "")
+
+
+@pytest.mark.parametrize(("timeout", "is_opened"), [(60, True), (0, False)])
+def test_a_store_that_others_open_at_the_same_moment_is_waited_for(
+    timeout, is_opened, tmp_path, monkeypatch
+):
+    """SQLite does not wait, whatever the timeout, if two begin to write a log (WAL) at once."""
+    refused = []
+
+    class Busy(sqlite3.Connection):
+        def execute(self, statement, *values):
+            if "journal_mode" in statement and len(refused) < 3:
+                refused.append(statement)
+                raise sqlite3.OperationalError("database is locked")
+            return super().execute(statement, *values)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Busy))
+    told = nullcontext() if is_opened else refuses("is locked: another program", StoreError)
+    with told, GameStore(tmp_path / "games.db", timeout=timeout) as store:
+        assert store.add(game()) == 1
+    assert len(refused) == (3 if is_opened else 1)

@@ -256,6 +256,18 @@ def test_a_schema_that_is_no_utf_8_is_told_as_damage(tmp_path):
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="limits of a connection")
+@pytest.mark.parametrize("name", [b"games_origin", b"CREATE TABLE games", b"PRIMARY KEY"])
+def test_what_sqlite_quotes_of_a_damaged_schema_cannot_change_what_a_terminal_shows(tmp_path, name):
+    path = tmp_path / "games.db"
+    of_games(path, 3)
+    data = path.read_bytes()
+    assert name in data
+    path.write_bytes(data.replace(name, name[:-6] + b"\x1b[8m" + name[-2:]))
+    with pytest.raises(StoreError, match="is damaged: ") as told:
+        GameStore(path)
+    assert str(told.value).isprintable()
+
+
 def test_a_value_that_is_too_large_is_told_as_damage(tmp_path):
     path = tmp_path / "games.db"
     of_games(path, 2)

@@ -1,7 +1,9 @@
 """The trained agents that the package carries: each one is proven again from its moves."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -95,3 +97,10 @@ def test_players_that_are_named_are_evaluated_exactly(capsys):
     assert second.startswith("random          58.49   28.81  can be beaten as X (a1 b1")
     assert main(["rnadom"]) == 2
     assert "unknown player 'rnadom'; did you mean 'random'" in capsys.readouterr().err
+
+
+def test_the_documents_name_the_seeds_that_are_not_0():
+    page = (Path(__file__).parent.parent / "docs/agents.md").read_text(encoding="utf-8")
+    told = {name: int(seed) for name, seed in re.findall(r"`(\w+)` \(seed (\d+)\)", page)}
+    seeds = {name: facts_of(name)["seed"] for name in trained_names()}
+    assert told == {name: seed for name, seed in seeds.items() if seed != 0}

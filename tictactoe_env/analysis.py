@@ -1,9 +1,9 @@
 """The exact value of positions and moves, a player's own values, and a verdict on each move.
 
-    truth(board, rules).moves                   # Worth(value=1, plies=3) on a cell that wins in 3
+    truth(board, rules).moves                   # Worth(value=1, plies=3) where a cell wins in 2
     thoughts(policy, board, rules).values       # its own values of the moves, if it has any
     thoughts(policy, board, rules, "expected")  # its exact results against random moves
-    verdicts(game)[4].text                      # "gives away the draw and loses in 4"
+    verdicts(game)[4].text                      # "gives away the draw and loses in 2"
     losing_move(game), turning_point(game)      # the move that decided the game, and a sentence
 
 Exact values exist for boards of at most 16 cells (4x4, 3x5); larger ones raise ValueError. A board
@@ -54,14 +54,20 @@ class Worth(NamedTuple):
     plies: int
 
     @property
+    def winner_moves(self) -> int:
+        """The moves of the winner until the end, as chess counts them: half of the plies."""
+        return (self.plies + 1) // 2
+
+    @property
     def text(self) -> str:
-        """In words, such as "wins in 3"."""
+        """In words, such as "wins in 2", counted in moves of the winner."""
         if self.plies == 0:
             return "lost" if self.value else "drawn"
         if self.value == 0:
             return "draws"
-        when = "at once" if self.plies == 1 else f"in {self.plies}"
-        return f"{'wins' if self.value > 0 else 'loses'} {when}"
+        if self.winner_moves == 1:
+            return "wins at once" if self.value > 0 else "loses to the next move"
+        return f"{'wins' if self.value > 0 else 'loses'} in {self.winner_moves}"
 
 
 class Truth(NamedTuple):
@@ -213,7 +219,10 @@ def losing_move(game: Game) -> int | None:
 
 
 def turning_point(game: Game) -> str:
-    """A sentence that says what decided the game."""
+    """A sentence that says what decided the game.
+
+    Of a move that lost, it says how soon the other side could win with best play.
+    """
     if (resigned := _resigned(game)) is not None:
         side, worth = resigned
         return f"{side} resigned a position that {'was a draw' if worth.value == 0 else 'was won'}"
@@ -222,8 +231,16 @@ def turning_point(game: Game) -> str:
     if ply is None:
         result = "a draw" if game.result == "draw" else f"won for {game.result}"
         return f"nobody made a mistake: the game was {result} throughout"
-    move = f"move {ply + 1}, {cell_text(game.moves[ply], game.rules)}"
-    return f"{SIDES[ply % 2]} threw it away with {move}: it {_text(*worths[ply], game, ply)}"
+    before, after = worths[ply]
+    side, other = SIDES[ply % 2], SIDES[1 - ply % 2]
+    move = f"{side}'s move {ply + 1}, {cell_text(game.moves[ply], game.rules)},"
+    if _is_illegal(game, ply):
+        return f"{move} was on a taken cell: an illegal move loses"
+    if after.value == 0:
+        return f"{move} gave away the win: it was a draw from there"
+    lost = "win" if before.value > 0 else "draw"
+    soon = "at once" if after.winner_moves == 1 else f"in {after.winner_moves}"
+    return f"{move} gave away the {lost}: {other} could win {soon}"
 
 
 def _worths(game: Game) -> list[tuple[Worth, Worth]]:
@@ -256,8 +273,12 @@ def _resigned(game: Game) -> tuple[str, Worth] | None:
     return (side, worth) if worth.value > -1 else None
 
 
+def _is_illegal(game: Game, ply: int) -> bool:
+    return game.ended == "illegal" and ply == len(game.moves) - 1
+
+
 def _text(before: Worth, after: Worth, game: Game, ply: int) -> str:
-    if game.ended == "illegal" and ply == len(game.moves) - 1:
+    if _is_illegal(game, ply):
         return "is taken already: an illegal move loses"
     if after.value < before.value:
         had = "win" if before.value > 0 else "draw"
@@ -268,10 +289,10 @@ def _text(before: Worth, after: Worth, game: Game, ply: int) -> str:
         return (
             after.text
             if after.plies == before.plies
-            else f"keeps the win, in {after.plies} instead of {before.plies}"
+            else f"keeps the win, in {after.winner_moves} instead of {before.winner_moves}"
         )
     return "is lost anyway" + (
-        f", and loses in {after.plies} instead of {before.plies}"
+        f", and loses in {after.winner_moves} instead of {before.winner_moves}"
         if after.plies < before.plies
         else ""
     )

@@ -75,10 +75,10 @@ def exact_results(policy: Policy | Model, rules: Rules | None = None) -> dict[st
     unbeatable: whether it never loses, on either side, whatever the opponent does.
     optimal: whether it is unbeatable and no unbeatable policy wins more often against random play.
     as_x, as_o: the same for each side. `vs_random` and `vs_minimax` are the results against
-    uniformly random play and against minimax with random ties. `worst_case_value` and
-    `worst_case_loss` are the value and the loss against a best response. `losing_line` is the
-    shortest game that it loses, or null. `limit_vs_random` is the best achievable result against
-    random play of a policy that never loses, or null.
+    uniformly random play and against minimax, which picks at random among equally good moves.
+    `worst_case_value` and `worst_case_loss` are the value and the loss against a best response.
+    `losing_line` is the shortest game that it loses, or null. `limit_vs_random` is the best
+    achievable result against random play of a policy that never loses, or null.
     optimal_moves: the share of its probability on optimal moves, see `match.OptimalShare`.
     """
     rules = match.board_of(rules, policy)
@@ -97,7 +97,7 @@ def exact_results(policy: Policy | Model, rules: Rules | None = None) -> dict[st
             "worst_case_value": response.value,
             "worst_case_loss": response.loss,
             "vs_random": _rates(getattr(found, side)),
-            "vs_minimax": _rates(match.exact_result_as(side.upper(), table, minimax, rules)),
+            "vs_minimax": _rates(match.exact_result_as(side.upper(), table, minimax)),
             "limit_vs_random": None if achievable is None else _rates(achievable),
         }
     return {
@@ -610,7 +610,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         content = json_value(data, without_repeats, _finite)
     except ValueError as error:
-        raise CertificateError(f"{target} is damaged, it is not JSON: {error}") from None
+        raise CertificateError(f"{target} is damaged: {error}") from None
     check_format(content, target)
     try:
         check_stated(content)

@@ -118,7 +118,10 @@ def json_value(
     Raises ValueError if it is not JSON, or if its values could need more than 400 MB of memory,
     which is estimated before they are made: lists of empty lists need 25 times their text.
     """
-    text = data.decode("utf-8") if isinstance(data, bytes) else data
+    try:
+        text = data.decode("utf-8") if isinstance(data, bytes) else data
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not JSON: {error}") from None
     if json_memory(text) > MAX_JSON_MEMORY:
         raise ValueError(f"its values could need more than {_size(MAX_JSON_MEMORY)} of memory")
     try:
@@ -128,6 +131,8 @@ def json_value(
             parse_float=float_hook,
             parse_constant=float_hook,
         )
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON: {error}") from None
     except RecursionError:
         raise ValueError("its lists and objects are nested too deeply") from None
     except MemoryError:

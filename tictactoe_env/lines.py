@@ -187,7 +187,7 @@ def reaches_of(
     try:
         moves = json_value(text, without_repeats)
     except ValueError as error:
-        raise LinesError(f"the moves are not JSON: {error}") from None
+        raise LinesError(f"the moves are damaged: {error}") from None
     if not isinstance(moves, dict) or list(moves) != list(sides):
         raise LinesError(f"the moves must be an object with the sides {', '.join(sides)}")
     found = {}

@@ -114,8 +114,8 @@ def _result(graph: Reach | Positions, probs_of: Callable[[Ply], Probs]) -> Resul
             reach[-4:] += np.bincount(children[is_end] + 4, flow[is_end], minlength=4)
             children, flow = children[~is_end], flow[~is_end]
         if len(children):
-            first, last = int(children.min()), int(children.max()) + 1
-            reach[first:last] += np.bincount(children - first, flow, minlength=last - first)
+            first, last = int(children.min()), int(children.max())
+            reach[first : last + 1] += np.bincount(children - first, flow)
     x_lines, o_lines = (float(reach[graph.outcome_x == mark].sum()) for mark in (1, -1))
     drawn = float(reach[graph.is_over & (graph.outcome_x == 0)].sum())
     return Result(x_lines + illegal["O"], drawn, o_lines + illegal["X"], illegal["X"], illegal["O"])
@@ -259,10 +259,8 @@ def _shortest_line(reach: Reach, plies_to_loss: Values) -> tuple[int, ...] | Non
         move = int(np.argmax(possible & (after == plies_to_loss[row] - 1)))
         cell = move if ply.cells is None else int(ply.cells[at, move])
         line.append(int(reach.turned_back(board)[cell]))
-        row = int(children[move])
-        if row < 0 or plies_to_loss[row] == 0:
-            break
         board[line[-1]] = 1 if ply.side == "X" else -1
+        row = int(children[move])  # in no ply if the game is over
     return tuple(line)
 
 

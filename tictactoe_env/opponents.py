@@ -1,9 +1,9 @@
 """Opponents by name: players without training, trained agents, saved runs, and registered ones.
 
 random                   every legal move equally likely
-minimax                  perfect play, ties drawn at random
-minimax-first            perfect play, the lowest of the best cells
-minimax-slip=0.1         perfect play, but a random legal move with probability 0.1
+minimax                  perfect play that picks at random among equally good moves
+minimax-first            perfect play that always picks the first of the equally good moves
+minimax-slip=0.1         perfect play that makes 10 % of its moves at random
 search                   alpha-beta search; search-depth=4, search-seconds=0.5, search-ties=first
 mcts-playouts=50         Monte-Carlo tree search; mcts-milliseconds=100
 trie, dqn, ...           the trained agents of this package, which play on 3x3; mcts is one of them
@@ -117,7 +117,7 @@ def saved_path(
             "learner, which only an environment (add_snapshot) and a training by self-play have: "
             "name another player here"
         )
-    is_path = not isinstance(spec, str) or os.sep in text or "/" in text
+    is_path = not isinstance(spec, str) or os.sep in text or "/" in text or text.endswith(".json")
     if is_path or (text and os.path.exists(text)):
         return _existing(Path(spec))
     if text in agents_with_runs():
@@ -173,9 +173,9 @@ def known_names(folders: Folders = FOLDERS) -> list[str]:
 
 BUILT_IN = {
     "random": "plays any legal move, each equally likely",
-    "minimax": "perfect play, ties drawn at random",
-    "minimax-first": "perfect play, the first of equal moves",
-    "minimax-slip=0.1": "perfect play, but a random move with probability 0.1",
+    "minimax": "perfect play that picks at random among equally good moves",
+    "minimax-first": "perfect play that always picks the first of the equally good moves",
+    "minimax-slip=0.1": "perfect play that makes 10 % of its moves at random",
     "search": "alpha-beta search to the end of every game",
     "search-depth=1": "alpha-beta search that wins and blocks, but falls for a fork",
     "search-depth=2": "alpha-beta search that looks two moves ahead",
@@ -211,8 +211,8 @@ def listed() -> str:
     lines = [
         "Exact on 3x3: games won against random play in %, and whether any opponent can beat it.",
         "",
-        f"{'Trained agents':<{width}}  {'as X':>6}  {'as O':>6}",
-        *(_row(name, facts_of(name), width) for name in trained),
+        f"{'Trained agents':<{width}}  {'as X':>6}  {'as O':>6}  {'seed':>4}",
+        *(_row(name, facts_of(name), width, seeds=True) for name in trained),
         "",
         "Without training",
         *(_row(name, facts, width) for name, facts in results.items()),
@@ -237,14 +237,15 @@ def listed() -> str:
     )
 
 
-def _row(name: str, facts: Mapping[str, Any], width: int) -> str:
+def _row(name: str, facts: Mapping[str, Any], width: int, seeds: bool = False) -> str:
     wins = (
         f"{100 * facts[f'as_{side.lower()}']['vs_random']['win']:.2f}"
         if side in sides_of(facts)
         else "-"
         for side in "XO"
     )
-    return f"{name:<{width}}  {'  '.join(f'{win:>6}' for win in wins)}  {strength(facts)}"
+    seed = f"  {facts['seed']:>4}" if seeds else ""
+    return f"{name:<{width}}  {'  '.join(f'{win:>6}' for win in wins)}{seed}  {strength(facts)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

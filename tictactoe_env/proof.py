@@ -4,10 +4,10 @@
     len(reach), reach.decisions         # positions, and those in which the policy decides
 
 Whether a policy can be beaten depends on the positions that it can meet, and a policy that makes
-one move in each position meets few: 88 of the 4,520 positions of 3x3 as X, some ten thousand of the
-millions of 4x4. They are found ply by ply; positions with the same marks are one position, however
-they were reached. If the policy is a `CanonicalPolicy`, positions that are equal under symmetry are
-one as well.
+one move in each position meets few: 88 of the 4,520 positions of 3x3 as X, some ten thousand to a
+million of the 9.7 million of 4x4. They are found ply by ply; positions with the same marks are one
+position, however they were reached. If the policy is a `CanonicalPolicy`, positions that are equal
+under symmetry are one as well.
 
 On boards of up to 12 cells the rows are those of `positions.Positions`, on larger ones a reach has
 rows of its own. Either way it is walked by `plies`, forwards or backwards: see

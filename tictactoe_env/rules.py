@@ -138,10 +138,7 @@ class Rules:
     def to_bits(self, boards: Boards) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """X's and O's bitboards, (B,) uint64 each, of boards (B, cells) int8."""
         bits = np.array(self.cell_bits, dtype=np.uint64)
-        x, o = (
-            np.where(boards == mark, bits, np.uint64(0)).sum(axis=-1, dtype=np.uint64)
-            for mark in (1, -1)
-        )
+        x, o = (np.where(boards == mark, bits, 0).sum(axis=-1) for mark in (1, -1))
         return x, o
 
     def to_boards(self, x: NDArray[np.uint64], o: NDArray[np.uint64]) -> Boards:

@@ -29,6 +29,7 @@ import os
 import sqlite3
 import sys
 import threading
+import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -374,7 +375,23 @@ class GameStore:
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {latest}")
         self._check_schema(latest)
-        self._rows("PRAGMA journal_mode = WAL")
+        self._write_a_log()
+
+    def _write_a_log(self) -> None:
+        """Let readers and a writer work at the same time.
+
+        SQLite does not wait for others here, so this tries again until the timeout.
+        """
+        end = time.monotonic() + self.timeout
+        while True:
+            try:
+                self._rows("PRAGMA journal_mode = WAL")
+            except StoreError as error:
+                if "locked" not in str(error.__cause__) or time.monotonic() > end:
+                    raise
+                time.sleep(0.01)  # seconds
+            else:
+                return
 
     def _version(self) -> int:
         return self._rows("PRAGMA user_version")[0][0]
@@ -592,7 +609,9 @@ def _explain(path: Path, error: sqlite3.Error) -> StoreError:
 
 
 def _damaged(path: Path, what: object) -> StoreError:
-    return StoreError(f"{path} is damaged: {what}; nothing was changed, restore it from a copy")
+    """The error for a damaged file. SQLite's words on it may quote what is in the file."""
+    why = printable(what)
+    return StoreError(f"{path} is damaged: {why}; nothing was changed, restore it from a copy")
 
 
 def _application(path: Path) -> int | None:
