@@ -25,6 +25,14 @@ def nothing_is_kept():
                 getattr(value, "cache_clear", int)()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def python_is_the_interpreter_of_the_tests():
+    """The programs print commands with "python" then, whatever the PATH of the machine has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+        yield
+
+
 def pytest_addoption(parser):
     parser.addoption("--package", action="store_true", help="only the tests of tictactoe_env alone")
 

@@ -10,6 +10,7 @@ import sys
 import tracemalloc
 import warnings
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 from small_runs import trained
@@ -21,6 +22,7 @@ from tictactoe_env import files
 from tictactoe_env.certificate import read
 from tictactoe_env.files import write_file
 from training import events, run
+from training import files as training_files
 from training.checkpoint import is_same_model
 from training.events import Events
 from training.jobs import Job
@@ -119,6 +121,26 @@ def test_a_training_goes_on_without_the_file_of_tensorboard(tmp_path, capsys, mo
     assert "Exception" not in printed.out + printed.err
 
 
+def test_a_disk_that_fails_between_two_checkpoints_says_how_to_go_on(tmp_path, capsys, monkeypatch):
+    """The old checkpoint has been moved away, and the new one cannot be put in its place."""
+    folder, replaced = tmp_path / "run", []
+    replace = os.replace
+
+    def fail(source, target):
+        is_moved = Path(target).name == ".checkpoint.old"
+        if replaced:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        replaced.extend([target] * is_moved)
+        replace(source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", fail)
+        message = error_of(capsys, lambda: trained(AGENT, folder, steps=STEPS))
+    assert f"continue with: python train.py --resume {folder}" in message
+    assert resume(folder)() == 0
+    check_all(folder)
+
+
 def test_a_path_cannot_change_what_the_terminal_shows_of_an_error_of_the_disk(tmp_path):
     with pytest.warns(UserWarning, match=r"a\\x1b\[8m.* cannot be written") as told:
         Events(tmp_path / "a\x1b[8m")
@@ -175,6 +197,7 @@ def hold(folder, is_held, is_over):
         is_over.wait(60)
 
 
+@pytest.mark.slow
 def test_two_trainings_of_one_run_are_refused(finished, tmp_path, capsys):
     folder = shutil.copytree(finished, tmp_path / "run")
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -220,6 +243,37 @@ def test_what_kills_have_left_is_removed_when_a_run_continues(finished, tmp_path
     hidden = {path.name for path in folder.rglob(".*")}
     assert hidden <= {".lock"}
     assert (kept / ".a.tmp").exists(), "no link is followed"
+    check_all(folder)
+
+
+def test_a_checkpoint_that_could_not_be_removed_is_gone_when_the_training_ends(
+    tmp_path, monkeypatch
+):
+    """The last removal of an old checkpoint fails once."""
+    removed, remove = [], shutil.rmtree
+
+    def count(path, **options):
+        if Path(path).name == ".checkpoint.old" and Path(path).exists():
+            removed.append(Path(path).parent)
+            if len(removed) == 2 * removed.count(tmp_path / "one"):
+                return
+        remove(path, **options)
+
+    monkeypatch.setattr(training_files.shutil, "rmtree", count)
+    for name in ("one", "two"):
+        assert trained(AGENT, tmp_path / name, steps=STEPS) == 0
+        assert {path.name for path in (tmp_path / name).rglob(".*")} <= {".lock"}
+    assert removed.count(tmp_path / "two") == removed.count(tmp_path / "one") + 1
+
+
+def test_what_is_left_in_a_complete_run_is_removed_when_it_is_resumed(finished, tmp_path, capsys):
+    folder = shutil.copytree(finished, tmp_path / "run")
+    for name in (".checkpoint.old/state.json", ".model.json.123.tmp"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+    assert resume(folder)() == 0
+    assert "complete: " in capsys.readouterr().out
+    assert {path.name for path in folder.rglob(".*")} <= {".lock"}
     check_all(folder)
 
 

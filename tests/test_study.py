@@ -27,7 +27,7 @@ from tictactoe_env.certificate import read, verify
 from training import cluster, study
 from training.cluster import ClusterError, Lost, cluster_address, connect
 from training.files import read_json
-from training.jobs import Job, Owner, do_job, read_outcome
+from training.jobs import KILL, Job, Owner, do_job, read_outcome
 from training.locks import locked
 from training.study import parse_seeds, seeds_text, summary, summary_table
 
@@ -181,6 +181,7 @@ def test_where_x_wins_with_best_play_a_table_counts_who_wins_against_everybody_a
     assert summary([row])["always_wins_x_steps"] == [100, 100, 100]
 
 
+@pytest.mark.slow
 def test_a_study_on_a_board_that_x_wins_says_so(tmp_path, capsys):
     folder = tmp_path / "study"
     line = f"{AGENT} --rows 2 --cols 3 --k 2 --until unbeatable --judge-every 64 --games 32 --seeds"
@@ -224,6 +225,7 @@ def test_a_damaged_note_of_the_end_of_a_run_is_refused_and_written_anew(
         assert end.read_text() == before
 
 
+@pytest.mark.slow
 def test_another_value_of_an_option_is_refused_by_its_name(finished, capsys, tmp_path):
     before = sorted(finished.iterdir())
     for more, said in (
@@ -306,7 +308,7 @@ def test_a_seed_that_fails_is_reported_and_the_others_go_on(tmp_path, capsys):
     assert "1 of 2 seeds are not finished (0): the same command continues them" in printed.err
     rows = read_json(folder / "study.json")["runs"]
     assert [row["state"] for row in rows] == ["failed", "finished"]
-    assert "is damaged, it is not JSON" in rows[0]["error"]
+    assert "is damaged: it is not JSON" in rows[0]["error"]
 
 
 def test_a_training_that_is_killed_each_time_is_given_up(tmp_path, monkeypatch):
@@ -326,8 +328,30 @@ def test_a_training_that_is_killed_each_time_is_given_up(tmp_path, monkeypatch):
     )
     later = Owner.begin(Path("study"), is_local=True)
     assert read_outcome(job, later) is None, "that was said to another owner"
-    do_job(job, owner)
-    assert read_outcome(job, owner).state == "stopped", "it has no say any more"
+
+
+def test_a_worker_of_a_killed_owner_that_is_late_hides_nothing_from_the_next(tmp_path):
+    first = Owner.begin(tmp_path, is_local=False)
+    second = Owner.begin(tmp_path, is_local=False)
+    job = Job("seed 0", str(tmp_path / "seed-00"), AGENT, {})
+    (tmp_path / "seed-00").mkdir()
+    job.finish(1, reached=True)
+    do_job(job, second)
+    do_job(job, first)
+    assert read_outcome(job, second).state == "finished"
+    assert read_outcome(job, first) is None, "nobody would read or remove it"
+    job.forget_outcomes()
+    assert sorted(os.listdir(tmp_path)) == [".owner", "seed-00"]
+
+
+def test_an_owner_that_stops_its_jobs_still_hears_what_came_of_them(tmp_path):
+    owner = Owner.begin(tmp_path, is_local=False)
+    job = Job("seed 0", str(tmp_path / "seed-00"), AGENT, {})
+    for said in ("", KILL):
+        owner.say(said)
+        do_job(job, owner)
+        assert read_outcome(job, owner).state == "stopped"
+        job.forget_outcomes()
 
 
 def test_workers_that_never_work_end_the_study_with_one_line(tmp_path, monkeypatch):

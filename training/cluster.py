@@ -317,9 +317,9 @@ def outcomes(jobs: Sequence[Job], owner: Owner, workers: Workers) -> Iterator[Ou
     one result after the other. If a worker is lost and the backend does not restart its jobs, this
     does, and yields a Lost. Raises ClusterError if the cluster is lost or cannot work at all.
     """
-    left, end = {job.outcome.name: job for job in jobs}, float("inf")
+    left, end = {job.outcome(owner).name: job for job in jobs}, float("inf")
     for job in jobs:
-        job.outcome.unlink(missing_ok=True)  # of an earlier owner
+        job.forget_outcomes()  # of an earlier owner
     news: queue.Queue[Lost | Exception | None] = queue.Queue()
     watch = _Watch(workers)
     threading.Thread(target=_do, args=(jobs, owner, workers, news), daemon=True).start()
@@ -344,7 +344,7 @@ def outcomes(jobs: Sequence[Job], owner: Owner, workers: Workers) -> Iterator[Ou
             watch()
     finally:
         for job in jobs:
-            job.outcome.unlink(missing_ok=True)
+            job.forget_outcomes()
 
 
 def _do(jobs: Sequence[Job], owner: Owner, workers: Workers, news: queue.Queue[Any]) -> None:

@@ -28,6 +28,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as array_bytes
 
 from tictactoe_env.files import MAX_JSON, json_value, read_file, sync_folder, write_file
+from tictactoe_env.printable import printable
 from training.schema import Anything, Kind, LayoutError, Text, Whole, check
 
 MAX_ARRAYS = 1 << 30  # bytes of a safetensors file; larger files are not read
@@ -40,7 +41,13 @@ HEX = Text(64, "[0-9a-f]{64}")
 
 
 class DamagedFileError(ValueError):
-    """A file is truncated, was changed, or does not hold what its name says."""
+    """A file is truncated, was changed, or does not hold what its name says.
+
+    Its text may quote the file, also in the words of a library: what cannot be printed is escaped.
+    """
+
+    def __init__(self, text: object):
+        super().__init__(printable(text))
 
 
 def write_folder(path: Path, write: Callable[[Path], Any]) -> None:
@@ -58,10 +65,16 @@ def write_folder(path: Path, write: Callable[[Path], Any]) -> None:
     _remove(old)
 
 
+def has_folder(path: Path) -> bool:
+    """Whether a folder is in its place, or `recover_folder` can restore it."""
+    _, old = _beside(path)
+    return path.exists() or (old.is_dir() and not old.is_symlink())
+
+
 def recover_folder(path: Path) -> None:
     """Restore the old folder if `write_folder` crashed between its two renamings."""
     _, old = _beside(path)
-    if old.is_dir() and not old.is_symlink() and not path.exists():
+    if has_folder(path) and not path.exists():
         os.replace(old, path)
 
 
@@ -99,7 +112,7 @@ def read_json(path: Path) -> Any:
     try:
         return json_value(data)
     except ValueError as error:
-        raise DamagedFileError(f"{path} is damaged, it is not JSON: {error}") from None
+        raise DamagedFileError(f"{path} is damaged: {error}") from None
 
 
 def write_sealed(path: Path, content: Mapping[str, Any]) -> None:

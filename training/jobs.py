@@ -40,6 +40,7 @@ from training.schema import Entries, Flag, Whole
 
 ROOT = Path(__file__).parent.parent
 END = "finished.json"  # in a run's folder, written last: its steps, whether it reached its goal
+OUTCOME = ".outcome"  # how the names of the files end in which workers say what came of a job
 OWNER = ".owner"  # in the common folder: the token of the process whose jobs are wanted
 FINISH = Entries({"format": FORMAT, "steps": Whole(), "reached": Flag(), SEAL: HEX})
 MAX_SAID, MAX_LAST = 1_000, 64_000  # bytes of OWNER; bytes at the end of a log that are read
@@ -82,10 +83,18 @@ class Job:
         """The file that the process locks which trains the run."""
         return self.path.with_name(f".{self.path.name}.lock")
 
-    @property
-    def outcome(self) -> Path:
-        """The file in which the worker says what came of the job."""
-        return self.path.with_name(f".{self.path.name}.outcome")
+    def outcome(self, owner: Owner) -> Path:
+        """The file in which a worker tells an owner what came of the job.
+
+        Each owner has its own, because a worker of an owner that was killed may tell it late.
+        """
+        return self.path.with_name(f".{self.path.name}.{owner.token}{OUTCOME}")
+
+    def forget_outcomes(self) -> None:
+        """Remove what workers have said of the job, to any owner."""
+        for file in self.path.parent.iterdir():
+            if file.name.startswith(f".{self.path.name}.") and file.suffix == OUTCOME:
+                file.unlink(missing_ok=True)
 
     @property
     def is_finished(self) -> bool:
@@ -211,15 +220,16 @@ class Owner:
 def read_outcome(job: Job, owner: Owner) -> Outcome | None:
     """What a worker of this owner has said of a job; None if nothing yet."""
     try:
-        said = read_json(job.outcome)
+        said = read_json(job.outcome(owner))
     except (FileNotFoundError, DamagedFileError):
         return None
-    return Outcome(job, said["state"], said["error"]) if said["token"] == owner.token else None
+    return Outcome(job, said["state"], said["error"])
 
 
 def do_job(job: Job, owner: Owner) -> None:
     """The task of a worker: train a run and say what came of it, in a file of the common folder.
 
+    Nothing is said to an owner whose jobs another one has taken over, because nobody reads it.
     Raises BlockedError if the worker cannot do jobs at all.
     """
     if threading.current_thread() is threading.main_thread():
@@ -230,7 +240,8 @@ def do_job(job: Job, owner: Owner) -> None:
     found = train_job(job, owner)
     if owner.is_dead_parent:
         os.kill(os.getpid(), signal.SIGTERM)  # nobody else would end this worker
-    write_json(job.outcome, {"state": found.state, "error": found.error, "token": owner.token})
+    if owner.said in (owner.token, "", KILL, None):
+        write_json(job.outcome(owner), {"state": found.state, "error": found.error})
 
 
 def train_job(job: Job, owner: Owner) -> Outcome:

@@ -17,6 +17,7 @@ from tictactoe_env.match import Result
 from tictactoe_env.printable import printable
 from tictactoe_env.render import ansi
 from training.learner import BoardPlayer
+from training.tally import MOST, WINDOW_COLUMNS, window_text
 
 PLAIN_SECONDS = 2  # seconds between two lines where the output is not a terminal
 PROOF_SECONDS = 5  # seconds of a proof before its progress is shown, and between two lines of it
@@ -25,9 +26,10 @@ PROOF_SECONDS = 5  # seconds of a proof before its progress is shown, and betwee
 class Display:
     """Shows the evaluations of a training.
 
-    On a terminal a bar and a sentence follow the training, and a row of a table is printed at every
-    tenth of the steps. Elsewhere a row is printed at every tenth and every two seconds. The heading
-    of the table is printed with its first row; on a narrow console the rows are lines of text.
+    On a terminal a bar and a sentence follow the training. A row of a table is printed at every
+    tenth of the steps, and when something is proven that no earlier row has; elsewhere also every
+    two seconds. The heading of the table is printed with its first row; on a narrow console the
+    rows are lines of text.
     total: the steps at which training ends. done: the steps made before, in a resumed training.
     is_live: False where two displays share a terminal: they print lines that begin with the name.
     """
@@ -39,6 +41,7 @@ class Display:
         self._has_table = not console.is_terminal or console.width >= WIDE
         self._is_headed = False
         self._tenth, self._last_line = tenth_of(done, total), 0.0
+        self._proven: set[str] = {""}  # what rows have told
         self._proof_began = self._proof_line = 0.0
         columns = (
             TextColumn("{task.description}", markup=False),
@@ -109,14 +112,16 @@ class Display:
     ) -> None:
         tenth, now = tenth_of(steps, self.total), time.monotonic()
         is_tenth, self._tenth = tenth > self._tenth, tenth
+        is_new = proven(results) not in self._proven
         values = values_of_the_empty_board(policy)
         if self._live:
             self._bar.update(self._task, completed=steps)
             about = Text(notes_text(steps, seconds, notes), "dim")
             self._live.update(Group(self._bar, Text(sentence(results)), about, Text(values)))
         is_time = not self._live and (now - self._last_line > PLAIN_SECONDS or is_last)
-        if is_tenth or is_time:
+        if is_tenth or is_new or is_time:
             self._last_line = now
+            self._proven.add(proven(results))
             self._print_row(steps, seconds, results)
             if is_last and not self._live:
                 self._print(notes_text(steps, seconds, notes))
@@ -190,10 +195,12 @@ def sentence(results: Evaluation) -> str:
 
 
 def notes_text(steps: int, seconds: float, notes: Mapping[str, float]) -> str:
-    """The speed and the learner's notes as a line of text."""
+    """The speed and the learner's notes as text; the games of a tally have a line of their own."""
     speed = f"{steps / seconds:,.0f} steps a second" if seconds > 0 else ""
-    told = (f"{name.replace('_', ' ')} {_number(value)}" for name, value in notes.items())
-    return ", ".join(filter(None, (speed, *told)))
+    counted = window_text(notes) if MOST in notes else ""
+    others = ((name, value) for name, value in notes.items() if name not in WINDOW_COLUMNS)
+    told = (f"{name.replace('_', ' ')} {_number(value)}" for name, value in others)
+    return "\n".join(filter(None, (", ".join(filter(None, (speed, *told))), counted)))
 
 
 def describe(results: Evaluation) -> str:

@@ -43,6 +43,7 @@ from training.files import (
     SEAL,
     DamagedFileError,
     checked,
+    has_folder,
     read_json,
     read_sealed,
     recover_folder,
@@ -153,9 +154,8 @@ class Run:
 
     @property
     def is_saved(self) -> bool:
-        """Whether there is a checkpoint to continue from."""
-        recover_folder(self.checkpoint)
-        return self.checkpoint.exists()
+        """Whether there is a checkpoint to continue from; asked also where the disk has failed."""
+        return has_folder(self.checkpoint)
 
     @property
     def relation(self) -> dict[str, Any]:
@@ -212,13 +212,17 @@ class Run:
 
         A GamesLearner takes in the games that were played with the run since its training, and
         those of the file `learn_from`. Returns its counts of these games, see `take_in`. `left`
-        then says what is left of the run. A run of which NOTHING is left stays as it is.
+        then says what is left of the run. Of a run of which NOTHING is left only files that a kill
+        or a broken disk has left half written are removed.
 
         Raises FileNotFoundError without a checkpoint, DamagedFileError for damaged files.
         """
         self.steps_made()
         counts = Counter[str]()
         self.left = self.left_at_end() if self.is_at_its_end else STEPS
+        if self.left == NOTHING:
+            with suppress(OSError):  # the disk may be read-only
+                remove_leftovers(self.folder)
         if self.left == NOTHING and not isinstance(learner, GamesLearner):
             return counts
         self.read_checkpoint(learner)
@@ -367,6 +371,7 @@ class Run:
         self._keep_if_best(results, learner, policy)
         self.save(learner, is_last=True)
         self._write_certificate()
+        remove_leftovers(self.folder)
         write_manifest(self.folder, 0)
 
     def _content(self) -> Iterator[Path]:
@@ -557,6 +562,7 @@ class Run:
         title = f"{self.name} on {policy.rules}, seed {self.config.seed}"
         learning_curves(self.rows, policy.rules, self.folder / "growth.png", title)
         content = self._write_certificate()
+        remove_leftovers(self.folder)  # if the disk has failed when a checkpoint was replaced
         write_manifest(self.folder, self.rows[-1]["steps"])
         return content
 

@@ -12,6 +12,7 @@ WINDOW = 1_000  # games
 # Columns of metrics.csv. They hold the results of the last complete window.
 WINS, DRAWS, LOSSES = (f"{result}_in_{WINDOW}_games" for result in ("wins", "draws", "losses"))
 MOST = f"most_wins_in_{WINDOW}_games"
+WINDOW_COLUMNS = (WINS, DRAWS, LOSSES, MOST)
 OLDER = {
     f"{result}_in_{WINDOW}_games": f"{result} of the last {WINDOW}"
     for result in ("wins", "draws", "losses")
@@ -65,6 +66,16 @@ class Tally:
             LOSSES: self.last_lost,
             MOST: self.best,
         }
+
+
+def window_text(notes: Mapping[str, float]) -> str:
+    """The numbers of `Tally.notes` as text; "" before the first window is complete."""
+    last = int(notes["games"]) // WINDOW * WINDOW
+    if last == 0:
+        return ""
+    counts = f"{notes[WINS]:.0f} won, {notes[DRAWS]:.0f} drawn, {notes[LOSSES]:.0f} lost"
+    which = f"training games {last - WINDOW + 1:,} to {last:,}"
+    return f"{which}: {counts} (best {WINDOW:,} games: {notes[MOST]:.0f} won)"
 
 
 def windows_chart(rows: Sequence[Mapping[str, float]], title: str) -> Chart:
