@@ -78,8 +78,10 @@ def main(given: Sequence[str] | None = None) -> int:
     found, whole = 0, sum(SHARES[name] for name in names)
     with tempfile.TemporaryDirectory(prefix="attack-") as folder:
         for name in names:
-            began = time.monotonic()
-            report = report_of(name, parsed, parsed.seconds * SHARES[name] / whole, Path(folder))
+            began, seconds = time.monotonic(), parsed.seconds * SHARES[name] / whole
+            if parsed.case is None:
+                print(f"{name}: for {seconds:,.0f} s", flush=True)
+            report = report_of(name, parsed, seconds, Path(folder))
             for finding in report.findings:
                 print(finding, flush=True)
             found += len(report.findings)

@@ -20,11 +20,11 @@ from attack.operations import fail, nothing
 from attack.trainings import (
     TRAININGS,
     Training,
-    differences_of_all,
     drawn_training,
     has_checkpoint,
     train,
     whole,
+    wrong_at_the_end,
 )
 
 CODES = (errno.ENOSPC, errno.EIO, errno.EROFS)
@@ -60,13 +60,7 @@ def attack(case: Case) -> Iterator[str]:
         case.counts["before the first checkpoint"] += 1
         return
     again = train(training.resume(folder), place)
-    if again.code != 0 or again.crashed:
-        yield f"{told}: --resume ended with {again.code}\n{again.last}"
-        return
-    found = differences_of_all(folder, reference.folder)
-    case.counts["completed with the same bytes"] += not found
-    if found:
-        yield f"{told}: {'; '.join(found)}"
+    yield from wrong_at_the_end(case, again, folder, reference.folder, told)
 
 
 def wrong_end(ended: Ended, code: int, training: Training, folder: Path) -> Iterator[str]:

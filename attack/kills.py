@@ -17,12 +17,12 @@ from attack.trainings import (
     MOST_RESUMES,
     TRAININGS,
     Training,
-    differences_of_all,
     drawn_training,
     has_checkpoint,
     loads,
     train,
     whole,
+    wrong_at_the_end,
 )
 
 LAST = 40  # changes at the end of a training: plots, certificate, values, manifest
@@ -77,11 +77,5 @@ def completed(case: Case, training: Training, folder: Path, told: str) -> Iterat
         case.counts["kills while resuming"] += ended.code < 0
         if ended.code < 0 and not ended.is_late:
             continue
-        if ended.code != 0 or ended.crashed:
-            yield f"{told}: --resume ended with {ended.code}\n{ended.last}"
-            return
-        found = differences_of_all(folder, reference.folder)
-        case.counts["completed with the same bytes"] += not found
-        if found:
-            yield f"{told}: {'; '.join(found)}"
+        yield from wrong_at_the_end(case, ended, folder, reference.folder, told)
         return

@@ -60,7 +60,7 @@ def furnish(folder: Path) -> None:
 
 def make_manifests(folder: Path) -> None:
     """Write the manifests anew, so that they agree with the damaged files."""
-    with contextlib.suppress(ValueError, OSError, LookupError, TypeError):
+    with contextlib.suppress(ValueError, OSError, LookupError, TypeError, RecursionError):
         steps = json.loads((folder / "checkpoint" / "progress.json").read_bytes())["steps"]
         for place in (folder / "checkpoint", folder):
             write_manifest(place, steps)

@@ -11,7 +11,7 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -131,9 +131,10 @@ def train(
         import resource
 
         import train as script
-        from training import run
+        from training import learner, run
 
         run.CHECKPOINT_SECONDS = -1
+        learner.PIECE_SECONDS = float("inf")  # no pauses by the clock: they write checkpoints too
         operations = Operations(folder, fault)
         operations.watch()
         if limit is not None:
@@ -223,6 +224,19 @@ def differences_of_all(folder: Path, reference: Path) -> list[str]:
         other = folder.with_name(f"{folder.name}-rival")
         found += [f"the rival: {text}" for text in differences(other, rival)]
     return found
+
+
+def wrong_at_the_end(
+    case: Case, ended: Ended, folder: Path, reference: Path, told: str
+) -> Iterator[str]:
+    """What is wrong with a training that was resumed to its end: all its bytes must be the same."""
+    if ended.code != 0 or ended.crashed:
+        yield f"{told}: --resume ended with {ended.code}\n{ended.last}"
+        return
+    found = differences_of_all(folder, reference)
+    case.counts["completed with the same bytes"] += not found
+    if found:
+        yield f"{told}: {'; '.join(found)}"
 
 
 def has_checkpoint(folder: Path) -> bool:

@@ -165,6 +165,7 @@ def writing(folder):
     return 0
 
 
+@pytest.mark.slow
 def test_changes_are_counted_killed_and_failed_at_each_number(tmp_path):
     def acting(fault, folder):
         def action():
@@ -266,7 +267,10 @@ def _raise(error):
     raise error
 
 
-@pytest.mark.parametrize("said", PLANTED)
+@pytest.mark.parametrize(
+    "said",
+    [pytest.param(said, marks=pytest.mark.slow if said == "it needed" else ()) for said in PLANTED],
+)
 def test_a_loader_that_does_what_it_must_not_is_found(said, tmp_path, monkeypatch):
     monkeypatch.setattr(files, "SECONDS", 1 if said == "it took" else 60)
     folder = tmp_path / "case"

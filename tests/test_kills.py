@@ -63,7 +63,8 @@ def whole(tmp_path_factory):
     return folder, changes
 
 
-@pytest.mark.parametrize("back", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 30))])
+@pytest.mark.slow
+@pytest.mark.parametrize("back", [1, 3, 30])
 def test_a_run_that_is_killed_after_its_last_step_is_completed(whole, tmp_path, back):
     """The last changes are those of metrics, plot, certificate, values and manifest."""
     folder, (reference, changes) = tmp_path / "run", whole
