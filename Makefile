@@ -9,7 +9,7 @@
 # make cluster  the tests of studies on local clusters of Dask and Ray
 # make bench    speeds, as tables; make bench-learning: learning; make bench-web: the page's server
 # make attack   kills, full disks, damaged files, wrong games: SECONDS=600 SEED=0
-# make mutants  changes to rules, solver, match, proof, certificate: does a test notice each? Hours
+# make mutants  changes to rules, solver, match, proof, certificate: does a test notice each? An hour
 # make results  train every agent, evaluate it exactly, write docs/RESULTS.md
 # make trained  write the trained agents of the package from the runs of make results
 # make ecosystem  test the wheel with other libraries; ARGS="sb3 torchrl" names them, --list lists them
@@ -40,14 +40,17 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	@touch $@
 
 .venv/play.installed: pyproject.toml | .venv/pip.installed
+	@echo "Installing the packages of 'make play' into .venv: some seconds, once."
 	$(PIP) -e . --group play
 	@touch $@
 
 .venv/web.installed: pyproject.toml | .venv/pip.installed
+	@echo "Installing the packages of 'make web' into .venv: some seconds, once."
 	$(PIP) -e . --group web
 	@touch $@
 
 .venv/train.installed: pyproject.toml | .venv/pip.installed
+	@echo "Installing the packages of 'make train' into .venv, with torch: some minutes, once."
 	$(PIP) -e . --group train
 	@touch $@ .venv/play.installed
 
@@ -56,6 +59,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	@touch $@
 
 .venv/test.installed: pyproject.toml | .venv/pip.installed
+	@echo "Installing the packages of 'make test' into .venv, with torch: some minutes, once."
 	$(PIP) -e . --group test
 	@touch $@ .venv/play.installed .venv/web.installed .venv/train.installed .venv/quick.installed
 

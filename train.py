@@ -133,7 +133,7 @@ ABOUT = "Train an agent against a pool of opponents, and prove how well it plays
 @explained("train.py", "train")
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    more = "python train.py AGENT --help lists the options of an agent."
+    more = "train.py AGENT --help lists the options of an agent."
     boards = listed({name: LIMITS.get(name, TABLE).text for name in TRAINABLE})
     epilog = f"agents:\n{listed(TRAINABLE)}\n\nboards:\n{boards}\n\n{more}"
     general = CommandLine("train.py", [AGENT, *GENERAL], USAGE, ABOUT, epilog)
@@ -325,13 +325,13 @@ def train(entry: Entry, given: SimpleNamespace) -> int:
     from terminal import trainer
 
     page, config, preset = entry
-    folder = given.resume or given.out
+    folder, console = given.resume or given.out, Console()
     return trainer.train(
         page,
         config,
         preset,
-        Console(),
-        folder=folder or trainer.new_folder(entry.name, config.seed),
+        console,
+        folder=folder or trainer.new_folder(entry.name, config.seed, console),
         until=given.until,
         is_resumed=bool(given.resume),
         learn_from=getattr(given, "learn_from", ""),
@@ -487,11 +487,12 @@ def train_rivals(entries: tuple[Entry, Entry], given: SimpleNamespace) -> int:
 
     from terminal import trainer
 
-    first = entries[0]
+    first, console = entries[0], Console()
+    folder = given.resume or given.out
     return trainer.train_rivals(
         entries,
-        Console(),
-        folder=given.resume or given.out or trainer.new_folder(first.name, first.config.seed),
+        console,
+        folder=folder or trainer.new_folder(first.name, first.config.seed, console),
         until=given.until,
         is_resumed=bool(given.resume),
         export_sb3=given.export_sb3,

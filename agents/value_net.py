@@ -895,6 +895,8 @@ GAMES = ("games", "epsilons", "temperature", "look_ahead", "discount", "seed")
 
 def make_dataset(given: Any) -> str:
     """Write the examples of games between two players."""
+    from training.interpreter import command
+
     names = {"first_agent": given.agent, "first_opponent": given.opponent}
     options = {name: getattr(given, name) for name in (*BOARD, *GAMES)}
     learner = ValueNet(Config(**options, **names, architecture="SaintAndre_1"))
@@ -903,7 +905,7 @@ def make_dataset(given: Any) -> str:
     count, games = len(list(table.rows)), learner.config.games
     return (
         f"saved: {given.file}, {count:,} positions of {games:,} games   "
-        f"learn from it: python train.py {AGENT} --dataset {given.file}"
+        f"learn from it: {command('train.py', AGENT, '--dataset', str(given.file))}"
     )
 
 
@@ -927,6 +929,7 @@ def expectations(given: Any) -> str:
 
 def make_player(given: Any) -> str:
     """Write a player of a trained network, with options of its own."""
+    from training.interpreter import command
     from training.progress import describe
 
     run, model = load_run(given.run)
@@ -945,7 +948,8 @@ def make_player(given: Any) -> str:
     folder.mkdir(parents=True)
     about: dict[str, Any] = {"seed": run.seed, "config": {**asdict(run), "play": how}}
     write(certify(table, f"{AGENT}-{name}", **about), folder / FILE)
-    look = f"look: python evaluate.py {folder}   play: python play.py --o {folder}"
+    look = command("evaluate.py", str(folder))
+    look = f"look: {look}   play: {command('play.py', '--o', str(folder))}"
     return f"against random, exact: {describe(evaluate(table))}\nsaved: {folder}   {look}"
 
 

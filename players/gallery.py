@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from players.groups import group_of
 from players.pupil import (
     LEARNER,
     LEARNER_ABOUT,
@@ -30,7 +31,8 @@ from players.pupil import (
     taken_of,
 )
 from players.seat import Seat, learner_seat, named_seat, run_seat
-from players.titles import title_of, title_of_run
+from players.summary import loses_by_illegal_moves, method_of, results_of
+from players.titles import EASY, title_of, title_of_run
 from tictactoe_env.certificate import (
     FILE,
     MAX_CELLS,
@@ -60,6 +62,8 @@ from tictactoe_env.runs import FOLDERS, SavedRun, certificates, newest_run, save
 from tictactoe_env.trained import BOARD, certificate_of, facts_of, trained_names
 
 BUILT_IN = {
+    "random": LISTED["random"],
+    EASY: "perfect play that makes 30 % of its moves at random",
     **LISTED,
     "search-depth=4": "alpha-beta search that looks four moves ahead",
     "mcts-playouts=1000": "Monte-Carlo tree search, 1,000 playouts a move",
@@ -84,9 +88,12 @@ class Entry:
     that was trained as one side for that side; None for a player without one.
     verified: whether these statements follow from the moves of the certificate; until that is known
     `about` says that they are claims.
+    side: the only side that a "trained" player or a run was trained to play; "" for both.
     title: what people call it, such as "Q-learner, seed 0"; never empty.
     learned: the games that a run has learned from since its training; None if it does not learn.
     taken: the last game of `learned.db` that its certificate covers.
+    results: of a "trained" player, its wins against random moves and whether it can be beaten, in a
+    sentence. method: what its preset does, in a sentence. Both are "" for others.
     """
 
     id: str
@@ -103,6 +110,9 @@ class Entry:
     learned: int | None = field(default=None, compare=False)
     taken: int = 0
     title: str = ""
+    side: str = ""
+    results: str = ""
+    method: str = ""
 
     def __post_init__(self) -> None:
         if not self.title:
@@ -112,6 +122,11 @@ class Entry:
     def name(self) -> str:
         """The last part of the id."""
         return self.id.rpartition("/")[2]
+
+    @property
+    def group(self) -> str:
+        """The group in which a list shows it, a key of `groups.GROUPS`."""
+        return group_of(self.id, self.kind, self.unbeatable)
 
     def plays(self, rules: Rules) -> bool:
         """Whether it plays on this board."""
@@ -274,7 +289,8 @@ class Gallery:
         found += [
             Entry(name, "agent", description(name), agent=name) for name in registered_names()
         ]
-        found += [_trained_entry(name) for name in trained_names()]
+        names = sorted(trained_names(), key=lambda name: loses_by_illegal_moves(facts_of(name)))
+        found += [_trained_entry(name) for name in names]
         if self.learner is not None and not self.learner.exists():
             found.append(self._new_learner(self.learner))
         return found
@@ -478,7 +494,10 @@ def _trained_entry(name: str) -> Entry:
         sha256=facts["sha256_of_moves"],
         agent=facts["agent"],
         unbeatable=_all_are("unbeatable", facts),
+        side=_only_side(facts),
         verified=True,  # it is part of the package
+        results=results_of(facts),
+        method=method_of(facts["agent"], _preset(facts)),
     )
 
 
@@ -508,6 +527,8 @@ def _run_entry(id: str, path: Path) -> Entry:
         verified=is_quick,
         taken=taken_of(content.get("training")),
         title=_title(id, run.agent, content),
+        side=_only_side(content),
+        method=method_of(run.agent, _preset(content)),
     )
 
 
@@ -548,6 +569,12 @@ def _strength(content: Mapping[str, Any], is_verified: bool) -> str:
         best = "optimal" if is_verified else "is optimal"
         return (best if _all_are("optimal", content) else "cannot be beaten") + only
     return f"can be beaten{only}"
+
+
+def _only_side(content: Mapping[str, Any]) -> str:
+    """The side that a run was trained to play, "" for both."""
+    sides = sides_of(content)
+    return sides[0] if len(sides) == 1 else ""
 
 
 def _all_are(what: str, content: Mapping[str, Any]) -> bool:

@@ -41,9 +41,11 @@ TABLE_CELLS = 9
 MODEL = "model.safetensors"
 NAMES_TEXT = """\
   random               any legal move, each equally likely
-  minimax              perfect play, ties drawn at random
-  minimax-first        perfect play, the first of equal moves
-  minimax-slip=0.1     perfect play, but a random move with probability 0.1
+  minimax              perfect play that picks at random among equally good
+                       moves
+  minimax-first        perfect play that always picks the first of the equally
+                       good moves
+  minimax-slip=0.1     perfect play that makes 10 % of its moves at random
   search               alpha-beta search to the end, or within limits on any
                        board: search-depth=4, search-seconds=0.5
   mcts-playouts=1000   Monte-Carlo tree search: mcts-milliseconds=100,

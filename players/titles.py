@@ -20,10 +20,11 @@ from tictactoe_env.trained import facts_of, trained_names
 
 
 class Kind(NamedTuple):
-    """A kind of learned player: its name, and how it learns."""
+    """A kind of learned player: its name, how it learns, and what a step of its training is."""
 
     title: str
     story: str
+    unit: str = "moves"
 
 
 KINDS: Mapping[str, Kind] = {
@@ -43,11 +44,14 @@ KINDS: Mapping[str, Kind] = {
         "From the empty board thousands of games are played to the end, more and more often "
         "through the moves that have done well. The tree of these games is kept, and it plays the "
         "move with the best record.",
+        "playouts",
     ),
     "neuroevolution": Kind(
         "Evolved network",
-        "A league of small neural networks plays against each other. The winners stay, copies of "
-        "them with small random changes replace the rest. No network learns during its life.",
+        "Many small neural networks play, and are judged by their results. The best ones stay, and "
+        "copies of them with small random changes replace the rest. No network learns during its "
+        "life.",
+        "generations",
     ),
     "tabular_q": Kind(
         "Q-learner",
@@ -62,21 +66,27 @@ KINDS: Mapping[str, Kind] = {
     "trie": Kind(
         "Game memory",
         "It remembers every game that it has seen, as a tree of moves with the results below each. "
-        "It plays the move whose remembered games went best, and it can go on learning from yours.",
+        "It plays the move whose remembered games went best.",
+        "games",
     ),
     "value_net": Kind(
         "Value network",
         "A neural network estimates the result of a position. It plays against itself, learns from "
-        "these games, and the best network of a level plays the games of the next one.",
+        "these games, and the best network so far plays the games from which the next one learns.",
+        "games",
     ),
 }
 """The learned players of this project, by the name of the agent."""
 
+EASY, MEDIUM = "minimax-slip=0.3", "minimax-slip=0.1"
+"""The opponent to begin with, and a stronger one, which as X wins 48 % of its games against it."""
 PLAIN = {
     "human": "a person",
     "random": "Random player",
     "minimax": "Perfect play",
     "minimax-first": "Perfect play, always the same",
+    EASY: "Easy opponent",
+    MEDIUM: "Medium opponent",
     "search": "Full search",
     LEARNER: "Your apprentice",
     LEARNER_FOLDER.as_posix(): "Your apprentice",
@@ -119,6 +129,11 @@ def story_of(agent: str) -> str:
     return KINDS[agent].story if agent in KINDS else ""
 
 
+def unit_of(agent: str) -> str:
+    """What a step of an agent's training is, in the plural, such as "moves" or "games"."""
+    return KINDS[agent].unit if agent in KINDS else "steps"
+
+
 def _of_agent(agent: str, preset: str | None) -> str:
     title = KINDS[agent].title if agent in KINDS else agent
     return f"{title} ({preset})" if preset else title
@@ -134,15 +149,19 @@ def _with_options(named: Named) -> str:
     """The title of a name with options, such as `mcts-playouts=50`."""
     words, left = [], dict(named.options)
     for key, text in (
-        ("slip", "{:.0%} of the moves at random"),
+        ("slip", "{} % of the moves at random"),
         ("depth", "{} moves ahead"),
         ("playouts", "{:,} playouts"),
         ("milliseconds", "{:g} ms a move"),
         ("seconds", "{:g} s a move"),
     ):
         if key in left:
-            word = text.format(left.pop(key))
+            value = left.pop(key)
+            word = text.format(f"{100 * value:g}" if key == "slip" else value)
             words.append(word.replace("1 moves", "1 move") if word.startswith("1 m") else word)
+    ties = left.pop("ties", None)
+    if ties is not None:
+        words.append("the first of equal moves" if ties == "first" else "equal moves at random")
     words += [f"{key} {value}" for key, value in left.items()]
     title = {"search": "Search", "mcts": "Tree search"}.get(named.name)
     title = title or PLAIN.get(named.name, named.name)

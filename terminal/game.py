@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import textwrap
 import time
 from collections import Counter
@@ -15,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from players.seat import Seat, seat_of
+from players.seat import PERSON, Seat, seat_of
 from terminal import home
 from terminal.lesson import Lesson
 from terminal.picture import STYLES, legend, number, picture, values_on_cells
@@ -29,6 +28,7 @@ from tictactoe_env.printable import printable
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.standing import standing
 from tictactoe_env.store import GameStore, StoreError
+from training.interpreter import command
 
 COMMANDS = {
     "undo": "take your last move back",
@@ -233,8 +233,8 @@ class Table:
             return ""
         values = seat.thoughts(board).values or []
         known = [value for value in values if value is not None]
-        if not known:
-            return ""
+        if not known or min(known) == max(known):
+            return ""  # equal values prefer no move
         best = [cell for cell, value in enumerate(values) if value == max(known)]
         cells = _any_of(best, self.rules)
         return f" {seat.name} gives its highest value, {number(max(known))}, to {cells}."
@@ -320,16 +320,19 @@ def seats_of(specs: Sequence[str], rules: Rules, talk: Talk) -> dict[str, Seat]:
 
 def who(name: str, side: str) -> str:
     """A player with its side, such as "minimax (O)"; only the side for a person without a name."""
-    return side if name == "human" else f"{printable(name)} ({side})"
+    return side if name == PERSON else f"{printable(name)} ({side})"
 
 
 def versus(x_name: str, o_name: str) -> Text:
-    """Both players, such as "Ann (X) against minimax (O)"."""
+    """Both players, such as "Ann (X) against minimax (O)".
+
+    One person without a name is "you"; of two, only the sides are said.
+    """
+    names = (x_name, o_name)
+    is_one = names.count(PERSON) == 1
+    x, o = ("you" if is_one and name == PERSON else name for name in names)
     return (
-        Text()
-        .append(who(x_name, "X"), STYLES["X"])
-        .append(" against ")
-        .append(who(o_name, "O"), STYLES["O"])
+        Text().append(who(x, "X"), STYLES["X"]).append(" against ").append(who(o, "O"), STYLES["O"])
     )
 
 
@@ -352,7 +355,7 @@ def what_decided(game: Game) -> str:
 
 def replay_command(number: int | None, store: GameStore) -> str:
     """The command that shows a game again."""
-    return shlex.join(["python", "play.py", "--replay", str(number), *home.options(store.path)])
+    return command("play.py", "--replay", str(number), *home.options(store.path))
 
 
 def _other(side: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -13,9 +14,12 @@ import numpy as np
 
 import agents
 from agents import TRAINABLE
-from players.gallery import Entry, Gallery
+from players.boards import usual_length
+from players.gallery import BUILT_IN, Entry, Gallery
+from players.groups import grouped
 from players.pupil import LEARNER, LEARNER_RULES
 from players.seat import PERSON
+from players.titles import EASY
 from terminal.game import Table, seats_of
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
@@ -30,25 +34,31 @@ from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore, UnknownGameError
 from tictactoe_env.trained import BOARD
 from training.installed import OF_EVERY_RUN, require, what_to_do
+from training.interpreter import command
 
 CHOICES = (
     "two players",
+    "against an easy opponent",
     "against perfect play",
     "against a trained agent",
-    "against a trie that learns from you",
+    "against an apprentice that learns from your games",
     "watch two agents",
     "replays",
     "train an agent",
     "the game tree of a player",
     "quit",
 )
+EASY_BEYOND = "search-depth=1"  # on boards that are too large to solve
 PERFECT = "minimax"
-PERFECT_BEYOND = "search-seconds=2"  # on boards that are too large to solve
+PERFECT_BEYOND = "search-seconds=2"  # likewise
 LISTED = 10  # games listed to choose a replay from
 MAX_GAMES = 10_000
 TRIE = "trie"  # the agent whose model is a game tree
 DEPTH = 2  # moves of a game tree
 DELAY = 0.5  # seconds for which each board is shown when two agents play
+
+
+OPTIMAL = "optimal: no player that never loses wins more often against random play"
 
 
 class BackToMenu(Exception):
@@ -77,15 +87,15 @@ class Menu:
     def run(self) -> None:
         """Ask and do what is chosen. Raises EOFError at the end of the input."""
         actions = (
-            *(self._two_players, self._perfect, self._trained, self._learner),
+            *(self._two_players, self._easy, self._perfect, self._trained, self._learner),
             *(self._watch, self._replays, self._train, self._tree),
         )
         while True:
-            board = f"{rules_text(self.rules)} ({self.rules.k} in a row)"
-            self.talk.say(f"\ntic-tac-toe, {board}\n", "bold")
+            self.talk.say(f"\ntic-tac-toe, {self.rules}\n", "bold")
             self._number(CHOICES)
             choice = self.talk.ask(
-                f"Choose 1 to {len(CHOICES)}, or another board such as 4x4x3:", self._understand
+                f"Choose 1 to {len(CHOICES)}, or another board such as 4x4 or 4x4x3:",
+                self._understand,
             )
             if isinstance(choice, Rules):
                 self.rules = choice
@@ -98,12 +108,20 @@ class Menu:
     def _understand(self, text: str) -> int | Rules:
         """The number of a choice, or another board."""
         if not (text[:1].isdigit() and "x" in text.lower()):
-            return number(1, len(CHOICES))(text)
+            return number(1, len(CHOICES), also=", or a board such as 4x4")(text)
         rows, cols, k = parse_size(text)
-        return Rules(rows, cols, min(3, max(rows, cols)) if k is None else k)
+        rules = Rules(rows, cols, usual_length(rows, cols) if k is None else k)
+        if k is None:
+            self.talk.say(f"{rules.k} in a row win here; {rows}x{cols}xN sets another length N.")
+        return rules
 
     def _two_players(self) -> None:
         self._play(PERSON, PERSON)
+
+    def _easy(self) -> None:
+        name = EASY if can_enumerate(self.rules) else EASY_BEYOND
+        self.talk.say(f"Your opponent is {name}: {BUILT_IN[name]}.")
+        self._against(name)
 
     def _perfect(self) -> None:
         if not can_enumerate(self.rules):
@@ -122,10 +140,11 @@ class Menu:
         runs = [entry for entry in entries if entry.kind != "agent" and entry.plays(self.rules)]
         if not runs:
             board, which = rules_text(self.rules), rules_text(BOARD)
+            options = "--board", board, "--until", "unbeatable"
+            train_it = command("train.py", "maskable_ppo", *options)
             self.talk.say(
                 f"There is no trained agent for {board} in models/ or runs/ yet; those of the "
-                f"package play on {which}. To train one: python train.py maskable_ppo --board "
-                f"{board} --until unbeatable"
+                f"package play on {which}. To train one: {train_it}"
             )
             return
         self._against(self._choose("Against whom?", runs).id)
@@ -133,15 +152,17 @@ class Menu:
     def _learner(self) -> None:
         if self.rules != LEARNER_RULES:
             self.talk.say(
-                f"The trie that learns from you plays on {LEARNER_RULES}. Train a trie for "
-                f"{self.rules}, which learns from your games too: python train.py trie --help"
+                f"Your apprentice plays on {LEARNER_RULES}. Train a trie for "
+                f"{self.rules}, which learns from your games too: "
+                f"{command('train.py', TRIE, '--help')}"
             )
             return
         self._against(LEARNER)
 
     def _watch(self) -> None:
         players = [entry for entry in Gallery().entries() if entry.plays(self.rules)]
-        x, o = (self._choose(f"Who plays {side}?", players).id for side in SIDES)
+        players = self._list(players)
+        x, o = (players[self._pick(f"Who plays {side}?", len(players))].id for side in SIDES)
         games = self.talk.ask("How many games? [1]", number(1, MAX_GAMES, default=1))
         delay = self.delay
         if delay is None:
@@ -173,7 +194,8 @@ class Menu:
 
     def _train(self) -> None:
         sentences = [f"{name}: {sentence}" for name, sentence in TRAINABLE.items()]
-        agent = list(TRAINABLE)[self._pick("Which agent?", sentences)]
+        self._number(sentences)
+        agent = list(TRAINABLE)[self._pick("Which agent?", len(sentences))]
         try:
             with self.talk.waiting(f"loading {agent}"):
                 require(*OF_EVERY_RUN)
@@ -211,7 +233,7 @@ class Menu:
         config = page.Config(
             **{**options, "steps": self.talk.ask(question, number(1, default=default))}
         )
-        folder = new_folder(name_of(page, preset), config.seed)
+        folder = new_folder(name_of(page, preset), config.seed, self.talk.console)
         try:
             train(page, config, preset, self.talk.console, folder=folder, until=until)
         except KeyboardInterrupt:
@@ -224,7 +246,9 @@ class Menu:
         if not presets:
             return None
         sentences = [f"{name}: {preset.sentence}" for name, preset in page.PRESETS.items()]
-        chosen = self._pick("Which options?", [f"the defaults of {page.AGENT}", *sentences])
+        sentences = [f"the defaults of {page.AGENT}", *sentences]
+        self._number(sentences)
+        chosen = self._pick("Which options?", len(sentences))
         return presets[chosen - 1] if chosen else None
 
     # --- the game tree ----------------------------------------------------------------------------
@@ -276,20 +300,42 @@ class Menu:
         self.seed += games
 
     def _choose(self, question: str, entries: list[Entry]) -> Entry:
-        return entries[self._pick(question, [f"{entry.id}: {entry.sentence}" for entry in entries])]
+        ordered = self._list(entries)
+        return ordered[self._pick(question, len(ordered))]
 
-    def _pick(self, question: str, texts: Sequence[str]) -> int:
-        """The index of the text that is chosen by its number. Raises BackToMenu for 0."""
-        self._number(texts)
-        asked = f"{question} 1 to {len(texts)}, or 0 to go back:"
-        chosen = self.talk.ask(asked, number(0, len(texts)))
+    def _list(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Print players in their groups, numbered; in this order they are returned."""
+        ordered = list[Entry]()
+        for heading, members in grouped(entries):
+            self.talk.say(heading, "bold")
+            self._number([named(one) for one in members], len(ordered) + 1)
+            ordered += members
+        if any("optimal" in one.sentence for one in ordered):
+            self.talk.say(OPTIMAL, "dim")
+        return ordered
+
+    def _pick(self, question: str, count: int) -> int:
+        """The index of one of `count` printed texts, by its number. Raises BackToMenu for 0."""
+        asked = f"{question} 1 to {count}, or 0 to go back:"
+        chosen = self.talk.ask(asked, number(0, count))
         if chosen == 0:
             raise BackToMenu
         return chosen - 1
 
-    def _number(self, texts: Iterable[str]) -> None:
-        for place, text in enumerate(texts, 1):
+    def _number(self, texts: Iterable[str], first: int = 1) -> None:
+        """Print texts, numbered from `first`."""
+        for place, text in enumerate(texts, first):
             line = f"{place:>4}  {printable(text)}"
             if self.talk.console.is_terminal:
                 line = textwrap.fill(line, self.talk.console.width - 1, subsequent_indent=" " * 6)
             self.talk.say(line)
+
+
+def named(entry: Entry) -> str:
+    """A player by its id, by what people call it if that says more, and with its sentence.
+
+    The options of a name are left out: the id has them.
+    """
+    what, options = re.split(r" \(|, ", entry.title + ", ", maxsplit=1)
+    is_said = entry.id.lower() in what.lower() or ("=" in entry.id and options)
+    return f"{entry.id}{'' if is_said else f', {what}'}: {entry.sentence}"

@@ -120,7 +120,9 @@ def values_on_cells(
         if worth is not None:
             found[cell].append(
                 Line(
-                    "draw" if worth.value == 0 else f"{WORTH_WORDS[worth.value]} {worth.plies}",
+                    "draw"
+                    if worth.value == 0
+                    else f"{WORTH_WORDS[worth.value]} {worth.winner_moves}",
                     WORTH_STYLES[worth.value],
                 )
             )
@@ -141,7 +143,7 @@ def legend(name: str, thoughts: Thoughts | None, truth: Truth | None, rules: Rul
             meaning += " (? is unknown)"
         lines.append(f"numbers: {meaning}; {name} would play {_choices(thoughts, rules)}")
     if truth is not None:
-        lines.append("words: the exact result; win 3 is a win by the third move from now")
+        lines.append("words: the exact result; win 2 is a win with the winner's second move")
     return "\n".join(lines)
 
 

@@ -22,11 +22,11 @@ RATES = ("win", "draw", "loss", "illegal")
 AGAINST = {
     "vs_random": "random",
     "vs_minimax": "minimax",
-    "limit_vs_random": "most wins, never losing",
+    "limit_vs_random": "(limit against random)",
 }
 """The rows of a certificate's table: the key in the certificate, and the text of the row.
 
-The last one is the limit against random play of all players that never lose.
+The last one is no opponent, but the most wins against random play of a player that never loses.
 """
 
 
@@ -54,7 +54,10 @@ def certificate(
     if counted:
         say("sampled: with 95 % Wilson intervals in brackets; all other results are exact", console)
     if any("limit_vs_random" in content[f"as_{side.lower()}"] for side in certified_sides(content)):
-        text = "most wins, never losing: the limit against random of all players that never lose"
+        text = (
+            f"{AGAINST['limit_vs_random']}: no opponent, but the results of the player that wins "
+            "most often against random among all that never lose"
+        )
         say(text, console, "dim")
     trained = sides_of(content)
     for side in certified_sides(content):
@@ -123,7 +126,7 @@ def _print_results(
         results = content[f"as_{side.lower()}"]
         for key, opponent in AGAINST.items():
             if results.get(key) is not None:
-                rates = [f"{100 * results[key][rate]:.4f}" for rate in RATES]
+                rates = [decimals(100 * results[key][rate]) for rate in RATES]
                 style = "dim" if key == "limit_vs_random" else None
                 table.add_row(side, opponent, *rates, style=style)
             if counted and key == "vs_random":
@@ -136,7 +139,8 @@ def _print_results(
     for side, opponent, *rates in zip(*(column.cells for column in table.columns), strict=True):
         pairs = zip(headings[2:], rates, strict=True)
         numbers = ", ".join(f"{heading.replace(' %', '')} {rate} %" for heading, rate in pairs)
-        say(f"as {side} against {opponent}: {numbers}", console)
+        what = f", {opponent[1:-1]}" if opponent.startswith("(") else f" against {opponent}"
+        say(f"as {side}{what}: {numbers}", console)
 
 
 def _training_text(training: Any) -> str:
@@ -181,9 +185,14 @@ def best_response_text(content: Mapping[str, Any], side: str) -> str:
         return f"unbeatable; its strongest opponent leaves it {value:+.4f} (wins minus losses)"
     return (
         f"can be beaten{_unavoidable(content, side)}, with probability "
-        f"{results['worst_case_loss']:.4f} by the best response; shortest losing game: "
+        f"{decimals(results['worst_case_loss'])} by the best response; shortest losing game: "
         f"{printable(' '.join(results['losing_line']))}"
     )
+
+
+def decimals(number: float) -> str:
+    """A number with four decimals; one above 0 that would look like 0 as a power of ten."""
+    return f"{number:.1g}" if 0 < number < 0.00005 else f"{number:.4f}"
 
 
 def _cannot_avoid_losing(content: Mapping[str, Any], side: str) -> bool:

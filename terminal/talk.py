@@ -89,8 +89,13 @@ def one_of(*known: str, default: str | None = None) -> Callable[[str], str]:
     return understand
 
 
-def number(low: int, high: int | None = None, default: int | None = None) -> Callable[[str], int]:
-    """A converter to a whole number from `low` to `high`; an empty answer is the default."""
+def number(
+    low: int, high: int | None = None, default: int | None = None, also: str = ""
+) -> Callable[[str], int]:
+    """A converter to a whole number from `low` to `high`; an empty answer is the default.
+
+    also: what else may be answered, for the error.
+    """
 
     def understand(text: str) -> int:
         if not text and default is not None:
@@ -104,7 +109,7 @@ def number(low: int, high: int | None = None, default: int | None = None) -> Cal
                 if high > low
                 else str(low)
             )
-            raise ValueError(f"please answer {wanted}, got {text!r:.60}")
+            raise ValueError(f"please answer {wanted}{also}, got {text!r:.60}")
         return int(text)
 
     return understand

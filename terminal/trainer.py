@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import time
 import warnings
@@ -16,8 +15,10 @@ import numpy as np
 from players.seat import run_seat
 from terminal import battle, position, report
 from tictactoe_env.analysis import OWN, thoughts
+from tictactoe_env.certificate import FILE as CERTIFICATE
 from tictactoe_env.printable import printable
 from tictactoe_env.proof import TABLE_CELLS
+from training.interpreter import command
 from training.selfplay import RIVAL
 
 if TYPE_CHECKING:
@@ -32,12 +33,21 @@ def name_of(page: Any, preset: str | None) -> str:
     return f"{page.AGENT}-{preset}" if preset else str(page.AGENT)
 
 
-def new_folder(name: str, seed: int) -> Path:
-    """runs/NAME-SEED, followed by the time if that or its rival's run exists."""
+def new_folder(name: str, seed: int, console: Console) -> Path:
+    """runs/NAME-SEED, followed by the time if that or its rival's run exists, which is said."""
     folder = Path("runs") / f"{name}-{seed}"
-    if not folder.exists() and not rival_folder(folder).exists():
+    known = [one for one in (folder, rival_folder(folder)) if one.exists()]
+    if not known:
         return folder
-    return folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    new = folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    text = (
+        f"{known[0]} exists, so this run is written to {new}. The same seed and options give the "
+        f"same agent again; --seed {seed + 1} trains another one"
+    )
+    if folder.exists():
+        text += f", {command('train.py', '--resume', str(folder))} continues the first one"
+    report.say(printable(text), console)
+    return new
 
 
 def rival_folder(folder: Path) -> Path:
@@ -85,7 +95,7 @@ def ended_at_once(run: Any) -> int:
 def command_to_go_on(run: Any) -> str:
     """The command that continues a run that was ended."""
     until = [] if run.until == "steps" else ["--until", run.until]
-    return shlex.join(["python", "train.py", "--resume", str(run.folder), *until])
+    return command("train.py", "--resume", str(run.folder), *until)
 
 
 @contextmanager
@@ -152,10 +162,19 @@ def train(
             print_values(run, console)
             battle.example_of(run.best_player, run.side, run.name, console)
     export(page, folder, export_sb3, console)
-    look = f"look: {shlex.join(['python', 'evaluate.py', str(folder)])}"
+    look = f"look: {command('evaluate.py', str(folder))}"
     said = run.complete_text if run.left == NOTHING else f"saved: {folder}"
     report.say(printable(f"{said}   {look}"), console)
+    if (folder / CERTIFICATE).exists():
+        report.say(printable(ways_on(folder, run.side)), console)
     return verdict(run, until, lambda text: report.say(text, console))
+
+
+def ways_on(folder: Path, side: str) -> str:
+    """How to check the certificate of a run, and to play against it as the side that it learned."""
+    seat = "--x" if side == "X" else "--o"
+    check = command("evaluate.py", "--verify", str(folder))
+    return f"check: {check}   play: {command('play.py', seat, str(folder))}"
 
 
 def print_certificate(run: Any, console: Console) -> None:
@@ -199,20 +218,25 @@ def learned_text(counts: Mapping[str, int]) -> str:
     return f"{text}, left out {', '.join(reasons)}" if reasons else text
 
 
+def is_done(run: Any, until: str) -> bool:
+    """Whether a run has reached its goal, or is optimal: more training cannot improve it."""
+    return until in run.first_reached or "optimal" in run.first_reached
+
+
 def verdict(run: Any, until: str, say: Callable[[str], None]) -> int:
     """Print how to continue if the goal was not reached; the exit code.
 
     The goal of a run that is trained as one side is that of its side.
     """
-    if until in run.first_reached:
+    if is_done(run, until):
         return 0
     steps = run.rows[-1]["steps"]
-    command = ["python", "train.py", "--resume", str(run.folder)]
+    words = ["train.py", "--resume", str(run.folder)]
     if steps >= run.config.steps:  # a round may end beyond the steps that were asked for
-        command += ["--steps", str(2 * steps or 1_000)]
+        words += ["--steps", str(2 * steps or 1_000)]
     if until != "steps":
-        command += ["--until", until]
-    say(printable(f"continue with: {shlex.join(command)}"))
+        words += ["--until", until]
+    say(printable(f"continue with: {command(*words)}"))
     if until == "steps":
         return 0
     goal = until if run.side == "both" else f"{until} as {run.side}"
@@ -265,7 +289,7 @@ def train_rivals(
             battle.of_rivals({run.label: (run.best_player, run.side) for run in runs}, console)
     export(page, folder, export_sb3, console)
     folders = [str(run.folder) for run in runs]
-    look = shlex.join(["python", "evaluate.py", *folders])
+    look = command("evaluate.py", *folders)
     if rivals.left != NOTHING:
         report.say(printable(f"saved: {' and '.join(folders)}   look: {look}"), console)
     return verdict_on_rivals(runs, until, lambda text: report.say(text, console))
@@ -301,15 +325,15 @@ def verdict_on_rivals(
     runs: tuple[RivalRun, RivalRun], until: str, say: Callable[[str], None]
 ) -> int:
     """Print how to continue if a goal was not reached by both; the exit code."""
-    missed = [run for run in runs if until not in run.first_reached]
+    missed = [run for run in runs if not is_done(run, until)]
     if not missed:
         return 0
-    command = ["python", "train.py", "--resume", str(runs[0].folder)]
+    words = ["train.py", "--resume", str(runs[0].folder)]
     steps = max(run.rows[-1]["steps"] for run in runs)
     if all(run.rows[-1]["steps"] >= run.config.steps for run in runs):
-        command += ["--steps", str(2 * steps)]
-    command += ["--until", until] * (until != "steps")
-    say(printable(f"continue with: {shlex.join(command)}"))
+        words += ["--steps", str(2 * steps)]
+    words += ["--until", until] * (until != "steps")
+    say(printable(f"continue with: {command(*words)}"))
     if until == "steps":
         return 0
     for run in missed:

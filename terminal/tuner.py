@@ -14,7 +14,7 @@ from rich.table import Table
 from terminal import report
 from terminal.plain import plain
 from terminal.trainer import warnings_on
-from training import installed
+from training import installed, interpreter
 from training.files import write_csv
 from training.goals import check_goal_of
 from training.learner import Bars, Chart
@@ -208,7 +208,7 @@ def conclude(search: Search, typed: Mapping[str, Any], console: Console) -> int:
 def command(task: Task, typed: Mapping[str, Any], options: Mapping[str, str]) -> list[str]:
     """The command line that trains an agent with the options of a trial."""
     known = {option.name: option for option in options_of(task.page.Config)}
-    words = ["python", "train.py", task.page.AGENT]
+    words = [interpreter.python(), "train.py", task.page.AGENT]
     if task.until != "steps":
         words += ["--until", task.until]
     if "preset" in typed:

@@ -104,7 +104,9 @@ def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_la
     assert by_file == by_name == rows_of(printed)[:6]
 
 
-@pytest.mark.parametrize("rules", [Rules(2, 3, 3), Rules(3, 4, 3)], ids=str)
+@pytest.mark.parametrize(
+    "rules", [Rules(2, 3, 3), pytest.param(Rules(3, 4, 3), marks=pytest.mark.slow)], ids=str
+)
 def test_boards_of_other_sizes_are_evaluated_too(capsys, rules):
     size = f"--rows {rules.rows} --cols {rules.cols} --k {rules.k}"
     printed = shown(capsys, size, "minimax random")
@@ -240,14 +242,20 @@ def test_certificates_of_lines_are_verified_within_the_limit(capsys, lines, tmp_
     assert "as_x.positions is " in error_of(capsys, "--verify", tmp_path / "boaster.json")
 
 
-def test_progress_of_a_proof_is_shown_on_a_terminal_only(monkeypatch, capsys):
+def test_progress_of_a_proof_is_one_line_of_a_terminal_and_now_and_then_a_line_of_a_file(
+    monkeypatch, capsys
+):
+    text = "proving lines as X: ply 3 of 16, 1,234 positions"
     with proving.shown("lines", SQUARE) as progress:
         progress("X", 3, 1234)
-    assert capsys.readouterr().err == ""
+        assert capsys.readouterr().err == "", "a quick proof leaves nothing in a log"
+        monkeypatch.setattr(proving, "FILE_SECONDS", 0)
+        progress("X", 3, 1234)
+    assert capsys.readouterr().err == f"{text}\n"
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with proving.shown("lines", SQUARE) as progress:
         progress("X", 3, 1234)
-        assert capsys.readouterr().err == "\rproving lines as X: ply 3 of 16, 1,234 positions"
+        assert capsys.readouterr().err == f"\r{text}"
     assert set(capsys.readouterr().err) == {"\r", " "}
 
 
@@ -327,7 +335,7 @@ def test_a_file_that_is_damaged_or_missing_is_named(tmp_path, capsys, run):
     (tmp_path / "other.json").write_text('{"format": 1}')
     for file, said, verified in (
         ("none.json", "no saved run or certificate at", "no certificate at"),
-        ("cut.json", *["cut.json is damaged, it is not JSON"] * 2),
+        ("cut.json", *["cut.json is damaged: it is not JSON"] * 2),
         ("other.json", *["this is not a certificate"] * 2),
     ):
         assert said in error_of(capsys, tmp_path / file)
@@ -422,7 +430,7 @@ def test_a_position_is_shown_with_probabilities_values_and_the_truth_of_every_mo
         numbers = [f"{100 * probs[cell]:.1f} %", f"{own[cell]:+.4f}", f"{expected[cell]:+.4f}"]
         assert row[1:] == [*numbers, worths[cell].text]
     assert rows[6:12] == rows[:6], "by the path of its certificate too"
-    assert rows[12][1:] == ["16.7 %", "-", rows[12][3], "loses in 2"]
+    assert rows[12][1:] == ["16.7 %", "-", rows[12][3], "loses to the next move"]
     assert rows[-1][2::2] == ["+0.0000", "draws"]
     data = json.loads(path.read_text())["position"]
     assert (data["board"], data["to_move"], data["k"]) == ("X.O/.X./...", "O", 3)
@@ -441,7 +449,7 @@ def test_a_position_of_any_board_is_shown_and_what_is_not_known_of_it_is_left_op
     assert len(rows) == 24
     assert {tuple(row[3:]) for row in rows} == {("-", "-")}
     printed = shown(capsys, "minimax --board", "X./..")
-    assert "on 2x2, 2 in a row: O to move, who loses in 2 with best play" in printed
+    assert "on 2x2, 2 in a row: O to move, who loses to the next move with best play" in printed
     printed = shown(capsys, "minimax --k 4 --board", "XO../..../....")
     assert '"XO../..../...." on 3x4, 4 in a row: X to move' in printed
 

@@ -142,11 +142,11 @@ def test_values_are_the_players_own_unless_those_against_random_moves_are_asked_
     path, option, words
 ):
     text = piped(
-        b"h\nq\n", "--o", "search-ties=first", "--values", *option.split(), "--store", path
+        b"h\nb1\nh\nq\n", "--o", "search-ties=first", "--values", *option.split(), "--store", path
     )
     assert words in text
-    hint = "Hint: every move draws. search-ties=first gives its highest value, +0.00, to a1, b1"
-    assert hint in text
+    assert "Hint: every move draws.\n" in text, "its values are all the same"
+    assert "c3 draws. search-ties=first gives its highest value, +0.00, to a2, b2, a3" in text
     assert "value 'onw'; did you mean 'own'?" in wrong("--values", "onw")
 
 
@@ -187,11 +187,11 @@ def test_a_game_at_a_terminal_has_colours_and_a_battle_is_shown_in_one_place(pat
 
 
 LEAVING = """
-    --seed 1 | 1 to 9,  | C
+    --seed 1 | 1 to 10, | C
     --o minimax | your move | C
     --x random --o random --delay 9 | └ | C
     --replay 1 | q: quit | C
-    --seed 1 | 1 to 9,  | D
+    --seed 1 | 1 to 10, | D
     --replay 1 --delay 0.05 | move 7 of 7 | D
 """
 ENDS = {"C": (130, "left; an unfinished game is not saved"), "D": (0, "end of input")}

@@ -2,13 +2,14 @@ import io
 import re
 
 import numpy as np
+import pytest
 from consoles import printed
 from rich.console import Console
 from sample_players import CellPlayer, FixedPlayer, best_player, fixed_table
 from text_cases import refuses, rows_of
 
 from terminal import report as show
-from tictactoe_env import RandomPolicy, Rules, match, tabulate
+from tictactoe_env import RandomPolicy, Rules, make_opponent, match, tabulate
 from tictactoe_env.certificate import certify
 from tictactoe_env.policy import MinimaxPolicy, TabularPolicy
 from tictactoe_env.positions import positions_of
@@ -29,6 +30,7 @@ BEST = f"{UNBEATABLE}, and optimal: no player that never loses wins more against
 SAFE = f"{UNBEATABLE}, not optimal: a player that never loses could win more against random"
 
 
+@pytest.mark.slow
 def test_the_verdict_names_what_is_proven_and_the_sides_that_can_be_beaten():
     for player, rules, verdict in (
         (best_player(Rules()), Rules(), BEST),
@@ -75,6 +77,15 @@ def test_the_best_response_to_a_side_is_a_value_or_a_losing_game():
         assert show.best_response_text(certified(player, rules), side) == text
 
 
+def test_a_small_chance_of_a_loss_is_not_shown_as_none():
+    content = certify(make_opponent("minimax-slip=1e-9", Rules()), "slips", Rules())
+    text = show.best_response_text(content, "O")
+    found = re.search(r"can be beaten, with probability (\S+) by the best response", text)
+    assert float(found[1]) == float(f"{content['as_o']['worst_case_loss']:.1g}") > 0
+    assert show.decimals(0.0) == "0.0000"
+    assert (show.decimals(0.00005), show.decimals(4.9e-5)) == ("0.0001", "5e-05")
+
+
 def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achievable():
     best, first = {"steps": 2048, "seconds": 4.0}, {"steps": 1024, "seconds": 2.0}
     training = {"steps": 4096, "seconds": 8.25, "best_at": best, "first_unbeatable": first}
@@ -84,10 +95,11 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achieva
     reached = "trained for 4,096 steps in 8.2 s, at its best after 2,048 (4.0 s), first unbeat"
     assert f"{reached}able after 2.0 s\n" in shown  # in a line, though the console is narrower
     assert "first optimal" not in shown
+    assert "\n(limit against random): no opponent, but the results of the player that wins" in shown
     rows = rows_of(shown)
     random = ["58.4921", "12.6984", "28.8095", "0.0000"]  # 737/1260, 8/63, 121/420
     assert len(rows) == 6
-    best = "most wins, never losing"
+    best = "(limit against random)"
     assert rows[0:3:2] == [["X", "random", *random], ["X", best, *["99.4792", "0.5208"], *ZERO]]
     assert rows[3] == ["O", "random", *random[2::-1], "0.0000"]
     assert rows[5] == ["O", best, "91.6402", "8.3598", *ZERO]
@@ -100,7 +112,7 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achieva
     preset = {**training, "preset": "quick"}
     assert "\nsomebody-quick on 3x3" in printed(show.certificate, {**content, "training": preset})
     shown = printed(show.certificate, certified(RandomPolicy(), X_WINS))
-    assert shown.count("│ most wins, never losing") == 1, "there is none for O"
+    assert shown.count("│ (limit against random)") == 1, "there is none for O"
     assert "seed" not in shown
 
 
@@ -120,7 +132,8 @@ def test_on_a_narrow_terminal_the_results_are_lines():
     shown = narrow.file.getvalue()
     assert max(map(len, shown.splitlines())) <= 40
     words = "as X against random: win 58.4921 %, draw 12.6984 %, loss 28.8095 %, illegal 0.0000 %"
-    assert words in " ".join(shown.split())
+    limit = "as X, limit against random: win 99.4792 %"
+    assert not [one for one in (words, limit) if one not in " ".join(shown.split())]
 
 
 def test_a_training_that_no_run_writes_is_refused():

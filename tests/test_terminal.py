@@ -151,7 +151,7 @@ def test_an_answer_that_is_not_understood_is_asked_again(understand, bad, good, 
 
 BACK, LONG_GAME = "You have no move to take back yet.", "b2 b1 a1 c3 a3 c1 a2"
 RESIGNED = "Ben (O) resigns: Ann (X) wins.\nO resigned a position that was a draw."
-THREW = "Ann (X) wins.\nO threw it away with move 2, b1: it gives away the draw and loses in 6."
+THREW = "Ann (X) wins.\nO's move 2, b1, gave away the draw: X could win in 3."
 TAKEN = "cell (O) marks a1, which is taken: an illegal move loses.\nX wins."
 EVERY = "1 2 3 4 5 6 7 8 9 " * 5
 
@@ -196,7 +196,7 @@ def test_a_move_that_cannot_be_is_asked_for_again_with_what_is_allowed(store):
 
 def test_hints_name_the_best_moves_and_numbers_go_up_to_the_last_cell_of_larger_boards(store):
     text = played("? hint b2 b1 hint a1 hint quit", store)
-    best = "every move draws.", "a1, c1, a2, c2, a3 or c3 wins in 5.", "c3 loses in 4."
+    best = "every move draws.", "a1, c1, a2, c2, a3 or c3 wins in 3.", "c3 loses in 2."
     assert not missing(text, *COMMANDS, *COMMANDS.values(), *(f"Hint: {hint}" for hint in best))
     text = played("25 1 24 2 23 3 hint 22", store, rules=LARGE)
     assert only(store).text == "e5 a1 d5 b1 c5 c1 b5"
@@ -215,7 +215,7 @@ def test_values_show_what_the_player_thinks_and_the_truth_until_they_are_switche
     assert not missing(second, f" 1 │  [O]  │ {values[1]:+.2f} │", f"│ {values[8]:+.2f} │\n")
     assert second.count("draw") == 7
     text = played("b2 b1 quit", store, values="own")
-    assert "win 5" in text
+    assert "win 3" in text
     assert "numbers:" not in text, "people have exact results alone"
     text = played("quit", store, "human", "search", values="own")
     assert "numbers: its search score of each move, exact" in text
@@ -329,8 +329,8 @@ def test_a_replay_goes_forwards_and_backwards_and_shows_the_truth_if_asked_to():
 
 
 PLAYERS = "x=human:Ann o=agent:minimax time=2026-01-02T03:04:05Z"
-LOST = "gives away the draw and loses in 6"
-LAST = f"wins at once\nAnn (X) wins.\nO threw it away with move 2, b1: it {LOST}.\n"
+LOST = "gives away the draw and loses in 3"
+LAST = "wins at once\nAnn (X) wins.\nO's move 2, b1, gave away the draw: X could win in 3.\n"
 GAVE_UP = "unknown (O) resigns: unknown (X) wins.\nO resigned a position that was a draw."
 
 
@@ -338,6 +338,8 @@ GAVE_UP = "unknown (O) resigns: unknown (X) wins.\nO resigned a position that wa
     ("line", "words"),
     [
         (f"{LONG_GAME} {PLAYERS}", "2026-01-02, 3x3, 3 in a row: Ann (X) against minimax (O)"),
+        (f"{LONG_GAME} o=human:human", "unknown (X) against you (O)\n"),
+        (f"{LONG_GAME} x=human:human o=human:human", ": X against O\n"),
         (f"{LONG_GAME} {PLAYERS}", "move 1 of 7: X b2: keeps the draw\n"),
         (f"{LONG_GAME} {PLAYERS}", f"move 2 of 7: O b1: {LOST}   (this decided the game)\n"),
         (f"{LONG_GAME} {PLAYERS}", f"X a2: {LAST}"),
@@ -377,9 +379,9 @@ def test_the_list_shows_the_newest_games_and_how_to_see_more(store):
 @pytest.mark.parametrize(
     ("width", "words"),
     [
-        (100, ["│    1 │ 2026-05-09 09:35 │ Ann │", "│ 3x3x3 │ X won  │ b2 a1 "]),
-        (72, ["│    1 │ 2026-05-09 09:35 │ Ann │", "│ 3x3x3 │ X won  │     5 │"]),
-        (40, ["   1  2026-05-09 09:35  3x3x3\n      Ann against unknown\n      X won, 5 moves\n"]),
+        (100, ["│    1 │ 2026-05-09 09:35 │ Ann │", "│ 3x3   │ X won  │ b2 a1 "]),
+        (72, ["│    1 │ 2026-05-09 09:35 │ Ann │", "│ 3x3   │ X won  │     5 │"]),
+        (40, ["   1  2026-05-09 09:35  3x3\n      Ann against unknown\n      X won, 5 moves\n"]),
     ],
 )
 def test_the_list_has_local_times_and_fits_the_terminal(store, monkeypatch, width, words):
@@ -394,6 +396,15 @@ def test_the_list_has_local_times_and_fits_the_terminal(store, monkeypatch, widt
     shown = said(talk)
     assert max(map(len, shown.splitlines()[:4])) <= width
     assert not missing(shown, *words)
+
+
+def test_the_list_names_the_marks_in_a_row_of_an_unusual_board_only(store):
+    store.import_lines(
+        [f"ended=resigned result=O board={size} k={k}" for size, k in (("4x4", 4), ("4x4", 3))]
+    )
+    talk = talking()
+    print_list(store, talk, 20)
+    assert not missing(said(talk), "│ 4x4             │", "│ 4x4, 3 in a row │")
 
 
 def test_values_that_do_not_fit_a_narrow_terminal_are_left_out_and_that_is_said():
@@ -414,14 +425,24 @@ def menu(answers, store, rules=None, **about):
 
 
 def test_the_menu_is_asked_again_until_it_is_left_and_perfect_play_takes_either_side(store):
-    text = menu("10 x 1 quit 9", store)
-    words = "please answer 1 to 9, got '10'", "please answer 1 to 9, got 'x'"
+    text = menu("11 x 1 quit 10", store)
+    words = (
+        *(f"please answer 1 to 10, or a board such as 4x4, got '{one}'" for one in ("11", "x")),
+    )
     assert not missing(text, *words, "You left the game; it is not saved.")
     assert text.count("1  two players") == 2
-    menu("2 sideways O resign 9", store)
+    menu("3 sideways O resign 10", store)
     assert (only(store).side, only(store).x) == ("O", Player("agent", "minimax"))
-    text = menu("2 random quit 2 X quit 9", store, rules=LARGE)
+    text = menu("3 random quit 3 X quit 10", store, rules=LARGE)
     assert "5x5, 4 in a row is too large to solve: the strongest opponent here is a search" in text
+
+
+def test_an_easy_opponent_is_one_choice_away_on_every_board(store):
+    text = menu("2 X resign 10", store)
+    assert "minimax-slip=0.3: perfect play that makes 30 % of its moves at random." in text
+    assert only(store).o.name == "minimax-slip=0.3"
+    text = menu("2 X quit 10", store, rules=LARGE)
+    assert "search-depth=1: alpha-beta search that wins and blocks, but falls for a fork." in text
 
 
 def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
@@ -429,28 +450,39 @@ def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
 ):
     monkeypatch.chdir(tmp_path)
     command = "python train.py maskable_ppo --board 3x4x3 --until unbeatable"
-    assert command in menu("3 9", store, rules=Rules(3, 4, 3))
+    assert command in menu("4 10", store, rules=Rules(3, 4, 3))
     shutil.copytree(trie, "runs/trie-0")
     shutil.copytree(trie, "runs/broken-0")
     (tmp_path / "runs/broken-0/certificate.json").write_text("{")
     last = len(trained_names()) + 1
     chosen = (
-        f"{last}  runs/trie-0: trie, seed 0, can be beaten on 3x3, 3 in a row",
+        f"{last}  runs/trie-0, Game memory: trie, seed 0, can be beaten on 3x3, 3 in a row",
         f"to {last}, got '{last + 1}'",
     )
-    text = menu(f"3 {last + 1} {last} X resign 9", store)
-    assert not missing(text, "1  dqn: cannot be", "runs/broken-0 cannot play: ", *chosen)
+    text = menu(f"4 {last + 1} {last} X resign 10", store)
+    assert not missing(
+        text,
+        "1  dqn, Deep Q-network: cannot be",
+        "optimal: no player that never loses wins",
+        "runs/broken-0 cannot play: ",
+        *chosen,
+    )
     assert only(store).o.name == "runs/trie-0"
 
 
 def test_two_players_are_watched_and_replays_chosen_from_the_menu(store):
-    assert "no game yet" in menu("6 9", store)
-    assert "2 games: random (X) won" in menu("5 1 2 2 0 9", store)
-    menu("5 1 2 1 9", store, delay=0.0)
+    assert "no game yet" in menu("7 10", store)
+    text = menu("6 1 2 2 0 10", store)
+    assert "2 games: random (X) won" in text
+    assert text.count("1  random: plays any legal move") == 1, "both sides choose from one list"
+    headings = ("Easy to beat", "Perfect play\n", "Trained, proven unbeatable", "Trained, can be")
+    places = [text.index(heading) for heading in headings]
+    assert places == sorted(places)
+    menu("6 1 2 1 10", store, delay=0.0)
     assert store.count(origin="battle") == 3
     store.import_lines([LONG_GAME])
-    assert not missing(menu("6 5 0 4 9", store), "unknown game 5", "move 7 of 7")
-    assert "move 7 of 7" in menu("6  9", store)
+    assert not missing(menu("7 5 0 4 10", store), "unknown game 5", "move 7 of 7")
+    assert "move 7 of 7" in menu("7  10", store)
 
 
 TRIE = list(TRAINABLE).index("trie") + 1
@@ -458,13 +490,13 @@ TRIE = list(TRAINABLE).index("trie") + 1
 
 def test_an_agent_is_trained_from_the_menu_and_plays_at_once(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = menu(f"7 {TRIE} 1 steps 40 yes O resign 9", store)
+    text = menu(f"8 {TRIE} 1 steps 40 yes O resign 10", store)
     about = "trie on 3x3, 3 in a row, seed 0\ntrained for 40 steps", "saved: runs/trie-0   look: "
     options = "1  the defaults of trie", "2  tophep: ", "How many games? [100000]"
     assert not missing(text, *about, *options, "as X: ", "as O: ")
     assert read("runs/trie-0")["training"]["steps"] == 40
     assert only(store).x.name == "runs/trie-0"
-    text = menu(f"7 {TRIE} 2 unbeatable 30 no 9", store)
+    text = menu(f"8 {TRIE} 2 unbeatable 30 no 10", store)
     assert not missing(text, "How many games at most? [10000]", "as X (not trained for): ")
     assert "unbeatable as O was not reached within 30 steps" in text
     assert read("runs/trie-tophep-0")["config"]["side"] == "O"
@@ -472,14 +504,14 @@ def test_an_agent_is_trained_from_the_menu_and_plays_at_once(store, tmp_path, mo
 
 def test_a_training_that_cannot_be_or_is_left_comes_back_to_the_menu(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = menu(f"7 {TRIE} 1 9", store, rules=LARGE)
+    text = menu(f"8 {TRIE} 1 10", store, rules=LARGE)
     assert "this agent learns boards of at most 12 cells" in text
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(TrieLearner, "advance", interrupted)
-    text = menu(f"7 {TRIE} 1 steps 40 9", store)
+    text = menu(f"8 {TRIE} 1 steps 40 10", store)
     assert "the training ended at once, before anything was saved" in text
     assert not list(tmp_path.rglob("trie-0"))
 
@@ -487,20 +519,25 @@ def test_a_training_that_cannot_be_or_is_left_comes_back_to_the_menu(store, tmp_
         raise ModuleNotFoundError("no torch", name="torch")
 
     monkeypatch.setattr(agents, "page", without_torch)
-    assert "torch is not installed: pip install -e . --group train" in menu("7 1 9", store)
+    assert "torch is not installed: pip install -e . --group train" in menu("8 1 10", store)
 
 
 def test_a_board_is_chosen_in_the_menu_by_its_size(store):
-    text = menu("4x4x9 3x 2x4 1 a1 quit 4X5x4 9", store)
+    text = menu("4x4x9 3x 2x4 1 a1 quit 4X5x4 4x4 10", store)
     assert not missing(
         text,
-        *("tic-tac-toe, 3x3x3 (3 in a row)", "k must be at most", "such as 3x4x3, got '3x'"),
-        *("tic-tac-toe, 2x4x3 (3 in a row)", "X, your move (such as d2 or 8", "tic-tac-toe, 4x5x4"),
+        *("tic-tac-toe, 3x3, 3 in a row", "k must be at most", "such as 3x4x3, got '3x'"),
+        *(
+            "tic-tac-toe, 2x4, 3 in a row",
+            "X, your move (such as d2 or 8",
+            "tic-tac-toe, 4x5, 4 in a row",
+        ),
+        "4 in a row win here; 4x4xN sets another length N.\n\ntic-tac-toe, 4x4, 4 in a row",
     )
 
 
 def test_every_question_of_the_menu_has_a_way_back(store):
-    text = menu("3 0 5 0 7 0 8 0 9", store)
+    text = menu("4 0 6 0 8 0 9 0 10", store)
     assert text.count(", or 0 to go back: ") == 4
     assert text.count("1  two players") == 5
     assert store.count() == 0
@@ -509,10 +546,10 @@ def test_every_question_of_the_menu_has_a_way_back(store):
 def test_the_game_tree_of_a_trie_and_of_any_player_is_printed(store, tmp_path, monkeypatch, trie):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(trie, "runs/trie-0")
-    text = menu(f"8 {2 + len(BUILT_IN) + len(trained_names())} 1 9", store)
+    text = menu(f"9 {2 + len(BUILT_IN) + len(trained_names())} 1 10", store)
     assert "10 games, " in text
     assert "1. X " in text
-    text = menu("8 3  O 9", store)
+    text = menu("9 11  O 10", store)
     assert text.count("1. X ") == 9, "every move of the other side"
     assert not missing(text, "1. X a1            draws", "  2. O b2  100.0 %   draws")
 

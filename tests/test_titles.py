@@ -1,8 +1,9 @@
 import pytest
 
+import agents
 from agents import TRAINABLE
 from players.gallery import Gallery
-from players.titles import KINDS, story_of, title_of, title_of_run
+from players.titles import KINDS, story_of, title_of, title_of_run, unit_of
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
@@ -11,10 +12,12 @@ TITLES = {
     "human": "a person",
     "random": "Random player",
     "minimax": "Perfect play",
-    "minimax-slip=0.1": "Perfect play, 10% of the moves at random",
+    "minimax-slip=0.3": "Easy opponent",
+    "minimax-slip=0.1": "Medium opponent",
+    "minimax-slip=0.2": "Perfect play, 20 % of the moves at random",
     "search": "Full search",
     "search-depth=1": "Search, 1 move ahead",
-    "search-depth=4-ties=first": "Search, 4 moves ahead, ties first",
+    "search-depth=4-ties=first": "Search, 4 moves ahead, the first of equal moves",
     "mcts-playouts=1000": "Tree search, 1,000 playouts",
     "mcts-milliseconds=100": "Tree search, 100 ms a move",
     "tabular_q": "Q-learner",
@@ -40,6 +43,11 @@ def test_every_agent_of_this_project_has_a_name_of_its_own_and_a_story():
     assert len({kind.title for kind in KINDS.values()}) == len(KINDS)
     assert all(story_of(agent).count(".") >= 2 for agent in KINDS)
     assert (story_of("minimax"), title_of_run("mine", "slow", 3)) == ("", "mine (slow), seed 3")
+
+
+@pytest.mark.parametrize("agent", TRAINABLE)
+def test_the_steps_of_a_training_are_counted_in_the_unit_of_its_command(agent):
+    assert (unit_of(agent), unit_of("mine")) == (agents.page(agent).Config.STEP, "steps")
 
 
 def test_a_run_is_called_by_what_its_certificate_states_at_most_a_line(tmp_path):

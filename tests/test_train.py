@@ -5,13 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 from small_runs import JUDGE_EVERY, OPTIONS, ROOT, environment, metrics, python, trained
 
 import train
 from agents import TRAINABLE
-from terminal.trainer import new_folder
+from terminal.trainer import new_folder, verdict
 from tictactoe_env.certificate import read, verify
 from training.files import read_arrays, read_json, write_sealed
 
@@ -126,14 +128,29 @@ def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys
     assert train.main([ROUNDS, *OPTIONS[ROUNDS], *options.split(), "--steps", "50000"]) == 0
     printed, folder = capsys.readouterr().out, tmp_path / "runs" / "tabular_q-5"
     assert "PROVEN on 2x3, 3 in a row: unbeatable as X and as O" in printed
+    check, play = (f"{way} runs/tabular_q-5" for way in ("evaluate.py --verify", "play.py --o"))
+    assert re.search(rf"\ncheck: .*{check}   play: .*{play}\n", printed)
     assert "continue with" not in printed
     assert last_step(folder) < 50_000
-    again = new_folder("tabular_q", 5)
+    again = new_folder("tabular_q", 5, Console())
+    said = capsys.readouterr().out
+    assert f"runs/tabular_q-5 exists, so this run is written to {again}. The same seed" in said
+    assert "--seed 6 trains another one, python train.py --resume runs/tabular_q-5 cont" in said
     assert re.fullmatch(r"runs/tabular_q-5-\d{8}-\d{6}", str(again))
     content = read(folder)
     assert content["unbeatable"]
     assert content["board"] == {"rows": 2, "cols": 3, "k": 3}
     assert content["config"] == read_json(folder / "config.json")["config"]
+
+
+def test_a_run_that_is_optimal_is_not_told_to_go_on():
+    said = []
+    for reached, left in (("optimal", 0), ("unbeatable", 1)):
+        rows = [{"steps": 10}]
+        run = SimpleNamespace(first_reached={reached: (5, 1.0)}, rows=rows, folder="runs/x")
+        run.config, run.side = SimpleNamespace(steps=10), "both"
+        assert verdict(run, "steps", said.append) == 0
+        assert len(said) == left
 
 
 def test_a_preset_names_the_run_and_other_options_override_it(tmp_path, monkeypatch, capsys):
@@ -152,6 +169,7 @@ def test_a_preset_names_the_run_and_other_options_override_it(tmp_path, monkeypa
     assert "continues with its own configuration: leave --preset out" in said
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_and_is_saved_where_nobody_reads_its_progress(tmp_path):
     options = f"trie --steps 1000 --judge-every 100 --out {tmp_path / 'run'}"
     command = f"{sys.executable} train.py {options} | head -n 1"

@@ -1,0 +1,47 @@
+"""The groups in which lists show players: those to begin with first, then the strong ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from players.pupil import LEARNER_FOLDER
+from players.titles import EASY
+from tictactoe_env.names import registered_names
+
+if TYPE_CHECKING:
+    from players.gallery import Entry
+
+GROUPS: Mapping[str, str] = {
+    "easy": "Easy to beat",
+    "strong": "Strong, without training",
+    "perfect": "Perfect play",
+    "proven": "Trained, proven unbeatable",
+    "beatable": "Trained, can be beaten",
+    "run": "Your training runs",
+    "other": "Added by other packages",
+}
+"""The groups in the order of a list, with their headings."""
+EASY_PLAYERS = ("random", EASY, "search-depth=1", LEARNER_FOLDER.as_posix())
+PERFECT_PLAYERS = ("minimax", "minimax-first", "search")
+
+
+def group_of(id: str, kind: str, unbeatable: bool | None) -> str:
+    """The group of a player, a key of GROUPS, by the fields of its `gallery.Entry`."""
+    if id in EASY_PLAYERS:
+        return "easy"
+    if kind == "run":
+        return "run"
+    if kind == "trained":
+        return "proven" if unbeatable else "beatable"
+    if id in PERFECT_PLAYERS:
+        return "perfect"
+    return "other" if id in registered_names() else "strong"
+
+
+def grouped(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
+    """The players of each group that is not empty, with its heading."""
+    found: dict[str, list[Entry]] = {group: [] for group in GROUPS}
+    for entry in entries:
+        found[entry.group].append(entry)
+    return [(GROUPS[group], members) for group, members in found.items() if members]

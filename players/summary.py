@@ -1,0 +1,96 @@
+"""How strong a trained player is, and in what its preset differs, each in a sentence for a list.
+
+results_of(facts_of("dqn-duel-second"))   # "As O it wins 93.5 % against random moves, yet can
+                                          # be beaten."
+method_of("dqn", "duel-second")           # "Trained as O only, against random moves, ..."
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tictactoe_env.certificate import sides_of
+
+GO, TICTAC = "the project go-sample-tictactoe", "the project nestedsoftware/tictac"
+BLOG = "on blog.dimitars.dev"
+SIZES = (
+    ("3x4", "3x4, 3 in a row"),
+    ("3x5", "3x5, 3 in a row"),
+    ("4x4", "4x4, 4 in a row"),
+    ("4x4-k3", "4x4, 3 in a row"),
+    ("5x5-x", "X on 5x5, 4 in a row"),
+    ("5x5-o", "O on 5x5, 4 in a row"),
+)
+METHODS: Mapping[tuple[str, str], str] = {
+    ("dqn", "duel-first"): f"Trained as X only, against random moves, as in {GO}.",
+    ("dqn", "duel-second"): f"Trained as O only, against random moves, as in {GO}.",
+    ("dqn", "duel-centre"): (
+        f"Trained as X only, with the centre as its first move, against random moves, as in {GO}."
+    ),
+    **{
+        ("maskable_ppo", preset): f"Trained with the settings for {what}." for preset, what in SIZES
+    },
+    ("mcts", "tictac"): f"A draw counts as much as a win in its search, as in {TICTAC}.",
+    ("neuroevolution", "dimitars-20"): (
+        f"Evolved as {BLOG}: 20 networks play each other for points as in football, and the "
+        "best 3 survive."
+    ),
+    ("neuroevolution", "dimitars-100"): (
+        f"Evolved as {BLOG}: 100 networks play each other for points as in football, and the "
+        "best 50 survive."
+    ),
+    ("neuroevolution", "dimitars-punished"): (
+        f"Evolved as {BLOG}: 100 networks play each other, and a move on a taken cell costs 10 "
+        "points."
+    ),
+    ("neuroevolution", "dimitars-linear"): (
+        f"Evolved as {BLOG}: 100 networks without a hidden layer, which change in small steps."
+    ),
+    ("tabular_q", "tictac"): (
+        f"Trained against random moves, and a draw counts as much as a win, as in {TICTAC}."
+    ),
+    ("tictacnet", "tictac"): (
+        "Trained against random moves, first as X and then as O, and a draw counts as much as a "
+        f"win, as in {TICTAC}."
+    ),
+    ("trie", "tophep"): (
+        "Trained as O only, against perfect play, as in the project tophep/TicTacToe."
+    ),
+    ("value_net", "learnbyplay"): (
+        "Trained with the games and the network of the project tutorial_learnbyplay."
+    ),
+}
+"""What each preset of this project does, by the agent and the preset."""
+MANY_WINS = 0.8  # of the games against random moves: a player seems strong
+
+
+def method_of(agent: str, preset: object) -> str:
+    """What a preset does; "" without one, and for one that is not of this project."""
+    return METHODS.get((agent, preset), "") if isinstance(preset, str) else ""
+
+
+def results_of(facts: Mapping[str, Any]) -> str:
+    """How often a player wins against random moves, and whether it can be beaten.
+
+    facts: what a verified certificate states, of an agent on a board of up to 12 cells; of one that
+    was trained as one side, this side counts.
+    """
+    sides = sides_of(facts)
+    parts = [facts[f"as_{side.lower()}"] for side in sides]
+    shares = [part["vs_random"]["win"] for part in parts]
+    wins = [f"{100 * share:.1f} %".replace(".0 %", " %") for share in shares]
+    if len(sides) == 1:
+        won = f"As {sides[0]} it wins {wins[0]} against random moves"
+    else:
+        won = f"It wins {wins[0]} as X and {wins[1]} as O against random moves"
+    if all(part["unbeatable"] for part in parts):
+        return f"{won}, and nobody can beat it."
+    if loses_by_illegal_moves(facts):
+        return f"{won}, and often loses by a move on a taken cell."
+    return f"{won}, {'yet' if min(shares) >= MANY_WINS else 'and'} can be beaten."
+
+
+def loses_by_illegal_moves(facts: Mapping[str, Any]) -> bool:
+    """Whether a player sometimes chooses a taken cell against random moves."""
+    return any(facts[f"as_{side.lower()}"]["vs_random"]["illegal"] > 0 for side in sides_of(facts))
