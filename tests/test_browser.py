@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from benchmarks.web import serving
-from tictactoe_env.analysis import verdicts
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.games import Game, Player
 from tictactoe_env.notation import cell_text
@@ -31,7 +30,7 @@ THROWN = Game(x=Player("human", "human"), o=MINIMAX, moves=(0, 3, 1, 4, 2), orig
 ANN, BEA, WIDE_MOVES = Player("human", "Ann"), Player("human", "Bea"), (0, 1, 6, 7, 12, 13, 18)
 DQN = Player("agent", "dqn-duel-first")
 WIDE = Game(x=ANN, moves=WIDE_MOVES, rules=Rules(5, 5, 4), origin="human")
-OWN, CHANCE, EXPECTED = "Its own estimate", "Its chances", "Against random moves"
+OWN, CHANCE, EXPECTED = "Its own estimate", "How likely it plays there", "Against random moves"
 DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 360, "height": 740}
 FINGER = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 
@@ -146,7 +145,7 @@ def switch_on(page, number=OWN):
     """Show the truth and, of an agent, what it expects itself or its results against random."""
     for chosen in radio(page, number).all():
         chosen.check()
-    for switch in page.locator(".truth-switch").all():
+    for switch in page.locator(".truth-switch:visible").all():
         switch.click()
 
 
@@ -305,7 +304,7 @@ def test_two_agents_play_at_the_speed_that_is_set_or_move_by_move(open_page, fol
     page.reload()
     expect(speed).to_have_value("0")  # both are remembered
     expect(page.locator(".truth-switch input")).to_be_checked()
-    expect(radio(page, "Nothing")).to_be_checked()
+    expect(radio(page, "None")).to_be_checked()
 
 
 def test_larger_boards_are_played_by_those_who_can(open_page):
@@ -331,7 +330,7 @@ def test_larger_boards_are_played_by_those_who_can(open_page):
         your_move(page, 2)
     shares = [int(text.rstrip(" %")) for text in written(page, "value").values()]
     assert 90 <= sum(shares) <= 110  # how likely it plays there, rounded: it has no values
-    contains(page, ".legend", "on a board of this size nobody can work out every game")
+    contains(page, ".legend", "This board is too large to work out the truth.")
 
 
 def test_when_the_server_is_gone_the_page_says_so(open_page):
@@ -385,6 +384,15 @@ def test_when_the_truth_cannot_be_had_the_game_goes_on_and_the_legend_says_why(o
     page.locator(".tile .truth").first.wait_for()
 
 
+WINNERS_MOVES = {1: "wins at once", 3: "wins in 2", 5: "wins in 3", 7: "wins in 4"}
+WINNERS_MOVES |= {2: "loses in 1", 4: "loses in 2", 6: "loses in 3", 8: "loses in 4"}
+
+
+def in_short(worth):
+    """What a cell says of a move: how many moves the winner needs, this one included."""
+    return WINNERS_MOVES[worth["plies"]] if worth["value"] else "draws"
+
+
 def test_each_kind_of_number_is_right_and_has_its_own_look_and_meaning(open_page):
     page = open_page("/?x=human&o=runs%2Fweak")
     switch_on(page, EXPECTED)
@@ -399,20 +407,35 @@ def test_each_kind_of_number_is_right_and_has_its_own_look_and_meaning(open_page
     assert found == pytest.approx(values, abs=0.0051)
     expect(cell(page, "b1")).to_have_attribute("aria-label", re.compile("against random moves"))
     contains(page, ".legend .expected", "if it goes on against random moves")
-    worths = {cell: worth["text"] for cell, worth in enumerate(truth["moves"]) if worth}
+    worths = {cell: in_short(worth) for cell, worth in enumerate(truth["moves"]) if worth}
     assert written(page, "worth") == worths
     assert page.locator(".tile.wins").count() == sum(
         text.startswith("w") for text in worths.values()
     )
-    contains(page, ".legend", f"With best play from here, X {truth['position']['text']}.")
+    contains(page, ".legend", "With best play from here, X draws. This is exact.")
     radio(page, CHANCE).check()
     likely = page.locator(".value.chance")
     expect(likely).to_have_count(len(worths))
     assert sorted(likely.all_text_contents())[-1] == "100\u00a0%"
     assert page.locator(".value.expected, .value.own").count() == 0
     expect(radio(page, OWN)).to_be_disabled()  # it has no values of its own, and no others for them
-    radio(page, "Nothing").check()
+    radio(page, "None").check()
     expect(page.locator(".value")).to_have_count(0)
+
+
+def test_the_truth_counts_the_moves_of_the_winner_and_says_so(open_page):
+    page = open_page("/?x=human&o=human&moves=0,3")  # X wins in 5 plies: with its third move
+    page.locator(".truth-switch").click()
+    contains(page, ".legend", "With best play from here, X wins in 3 moves. This is exact.")
+    contains(page, ".legend", "The numbers count the moves of the winner")
+    content = {"board": {"rows": 3, "cols": 3, "k": 3}, "moves": [0, 3], "truth": True}
+    truth = page.request.post("/api/analysis", data=content).json()["truth"]
+    worths = {cell: in_short(worth) for cell, worth in enumerate(truth["moves"]) if worth}
+    assert written(page, "worth") == worths
+    assert {"draws", "wins in 3"} <= set(worths.values())
+    label(page, "b1", "free, in truth wins in 3 moves")
+    button(page, "Hint").click()
+    contains(page, ".note", re.compile("Play .*: it wins in 3 moves."))
 
 
 def test_an_agent_without_estimates_says_so_and_shows_nothing_in_their_place(open_page):
@@ -428,7 +451,7 @@ def test_own_values_stand_on_the_board_as_they_are(open_page):
     cell(page, "b2").click()
     your_move(page)
     contains(page, ".legend .own", "0 is a sure loss, 1 a sure win. It may be wrong")
-    contains(page, ".legend", "success: win 1, draw 0.5, loss 0")
+    contains(page, ".legend", "Success: win 1, draw 0.5, loss 0. Its values can go a little beyond")
     contains(page, ".legend", "It does not know the values marked ?.")
     contains(page, ".legend", "It has never met this position.")
     texts = written(page, "value.own")
@@ -436,12 +459,24 @@ def test_own_values_stand_on_the_board_as_they_are(open_page):
     assert "of unknown worth" in cell(page, "c1").get_attribute("aria-label")
     assert "thought to be worth +0.40" in cell(page, "b1").get_attribute("aria-label")
     places = "all => all.map(one => +one.style.getPropertyValue('--at'))"
-    assert page.locator(".gauge.own").evaluate_all(places) == pytest.approx([0.4] * 6)
+    assert page.locator(".tile .gauge.own").evaluate_all(places) == pytest.approx([0.4] * 6)
     radio(page, EXPECTED).check()
     contains(page, ".legend", "against random moves")
     assert "?" not in written(page, "value").values()
     page.reload()
     expect(radio(page, EXPECTED)).to_be_checked()
+
+
+def test_the_values_of_a_search_to_the_end_are_called_exact(open_page):
+    page = open_page("/?x=human&o=minimax")
+    radio(page, OWN).check()
+    contains(
+        page,
+        ".legend .own",
+        "\N{MINUS SIGN}1 is a sure loss, +1 a sure win. It has worked out every game.",
+    )
+    contains(page, ".legend details", "Exact result with best play of both sides")
+    expect(page.locator(".legend")).not_to_contain_text("beyond these bounds")
 
 
 def test_an_old_game_is_replayed_at_its_address_with_the_verdict_on_every_move(open_page):
@@ -453,10 +488,18 @@ def test_an_old_game_is_replayed_at_its_address_with_the_verdict_on_every_move(o
     page = open_page("/games/1")
     shows(2)  # where it was decided
     expect(page.locator(".cell.blunder .tile[data-side=O]")).to_have_count(1)
-    thrown = "O's first move, a2, lost a drawn game: X can force a win with b1. "
-    says(page, thrown + "Playing b2 would have kept the draw.", ".point")
+    thrown = "The game was a draw until O played a2: that let X force a win with b1. "
+    says(page, thrown + "With b2, O would have kept the draw.", ".point")
     page.keyboard.press("Home")
-    says(page, [verdict.text for verdict in verdicts(THROWN)], ".moves .verdict")
+    texts = [
+        "keeps the draw",
+        "gives away the draw: now X can win in 3 movesThis decided the game.",
+        "keeps the win: X can win in 2 moves",
+        "was lost already, and loses sooner",
+        "wins at once",
+    ]
+    says(page, texts, ".moves .verdict")
+    assert "?" not in page.locator(".moves").inner_text()
     says(page, "a2", ".moves .decisive strong")
     for ply in range(1, 6):
         button(page, "Forward").click()
@@ -470,7 +513,7 @@ def test_an_old_game_is_replayed_at_its_address_with_the_verdict_on_every_move(o
     shows(4)
     page.locator(".moves button").nth(1).click()
     shows(2)
-    field(page, "Speed").select_option("400")
+    field(page, "Speed").select_option("500")
     button(page, "Play").click()
     says(page, "Move 5 of 5: c1, X wins")
     expect(button(page, "Play")).to_be_visible()
@@ -540,34 +583,83 @@ def test_the_page_of_an_agent_shows_what_is_proven(open_page):
     expect(page.locator("tbody tr").nth(1).locator("td").nth(1)).to_have_text("100")
     expect(page.locator("tbody tr")).to_have_count(4)
     assert page.locator(".losing").count() == 0
+    expect(page.locator(".primary")).to_have_text("You play ")
+    expect(page.locator(".agent-head .badge")).to_have_count(0)  # the box below says it
+    assert page.locator(".primary .mark").evaluate(COLOUR, "stroke") == page.locator(
+        ".primary"
+    ).evaluate(COLOUR, "color")
+    contains(page, ".worst", "draws against the strongest opponent.")
+
+
+COLOUR = "(element, name) => getComputedStyle(element)[name]"
+
+
+def luminance(colour):
+    """Of "rgb(1, 2, 3)", as WCAG defines it."""
+    parts = np.array([int(part) for part in re.findall(r"\d+", colour)[:3]]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def test_how_often_a_player_with_random_moves_loses_is_said_exactly(open_page):
+    page = open_page("/agents/minimax-slip=0.1")
+    part = page.request.get("/api/agents/minimax-slip=0.1").json()["certificate"]["as_o"]
+    share = f"loses {100 * part['worst_case_loss']:.2f}\u00a0% of its games (wins minus losses: "
+    contains(page, ".worst li >> nth=1", share)
+    contains(page, ".worst li >> nth=1", "against an opponent that knows its weakness.")
+    page = open_page("/agents/dqn-duel-second")
+    contains(page, ".worst", "Perfect play does not know this weakness, so it wins less often.")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_wins_draws_and_losses_have_colours_that_are_seen_and_named(open_page, scheme):
+    page = open_page("/agents/runs/strong", color_scheme=scheme)
+    card = luminance(page.locator(".scroll").evaluate(COLOUR, "backgroundColor"))
+    fill = "element => getComputedStyle(element, '::before').backgroundColor"
+    keys = {}
+    for name in ("win", "draw", "loss"):
+        keys[name] = page.locator(f".keys-of-bars .{name}").evaluate(fill)
+        low, high = sorted([card, luminance(keys[name])])
+        assert (high + 0.05) / (low + 0.05) >= 3
+        assert page.locator(f".growth .key.{name}").evaluate(fill) == keys[name]
+        area = page.locator(f".charts path.{name}").first
+        assert area.evaluate(COLOUR, "fill") == keys[name]
+    assert len(set(keys.values())) == 3
+    draws = page.locator("tbody tr").nth(1).locator(".stack > *")  # against perfect play
+    expect(draws).to_have_count(1)
+    assert draws.evaluate(COLOUR, "backgroundColor") == keys["draw"]
 
 
 def test_the_game_that_an_agent_loses_is_shown_and_can_be_played(open_page, folder):
     page = open_page("/agents/runs/weak")
     contains(page, ".statement", "it can be beaten as X and as O.")
-    losing = page.locator(".losing").nth(1)
+    expect(page.locator(".losing:visible")).to_have_count(1)
+    expect(page.locator(".worst")).not_to_contain_text("Perfect play")  # it wins always, too
+    expect(page.locator(".primary:visible")).to_have_text("Beat it yourself")
+    contains(page, ".worst", "loses every game against an opponent that knows its weakness.")
+    button(page, "Show the game that it loses as O").click()
+    losing = page.locator(".losing:visible")
+    expect(button(page, "Show the game that it loses as X")).to_be_focused()
     line = certify(first_free(SQUARE), "dqn")["as_o"]["losing_line"]
-    expect(losing.locator("p").first).to_contain_text(" ".join(line))
+    expect(losing.locator(".losing-head")).to_contain_text(" ".join(line))
     expect(losing.locator(".moves .decisive")).to_have_count(1)
     expect(losing.locator(".cell.blunder")).to_have_count(1)  # it opens there
     button(losing, "To the end").click()
     contains(losing, ".status", "X wins")
     losing.get_by_role("link", name="Beat it yourself").click()
-    hint = page.locator(".cell.hint")
+    dashed = page.locator(".cell.guide")
     for name in line[::2]:
-        expect(hint).to_have_attribute("aria-label", re.compile(f"^{name}, free, suggested"))
-        contains(
-            page, ".note", "The dashed cell is the next move of a game that this player loses."
-        )
-        hint.click()
+        expect(dashed).to_have_attribute("aria-label", re.compile(f"^{name}, free, the move that"))
+        contains(page, ".note", "Dashed: the move that beats this player")
+        dashed.click()
     says(page, "You win")
     game = kept_game(page, folder)
     assert (game.text.split(), game.result) == (line, "X")
     button(page, "New game").click()
-    expect(hint).to_have_count(1)
-    page.locator(".grid.open .cell[aria-disabled=false]:not(.hint)").last.click()
+    expect(dashed).to_have_count(1)
+    page.locator(".grid.open .cell[aria-disabled=false]:not(.guide)").last.click()
     contains(page, ".note", "this is not the game that it loses.")
-    expect(hint).to_have_count(0)
+    expect(dashed).to_have_count(0)
 
 
 SIZES = {
@@ -600,9 +692,118 @@ def test_the_board_is_centred_and_every_control_is_seen_without_scrolling(open_p
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         if size == "projector":
             assert board["height"] > 0.5 * height
-        if size in ("laptop", "projector"):
+        if size != "phone" and (size != "sideways" or page.locator(".seats").count()):
             box = page.locator(".truth-switch").bounding_box()
             assert box["y"] + box["height"] <= height
+
+
+@pytest.mark.parametrize("size", ["laptop", "projector"])
+def test_a_finished_game_is_seen_with_what_decided_it_without_scrolling(open_page, size):
+    width, height = SIZES[size]
+    page = open_page("/?x=human&o=minimax-first", viewport={"width": width, "height": height})
+    while not page.locator(".note a").count():
+        your_move(page)
+        page.locator(".grid.open .cell[aria-disabled=false]").last.click()
+        expect(page.locator(".grid.open, .note a").first).to_be_visible()
+    contains(page, ".note", "would have kept the draw")
+    assert page.evaluate("document.documentElement.scrollHeight") <= height
+
+
+READ = ("games/1", "agents/runs/weak", "agents/dqn-duel-second", "agents/tictacnet-tictac")
+
+
+@pytest.mark.parametrize("size", ["laptop", "projector"])
+def test_a_replay_is_seen_with_its_board_its_buttons_and_its_moves_without_scrolling(
+    open_page, size
+):
+    width, height = SIZES[size]
+    for view in READ:
+        page = open_page(f"/{view}", viewport={"width": width, "height": height})
+        page.locator(".point:visible", has_text=re.compile(r"\w")).first.wait_for()
+        for part in (".grid", ".transport", ".point", ".moves", ".truth-switch"):
+            box = page.locator(f"{part}:visible").first.bounding_box()
+            assert 0 <= box["y"] <= box["y"] + box["height"] <= height, (view, part)
+        chosen = page.locator("[aria-current=step]:visible").bounding_box()
+        moves = page.locator(".moves:visible").bounding_box()
+        assert moves["y"] <= chosen["y"] + 2  # the move that is shown is in sight in the list
+        assert chosen["y"] + chosen["height"] <= moves["y"] + moves["height"] + 2
+        if view == "games/1":
+            assert page.evaluate("document.documentElement.scrollHeight") <= height
+
+
+def test_the_legend_shows_no_numbers_that_could_be_taken_for_values(open_page):
+    page = open_page("/?x=human&o=minimax")
+    your_move(page, 0)
+    assert not re.search(r"\d", page.locator(".view").inner_text())
+    expect(page.locator(".choice .gauge")).to_have_count(3)
+
+
+def test_a_first_visit_is_against_an_easy_opponent_with_perfect_play_a_click_away(open_page):
+    page = open_page("/")
+    your_move(page, 0)
+    opponent = field(page, "O is played by")
+    expect(opponent).to_have_value("minimax-slip=0.3")
+    contains(page, "#seat-o-about", "makes 30 % of its moves at random")
+    groups = opponent.locator("optgroup").evaluate_all("all => all.map(one => one.label)")
+    assert groups == [
+        "Easy to beat",
+        "Strong, without training",
+        "Perfect play",
+        "Trained, proven unbeatable",
+        "Trained, can be beaten",
+        "Your training runs",
+    ]
+    page.goto("/agents")
+    says(page, groups, "h2")
+    page.goto("/")
+    button(page, "Try perfect play").click()
+    expect(opponent).to_have_value("minimax")
+    page.goto("/games")
+    page.goto("/")
+    expect(opponent).to_have_value("minimax")  # the last choice is kept
+    opponent.select_option("minimax-slip=0.3")
+    field(page, "Board").select_option("5x5x4")
+    expect(opponent).to_have_value("search-depth=1")  # also easy
+
+
+def test_a_player_that_was_trained_as_one_side_says_so_and_takes_that_side(open_page):
+    page = open_page("/agents/trie-tophep")
+    contains(page, ".statement", "can be beaten as O")
+    contains(page, ".said", "It was trained as O only: if you play O, it makes untrained moves.")
+    ways = page.locator(".said a.button")
+    assert ways.first.get_attribute("href").startswith("/?x=human&o=trie-tophep")
+    says(page, "Beat it yourself", "main a.primary")  # the one thing that the page leads to
+    ways.last.click()  # against its advice
+    untrained = "It was trained as O only: as X it makes untrained moves"
+    contains(page, "#seat-x-about .untrained", untrained)
+    contains(page, ".note", "Game memory (tophep) was trained as O only: as X it makes untrained")
+    page.goto("/agents/dqn-duel-first")
+    assert page.locator(".said a.primary").get_attribute("href").startswith("/?o=human&x=dqn")
+    page.goto("/?x=human&o=minimax")
+    field(page, "O is played by").select_option("dqn-duel-first")
+    expect(field(page, "X is played by")).to_have_value("dqn-duel-first")
+    contains(page, ".note", "Deep Q-network (duel-first) was trained as X only, so you play O.")
+    expect(page.locator(".untrained")).to_have_count(0)
+    button(page, "Swap sides").click()
+    contains(page, "#seat-o-about .untrained", "as O it makes untrained moves")
+
+
+LEARNED = {
+    "maskable_ppo": "against itself, and against perfect play that makes 65\u00a0% of its moves at "
+    "random. After 65,536 moves it was proven",
+    "trie": "against itself, against random moves, and against perfect play. After 6,000 games",
+    "tabular_q-tictac": "which took less than a second. It practised against random moves. After",
+    "neuroevolution": "against random moves, and against players that beat it.",
+    "neuroevolution-dimitars-20": "800 generations, which took 17 seconds. The networks played",
+    "tictacnet-tictac": "13,000,031 moves, which took 3 minutes. It practised against random",
+    "dqn-duel-second": "It practised against random moves. It always played O.",
+    "mcts": "It trained for 4,000 trial games, which took less than a second.",
+}
+
+
+@pytest.mark.parametrize("id", LEARNED)
+def test_how_a_player_learned_is_told_in_sentences(open_page, id):
+    contains(open_page(f"/agents/{id}"), "main", LEARNED[id])
 
 
 def test_buttons_stay_where_they_are_when_notes_appear(open_page):
@@ -616,7 +817,8 @@ def test_buttons_stay_where_they_are_when_notes_appear(open_page):
         cell(page, name).click()
         page.locator(".grid.open, .note a").first.wait_for()
     contains(page, ".note", "Kept as game")
-    contains(page, ".note strong", "O's second move, b1, lost a drawn game: you win with a3.")
+    thrown = "The game was a draw until O played b1: that let you win with a3."
+    contains(page, ".note strong.gain", thrown)
     places.add(button(page, "Undo").bounding_box()["y"])
     assert len(places) == 1
 
@@ -628,14 +830,39 @@ def test_what_decided_a_game_is_said_to_the_person_who_played_it_and_marked(open
         page.locator(".grid.open").wait_for()
         cell(page, name).click()
     says(page, "Perfect play, always the same wins")
-    told = "Your third move, b1, lost a drawn game: O wins with c1. Playing c1 would have kept the"
-    contains(page, ".note strong", told)
+    told = "The game was a draw until you played b1: that let O win with c1. With c1, you would"
+    contains(page, ".note strong.wrong", told)
     expect(cell(page, "b1")).to_have_attribute("aria-label", re.compile("decided the game"))
     expect(page.locator(".cell.blunder")).to_have_count(1)
     says(page, ["0 wins", "1 win"], ".score .points")
     button(page, "Swap sides").click()
     says(page, ["1 win", "0 wins"], ".score .points")  # points stay with the player
     expect(page.locator(".cell.blunder")).to_have_count(0)
+
+
+def test_a_move_that_beats_a_player_is_not_taken_for_the_best_one(open_page):
+    """X a1, O c3: c1 and a3 win by force, b1 loses against perfect play."""
+    page = open_page("/?x=human&o=human&moves=0,8&line=0,8,1")
+    contains(page, ".note", "Dashed: the move that beats this player; against perfect play it")
+    contains(page, ".note", "it would lose.")
+    button(page, "Hint").click()
+    expect(page.locator(".cell.hint")).to_have_count(2)
+    expect(page.locator(".cell.guide")).to_have_count(1)
+    label(page, "b1", "free, the move that beats this player")
+    label(page, "c1", "free, suggested")
+
+
+def test_a_move_onto_a_taken_cell_is_drawn_over_the_mark_there(open_page, folder):
+    with GameStore(folder / "games.db") as store:
+        number = store.add(Game(x=ANN, o=BEA, moves=(0, 4, 4), ended="illegal", origin="web"))
+    page = open_page(f"/games/{number}")
+    over = page.locator(".cell.blunder .over .mark.x")
+    expect(over).to_have_count(1)
+    told = re.compile("b2, O, .*chosen by X")
+    expect(page.locator(".grid")).to_have_attribute("aria-label", told)
+    expect(page.locator(".cell.blunder .tile")).to_have_attribute("data-sign", "X?")
+    button(page, "Back").click()
+    expect(over).to_have_count(0)
 
 
 def test_a_hint_marks_the_best_moves_and_says_what_they_are_worth(open_page):
@@ -716,7 +943,7 @@ def test_a_link_opens_the_position_with_the_same_players(open_page):
     cell(page, "b2").click()
     your_move(page, 2)
     button(page, "Copy a link to this position").click()
-    contains(page, ".note", "A link to this position has been copied.")
+    contains(page, ".note", "Link copied. It opens on this computer only.")
     link = page.evaluate("navigator.clipboard.readText()")
     other = open_page(link)
     your_move(other, 2)
@@ -744,12 +971,43 @@ def test_a_page_that_takes_long_says_what_it_does_and_can_be_left(open_page):
     page = open_page("/agents")
     page.route("**/api/agents/runs/strong", lambda route: None)  # it is never answered
     page.locator("a[href='/agents/runs/strong']").click()
+    says(page, "Deep Q-network, seed 3 (strong)", ".waiting h1")
+    assert page.evaluate("scrollY") == 0  # though the link was far below
     contains(page, ".waiting", "Working out every game that can be played against it")
     contains(page, ".waiting", "1 s")
     expect(page.get_by_role("navigation").locator("[aria-current=page]")).to_have_text("Players")
     button(page, "Cancel").click()
     says(page, "Players", "h1")
     assert page.url.endswith("/agents")
+
+
+def test_a_link_above_the_list_of_players_leads_to_a_group(open_page):
+    page = open_page("/agents")
+    links, headings = page.locator(".jumps a"), page.locator("h2")
+    assert links.all_text_contents() == headings.all_text_contents()
+    page.get_by_role("link", name="Trained, can be beaten", exact=True).press("Enter")
+    heading = page.get_by_role("heading", name="Trained, can be beaten")
+    expect(heading).to_be_focused()
+    expect(heading).to_be_in_viewport()
+    assert page.evaluate("scrollY") > 0
+    says(page, "Players", "h1")
+    says(page, "Medium opponent", "a[href='/agents/minimax-slip%3D0.1'] strong")
+    expect(page.locator("a[href='/agents/minimax'] .id")).to_have_count(0)
+    says(page, "runs/weak", "a[href='/agents/runs/weak'] .id")  # its folder
+
+
+def test_the_links_of_the_pages_stay_in_place_and_are_large_enough_for_a_finger(open_page):
+    page = open_page("/games", **FINGER)
+    links = page.get_by_role("navigation").get_by_role("link")
+    boxes = [link.bounding_box() for link in links.all()]
+    assert all(box["height"] >= 44 for box in boxes)
+    fields = page.locator(".filters select, .filters input").all()
+    assert len({round(field.bounding_box()["height"], 1) for field in fields}) == 1
+    links.nth(2).click()
+    says(page, "Players", "h1")
+    assert [link.bounding_box() for link in links.all()] == boxes
+    jumps = page.locator(".jumps a")
+    assert all(jump.bounding_box()["height"] >= 44 for jump in jumps.all())
 
 
 def test_an_agent_that_thinks_long_says_so_and_can_be_stopped(open_page):
@@ -782,15 +1040,20 @@ def test_the_page_of_a_run_shows_how_it_grew_and_gives_its_certificate(open_page
     expect(charts).to_have_count(2)
     name = charts.first.get_attribute("aria-label")
     assert (
-        name
-        == "As X: 60\u00a0% wins at first, 90\u00a0% in the end; unbeatable first after 2,000 steps"
+        name == "As X: 60\u00a0% wins at first, 90\u00a0% in the end; "
+        "unbeatable for the first time after 2,000 moves"
     )
+    contains(page, "figcaption >> nth=0", "after 2,000 moves (the dashed line)")
+    expect(page.locator(".few").first).to_have_text("No losses against random moves at any check.")
     contains(page, "main", "How it learnedA neural network estimates the result of every move.")
     with page.expect_download() as loading:
         page.get_by_role("link", name="Download the certificate").click()
     content = json.loads(Path(loading.value.path()).read_text())
     assert loading.value.suggested_filename == "runs-strong.json"
     assert content["moves"]
+    contains(page, "main", "python evaluate.py --verify runs-strong.json")
+    page = open_page("/agents/trie")
+    contains(page, "main", "Its training was not recorded in the package.")
     page = open_page("/agents/runs/weak")  # it has no record of its training
     expect(page.locator(".growth")).to_have_count(0)
 
@@ -813,8 +1076,8 @@ def test_everybody_can_read_a_page_and_find_their_way_on_it(open_page, path, sch
         page.locator(".tile .value").first.wait_for()
     if path in ("games/1", "agents/runs/weak"):
         page.locator(".verdict", has_text="keeps").first.wait_for()
-        for forward in page.get_by_role("button", name="Forward").all():
-            forward.click(click_count=2)
+        button(page, "To the beginning").click()
+        button(page, "Forward").click(click_count=2)
         page.locator(".tile .truth").first.wait_for()
     if "random" in path:
         button(page, "Pause").click()
@@ -840,7 +1103,7 @@ def test_a_player_learns_from_games_and_says_so(chromium, tmp_path):
     with serving(tmp_path) as (_, address):
         page = chromium.new_page(base_url=address)
         page.goto("/?x=human&o=runs/learner")
-        contains(page, "#seat-o-about", "A trie that learns from your games")
+        contains(page, "#seat-o-about", "It remembers your games and learns from them")
         switch = page.get_by_role("switch", name="Your apprentice learns from this game")
         expect(switch).to_be_checked()
         while page.locator(".note a").count() == 0:  # whatever the result is

@@ -22,6 +22,7 @@ from starlette.testclient import TestClient
 
 from benchmarks.web import serving
 from players.gallery import BUILT_IN, Gallery
+from players.groups import GROUPS
 from players.seat import Seat
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.games import ENDINGS, ORIGINS, RESULTS, Game, Player
@@ -38,6 +39,7 @@ from web.refusals import Refusal, StrictRequest
 from web.work import Work
 
 ROOT = Path(__file__).parent.parent
+LISTED = sorted(trained_names(), key=lambda name: "dimitars" in name)  # illegal moves last
 SQUARE = {"rows": 3, "cols": 3, "k": 3}
 SMALL = {"rows": 2, "cols": 3, "k": 2}
 WIDE = {"rows": 3, "cols": 4, "k": 3}
@@ -100,8 +102,8 @@ BROKEN = {"name": "broken.json", "unbeatable": None, "broken": True, "certificat
 RUN_ABOUT = "dqn, seed 7, can be beaten on 2x3, 2 in a row"
 RUN = {"kind": "run", "name": "dqn-0", "about": RUN_ABOUT, "board": SMALL}
 DRAWS = {"win": 0, "draw": 1, "loss": 0, "illegal": 0}
-GIVEN = "gives away the draw and loses in 6"
-THREW = f"O threw it away with move 2, a2: it {GIVEN}"
+GIVEN = "gives away the draw and loses in 3"
+THREW = "O's move 2, a2, gave away the draw: X could win in 3"
 RESIGNED = {"moves": [4], "ended": "resigned", "result": "X"}
 LARGE_ONE = {"board": LARGE, "moves": [0]}
 UNKNOWN = {"moves": None, "reason": UNSOLVED}
@@ -148,7 +150,7 @@ KNOWN = [  # an address; what is sent; the names that lead to a value of the ans
 def test_every_agent_is_listed_with_the_boards(client):
     answer = client.get("/api/agents").json()
     runs = ["models/broken.json", STUBBORN, "runs/dqn-0"]
-    ours = [*BUILT_IN, *trained_names(), "runs/learner"]
+    ours = [*BUILT_IN, *LISTED, "runs/learner"]
     assert [agent["id"] for agent in answer["agents"]] == [*ours, *runs]
     assert answer["boards"][0] == SQUARE
     assert all(board in answer["boards"] for board in (LARGE, SMALL))  # the page's, the runs'
@@ -235,7 +237,10 @@ def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
     rates = dict.fromkeys((f"{side}_{name}" for side in "xo" for name in RATES), 0.25)
     proven = dict.fromkeys(("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o"), 0)
     rows = [{"steps": 10 * n, "seconds": n / 2, **rates, **proven} for n in range(1_000)]
-    write_metrics(folder / "metrics.csv", [*rows, {**rows[-1], "unbeatable_o": 1, "sampled_x": 1}])
+    last = {**rows[-1], "unbeatable_o": 1, "sampled_x": 1}
+    for number in (703, 704, 901):  # none of them is among rows that lie evenly
+        rows[number] |= {"unbeatable_x": 1, "unbeatable_o": int(number == 901)}
+    write_metrics(folder / "metrics.csv", [*rows, last])
     for client in client_of(tmp_path, Gallery([tmp_path / "runs"])):
         sent = client.get("/api/certificates/runs/dqn-0")
         assert sent.json() == content
@@ -243,7 +248,11 @@ def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
         assert sent.headers["content-disposition"] == name
         assert "moves" in client.get("/api/certificates/minimax").json()
         steps = client.get("/api/growth/runs/dqn-0").json()["steps"]
-        assert (len(steps), steps[0]["steps"], steps[-1]["steps"]) == (work.MOST_STEPS, 0, 9_990)
+        assert (steps[0]["steps"], steps[-1]["steps"]) == (0, 9_990)
+        assert work.MOST_STEPS / 2 < len(steps) <= work.MOST_STEPS
+        first = next(step["steps"] for step in steps if step["unbeatable_x"])
+        both = [step["steps"] for step in steps if step["unbeatable_x"] and step["unbeatable_o"]]
+        assert (first, both) == (7_030, [9_010])
         assert (steps[0]["x"], steps[-1]["unbeatable_o"]) == ([0.25] * 3, True)
         assert [step["sampled"] for step in steps[-2:]] == [False, True]
         assert client.get("/api/growth/minimax").json() == {"steps": []}
@@ -751,3 +760,9 @@ def test_the_server_starts_without_torch():
         f"import sys, web.server; assert not {heavy} & {{n.split('.')[0] for n in sys.modules}}"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", program], cwd=ROOT, check=True)
+
+
+def test_the_page_shows_players_in_the_same_groups_as_the_terminal():
+    words = (Path(api.__file__).parent / "static" / "words.js").read_text()
+    listed = words.split("export const GROUPS = [")[1].split("];")[0]
+    assert re.findall(r'\[\s*"(\w+)",\s*"([^"]+)",\s*"[^"]+",?\s*\]', listed) == [*GROUPS.items()]

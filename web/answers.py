@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, ConfigDict, Field
+from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field
 
 from web.requests import Ending, Model, Origin, Result, Side, ValueKind
 
@@ -110,6 +110,14 @@ class AgentSummary(Answer):
     """Of a run: what its certificate states; see `verified`."""
     verified: bool
     """Whether what the certificate states follows from its moves; false until that is known."""
+    side: Annotated[Side | None, BeforeValidator(lambda side: side or None)]
+    """The only side that it was trained to play; null for both, and without training."""
+    group: Literal["easy", "strong", "perfect", "proven", "beatable", "run", "other"]
+    """The group of players in which a list shows it, see `players.groups`."""
+    results: str
+    """Of a player of the package: its wins against random moves, and whether it can be beaten."""
+    method: str
+    """What its preset does, in a sentence; empty without a preset of this project."""
     learned: int | None
     """The games it has learned from since its training; null if it does not learn from games."""
     broken: bool
@@ -135,6 +143,8 @@ class AgentAnswer(AgentSummary):
     reason: str
     story: str
     """How such an agent learns, in plain sentences; empty for one that does not learn."""
+    unit: str
+    """What the steps of its training are, such as "moves" or "games"."""
 
 
 class Step(Answer):

@@ -16,8 +16,9 @@ import anyio
 from fastapi import Path, Query
 from fastapi.responses import Response
 
+from players.boards import BOARDS
 from players.gallery import BrokenPlayerError, Entry, Gallery, Place, read_entries
-from players.titles import story_of, title_of
+from players.titles import story_of, title_of, unit_of
 from tictactoe_env.analysis import truth
 from tictactoe_env.games import Game, Player
 from tictactoe_env.notation import board_text, cell_text, replay
@@ -74,7 +75,7 @@ class Api:
             unread = len(await self.read(await self.scans.run(self.gallery.unread)))
         entries = await self.scans.run(self.gallery.listed)
         of_runs = [entry.rules for entry in entries if entry.rules and not entry.broken]
-        boards = list(dict.fromkeys([*requests.BOARDS, *of_runs]))
+        boards = list(dict.fromkeys([*BOARDS, *of_runs]))
         return {"agents": entries, "boards": boards, "unread": unread}
 
     async def read(self, places: Sequence[Place]) -> Sequence[Place]:
@@ -102,7 +103,8 @@ class Api:
             proven, reason = await self.proofs.of(entry, partial(self.prove, entry))
         summary = dict(AgentSummary.model_validate(await self.entry(entry.id)))  # maybe broken now
         story = story_of(entry.agent) if entry.kind != "agent" else ""
-        return {**summary, "certificate": proven, "reason": reason, "story": story}
+        about = {"story": story, "unit": unit_of(entry.agent)}
+        return {**summary, "certificate": proven, "reason": reason, **about}
 
     async def prove(self, entry: Entry) -> tuple[Json | None, str]:
         """The verified certificate of an agent without the moves, or why there is none."""

@@ -22,12 +22,12 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from players.boards import BOARDS
 from tictactoe_env.certificate import MAX_CELLS as MAX_PROVEN
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import LARGEST
 
-BOARDS = (Rules(), Rules(3, 4, 3), Rules(4, 4, 4), Rules(5, 5, 4), Rules(6, 6, 4), Rules(7, 7, 5))
 MAX_CELLS = max(rules.cells for rules in BOARDS)
 MAX_SEED = 2**53  # JavaScript represents every whole number up to this one exactly
 MAX_LISTED = 100  # games in one answer

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -151,7 +151,7 @@ class Work:
     def growth(self, entry: Entry) -> list[dict[str, Any]]:
         """The values of `web.answers.Step`, from the metrics of a run; none without a run.
 
-        A long record is thinned to MOST_STEPS rows: the first and the last one are among them.
+        A long record is thinned to MOST_STEPS rows: see `_rows_of_chart`.
         """
         if entry.path is None or entry.path.name != FILE:
             return []
@@ -159,8 +159,29 @@ class Work:
             rows = read_metrics(entry.path.with_name(METRICS))
         except FileNotFoundError:
             return []
-        chosen = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_STEPS)).round())
-        return [_step(rows[int(number)]) for number in chosen]
+        return [_step(rows[number]) for number in _rows_of_chart(rows)]
+
+
+def _rows_of_chart(rows: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The numbers of at most MOST_STEPS rows, which show how a player grew.
+
+    The first and the last one are among them, and those in which something is proven for the first
+    time: unbeatable as X, as O and on both sides. Half of the others lie evenly, half closer to the
+    beginning, where a player changes most.
+    """
+    if len(rows) <= MOST_STEPS:
+        return list(range(len(rows)))
+    proven = (("unbeatable_x",), ("unbeatable_o",), ("unbeatable_x", "unbeatable_o"))
+    found = [
+        next((n for n, row in enumerate(rows) if all(row[name] for name in names)), None)
+        for names in proven
+    ]
+    firsts = {number for number in found if number is not None}
+    half = (MOST_STEPS - len(proven)) // 2
+    evenly = np.linspace(0, len(rows) - 1, half)
+    early = np.geomspace(1, len(rows), half) - 1
+    others = np.concatenate([evenly, early]).round().astype(int).tolist()
+    return sorted(firsts.union(others))
 
 
 def _step(row: dict[str, Any]) -> dict[str, Any]:

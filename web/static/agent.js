@@ -1,57 +1,65 @@
 // The page of one player: what is proven of it, a game that it loses, and how it learned.
 
 import { badge, description } from "./agents.js";
-import { h, markIcon } from "./dom.js";
+import { button, h, markIcon } from "./dom.js";
 import { growthOf } from "./growth.js";
 import { Replay } from "./replay.js";
 import { results } from "./results.js";
 import { Problem, get, getAgents, post } from "./server.js";
-import { agentPath, boardKey, boardName, cellOf, other, pathOf, plural } from "./words.js";
+import {
+  agentPath,
+  boardKey,
+  boardName,
+  cellOf,
+  oneSided,
+  other,
+  pathOf,
+  plural,
+} from "./words.js";
 
 export async function agentPage([id], _, signal) {
   const [agent, { agents }] = await Promise.all([found(id, signal), getAgents(signal)]);
   agent.label = agents.find((one) => one.id === agent.id)?.label ?? agent.title;
   const replays = [];
+  const { certificate } = agent;
   const element = h(
     "div",
     { class: "page wide" },
-    h("h1", { tabindex: "-1" }, agent.label),
     h(
-      "p",
-      { class: "lead" },
-      badge(agent),
-      h("span", {}, description(agent)),
-      h("code", {}, agent.id),
+      "div",
+      { class: "agent-head" },
+      h("h1", { tabindex: "-1" }, agent.label),
+      h(
+        "p",
+        { class: "lead" },
+        !saysItself(agent) && badge(agent),
+        h("span", {}, description(agent)),
+        h("code", {}, agent.id),
+      ),
     ),
   );
-  const { certificate } = agent;
   if (certificate) {
     const sides = trainedSides(certificate);
     const losses = sides.map((side) => losing(agent, certificate, side, replays, signal));
-    const grown = growthOf(agent.id, sides, signal).catch(() => null);
+    const grown = growthOf(agent, sides, signal).catch(() => null);
+    const lost = oneOf((await Promise.all(losses)).filter(Boolean));
+    const links = playLinks(agent, certificate.board, lost.length === 0);
     element.append(
-      statement(certificate),
-      h(
-        "p",
-        { class: "buttons" },
-        playLink(agent, certificate.board, "X"),
-        playLink(agent, certificate.board, "O"),
-      ),
-      ...(await Promise.all(losses)).filter(Boolean),
+      h("div", { class: "said" }, statement(certificate), links),
+      ...lost,
       results(certificate, sides),
-      ...[story(agent, certificate), await grown].filter(Boolean),
+      ...[story(agent, certificate), (await grown) ?? notRecorded(agent)].filter(Boolean),
       facts(agent, certificate),
     );
   } else {
-    element.append(h("p", { class: agent.broken ? "error" : "statement" }, whyNot(agent)));
-    if (!agent.broken)
-      element.append(
-        h(
-          "p",
-          { class: "buttons" },
-          ["X", "O"].map((side) => playLink(agent, agent.board, side)),
-        ),
-      );
+    element.append(
+      h(
+        "div",
+        { class: "said" },
+        h("p", { class: agent.broken ? "error" : "statement" }, whyNot(agent)),
+        !agent.broken && playLinks(agent, agent.board, true),
+      ),
+    );
   }
   return { title: agent.label, element, leave: () => replays.forEach((replay) => replay.leave()) };
 }
@@ -65,6 +73,16 @@ async function found(id, signal) {
   }
 }
 
+/** Whether the box below the name says what the sign beside the name would say. */
+const saysItself = ({ broken, certificate, verified }) => broken || (certificate && verified);
+
+/** What the number in the name of a run means. */
+function seedText({ label, certificate }) {
+  const seed = certificate?.seed;
+  if (!Number.isInteger(seed) || !label.includes(`, seed ${seed}`)) return "";
+  return `Seed ${seed} fixes the random choices of its training: another seed gives another player.`;
+}
+
 const whyNot = ({ broken, reason, about }) =>
   broken
     ? `Its file is damaged, so it cannot play: ${about}`
@@ -76,11 +94,23 @@ const seats = (agent, side) => ({
   [other(side).toLowerCase()]: agent.id,
 });
 
-/** side: the side that you play. */
-function playLink(agent, board, side) {
-  const chosen = { ...seats(agent, side), ...(board ? { board: boardKey(board) } : {}) };
-  const address = `/?${new URLSearchParams(chosen)}`;
-  return h("a", { class: "button", href: address }, "You play ", markIcon(side));
+/**
+ * The ways to a game against an agent; first where it plays the side that it was trained for.
+ * isPrimary: whether the first one is the main button of the page.
+ */
+function playLinks(agent, board, isPrimary) {
+  const sides = agent.side === "X" ? ["O", "X"] : ["X", "O"];
+  const links = sides.map((side, number) => {
+    const chosen = { ...seats(agent, side), ...(board ? { board: boardKey(board) } : {}) };
+    const attributes = {
+      class: isPrimary && number === 0 ? "button primary" : "button",
+      href: `/?${new URLSearchParams(chosen)}`,
+    };
+    return h("a", attributes, "You play ", markIcon(side));
+  });
+  const only =
+    agent.side && `It was ${oneSided(agent)}: if you play ${agent.side}, it makes untrained moves.`;
+  return h("p", { class: "buttons" }, links, only && h("span", { class: "only" }, only));
 }
 
 /** The sides of which the certificate holds results: both on boards of up to 12 cells. */
@@ -115,8 +145,8 @@ function statement(certificate) {
     );
   }
   const rest = sides.every((side) => part(certificate, side).optimal)
-    ? "No line of play makes it lose, and no player that never loses wins more often against random moves."
-    : "No line of play makes it lose. A player that never loses could win more often against random moves.";
+    ? "No player that never loses wins more often against random moves."
+    : "Another player that never loses wins more often against random moves.";
   return h(
     "p",
     { class: "statement proven" },
@@ -147,7 +177,7 @@ async function losing(agent, certificate, side, replays, signal) {
     : (await post("/api/analysis", { board, moves: cells }, signal)).standing;
   const game = { board, cells, line, ended: isIllegal ? "illegal" : "line", result: other(side) };
   const players = { X: null, O: null, [side]: agent };
-  const replay = new Replay(game, players, { heading: "h3" });
+  const replay = new Replay(game, players, { heading: "h3", isNamed: false });
   replays.push(replay);
   const play = new URLSearchParams({
     ...seats(agent, other(side)),
@@ -157,33 +187,52 @@ async function losing(agent, certificate, side, replays, signal) {
   return h(
     "section",
     { class: "losing", "aria-label": `The game that it loses as ${side}` },
-    h("h2", {}, "The game that it loses as ", markIcon(side)),
     h(
-      "p",
-      {},
-      `The shortest one: ${names.join(" ")}. `,
+      "div",
+      { class: "losing-head" },
+      h("h2", {}, "The game that it loses as ", markIcon(side)),
+      h("span", {}, `The shortest one: ${names.join(" ")}`),
       h("a", { class: "button primary", href: `/?${play}` }, "Beat it yourself"),
     ),
     replay.element,
   );
 }
 
+/** Of two losing games one is seen at a time, and a button leads to the other one. */
+function oneOf(losing) {
+  losing.forEach((section, number) => {
+    section.hidden = number > 0;
+    const next = losing.find((one) => one !== section);
+    if (!next) return;
+    const show = () => {
+      section.hidden = true;
+      next.hidden = false;
+      next.querySelector("button").focus();
+    };
+    const text = next.getAttribute("aria-label").replace("The game", "Show the game");
+    section.querySelector(".losing-head").append(button(text, show));
+  });
+  return losing;
+}
+
 /** How it learned: the kind of learning, and what this training took. */
 function story(agent, { training, config }) {
   if (!agent.story) return null;
   const { steps, games, seconds, first_unbeatable: first } = training ?? {};
-  const number = (value) => value.toLocaleString("en");
-  const took = [
-    steps && `Its training took ${plural(steps, "step")}`,
-    games && `${plural(games, "game")}`,
-    seconds && `${number(Math.max(1, Math.round(seconds)))} s`,
-  ].filter(Boolean);
-  const against = typeof config?.opponents === "string" && againstText(config.opponents);
+  const unit = agent.unit === "playouts" ? "trial games" : agent.unit;
+  const counted = (count) => plural(count, unit.replace(/s$/, ""));
+  const length = steps && `${counted(steps)}${games ? ` in ${plural(games, "game")}` : ""}`;
+  const time = seconds ? `, which took ${duration(seconds)}` : "";
   const texts = [
+    agent.method,
     agent.story,
-    took.length ? `${took.join(", ")}.` : "",
-    against ? `It practised against ${against}.` : "",
-    first?.steps ? `It was proven unbeatable first at step ${number(first.steps)}.` : "",
+    length ? `It trained for ${length}${time}.` : "",
+    practiceText(config ?? {}),
+    config?.side === "X" || config?.side === "O" ? `It always played ${config.side}.` : "",
+    first?.steps
+      ? `After ${counted(first.steps)} it was proven unbeatable for the first time.`
+      : "",
+    seedText(agent),
   ];
   return h(
     "section",
@@ -193,15 +242,58 @@ function story(agent, { training, config }) {
   );
 }
 
-/** "minimax-slip=0.6:0.75,self:0.25" in words. */
-function againstText(opponents) {
-  const words = opponents.split(",").map((one) => {
-    const [name] = one.split(":");
-    const slip = /^minimax-slip=([\d.]+)$/.exec(name);
-    if (slip) return `perfect play with ${Math.round(100 * slip[1])}\u00a0% random moves`;
-    return { random: "random moves", minimax: "perfect play", self: "itself" }[name] ?? name;
-  });
-  return words.length < 2 ? words[0] : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+/** A player of the package comes without the record of its training. */
+const notRecorded = ({ kind }) =>
+  kind === "trained" &&
+  h(
+    "section",
+    {},
+    h("h2", {}, "How it grew"),
+    h(
+      "p",
+      {},
+      "Its training was not recorded in the package. Train one to see it: ",
+      h("code", {}, "make train"),
+    ),
+  );
+
+function duration(seconds) {
+  if (seconds < 1) return "less than a second";
+  return seconds < 100
+    ? plural(Math.round(seconds), "second")
+    : plural(Math.round(seconds / 60), "minute");
+}
+
+/** Against whom an agent has practised, by the settings of its training. */
+function practiceText({ opponents, fitness, rebirth, responses }) {
+  if (typeof opponents !== "string" || opponents === "") return "";
+  const isLeague = typeof fitness === "string" && !fitness.includes("exact") && !(rebirth > 0);
+  if (isLeague) return "The networks played against each other.";
+  const names = opponents.split(",").map((one) => one.split(":")[0].trim());
+  const ordered = [
+    ...names.filter((name) => name === "self"),
+    ...names.filter((n) => n !== "self"),
+  ];
+  const against = [...new Set(ordered)].map((name) => `against ${opponentText(name)}`);
+  if (responses > 0 && typeof fitness === "string") against.push("against players that beat it");
+  const comma = against.length > 2 || against.some((text) => text.includes(" that ")) ? "," : "";
+  const first = against.slice(0, -1).join(", ");
+  return `It practised ${first ? `${first}${comma} and ` : ""}${against.at(-1)}.`;
+}
+
+/** An opponent of a training, such as "minimax-slip=0.6", in words. */
+function opponentText(name) {
+  const slip = /^minimax-slip=([\d.]+)$/.exec(name);
+  if (slip)
+    return `perfect play that makes ${Math.round(100 * slip[1])}\u00a0% of its moves at random`;
+  const known = {
+    random: "random moves",
+    minimax: "perfect play",
+    "minimax-first": "perfect play",
+    self: "itself",
+    "best-response": "the opponent that was worst for it at that time",
+  };
+  return known[name] ?? `“${name}”`;
 }
 
 /** What the certificate says of the training; unlike the results, this cannot be verified. */
@@ -220,6 +312,7 @@ function facts(agent, certificate) {
     ["sha256 of the moves", certificate.sha256_of_moves],
   ].filter(([, value]) => value !== null && value !== undefined);
   const file = `/api/certificates/${pathOf(agent.id)}`;
+  const name = `${agent.id.replace(/\.json$/, "").replace(/[^A-Za-z0-9.=_-]+/g, "-")}.json`;
   return h(
     "section",
     {},
@@ -230,7 +323,13 @@ function facts(agent, certificate) {
       "The certificate holds every move of this player. ",
       "From these moves alone, every exact result on this page can be computed again.",
     ),
-    h("p", {}, h("a", { class: "button", href: file, download: "" }, "Download the certificate")),
+    h("p", {}, h("a", { class: "button", href: file, download: name }, "Download the certificate")),
+    h(
+      "p",
+      {},
+      "Put the file into the folder of the program, and run there: ",
+      h("code", {}, `python evaluate.py --verify ${name}`),
+    ),
     h(
       "details",
       {},

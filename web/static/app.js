@@ -32,7 +32,8 @@ async function show(isFirst = false) {
   const [pattern, make, about] = PAGES.find(([one]) => one.test(pathname)) ?? [];
   markNavigation(pathname);
   let page;
-  const done = make ? waiting(main, about, cancel) : () => {};
+  const title = history.state?.title ?? about?.title;
+  const done = make ? waiting(main, { ...about, title }, cancel) : () => {};
   signal.addEventListener("abort", done);
   try {
     if (!make) throw new Error(`There is no page at ${pathname}.`);
@@ -61,9 +62,17 @@ function cancel() {
   else go("/agents");
 }
 
-function go(address) {
-  history.pushState({ isFollowed: true }, "", address);
+/** title: of the page, if the link that leads there knows it, to be shown while it is made. */
+function go(address, title) {
+  history.pushState({ isFollowed: true, title }, "", address);
   return show();
+}
+
+/** Go to a part of this page: the focus is there afterwards. */
+function jump(id) {
+  const target = document.getElementById(id) ?? main;
+  target.focus({ preventScroll: true });
+  target.scrollIntoView();
 }
 
 function decoded(part) {
@@ -113,8 +122,8 @@ document.addEventListener("click", (event) => {
   const address = new URL(link.href);
   if (address.origin !== location.origin) return;
   event.preventDefault();
-  if (link.getAttribute("href").startsWith("#")) return main.focus();
-  go(address);
+  if (link.getAttribute("href").startsWith("#")) return jump(address.hash.slice(1));
+  go(address, link.dataset.title);
 });
 addEventListener("popstate", () => show());
 

@@ -1,9 +1,8 @@
 // A board: a grid of cells that are chosen by mouse, finger or keyboard, or a picture of one.
 
 import { h, svg } from "./dom.js";
-import { cellName, sideOf } from "./words.js";
+import { SIGNS, cellName, sideOf, worthInShort, worthText } from "./words.js";
 
-const SIGNS = { wins: "▲", draws: "=", loses: "▼" }; // shapes beside the colours of the truth
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 /**
@@ -46,7 +45,9 @@ export class Board {
     );
     const numbers = Array.from({ length: board.rows }, (_, row) => h("span", {}, String(row + 1)));
     this.hints = [];
+    this.guide = [];
     this.blunder = null;
+    this.taken = null;
     this.element = h(
       "div",
       { class: "board" },
@@ -131,11 +132,13 @@ export class Board {
 
   /**
    * Draw the game after these moves. line: cells to strike through. open: whether a person may
-   * choose a cell. hints: cells to suggest. illegal: whether the last move was on a taken cell.
-   * blunder: the cell of the move that decided the game.
+   * choose a cell. guide: cells that continue a known game. illegal: whether the last move was on a
+   * taken cell; its mark is drawn over the one that stands there. blunder: the cell of the move
+   * that decided the game.
    */
-  show(moves, { line = [], open = false, hints = [], illegal = false, blunder = null } = {}) {
+  show(moves, { line = [], open = false, guide = [], illegal = false, blunder = null } = {}) {
     const legal = illegal ? moves.slice(0, -1) : moves;
+    this.taken = illegal ? { cell: moves.at(-1), side: sideOf(moves.length - 1) } : null;
     const before = new Set(this.moves);
     this.moves = legal;
     this.open = open;
@@ -152,19 +155,22 @@ export class Board {
       }
       clearNotes(tile);
       clearGhost(tile);
+      tile.querySelector(".over")?.remove();
+      if (this.taken?.cell === cell) tile.append(drawOver(this.taken.side));
       element.classList.toggle("last", cell === moves.at(-1));
+      element.classList.toggle("guide", guide.includes(cell));
       element.classList.toggle("winning", line.includes(cell));
       element.classList.toggle("wrong", illegal && cell === moves.at(-1));
       if (this.choose) element.setAttribute("aria-disabled", String(!open || side !== ""));
     });
     if (this.choose) this.rove(this.focused);
     this.drawLines(line);
-    this.hints = hints;
+    this.guide = guide;
     this.mark(blunder);
-    this.suggest(hints);
+    this.suggest([]);
   }
 
-  /** Suggest cells with a dashed frame; none for []. */
+  /** Suggest cells with a "!"; none for []. */
   suggest(hints) {
     this.hints = hints;
     this.cells.forEach((element, cell) => element.classList.toggle("hint", hints.includes(cell)));
@@ -174,8 +180,12 @@ export class Board {
   /** Mark the move that decided the game; null for none. */
   mark(blunder) {
     this.blunder = this.moves.includes(blunder) ? blunder : null;
+    const { taken } = this;
     this.cells.forEach((element, cell) => {
-      element.classList.toggle("blunder", cell === this.blunder);
+      const isBlunder = cell === this.blunder;
+      element.classList.toggle("blunder", isBlunder);
+      // On a taken cell the sign names the side that moved there.
+      element.firstChild.dataset.sign = isBlunder && cell === taken?.cell ? `${taken.side}?` : "?";
     });
     this.label();
   }
@@ -183,7 +193,7 @@ export class Board {
   /**
    * Write on the free cells. notes: null for none, or by cell {kind, text, at, words, truth}; each
    * may be undefined. kind: "own", "expected" or "chance", what the number is. at: its place
-   * on its scale, from 0 to 1; null if the value is not known. truth: {value, text}.
+   * on its scale, from 0 to 1; null if the value is not known. truth: {value, plies}.
    */
   tell(notes) {
     this.cells.forEach((element, cell) => {
@@ -200,7 +210,7 @@ export class Board {
             "span",
             { class: `truth ${kind}`, "aria-hidden": "true" },
             h("span", { class: "sign" }, SIGNS[kind]),
-            h("span", { class: "worth" }, note.truth.text),
+            h("span", { class: "worth" }, worthInShort(note.truth)),
           ),
         );
       }
@@ -221,8 +231,11 @@ export class Board {
       const won = this.line.includes(cell) ? ", in the winning line" : "";
       const blunder = cell === this.blunder ? ", the move that decided the game" : "";
       const note = !tile.dataset.side && tile.dataset.note ? `, ${tile.dataset.note}` : "";
-      const hint = this.hints?.includes(cell) ? ", suggested" : "";
-      return `${cellName(cell, this.board)}, ${state}${last}${won}${blunder}${note}${hint}`;
+      const taken = this.taken?.cell === cell ? `, chosen by ${this.taken.side} though taken` : "";
+      const guide = this.guide.includes(cell) ? ", the move that beats this player" : "";
+      const hint = this.hints.includes(cell) ? ", suggested" : "";
+      const told = `${last}${taken}${won}${blunder}${note}${guide}${hint}`;
+      return `${cellName(cell, this.board)}, ${state}${told}`;
     });
     if (this.choose)
       this.cells.forEach((element, cell) => element.setAttribute("aria-label", names[cell]));
@@ -281,6 +294,13 @@ function drawMark(side, isNew) {
   return svg("svg", { viewBox: "0 0 100 100", "aria-hidden": "true" }, shape);
 }
 
+/** The mark of a move onto a taken cell: larger and fainter than the one that stands there. */
+function drawOver(side) {
+  const mark = drawMark(side, false);
+  mark.classList.add("over");
+  return mark;
+}
+
 function clearGhost(tile) {
   tile.querySelector(".ghost")?.remove();
 }
@@ -292,4 +312,4 @@ function clearNotes(tile) {
 }
 
 const describe = ({ words, truth }) =>
-  [words, truth && `in truth ${truth.text}`].filter(Boolean).join(", ");
+  [words, truth && `in truth ${worthText(truth)}`].filter(Boolean).join(", ");

@@ -23,7 +23,8 @@ export async function gamePage([id], _, signal) {
   const who = (side) => {
     const agent = players[side];
     const { title } = side === "X" ? game.x : game.o;
-    const name = agent ? h("a", { href: agentPath(agent.id) }, agent.label) : title;
+    const attributes = agent && { href: agentPath(agent.id), "data-title": agent.label };
+    const name = agent ? h("a", attributes, agent.label) : title;
     return h("span", { class: "player" }, markIcon(side), name);
   };
   const again = new URLSearchParams({

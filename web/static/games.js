@@ -5,7 +5,12 @@ import { get, getAgents } from "./server.js";
 import { thumbnail } from "./thumbnail.js";
 import { boardKey, boardName, capital, endText, plural } from "./words.js";
 
-const when = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const CLOCK = { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" };
+const thisYear = new Intl.DateTimeFormat(undefined, CLOCK);
+const anyYear = new Intl.DateTimeFormat(undefined, { ...CLOCK, year: "numeric" });
+/** A date and a time; the year only if it is another one. */
+const timeText = (date) =>
+  (date.getFullYear() === new Date().getFullYear() ? thisYear : anyYear).format(date);
 const WHO = { people: "true", agents: "false", all: null }; // the parameter `people` of the server
 
 export async function gamesPage(_, parameters, signal) {
@@ -142,12 +147,16 @@ function gameLink(game) {
     { class: "game", href: `/games/${game.id}` },
     thumbnail(game.board, game.cells, game.line, game.ended === "illegal"),
     h("span", { class: "who" }, mark("X", game.x), mark("O", game.o)),
-    h("span", { class: "what" }, about),
     h(
       "span",
-      { class: "when" },
-      h("span", { class: "number" }, `game ${game.id}`),
-      h("time", { datetime: game.time }, when.format(new Date(game.time))),
+      { class: "details" },
+      h("span", { class: "what" }, about),
+      h(
+        "span",
+        { class: "when" },
+        h("span", { class: "number" }, `game ${game.id}`),
+        h("time", { datetime: game.time }, timeText(new Date(game.time))),
+      ),
     ),
   );
 }

@@ -1,7 +1,7 @@
 // The best moves of a position, and a sentence about them.
 
 import { post } from "./server.js";
-import { anyOf, cellName } from "./words.js";
+import { anyOf, cellName, worthText } from "./words.js";
 
 const FORESEEING = "search-depth=2"; // where a board is too large for the truth
 
@@ -33,8 +33,10 @@ function sentence(cells, position, worths, name) {
   const names = anyOf(cells.map(name));
   const free = worths.filter((worth) => worth !== null).length;
   if (cells.length === free && free > 1)
-    return position.value === 0 ? "Every move keeps the draw." : `Every move ${position.text}.`;
-  if (position.value > 0) return `Play ${names}: it ${position.text}.`;
+    return position.value === 0
+      ? "Every move keeps the draw."
+      : `Every move ${worthText(position)}.`;
+  if (position.value > 0) return `Play ${names}: it ${worthText(position)}.`;
   if (position.value === 0) return `Play ${names} to keep the draw.`;
   return `Every move loses; ${anyOf(cells.map(name))} holds out longest.`;
 }

@@ -6,27 +6,34 @@
 import { h } from "./dom.js";
 import { memory } from "./memory.js";
 import { post } from "./server.js";
-import { percent, sideOf, signed } from "./words.js";
+import { SIGNS, capital, percent, sideOf, signed, worthText } from "./words.js";
 
 const PATIENCE = 300; // milliseconds after which the legend says what is being worked out
+// Value, text, and where the mark stands in a small picture of how it looks on the cells.
 const CHOICES = [
-  ["none", "Nothing", ""],
-  ["own", "Its own estimate", "+0.42"],
-  ["chance", "Its chances", "35\u00a0%"],
-  ["expected", "Against random moves", "+0.90"],
+  ["none", "None", null],
+  ["own", "Its own estimate", 0.75],
+  ["chance", "How likely it plays there", 0.5],
+  ["expected", "Against random moves", 0.75],
 ];
 let made = 0; // groups of radio buttons need different names
 
-/** board: a Board. changed(): called when a choice is made. */
+/**
+ * board: a Board. changed(): called when a choice is made. isNamed: whether the heading says whose
+ * numbers these are. isOfMover: whether they are those of whoever moves next, as between two agents.
+ */
 export class Numbers {
-  constructor(board, changed) {
+  constructor(board, changed, isNamed = true) {
+    this.isNamed = isNamed;
+    this.isOfMover = false;
+    this.hasMore = false; // whether the details of the legend are open
     this.board = board;
     this.changed = changed;
     this.turn = 0;
     const name = `numbers-${++made}`;
     const remembered = memory.get("numbers", "none");
     this.choices = Object.fromEntries(
-      CHOICES.map(([value, text, sample]) => {
+      CHOICES.map(([value, text, at]) => {
         const input = h("input", {
           type: "radio",
           name,
@@ -35,7 +42,7 @@ export class Numbers {
           onchange: () => (memory.set("numbers", value), this.changed()),
         });
         const label = h("label", { class: `choice ${value}` }, input, h("span", {}, text));
-        if (sample) label.append(h("span", { class: "sample", "aria-hidden": "true" }, sample));
+        if (at !== null) label.append(picture(value, at));
         return [value, { input, label }];
       }),
     );
@@ -46,7 +53,7 @@ export class Numbers {
       checked: memory.get("truth", false),
       onchange: () => (memory.set("truth", this.truth.checked), this.changed()),
     });
-    this.caption = h("legend", {}, "What an agent thinks");
+    this.caption = h("legend", {}, "Numbers of a player");
     this.element = h(
       "div",
       { class: "numbers" },
@@ -65,9 +72,7 @@ export class Numbers {
         h(
           "span",
           { class: "samples", "aria-hidden": "true" },
-          h("span", { class: "wins" }, "▲ wins"),
-          h("span", { class: "draws" }, "= draws"),
-          h("span", { class: "loses" }, "▼ loses"),
+          Object.entries(SIGNS).map(([kind, sign]) => h("span", { class: kind }, `${sign} ${kind}`)),
         ),
       ),
     );
@@ -148,7 +153,8 @@ export class Numbers {
 
   /** Say whose numbers these are, and offer those that it has. */
   offer(agent, thoughts) {
-    this.caption.textContent = agent ? `What ${agent.label} thinks` : "What an agent thinks";
+    const whose = this.isOfMover ? "the player to move" : (agent?.label ?? "a player");
+    this.caption.textContent = this.isNamed ? `Numbers of ${whose}` : "Its numbers";
     for (const kind of ["own", "expected"]) {
       const { input, label } = this.choices[kind];
       const isMissing = Boolean(thoughts) && !thoughts.kinds.includes(kind);
@@ -159,12 +165,13 @@ export class Numbers {
 
   write({ thoughts, truth }, agent, side) {
     this.offer(agent, thoughts);
+    this.element.classList.toggle("untold", Boolean(truth?.reason));
     const numbers = thoughts ? this.notes(thoughts) : [];
     const note = (_, cell) => ({ ...numbers[cell], truth: truth?.moves?.[cell] ?? undefined });
     this.board.tell(thoughts || truth ? Array.from(this.board.cells, note) : null);
     this.legend.replaceChildren(
       ...(this.choice !== "none" && !agent
-        ? [h("p", {}, "No agent is playing: choose one to see its numbers.")]
+        ? [h("p", {}, "Only people are playing: choose another player to see its numbers.")]
         : []),
       ...(thoughts ? [this.about(thoughts, agent, side)] : []),
       ...(truth ? [aboutTruth(truth, side)] : []),
@@ -201,10 +208,11 @@ export class Numbers {
   about(thoughts, agent, side) {
     const { values, probs, kinds, meaning, scale, illegal } = thoughts;
     const name = `${agent.label}, playing ${side},`;
-    const [low, high] = scale.map((bound) => String(bound).replace("-", "−"));
+    const plus = scale[0] < 0 ? "+" : "";
+    const [low, high] = [String(scale[0]).replace("-", "−"), plus + scale[1]];
     const texts = {
       chance: `How likely ${agent.label} plays each move as ${side}.`,
-      own: `What ${name} expects of each move: ${low} is a sure loss, ${high} a sure win. It may be wrong; the truth shows where.${inItsTerms(meaning)}`,
+      own: `What ${name} expects of each move: ${low} is a sure loss, ${high} a sure win. ${doubt(meaning)}`,
       expected: `What ${name} gets on average if it goes on against random moves: −1 is always lost, +1 always won. This is exact, but it says little about a game against you.`,
     };
     const isMissing = this.choice !== "chance" && !kinds.includes(this.choice);
@@ -222,13 +230,41 @@ export class Numbers {
       thoughts.new && "It has never met this position.",
       illegal > 0.0005 && `It chooses a taken cell with ${percent(illegal)}.`,
     ];
-    return h("p", { class: this.choice }, [text, ...more].filter(Boolean).join(" "));
+    const details = !isMissing && this.choice === "own" && aboutValues(meaning);
+    return h(
+      "div",
+      { class: this.choice },
+      h("p", {}, [text, ...more].filter(Boolean).join(" ")),
+      details && this.more(details),
+    );
+  }
+
+  /** What only some readers want to know, behind a line that stays open once it was opened. */
+  more(text) {
+    const ontoggle = (event) => (this.hasMore = event.target.open);
+    return h(
+      "details",
+      { ontoggle, open: this.hasMore },
+      h("summary", {}, "More about its values"),
+      h("p", {}, text),
+    );
   }
 }
 
-/** The agent's own words for its numbers, if it has any: " In its terms: ...". */
-const inItsTerms = (meaning) =>
-  /^its own value/.test(meaning) ? "" : ` In its terms: ${meaning.replaceAll(" -", " −")}.`;
+/** Whether its values are those of a search to the end, which are exact. */
+const isExact = (meaning) => /\bexact result with best play\b/.test(meaning);
+
+const doubt = (meaning) =>
+  isExact(meaning) ? "It has worked out every game." : "It may be wrong; the truth shows where.";
+
+/** The agent's own words for its numbers, if it has any, and how far these can go. */
+const aboutValues = (meaning) =>
+  [
+    !/^its own value/.test(meaning) && `${capital(meaning.replaceAll(" -", " −"))}.`,
+    !isExact(meaning) && "Its values can go a little beyond these bounds.",
+  ]
+    .filter(Boolean)
+    .join(" ");
 
 /** Two digits, or three where two values that differ would look the same. */
 function digitsOf(values) {
@@ -237,9 +273,23 @@ function digitsOf(values) {
   return known.length <= 16 && different(3) > different(2) ? 3 : 2;
 }
 
-function aboutTruth({ reason, position }, side) {
-  const text = reason
-    ? "The truth is not known: on a board of this size nobody can work out every game."
-    : `With best play from here, ${side} ${position.text}. This is exact; “in 3” counts the moves of both sides.`;
-  return h("p", { class: "truth" }, text);
+/** A gauge without a number, so that nobody takes it for the value of a move. */
+function picture(kind, at) {
+  const gauge = h("span", { class: `gauge sample ${kind}`, "aria-hidden": "true" });
+  gauge.style.setProperty("--at", at);
+  return gauge;
+}
+
+function aboutTruth({ reason, position, moves }, side) {
+  if (reason) {
+    const text = "This board is too large to work out the truth. A player can still be proven unbeatable on it.";
+    return h("p", { class: "truth" }, text);
+  }
+  const isCounted = moves.some((worth) => worth && worth.value !== 0 && worth.plies > 1);
+  const texts = [
+    `With best play from here, ${side} ${worthText(position)}. This is exact.`,
+    isCounted &&
+      "The numbers count the moves of the winner: “in 2” is with the second move from now.",
+  ];
+  return h("p", { class: "truth" }, texts.filter(Boolean).join(" "));
 }

@@ -2,7 +2,7 @@
 // players.
 
 import { memory } from "./memory.js";
-import { HUMAN, boardKey, parseBoard } from "./words.js";
+import { EASY, HUMAN, boardKey, parseBoard } from "./words.js";
 
 const SMALL = 12; // cells of a board that need not be among those to choose from
 
@@ -28,9 +28,9 @@ export function isSameGame(asked, before, parameters) {
   );
 }
 
-/** Who played last in this browser, and where; at first a person against perfect play. */
+/** Who played last in this browser, and where; at first a person against one that is easy to beat. */
 export function lastPlayers(agents, boards) {
-  const first = { seats: { X: HUMAN, O: "minimax" }, board: boardKey(boards[0]) };
+  const first = { seats: { X: HUMAN, O: EASY }, board: boardKey(boards[0]) };
   const last = memory.get("players", first);
   const isThere = (id) => id === HUMAN || agents.some((agent) => agent.id === id);
   const isBoard = boards.some((board) => boardKey(board) === last.board);

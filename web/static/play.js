@@ -13,10 +13,23 @@ import { isUnderWay, saved } from "./saved.js";
 import { Scoreboard } from "./scoreboard.js";
 import { Seats } from "./seats.js";
 import { getAgents, post } from "./server.js";
-import { turningText } from "./verdict.js";
-import { HUMAN, boardKey, boardName, cellName, other, plays, sideOf } from "./words.js";
+import { toneOf, turningText } from "./verdict.js";
+import {
+  EASY,
+  HUMAN,
+  PERFECT,
+  boardKey,
+  boardName,
+  cellName,
+  oneSided,
+  other,
+  plays,
+  sideOf,
+} from "./words.js";
 
-const SUBSTITUTES = ["minimax", "search-depth=4"]; // for an agent that does not play on a board
+// Who plays for an agent that does not play on a board; for the easy one, another easy one.
+const SUBSTITUTES = [PERFECT, "search-depth=4"];
+const EASY_SUBSTITUTES = ["search-depth=1"];
 const REPLY = 280; // milliseconds before an agent answers a person
 const PATIENCE = 300; // milliseconds after which the page says that an agent is thinking
 const SEEDS = 2 ** 32;
@@ -136,7 +149,7 @@ class Play {
     for (const side of ["X", "O"]) {
       if (this.isHuman(side) || this.agentOf(side)) continue;
       texts.push(`There is no player “${this.seats[side]}” here: perfect play takes its place.`);
-      this.seats[side] = "minimax";
+      this.seats[side] = PERFECT;
     }
     const board = boardOf(asked.board, this.boards);
     if (!board) texts.push(`There is no board “${asked.board}” on this page.`);
@@ -164,7 +177,8 @@ class Play {
       if (this.isHuman(side) || (this.agentOf(side) && plays(this.agentOf(side), rules))) continue;
       texts.push(`${this.nameOf(side)} does not play on this board.`);
       const isThere = (id) => this.agents.some((agent) => agent.id === id && plays(agent, rules));
-      this.seats[side] = SUBSTITUTES.find(isThere) ?? HUMAN;
+      const isEasy = this.seats[side] === EASY;
+      this.seats[side] = (isEasy ? EASY_SUBSTITUTES : SUBSTITUTES).find(isThere) ?? HUMAN;
     }
     this.board = new Board(rules, (cell) => this.choose(cell));
     this.stage.replaceChildren(this.board.element);
@@ -182,15 +196,22 @@ class Play {
     this.fresh(this.setBoard(this.boards.find((board) => boardKey(board) === key)));
   }
 
-  /** An agent of another board brings its board with it. */
+  /**
+   * An agent of another board brings its board with it, and one that was trained for one side takes
+   * that side from a person.
+   */
   chooseSeat(side, id) {
     this.leaveGame();
-    this.seats[side] = id;
-    const agent = this.agentOf(side);
-    if (!agent || plays(agent, this.rules)) return this.fresh([]);
+    const texts = [];
+    const agent = this.agents.find((one) => one.id === id);
+    if (agent?.side === other(side) && this.isHuman(agent.side)) {
+      this.seats = { [agent.side]: id, [side]: HUMAN };
+      texts.push(`${agent.label} was ${oneSided(agent)}, so you play ${side}.`);
+    } else this.seats[side] = id;
+    if (!agent || plays(agent, this.rules)) return this.fresh(texts);
     const board = this.boards.find((one) => plays(agent, one)) ?? this.boards[0];
     const moved = `${agent.label} plays on ${boardName(board)}: the board has been changed.`;
-    this.fresh([moved, ...this.setBoard(board)]);
+    this.fresh([...texts, moved, ...this.setBoard(board)]);
   }
 
   swap() {
@@ -245,7 +266,7 @@ class Play {
     this.first = game?.first ?? moves.length;
     this.paused = false;
     this.isCounted = false;
-    this.texts = texts;
+    this.texts = [...texts, ...this.untrained()];
     this.seating.show(this.agents, this.seats, this.rules);
     const address = new URLSearchParams({
       x: this.seats.X,
@@ -256,6 +277,16 @@ class Play {
     if (this.guide.length) address.set("line", this.guide.join(","));
     history.replaceState(null, "", `/?${address}`);
     this.proceed();
+  }
+
+  /** Sentences on agents that a person meets on a side for which they were not trained. */
+  untrained() {
+    return this.people.flatMap((side) => {
+      const agent = this.agentOf(other(side));
+      return agent?.side === side
+        ? [`${agent.label} was ${oneSided(agent)}: as ${other(side)} it makes untrained moves.`]
+        : [];
+    });
   }
 
   /** Write the note: sentences, then the way back to a game that was left. */
@@ -304,7 +335,7 @@ class Play {
     this.board.show(moves, {
       line: standing.line,
       open: mayChoose,
-      hints: mayChoose ? this.suggested() : [],
+      guide: mayChoose ? this.guided() : [],
       illegal: standing.ended === "illegal",
     });
     this.show();
@@ -313,6 +344,7 @@ class Play {
     saved.keep(this.state);
     this.tell(...this.texts.flatMap((text) => [text, " "]));
     const looked = this.look();
+    this.warn(turn);
     if (mayChoose || this.paused) return;
     const watched = this.people.length === 0;
     if (watched) await looked; // its numbers are seen before it moves
@@ -389,16 +421,30 @@ class Play {
   }
 
   /** The next cell of the losing line of the address, while the game follows it. */
-  suggested() {
+  guided() {
     if (!this.guide.length) return [];
     const isOnLine = this.moves.every((cell, ply) => cell === this.guide[ply]);
     this.texts = [
       isOnLine
-        ? "The dashed cell is the next move of a game that this player loses."
+        ? "Dashed: the move that beats this player."
         : "It played another move this time: this is not the game that it loses.",
     ];
     const next = this.guide[this.moves.length];
     return isOnLine && next !== undefined ? [next] : [];
+  }
+
+  /** Say beside the board if the dashed move is a mistake against perfect play. */
+  async warn(turn) {
+    const [cell] = this.board.guide;
+    if (cell === undefined) return;
+    const asked = { board: this.rules, moves: this.moves, truth: true };
+    const { truth } = this.found.truth
+      ? this.found
+      : await post("/api/analysis", asked, this.waiting.signal).catch(() => ({}));
+    const worth = truth?.moves?.[cell];
+    if (turn !== this.turn || !worth || worth.value === truth.position.value) return;
+    const result = worth.value < 0 ? "lose" : "only draw";
+    this.tell(`Dashed: the move that beats this player; against perfect play it would ${result}.`);
   }
 
   undo() {
@@ -451,10 +497,11 @@ class Play {
       h("input", { value: address.href, readonly: true, "aria-label": "Link to this position" });
     try {
       await navigator.clipboard.writeText(address.href);
-      this.tell("A link to this position has been copied.");
-      announce("A link to this position has been copied.");
+      const text = "Link copied. It opens on this computer only.";
+      this.tell(text);
+      announce(text);
     } catch {
-      this.tell("Copy this link: ", field());
+      this.tell("Copy this link (it opens on this computer only): ", field());
     }
   }
 
@@ -479,7 +526,6 @@ class Play {
   show() {
     const { turn } = this.standing;
     const isWatched = this.people.length === 0;
-    this.element.classList.toggle("watched", isWatched);
     this.controls.show({
       isWatched,
       isOver: turn === null,
@@ -488,6 +534,7 @@ class Play {
       hasMoved: this.moves.some((_, ply) => ply >= this.first && this.isHuman(sideOf(ply))),
     });
     this.learning.show(this.agents, this.seats, this.rules);
+    this.numbers.isOfMover = isWatched;
     this.numbers.offer(this.thinker(this.moves.length), null);
     this.showScore();
     this.moveList.replaceChildren(
@@ -548,7 +595,7 @@ class Play {
     if (judged?.decisive) this.board.mark(this.moves[judged.decisive.ply]);
     const text = judged?.turning_point ? turningText(judged, game, you) : "";
     this.note.replaceChildren(
-      ...(text ? [h("strong", { class: judged.decisive ? "wrong" : "" }, text), " "] : []),
+      ...(text ? [h("strong", { class: toneOf(judged, you) }, text), " "] : []),
       ...told,
     );
     announce(this.note.textContent);

@@ -6,23 +6,23 @@ import { announce, h, icon, markIcon } from "./dom.js";
 import { memory } from "./memory.js";
 import { Numbers } from "./numbers.js";
 import { post } from "./server.js";
-import { turningText } from "./verdict.js";
+import { toneOf, turningText, verdictText } from "./verdict.js";
 import { cellName, endText, other, sideOf } from "./words.js";
 
 /**
- * game: {board, cells, ended, result, line, side}. agents: {X, O}, each {id, label}, or null for a
+ * game: {board, cells, ended, result, line}. agents: {X, O}, each {id, label}, or null for a
  * player that the server does not have. heading: the tag above the moves. head: elements above
- * the replay. hasKeys: whether the arrows, Home and End work on the whole page.
+ * the replay. hasKeys: whether the arrows, Home and End work on the whole page. isNamed: as of
+ * Numbers.
  */
 export class Replay {
-  constructor(game, agents, { heading = "h2", head = [], hasKeys = false } = {}) {
+  constructor(game, agents, { heading = "h2", head = [], hasKeys = false, isNamed = true } = {}) {
     Object.assign(this, { game, agents });
-    this.you = game.side ?? null;
     this.at = 0;
     this.timer = null;
     this.isTouched = false; // whether somebody has gone to a move
     this.board = new Board(game.board);
-    this.numbers = new Numbers(this.board, () => this.look());
+    this.numbers = new Numbers(this.board, () => this.look(), isNamed);
     this.status = h("p", { class: "status" });
     this.build(heading, head);
     this.onKey = (event) => this.key(event);
@@ -47,6 +47,8 @@ export class Replay {
         ),
       ),
     );
+    this.list = h("ol", { class: "moves" }, this.rows);
+    new ResizeObserver(() => this.showRow()).observe(this.list);
     this.point = h("p", { class: "point" });
     this.element = h(
       "div",
@@ -64,7 +66,7 @@ export class Replay {
         { class: "panel", "aria-label": "Moves" },
         this.point,
         h(heading, {}, "Moves"),
-        h("ol", { class: "moves" }, this.rows),
+        this.list,
         h("div", { class: "box view" }, this.numbers.element, this.numbers.legend),
       ),
     );
@@ -91,12 +93,13 @@ export class Replay {
         onchange: () => (memory.set("pace", this.speed.value), this.timer && this.play(true)),
       },
       [
-        ["2000", "slow"],
-        ["1000", "normal"],
-        ["400", "fast"],
+        ["2000", "0.5×"],
+        ["1000", "1×"],
+        ["500", "2×"],
       ].map(([value, text]) => h("option", { value }, text)),
     );
     this.speed.value = memory.get("pace", "1000");
+    if (!this.speed.value) this.speed.value = "1000"; // what is remembered is no choice any more
     return h(
       "div",
       { class: "transport", role: "group", "aria-label": "Replay" },
@@ -152,9 +155,20 @@ export class Replay {
     this.rows.forEach((row, ply) =>
       row.firstChild.setAttribute("aria-current", ply === this.at - 1 ? "step" : "false"),
     );
-    const verdict = this.verdicts?.[this.at - 1]?.text ?? "";
+    this.showRow();
+    const verdict = this.verdicts && this.at ? this.verdictOf(this.at - 1) : "";
     if (!isQuiet) announce(`${this.at ? `${side}: ` : ""}${move}${end}. ${verdict}`);
     this.look();
+  }
+
+  /** Have the list show the last move; the page itself stays where it is. */
+  showRow() {
+    const { list } = this;
+    const row = this.rows[Math.max(this.at - 1, 0)];
+    if (!row) return;
+    const above = row.offsetTop - list.offsetTop;
+    const below = above + row.offsetHeight - list.clientHeight;
+    list.scrollTop = Math.min(Math.max(list.scrollTop, below), above);
   }
 
   look() {
@@ -193,14 +207,25 @@ export class Replay {
     this.verdicts = judged.verdicts;
     judged.verdicts.forEach((verdict, ply) => {
       const row = this.rows[ply];
-      row.querySelector(".verdict").textContent = verdict.text;
+      row
+        .querySelector(".verdict")
+        .replaceChildren(
+          this.verdictOf(ply),
+          ...(verdict.threw_away ? [h("span", { class: "why" }, "This decided the game.")] : []),
+        );
       row.classList.add(verdict.threw_away ? "decisive" : verdict.optimal ? "right" : "wrong");
     });
     const game = { board, moves: cells, ended, result };
-    this.point.textContent = turningText(judged, game, this.you);
-    this.point.classList.toggle("wrong", judged.decisive !== null);
+    this.point.textContent = turningText(judged, game, null);
+    this.point.className = `point ${toneOf(judged, null)}`;
     this.decisive = judged.decisive?.ply;
     this.go(this.isTouched || !judged.decisive ? this.at : judged.decisive.ply + 1, true);
+  }
+
+  /** What the move of this ply was worth, in words. */
+  verdictOf(ply) {
+    const isLast = ply === this.game.cells.length - 1;
+    return verdictText(this.verdicts[ply], this.game.ended === "illegal" && isLast);
   }
 
   leave() {

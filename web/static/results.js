@@ -27,9 +27,13 @@ export function results(certificate, trained) {
     }),
   );
   const head = ["Playing as", "wins", "draws", "losses", ""].map((text) =>
-    text ? h("th", { scope: "col" }, text) : h("td", {}),
+    text ? h("th", { scope: "col" }, text) : h("td", { class: "bars" }, legend()),
   );
   const hasLimit = sides.some((side) => part(side).limit_vs_random);
+  const isMystery = trained.some((side) => {
+    const { unbeatable, vs_minimax: perfect, worst_case_loss: worst } = part(side);
+    return !unbeatable && perfect && perfect.loss < worst - 1e-9;
+  });
   const isIllegal = sides.some((side) => part(side).vs_random.illegal > 0);
   const texts = [
     `On ${boardName(certificate.board)}, in per cent. Computed over all games that there can be: nothing is sampled.`,
@@ -55,9 +59,12 @@ export function results(certificate, trained) {
           ? value > 0
             ? " beats even the strongest opponent."
             : " draws against the strongest opponent."
-          : ` loses ${exact(loss)} % of its games against the opponent that is worst for it (wins minus losses: ${signed(value)}).`;
-        return h("li", {}, markIcon(side), text);
+          : ` loses ${shareText(loss, value)} against an opponent that knows its weakness.`;
+        const untrained = trained.includes(side) ? "" : " It was not trained for this side.";
+        return h("li", {}, markIcon(side), text + untrained);
       }),
+      isMystery &&
+        h("li", {}, "Perfect play does not know this weakness, so it wins less often."),
       certificate.optimal_moves &&
         h(
           "li",
@@ -66,6 +73,24 @@ export function results(certificate, trained) {
         ),
     ),
   );
+}
+
+/** What the colours of the bars mean; a screen reader has the numbers beside it. */
+const legend = () =>
+  h(
+    "span",
+    { class: "keys-of-bars", "aria-hidden": "true" },
+    [
+      ["win", "wins"],
+      ["draw", "draws"],
+      ["loss", "losses"],
+    ].map(([name, text]) => h("span", { class: `key ${name}` }, text)),
+  );
+
+/** The share of the games that are lost to the worst opponent, exactly. */
+function shareText(loss, value) {
+  if (exact(loss) === "100") return "every game";
+  return `${exact(loss)}\u00a0% of its games (wins minus losses: ${signed(value)})`;
 }
 
 /** Per cent with two digits; a whole number only where the share is exactly nothing or all. */
@@ -81,11 +106,13 @@ function bars(rates, limit) {
   const element = h(
     "span",
     { class: "stack", role: "img", "aria-label": shares + most },
-    ["win", "draw", "loss"].map((name) => {
-      const bar = h("span", { class: name });
-      bar.style.flexGrow = rates[name];
-      return bar;
-    }),
+    ["win", "draw", "loss"]
+      .filter((name) => rates[name] > 0)
+      .map((name, number, all) => {
+        const bar = h("span", { class: number === all.length - 1 ? `${name} end` : name });
+        bar.style.flexGrow = rates[name];
+        return bar;
+      }),
   );
   if (limit !== undefined) {
     const tick = h("span", { class: "tick" });

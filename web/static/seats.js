@@ -1,26 +1,26 @@
 // Who plays X and O, and on which board: the choices beside the game.
 
-import { h, icon, markIcon } from "./dom.js";
+import { button, h, icon, markIcon } from "./dom.js";
 import {
+  EASY,
+  GROUPS,
   HUMAN,
+  PERFECT,
+  aboutText,
   agentPath,
   boardKey,
   boardName,
   capital,
   learnedText,
+  oneSided,
   plays,
   strengthText,
 } from "./words.js";
 
-const GROUPS = [
-  ["Trained agents", "trained"],
-  ["Your training runs", "run"],
-  ["Without training", "agent"],
-];
-
 /** on: {seat(side, id), board(key), swap()}, called when a person chooses. */
 export class Seats {
   constructor(boards, on) {
+    this.on = on;
     this.rows = { X: makeSeat("X", on), O: makeSeat("O", on) };
     this.boardChoice = h(
       "select",
@@ -48,8 +48,8 @@ export class Seats {
   show(agents, seats, board) {
     this.boardChoice.value = boardKey(board);
     for (const [side, { select, about }] of Object.entries(this.rows)) {
-      const options = GROUPS.map(([label, kind]) => {
-        const members = agents.filter((agent) => agent.kind === kind && !agent.broken);
+      const options = GROUPS.map(([group, label]) => {
+        const members = agents.filter((agent) => agent.group === group && !agent.broken);
         return members.length > 0 && h("optgroup", { label }, members.map(optionOf(board)));
       });
       select.replaceChildren(h("option", { value: HUMAN }, "You"), ...options.filter(Boolean));
@@ -57,25 +57,41 @@ export class Seats {
       if (agent && ![...select.options].some(({ value }) => value === agent.id))
         select.append(optionOf(board)(agent));
       select.value = seats[side];
-      about.replaceChildren(...(agent ? aboutAgent(agent) : []));
+      about.replaceChildren(...(agent ? this.about(agent, side, agents, board) : []));
     }
+  }
+
+  /** What an agent is, and of the easy one the way to perfect play. */
+  about(agent, side, agents, board) {
+    const what = agent.kind === "agent" ? aboutText(agent) : capital(strengthText(agent));
+    const isUntrained = agent.side && agent.side !== side;
+    const sentence = [
+      what,
+      isUntrained && `It was ${oneSided(agent)}: as ${side} it makes untrained moves`,
+      learnedText(agent),
+    ];
+    const perfect = agents.find(({ id }) => id === PERFECT);
+    const harder =
+      agent.id === EASY &&
+      perfect &&
+      plays(perfect, board) &&
+      button("Try perfect play", () => this.on.seat(side, PERFECT), { class: "linkish" });
+    const attributes = { class: "whole", href: agentPath(agent.id), "data-title": agent.label };
+    const proven = h("a", attributes, "what is proven");
+    const parts = [sentence.filter(Boolean).join(". "), " · ", harder || proven];
+    return isUntrained ? [h("span", { class: "untrained" }, parts[0]), ...parts.slice(1)] : parts;
   }
 }
 
 /** An agent of another board can be chosen too: its board is named, and comes with it. */
 const optionOf = (board) => (agent) => {
   const there = plays(agent, board) ? "" : ` – on ${boardWord(agent)}`;
-  return h("option", { value: agent.id }, agent.label + there);
+  const only = agent.side ? `, ${oneSided(agent)}` : "";
+  return h("option", { value: agent.id }, agent.label + only + there);
 };
 
 const boardWord = (agent) =>
   agent.board ? boardName(agent.board).split(",")[0] : "smaller boards";
-
-function aboutAgent(agent) {
-  const what = capital(agent.kind === "agent" ? agent.about : strengthText(agent));
-  const sentence = [what, learnedText(agent)].filter(Boolean).join(". ");
-  return [sentence, " · ", h("a", { href: agentPath(agent.id) }, "what is proven")];
-}
 
 function makeSeat(side, on) {
   const id = `seat-${side.toLowerCase()}`;

@@ -12,13 +12,13 @@ export function thumbnail(board, moves, line, isIllegal) {
   ];
   const marks = legal.map((cell, ply) => {
     const [x, y] = [cell % cols, Math.floor(cell / cols)];
-    const faded = line.length && !line.includes(cell) ? " faded" : "";
+    const won = line.includes(cell) ? " won" : "";
     return ply % 2 === 0
       ? svg("path", {
-          class: `mark x${faded}`,
+          class: `mark x${won}`,
           d: `M${x + 0.28} ${y + 0.28}l.44 .44m0 -.44l-.44 .44`,
         })
-      : svg("circle", { class: `mark o${faded}`, cx: x + 0.5, cy: y + 0.5, r: 0.23 });
+      : svg("circle", { class: `mark o${won}`, cx: x + 0.5, cy: y + 0.5, r: 0.23 });
   });
   return svg(
     "svg",

@@ -1,6 +1,6 @@
-// What decided a game, in a sentence for the person who played it.
+// What the moves of a game were worth, and what decided it, for the person who played it.
 
-import { anyOf, cellName, ordinal, other } from "./words.js";
+import { anyOf, cellName, inMoves, ordinal, other, winnersMoves, worthText } from "./words.js";
 
 const MANY = 3; // moves that are named
 
@@ -21,23 +21,50 @@ export function turningText({ verdicts, decisive, turning_point: said }, game, y
   const { ply, better, replies } = decisive;
   const { side, before, after, cell } = verdicts[ply];
   const name = (one) => cellName(one, game.board);
-  const number = Math.floor(ply / 2) + 1;
-  const whose = side === you ? "Your" : `${side}'s`;
-  const move = `${whose} ${ordinal(number)} move, ${name(cell)},`;
-  if (replies.length === 0 && game.ended === "illegal")
+  const who = (one) => (one === you ? "you" : one);
+  if (replies.length === 0 && game.ended === "illegal") {
+    const whose = side === you ? "Your" : `${side}'s`;
+    const move = `${whose} ${ordinal(Math.floor(ply / 2) + 1)} move, ${name(cell)},`;
     return `${move} was on a taken cell, and that loses at once.`;
-  const kept = before.value > 0 ? "won" : "kept the draw";
-  const instead = `Playing ${named(better, name)} would have ${kept}.`;
-  if (after.value === 0) return `${move} gave away a won game. ${instead}`;
-  const lost = before.value > 0 ? "a won game" : "a drawn game";
+  }
+  const was = side === you ? "You were" : `${side} was`;
+  const had =
+    before.value > 0
+      ? `${was} winning, but played ${name(cell)}`
+      : `The game was a draw until ${who(side)} played ${name(cell)}`;
   const reply = name(replies.includes(game.moves[ply + 1]) ? game.moves[ply + 1] : replies[0]);
-  const winner = other(side);
-  const isYou = winner === you;
-  const how =
-    after.plies === 2
-      ? `${isYou ? "you win" : `${winner} wins`} with ${reply}`
-      : `${isYou ? "you" : winner} can force a win with ${reply}`;
-  return `${move} lost ${lost}: ${how}. ${instead}`;
+  const result = after.value === 0 ? "draw" : after.plies === 2 ? "win" : "force a win";
+  const how = `that let ${who(other(side))} ${result}${after.value === 0 ? "" : ` with ${reply}`}`;
+  const kept = before.value > 0 ? "won" : "kept the draw";
+  return `${had}: ${how}. With ${named(better, name)}, ${who(side)} would have ${kept}.`;
+}
+
+/** The class of that sentence: whether it tells of a mistake, or of one that was good for `you`. */
+export function toneOf({ verdicts, decisive }, you) {
+  if (!decisive) return "";
+  return you && verdicts[decisive.ply].side !== you ? "gain" : "wrong";
+}
+
+/**
+ * What a move was worth. verdict: one of an answer of /api/verdicts. isIllegal: whether the move
+ * ended the game on a taken cell.
+ */
+export function verdictText({ side, before, after }, isIllegal) {
+  if (isIllegal) return "was taken already: a move on a taken cell loses";
+  const more = winnersMoves(after) - (after.value > 0 ? 1 : 0); // this move is made
+  const winner = after.value > 0 ? side : other(side);
+  if (after.value < before.value) {
+    const had = `gives away the ${before.value > 0 ? "win" : "draw"}`;
+    return after.value === 0
+      ? `${had}: now it is a draw`
+      : `${had}: now ${winner} can win ${inMoves(more)}`;
+  }
+  if (after.value === 0) return "keeps the draw";
+  if (after.value < 0)
+    return after.plies < before.plies ? "was lost already, and loses sooner" : "was lost already";
+  if (after.plies === 1) return worthText(after);
+  const kept = after.plies > before.plies ? "still wins, but takes longer" : "keeps the win";
+  return `${kept}: ${winner} can win ${more === 1 ? "with its next move" : inMoves(more)}`;
 }
 
 const named = (cells, name) =>

@@ -21,6 +21,7 @@ export function waiting(main, { title, what }, cancel) {
         h("div", { class: "skeleton", "aria-hidden": "true" }, h("span"), h("span"), h("span")),
       ),
     );
+    scrollTo(0, 0);
     announce(`${what}.`);
     counter = setInterval(() => {
       seconds.textContent = ` ${Math.round((performance.now() - begun) / 1000)} s`;
