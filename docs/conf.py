@@ -1,7 +1,7 @@
 """The documentation site: `make docs` writes it to build/docs.
 
 Its pages are docs/*.md, the notebooks, README.md as the first page, CONTRIBUTING.md, CHANGELOG.md,
-the page of the environment and a reference of the package, both made from docstrings.
+examples/README.md and a reference of the package, which is made from docstrings.
 """
 
 import re
@@ -93,7 +93,7 @@ def site_links(text: str, folder: str) -> str:
 
 
 def read_page(app: object, name: str, content: list[str]) -> None:
-    """Fill the pages that stand for other files or docstrings, and mend the links of all."""
+    """Fill the pages that stand for other files or for the reference, and mend the links of all."""
     if name.startswith("notebooks/"):  # their links are relative on the site as they are here
         return
     if name in ROOT_PAGES:
@@ -108,8 +108,6 @@ def read_page(app: object, name: str, content: list[str]) -> None:
         for module, names in FURTHER.items():
             found = import_module(f"tictactoe_env.{module}")
             content[0] += f"## tictactoe_env.{module}\n\n{reference.page(found, names)}\n"
-    elif name == "environment":
-        content[0] += reference.environment_page()
     content[0] = site_links(content[0], "docs")
 
 

@@ -1,5 +1,8 @@
 """Pages of the documentation that are made from docstrings: the environment's, and the reference.
 
+The reference is made when the site is built. The environment's page stands in the repository, where
+people read it too; `python docs/reference.py` makes it again from the docstring of `TicTacToeEnv`.
+
 The docstrings are Markdown, which Sphinx's own autodoc does not read. They are put into the
 directives that it would make, so that each name has an address and an entry in the index.
 """
@@ -8,12 +11,17 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 PROPERTIES = (property, cached_property)
 
-ENVIRONMENT_TABLE = """
+ENVIRONMENT = Path(__file__).parent / "environment.md"
+ENVIRONMENT_HEAD = """# Tic-Tac-Toe
+
+![A game against an opponent that makes random moves](environment.gif)
+
 | | |
 | --- | --- |
 | Action space | `{action}` |
@@ -23,16 +31,17 @@ ENVIRONMENT_TABLE = """
 
 
 def environment_page() -> str:
-    """The spaces of the environment as it is made by default, and its docstring as sections."""
+    """The environment's page: the spaces that it has by default, then its docstring."""
     from tictactoe_env import ENV_IDS, TicTacToeEnv
 
     env = TicTacToeEnv()
-    table = ENVIRONMENT_TABLE.format(
+    head = ENVIRONMENT_HEAD.format(
         action=env.action_space, observation=env.observation_space, id=ENV_IDS[0]
     )
     about = inspect.getdoc(TicTacToeEnv)
     assert about is not None
-    return f"{table}\n{about}\n"
+    source = "[`TicTacToeEnv`](../tictactoe_env/env.py)"
+    return f"{head}\nThis page is the docstring of {source}.\n\n{about}\n"
 
 
 def page(module: ModuleType, names: Sequence[str] = ()) -> str:
@@ -115,3 +124,7 @@ def text(value: Any) -> str:
     assert found, f"{value} has no docstring"
     found = re.sub(r"^#+ +(.+)$", r"**\1**\n", found, flags=re.MULTILINE)
     return re.sub(r"^([a-z_]+(?:, [a-z_]+)*): ", r"\n`\1`: ", found, flags=re.MULTILINE)
+
+
+if __name__ == "__main__":
+    ENVIRONMENT.write_text(environment_page(), encoding="utf-8")

@@ -38,10 +38,10 @@ def test_the_blocks_of_a_page_run_in_order_and_print_what_the_page_says(
             assert output.endswith("unbeatable: stopped\n")
 
 
-def test_the_readme_is_short_and_its_first_example_has_nine_lines():
+def test_the_readme_is_short_and_its_first_example_has_ten_lines():
     assert len(README.splitlines()) <= 120
     (block,) = PAGES["README.md"]
-    assert len([line for line in block.code.splitlines() if line]) == 9
+    assert len([line for line in block.code.splitlines() if line]) == 10
 
 
 def test_a_block_of_output_belongs_to_a_program():
@@ -106,8 +106,9 @@ def test_what_the_readme_calls_proven_is_what_the_studies_found():
     assert proven[four, "`maskable_ppo`"] == f"{larger['maskable_ppo --preset 4x4']} seeds"
     assert proven[four, "`dqn`"] == f"{larger['dqn --rows 4 --cols 4 --k 4']} seeds"
     both = larger["maskable_ppo --preset 5x5-x"], larger["maskable_ppo --preset 5x5-o"]
-    assert both == ("X, 3 of 3", "O, 1 of 1")
-    assert proven["5x5, four in a row", "`maskable_ppo`"] == "as X, 3 of 3 seeds; as O, seed 0"
+    assert both == ("X, 3 of 3", "O, 1 of 2: seed 0; seed 1 was stopped unproven")
+    said = proven["5x5, four in a row", "`maskable_ppo`"]
+    assert said == "as X, 3 of 3 seeds; as O, 1 of 2 seeds"
     won = {larger[f"maskable_ppo --preset {name}"] for name in ("3x4", "3x5", "4x4-k3")}
     assert won == {"X wins against everybody, 3 of 3"}
     said = proven["3x4, 3x5 and 4x4, three in a row", "`maskable_ppo`"]

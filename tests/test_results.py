@@ -156,7 +156,7 @@ def test_the_page_says_what_its_runs_say_and_loads_them_again(tmp_path, monkeypa
     beside = text.partition("## Beside")[2].partition("## All")[0].splitlines()
     last = [line.strip("| ").rpartition(" | ")[2] for line in beside if line.startswith("| ")]
     of_trie = "95.83 % of games lost to the best opponent"
-    assert last[2:] == ["**no**", "no", "0 of 2 seeds", "0 of 5 runs", "2 of 2 seeds", of_trie]
+    assert last[2:] == ["**no**", "no", "0 of 2 seeds", "0 of 12 runs", "2 of 2 seeds", of_trie]
     monkeypatch.setattr(results, "ENTRIES", tuple(entries))
     monkeypatch.chdir(ROOT)
     assert results.main(["--seeds", "2", "--only", "trie-tophep"]) is None
