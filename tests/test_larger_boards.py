@@ -137,11 +137,9 @@ def test_live_values_are_those_of_the_table_on_small_boards(agent):
 # --- the training ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @NETWORKS
-@pytest.mark.parametrize(
-    "opponents",
-    [pytest.param("self:0.7,random:0.3", marks=pytest.mark.slow), "best-response:0.5,self:0.5"],
-)
+@pytest.mark.parametrize("opponents", ["self:0.7,random:0.3", "best-response:0.5,self:0.5"])
 def test_a_resumed_training_is_that_without_an_interruption(agent, opponents, tmp_path):
     more = "--steps 1024"
     if "best" in opponents:

@@ -265,6 +265,7 @@ def test_a_file_that_a_run_began_with_is_known_when_it_is_given_again(folder, ca
     assert [one["games"] for one in read("runs/begun")["training"]["learned"]] == [2]
 
 
+@pytest.mark.slow
 def test_the_learner_begins_with_its_first_game_and_learns_from_every_game_of_a_person(client):
     def keep(**content):
         game = {"board": BOARD, "moves": parse_game(X_WINS, RULES), **content}

@@ -127,6 +127,7 @@ def test_the_seeds_of_a_trial_train_as_they_would_alone(agent):
         assert len(alone) > 1
 
 
+@pytest.mark.slow
 def test_a_search_prints_the_command_that_makes_its_best_trial_again(tmp_path, capsys):
     folder = tmp_path / "a search"
     code = search(folder, 6)

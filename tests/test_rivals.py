@@ -106,6 +106,7 @@ def test_self_and_rival_have_shares_of_their_own_and_are_saved():
     ] == [True] * 3
 
 
+@pytest.mark.slow
 def test_two_learners_take_turns_and_each_becomes_a_run_of_its_own(tmp_path, capsys, monkeypatch):
     monkeypatch.undo()  # charts are drawn
     folder = tmp_path / "run"

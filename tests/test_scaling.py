@@ -44,6 +44,7 @@ def test_the_proof_of_the_page_is_the_one_that_is_made_now():
     assert (row[7] == "unbeatable") == (not best_response(reach).can_lose)
 
 
+@pytest.mark.slow
 def test_a_table_is_measured_and_printed(monkeypatch, capsys):
     monkeypatch.setattr(scaling, "ENUMERATED", (Rules(), Rules(2, 3, 2)))
     monkeypatch.setattr(scaling, "in_a_process", lambda function, *arguments: function(*arguments))

@@ -135,7 +135,7 @@ def test_rewards_below_0_need_an_output_that_reaches_them(output):
     [
         {"hidden_activation": "tanh"},
         {"output_activation": "tanh", "rewards": (1.0, 0.0, -1.0)},
-        {"output_activation": "linear"},
+        pytest.param({"output_activation": "linear"}, marks=pytest.mark.slow),
     ],
     ids=["tanh", "tanh output", "linear output"],
 )

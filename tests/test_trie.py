@@ -117,6 +117,7 @@ def test_a_file_with_a_wrong_line_or_without_a_game_is_refused(tmp_path):
             Trie(RULES).learn_file(tmp_path / "games.txt")
 
 
+@pytest.mark.slow
 def test_the_command_lines_learn_from_a_file_and_print_the_tree_without_torch(tmp_path, capsys):
     games, run = tmp_path / "games", tmp_path / "run"
     games.write_text(MIXED)
