@@ -88,7 +88,8 @@ class Ray:
             **env,
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(16),
-            "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "120",  # 30 by default; of a busy machine
+            "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "60",  # 30 by default; of a busy machine
+            **dict([cluster.RAY_FORK.split("=")]),
         }
         gcs, self.port = free_port(), free_port()
         self.address = f"ray://127.0.0.1:{self.port}"

@@ -5,7 +5,9 @@ import json
 import os
 import shutil
 import signal
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from small_runs import python
@@ -368,6 +370,63 @@ def test_workers_that_never_work_end_the_study_with_one_line(tmp_path, monkeypat
     assert said in str(error.value)
     assert "\n" not in str(error.value)
     assert all(isinstance(one, Lost) for one in found)
+
+
+class BusyRay:
+    """Ray whose head fails to start a client server a few times, as that of 2.60 now and then does.
+
+    A failure takes longer than a head node is waited for.
+    """
+
+    def __init__(self, failures, clock):
+        self.failures, self.clock, self.tries = failures, clock, 0
+
+    def is_initialized(self):
+        return self.tries > self.failures
+
+    def init(self, *_, **__):
+        self.tries += 1
+        if self.tries <= self.failures:
+            self.clock.now += cluster.RAY_SECONDS + 1
+            raise ConnectionAbortedError("Starting Ray client server failed")
+
+    def cluster_resources(self):
+        return {"CPU": 2.0}
+
+    def shutdown(self):
+        """Nothing was started."""
+
+
+class Clock:
+    """A clock that only sleeping and a busy head move."""
+
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+@pytest.mark.parametrize("failures", [1, cluster.RAY_TRIES - 1, cluster.RAY_TRIES])
+def test_a_ray_head_that_fails_to_start_a_server_is_asked_again(monkeypatch, failures):
+    clock = Clock()
+    ray = BusyRay(failures, clock)
+    joblib = SimpleNamespace(register_ray=lambda: None)
+    modules = {"ray": ray, "ray.util": SimpleNamespace(), "ray.util.joblib": joblib}
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(cluster, "time", clock)
+    connection = cluster._ray("ray://127.0.0.1:1", "127.0.0.1", 1, None)
+    if failures < cluster.RAY_TRIES:
+        with connection as workers:
+            assert workers.jobs == 2
+        assert ray.tries == failures + 1
+    else:
+        with pytest.raises(ClusterError, match="no Ray client server that can be used"), connection:
+            pass
+        assert ray.tries == cluster.RAY_TRIES
 
 
 def test_help_says_what_a_study_is():

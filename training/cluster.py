@@ -41,7 +41,11 @@ from training.jobs import (
 )
 
 CONNECT_SECONDS = 15  # after which a scheduler that does not answer is given up
-RAY_SECONDS = 120  # after which a head node of Ray that answers, but starts no server, is given up
+# A head node of Ray that answers, but starts no server, is given up after this time and tries.
+RAY_SECONDS, RAY_TRIES = 120, 3
+# Without this variable the head of Ray 2.60 fails to start one in about one of five cases, after
+# half a minute or more: https://github.com/ray-project/ray/issues/63202
+RAY_FORK = "GRPC_ENABLE_FORK_SUPPORT=0"
 GONE_SECONDS = 60  # after which a scheduler that is gone, or has no workers left, is given up
 LOOK_SECONDS = 0.5  # seconds between two looks at the files of the workers
 CHECK_SECONDS = 5  # seconds between two looks at the scheduler
@@ -106,7 +110,7 @@ def connect(address: str | None, jobs: int | None = None) -> AbstractContextMana
     if not _answers(host, int(port), CONNECT_SECONDS):
         start = {
             "dask": f"dask scheduler --port {port}",
-            "ray": f"ray start --head --ray-client-server-port {port}",
+            "ray": f"{RAY_FORK} ray start --head --ray-client-server-port {port}",
         }[kind]
         raise ClusterError(
             f"nothing answers at {address}: start the cluster ({start}) or correct the address"
@@ -226,9 +230,10 @@ def _ray(address: str, host: str, port: int, jobs: int | None) -> Iterator[Worke
 
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {"env_vars": {"PYTHONPATH": os.pathsep.join(paths)}}
-    end = time.monotonic() + RAY_SECONDS
+    end, tries = time.monotonic() + RAY_SECONDS, 0
     try:
         while not ray.is_initialized():
+            tries += 1
             try:
                 ray.init(
                     address,
@@ -237,12 +242,13 @@ def _ray(address: str, host: str, port: int, jobs: int | None) -> Iterator[Worke
                     log_to_driver=False,
                 )
             except ConnectionAbortedError:  # by a head node that has just been started, or is busy
-                if time.monotonic() > end:
+                if time.monotonic() > end and tries >= RAY_TRIES:
                     raise
                 time.sleep(1)
     except Exception as error:
         raise ClusterError(
-            f"{address} is no Ray client server that can be used from here: {_one_line(error)}"
+            f"{address} is no Ray client server that can be used from here: {_one_line(error)}; if "
+            f"the head node cannot start a server, start it with {RAY_FORK} ray start --head ..."
         ) from None
     try:
         register_ray()
