@@ -860,6 +860,11 @@ def read_dataset(path: Path, afterstates: Afterstates) -> Floats:
     """
     names, positions = columns_of(afterstates), afterstates.positions
     table = read_csv(path, names, optional=MEANS)
+    error_of_values = ValueError(
+        f"{path} must hold boards as planes of 0 and 1, finite results, and numbers of games"
+    )
+    if not np.isfinite(table).all():
+        raise error_of_values
     planes, mean = table[:, : len(names) - 1], table[:, len(names) - 1]
     deviation, games = np.zeros(len(table)), np.ones(len(table))
     if table.shape[1] > len(names):
@@ -870,11 +875,8 @@ def read_dataset(path: Path, afterstates: Afterstates) -> Floats:
         rows = positions.rows((own - other) * np.where(has_x_moved, 1, -1)[:, None])
     except ValueError as error:
         raise ValueError(f"{path} must hold boards of planes: {error}") from None
-    is_finite, is_board = np.isfinite(table).all(), (afterstates.planes[rows] == planes).all()
-    if not (is_finite and is_board and (games >= 0).all()):
-        raise ValueError(
-            f"{path} must hold boards as planes of 0 and 1, finite results, and numbers of games"
-        )
+    if not ((afterstates.planes[rows] == planes).all() and (games >= 0).all()):
+        raise error_of_values
     largest = np.abs([mean, deviation]).max(initial=0)
     if games.sum() > MOST_GAMES or largest > MOST_RESULT:
         raise ValueError(
