@@ -45,6 +45,8 @@ BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]
 WITH_TORCH = {"dqn", "maskable_ppo", "value_net"}
 MODEL, STATE = "model.safetensors", "state.safetensors"
 EACH = pytest.mark.parametrize("agent", sorted(TRAINABLE))
+LONG = {"value_net", "neuroevolution"}  # by a second and more
+BY_SPEED = [pytest.param(a, marks=[pytest.mark.slow] * (a in LONG)) for a in sorted(TRAINABLE)]
 HAVE_SELF = [a for a in TRAINABLE if hasattr(agents.page(a).Config, "opponents")]
 HAVE_SELF.remove("neuroevolution")
 
@@ -294,7 +296,7 @@ def test_files_that_do_not_belong_together_are_refused(run, tmp_path):
         run.restore(beside.parent)
 
 
-@EACH
+@pytest.mark.parametrize("agent", BY_SPEED)
 def test_a_run_from_the_command_line_has_all_its_files(agent, tmp_path, capsys):
     folder, path = tmp_path / "run", tmp_path / "model.zip"
     more = ["--export-sb3", str(path)] if agent == "dqn" else []

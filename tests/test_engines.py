@@ -17,6 +17,10 @@ from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, 
 
 SIZES = ((3, 3, 3), (3, 3, 2), (2, 3, 2), (2, 5, 3), (1, 5, 3), (5, 1, 2))
 BOARDS = [Rules(*size) for size in SIZES]
+LARGE = Rules(2, 5, 3)  # 40,000 starts of each side
+BY_SPEED = [
+    pytest.param(rules, marks=pytest.mark.slow) if rules == LARGE else rules for rules in BOARDS
+]
 EARLY_DRAW = pytest.mark.parametrize("early_draw", [False, True])
 SEED = 0
 EDGE = 1e-13  # of a column of the alias method
@@ -75,7 +79,7 @@ def games_after(boards, seats, results, cells, replies, rules, early_draw):
     return boards, results
 
 
-@pytest.mark.parametrize("rules", BOARDS, ids=str)
+@pytest.mark.parametrize("rules", BY_SPEED, ids=str)
 @EARLY_DRAW
 @pytest.mark.parametrize("observation", ["planes", "grid"])
 def test_rows_bitboards_and_lines_agree_on_every_move_and_reply(rules, early_draw, observation):

@@ -318,6 +318,7 @@ def test_what_is_only_seen_in_all_the_results_breaks_a_certificate_later(gallery
     assert "as_x.worst_case_loss is 0.33333" in gallery.entry("models/bad.json").about
 
 
+@pytest.mark.slow
 def test_a_forged_certificate_of_a_larger_board_is_listed_as_a_claim(folders):
     rules = Rules(4, 4, 4)
     content = certify(FixedPlayer(0), "boaster", rules, sides=("X",))

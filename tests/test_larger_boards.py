@@ -204,7 +204,7 @@ def test_refutations_on_a_board_with_a_table_are_refused():
         config_of("dqn", "--rows", "3", "--cols", "4", "--k", "3", "--refutations", "1")
 
 
-@NETWORKS
+@pytest.mark.parametrize("agent", ["maskable_ppo", pytest.param("dqn", marks=pytest.mark.slow)])
 def test_a_training_writes_its_run_and_a_certificate_that_verifies(agent, tmp_path, capsys):
     folder = tmp_path / "run"
     assert train.main([agent, *OPTIONS[agent].split(), "--steps", "512", "--out", str(folder)]) == 0

@@ -204,6 +204,7 @@ def test_a_kill_loses_at_most_the_game_in_hand(folder):
     assert pupils.Pupil(folder / YOUNG).games == taken >= 5
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_lose_nothing_and_a_third_takes_it_all_in(folder):
     third = pupils.Pupil(folder / YOUNG)
     running = [watching("--store", f"{number}.db", "--games", 15) for number in range(2)]
@@ -255,6 +256,7 @@ def test_resume_takes_in_what_was_played_and_the_games_of_files(folder, capsys):
     assert train.main([*resume, "--steps", "40"]) == 0, "and goes on as any run does"
 
 
+@pytest.mark.slow
 def test_a_file_that_a_run_began_with_is_known_when_it_is_given_again(folder, capsys):
     (folder / "games.txt").write_text(f"{X_WINS}\n{X_WINS}\n")
     begun = ["--steps", "5", "--out", "runs/begun", "--learn-from", "games.txt"]

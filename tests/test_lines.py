@@ -184,6 +184,7 @@ def test_a_proof_that_is_too_large_is_refused_in_writing_and_in_reading(path):
             ask()
 
 
+@pytest.mark.slow
 def test_text_that_grows_too_large_is_refused_before_it_is_there(path):
     bomb = zlib.compressobj(9)
     data = b"".join(bomb.compress(bytes(1 << 20)) for _ in range((MAX_TEXT >> 20) + 2))

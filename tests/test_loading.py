@@ -17,7 +17,7 @@ TAUGHT = [agent for agent in STEPS if {"opponents", "value"} & NAMES[agent]]
 
 
 # One agent of Stable-Baselines3 and one of our own; the others are slow only in their number.
-QUICK = ("maskable_ppo", "trie")
+QUICK = ("maskable_ppo", "tabular_q")
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,7 @@ def test_the_first_trial_has_the_options_of_the_agent_and_given_options_are_fixe
     assert len(set(others)) == 8
 
 
+@pytest.mark.slow
 def test_the_number_of_trials_is_a_total_and_a_longer_search_begins_as_a_shorter_one(
     finished, tmp_path, capsys
 ):

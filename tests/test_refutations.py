@@ -66,6 +66,7 @@ def test_moves_of_any_probability_are_refuted():
     check(known, rules)
 
 
+@pytest.mark.slow
 def test_a_best_response_hands_on_what_its_proof_refutes():
     rules, known = Rules(4, 4, 4), Refutations(Rules(4, 4, 4))
     player = CanonicalPolicy(Hashed(rules), rules)

@@ -23,6 +23,7 @@ def test_the_page_has_each_table_with_three_sizes_or_more(name):
         scaling.put("no such page", name, scaling.Rows(names, rows))
 
 
+@pytest.mark.slow
 def test_the_picture_is_drawn_from_the_page(tmp_path):
     scaling.draw(PAGE, tmp_path / "scaling.png")
     assert (tmp_path / "scaling.png").read_bytes().startswith(b"\x89PNG")

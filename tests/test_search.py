@@ -118,6 +118,7 @@ def test_it_wins_blocks_and_makes_double_threats_on_a_large_board(text, moves, l
     assert found <= set(moves.split())
 
 
+@pytest.mark.slow
 def test_on_a_large_board_it_beats_random_play_and_a_shorter_search():
     def result(x, o, games):
         return match.sampled_result(x, o, LARGE, games=games, seed=0).result

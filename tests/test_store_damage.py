@@ -93,6 +93,7 @@ def damaged(tmp_path):
     return read
 
 
+@pytest.mark.slow
 @alarms
 def test_every_bit_of_a_row_is_told_by_each_way_to_read_it(tmp_path, damaged):
     games = of_games(tmp_path / "games.db", 3, o=RUN)
