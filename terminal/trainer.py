@@ -158,9 +158,10 @@ def train(
         except KeyboardInterrupt:
             return ended_at_once(run)
         if run.left != NOTHING:
-            print_certificate(run, console)
-            print_values(run, console)
+            content = run.finish()
             battle.example_of(run.best_player, run.side, run.name, console)
+            print_values(run, console)
+            print_certificate(run, content, console)
     export(page, folder, export_sb3, console)
     look = f"look: {command('evaluate.py', str(folder))}"
     said = run.complete_text if run.left == NOTHING else f"saved: {folder}"
@@ -177,9 +178,8 @@ def ways_on(folder: Path, side: str) -> str:
     return f"check: {check}   play: {command('play.py', seat, str(folder))}"
 
 
-def print_certificate(run: Any, console: Console) -> None:
-    """Finish a run and print its certificate, or why it has none."""
-    content = run.finish()
+def print_certificate(run: Any, content: dict[str, Any] | None, console: Console) -> None:
+    """Print the certificate of a run that is finished, or why it has none."""
     if content is not None:
         report.certificate(content, console)
         return
@@ -284,7 +284,7 @@ def train_rivals(
             if rivals.left == NOTHING:
                 report.say(printable(run.complete_text), console)
             else:
-                print_certificate(run, console)
+                print_certificate(run, run.finish(), console)
         if rivals.left != NOTHING:
             battle.of_rivals({run.label: (run.best_player, run.side) for run in runs}, console)
     export(page, folder, export_sb3, console)

@@ -52,13 +52,13 @@ def test_a_game_is_played_by_names_and_numbers_and_the_result_is_explained(play)
     assert (code, err) == (0, "")
     assert out.startswith(
         "You are X against first-free on 3x3, 3 in a row. X moves first.\n\n"
-        "    a   b   c\n1   .   .   .\n2   .   .   .\n3   .   .   .\n\nX, your move: b2\n"
+        "    a   b   c\n1   .   .   .\n2   .   .   .\n3   .   .   .\n\nX, your move (such as c3 or 9, ? for help): b2\n"
         "first-free plays a1.\n\n    a   b   c\n1  [O]  .   .\n2   .   X   .\n3   .   .   .\n"
     )
     assert out.endswith(
-        "X, your move: A2\n    a   b   c\n1   O   O   .\n2  [X*] X*  X*\n3   .   .   .\n\n"
+        "X, your move (such as c3 or 9, ? for help): A2\n    a   b   c\n1   O   O   .\n2  [X*] X*  X*\n3   .   .   .\n\n"
         "You win.\n"
-        "O's move 4, b1, gave away the draw: X could win at once.\n\n"
+        "O's b1 (move 4) turned a draw into a loss: X could win at once.\n\n"
     )
 
 
@@ -68,12 +68,12 @@ def test_a_game_is_played_by_names_and_numbers_and_the_result_is_explained(play)
         (
             ["c3", "c2"],
             ["--side", "o"],
-            "first-free wins.\nO's move 4, c2, gave away the win: X could win at once.",
+            "first-free wins.\nO's c2 (move 4) turned a win into a loss: X could win at once.",
         ),
         (
             ["b2", "c1", "a2", "b3", "c3"],
             [],
-            "A draw.\nX's move 7, b3, gave away the win: it was a draw from there.",
+            "A draw.\nX's b3 (move 7) turned a win into a draw.",
         ),
         (
             ["a1"],
@@ -86,6 +86,19 @@ def test_the_end_says_the_result_and_the_move_that_changed_it(play, typed, argum
     code, out, err = play(typed, "--opponent", "first-free", *arguments)
     assert (code, err) == (0, "")
     assert out.endswith(f"\n{end}\n\n")
+
+
+@pytest.mark.parametrize(
+    ("size", "name"), [(("3", "3", "3"), "minimax-slip=0.3"), (("5", "5", "4"), "search-depth=1")]
+)
+def test_without_a_name_the_opponent_is_an_easy_one_and_says_so(play, size, name):
+    options = zip(("--rows", "--cols", "--k"), size, strict=True)
+    code, out, _ = play(["quit"], *(text for pair in options for text in pair))
+    assert code == 0
+    easy, against, *_ = out.splitlines()
+    assert easy == "An easy opponent. --list shows all with their strength, --opponent takes one."
+    assert against.startswith(f"You are X against {name} on {'x'.join(size[:2])}")
+    assert "easy" not in play(["quit"], "--opponent", "minimax")[1]
 
 
 def test_undo_hint_and_help_work_at_any_time(play):
@@ -127,14 +140,14 @@ def test_a_taken_cell_is_answered_with_the_free_ones(play):
 def test_the_end_of_the_input_leaves_the_game(play):
     code, out, err = play(["b2"])
     assert (code, err) == (0, "")
-    assert out.endswith("X, your move: \nYou left the game.\n")
+    assert out.endswith("X, your move (such as c3 or 9, ? for help): \nYou left the game.\n")
 
 
 def test_an_opponent_that_marks_a_taken_cell_loses(play):
     code, out, _ = play(["b2"], "--opponent", "taken")
     assert code == 0
     assert (
-        "b2 is taken: the illegal move loses.\nYou win.\nO's move 2, b2, was on a taken cell" in out
+        "b2 is taken: the illegal move loses.\nYou win.\nO's b2 (move 2) was on a taken cell" in out
     )
 
 
@@ -199,7 +212,9 @@ def test_ctrl_c_leaves_the_game_with_130(monkeypatch, capsys):
 
     monkeypatch.setattr(sys, "stdin", Interrupted())
     assert main(["--opponent", "random"]) == 130
-    assert capsys.readouterr().out.endswith("X, your move: \nYou left the game.\n")
+    assert capsys.readouterr().out.endswith(
+        "X, your move (such as c3 or 9, ? for help): \nYou left the game.\n"
+    )
 
 
 def test_colours_are_for_terminals_and_no_color_switches_them_off(monkeypatch, capsys):

@@ -151,7 +151,7 @@ def test_an_answer_that_is_not_understood_is_asked_again(understand, bad, good, 
 
 BACK, LONG_GAME = "You have no move to take back yet.", "b2 b1 a1 c3 a3 c1 a2"
 RESIGNED = "Ben (O) resigns: Ann (X) wins.\nO resigned a position that was a draw."
-THREW = "Ann (X) wins.\nO's move 2, b1, gave away the draw: X could win in 3."
+THREW = "Ann (X) wins.\nO's b1 (move 2) turned a draw into a loss: X could win in 3."
 TAKEN = "cell (O) marks a1, which is taken: an illegal move loses.\nX wins."
 EVERY = "1 2 3 4 5 6 7 8 9 " * 5
 
@@ -330,7 +330,7 @@ def test_a_replay_goes_forwards_and_backwards_and_shows_the_truth_if_asked_to():
 
 PLAYERS = "x=human:Ann o=agent:minimax time=2026-01-02T03:04:05Z"
 LOST = "gives away the draw and loses in 3"
-LAST = "wins at once\nAnn (X) wins.\nO's move 2, b1, gave away the draw: X could win in 3.\n"
+LAST = "wins at once\nAnn (X) wins.\nO's b1 (move 2) turned a draw into a loss: X could win in 3.\n"
 GAVE_UP = "unknown (O) resigns: unknown (X) wins.\nO resigned a position that was a draw."
 
 

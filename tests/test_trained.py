@@ -92,7 +92,9 @@ def test_the_list_shows_every_name_with_its_strength_and_needs_numpy_only():
 
 def test_players_that_are_named_are_evaluated_exactly(capsys):
     assert main(["minimax-first", "random"]) == 0
-    first, second = capsys.readouterr().out.splitlines()
+    heading, _, columns, first, second = capsys.readouterr().out.splitlines()
+    assert heading.startswith("Exact on 3x3: games won against random play in %")
+    assert columns.split() == ["as", "X", "as", "O"]
     assert first == "minimax-first   99.48   80.63  cannot be beaten"
     assert second.startswith("random          58.49   28.81  can be beaten as X (a1 b1")
     assert main(["rnadom"]) == 2

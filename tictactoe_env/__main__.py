@@ -31,7 +31,8 @@ from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.standing import Standing, standing
 
 PROGRAM = "python -m tictactoe_env"
-OPPONENT = "search-depth=2"  # plays on every board, and can be beaten
+EASY = "minimax-slip=0.3"  # the opponent by default: perfect play that often slips
+EASY_BEYOND = "search-depth=1"  # on boards that are too large, or take too long, to solve
 HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
 COMMANDS = {
     "undo": "take your last move back",
@@ -101,9 +102,11 @@ class Match:
 
     def _answer(self, cells: list[int], board: Boards, side: str) -> None:
         """Ask until there is a move or one is taken back; either changes `cells`."""
+        last = cell_text(self.rules.cells - 1, self.rules)
+        question = f"{side}, your move (such as {last} or {self.rules.cells}, ? for help): "
         while True:
             try:
-                answer = self._understand(self._line(f"{side}, your move: "), board)
+                answer = self._understand(self._line(question), board)
             except ValueError as error:
                 print(printable(error))
                 continue
@@ -190,7 +193,12 @@ def _options() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("--opponent", default=OPPONENT, metavar="NAME", help=f"see --list (default: {OPPONENT})")
+    add(
+        "--opponent",
+        metavar="NAME",
+        help=f"see --list (default: {EASY}, an easy one; on boards of more than {LONG} cells "
+        f"{EASY_BEYOND})",
+    )
     add("--side", default="X", help="your side: X, O or random (default: X)")
     for name, what in (
         ("rows", "rows of the board"),
@@ -252,10 +260,13 @@ def _run(arguments: Sequence[str] | None) -> int:
             print(listed(), flush=True)
             return 0
         rules = Rules(given.rows, given.cols, given.k)
-        match = Match(given.opponent, make_opponent(given.opponent, rules), rules, _has_colour())
+        name = given.opponent or (EASY if rules.cells <= LONG else EASY_BEYOND)
+        match = Match(name, make_opponent(name, rules), rules, _has_colour())
     except ValueError as error:
         print(f"{PROGRAM}: {printable(error)}", file=sys.stderr)
         return 2
+    if given.opponent is None:
+        print("An easy opponent. --list shows all with their strength, --opponent takes one.")
     seed = secrets.randbits(32) if given.seed is None else given.seed
     _play_all(match, given.side, given.games, np.random.default_rng(seed))
     return 0

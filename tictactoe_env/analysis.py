@@ -233,14 +233,14 @@ def turning_point(game: Game) -> str:
         return f"nobody made a mistake: the game was {result} throughout"
     before, after = worths[ply]
     side, other = SIDES[ply % 2], SIDES[1 - ply % 2]
-    move = f"{side}'s move {ply + 1}, {cell_text(game.moves[ply], game.rules)},"
+    move = f"{side}'s {cell_text(game.moves[ply], game.rules)} (move {ply + 1})"
     if _is_illegal(game, ply):
         return f"{move} was on a taken cell: an illegal move loses"
     if after.value == 0:
-        return f"{move} gave away the win: it was a draw from there"
-    lost = "win" if before.value > 0 else "draw"
+        return f"{move} turned a win into a draw"
+    had = "win" if before.value > 0 else "draw"
     soon = "at once" if after.winner_moves == 1 else f"in {after.winner_moves}"
-    return f"{move} gave away the {lost}: {other} could win {soon}"
+    return f"{move} turned a {had} into a loss: {other} could win {soon}"
 
 
 def _worths(game: Game) -> list[tuple[Worth, Worth]]:

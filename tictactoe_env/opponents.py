@@ -203,15 +203,18 @@ def strength(facts: Mapping[str, Any]) -> str:
     return f"cannot be beaten{as_side}{best}{only}"
 
 
+HEADING = "Exact on 3x3: games won against random play in %, and whether any opponent can beat it."
+
+
 def listed() -> str:
     """All names with their strengths, as text: what `python -m tictactoe_env.opponents` prints."""
     added, trained = registered_names(), trained_names()
     width = max(map(len, [*trained, *BUILT_IN, *added]))
     results = {name: exact_results(make_opponent(name, BOARD), BOARD) for name in BUILT_IN}
     lines = [
-        "Exact on 3x3: games won against random play in %, and whether any opponent can beat it.",
+        HEADING,
         "",
-        f"{'Trained agents':<{width}}  {'as X':>6}  {'as O':>6}  {'seed':>4}",
+        f"{_columns('Trained agents', width)}  {'seed':>4}",
         *(_row(name, facts_of(name), width, seeds=True) for name in trained),
         "",
         "Without training",
@@ -235,6 +238,11 @@ def listed() -> str:
             "this command are evaluated: python -m tictactoe_env.opponents search-depth=3",
         ]
     )
+
+
+def _columns(name: str, width: int) -> str:
+    """The headings of the columns of `_row`, without that of the seeds."""
+    return f"{name:<{width}}  {'as X':>6}  {'as O':>6}"
 
 
 def _row(name: str, facts: Mapping[str, Any], width: int, seeds: bool = False) -> str:
@@ -266,8 +274,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"{parser.prog}: {printable(error)}", file=sys.stderr)
         return 2
+    width = max(map(len, names))
+    print(f"{HEADING}\n\n{_columns('', width)}")
     for name, facts in results.items():
-        print(_row(name, facts, max(map(len, names))))
+        print(_row(name, facts, width))
     return 0
 
 

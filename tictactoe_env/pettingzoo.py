@@ -31,7 +31,8 @@ try:
     from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 except ImportError as error:
     raise ImportError(
-        'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
+        'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]", or '
+        'pip install ".[pettingzoo]" in a clone'
     ) from error
 
 from tictactoe_env.bit_engine import OF_LEARNER
@@ -365,7 +366,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
             self._window.step(None)
         except DependencyNotInstalled as error:
             raise DependencyNotInstalled(
-                'render_mode="human" needs pygame: pip install "tictactoe-env[render]"'
+                'render_mode="human" needs pygame: pip install "tictactoe-env[render]", or '
+                'pip install ".[render]" in a clone'
             ) from error
 
     def close(self) -> None:
