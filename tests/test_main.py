@@ -13,6 +13,7 @@ from tictactoe_env.names import register_opponent, unregister_opponent
 
 ROOT = Path(__file__).parent.parent
 COMMAND = [sys.executable, "-m", "tictactoe_env"]
+ASKED = "X, your move (such as c3 or 9, ? for help): "
 
 
 @pytest.fixture
@@ -52,11 +53,11 @@ def test_a_game_is_played_by_names_and_numbers_and_the_result_is_explained(play)
     assert (code, err) == (0, "")
     assert out.startswith(
         "You are X against first-free on 3x3, 3 in a row. X moves first.\n\n"
-        "    a   b   c\n1   .   .   .\n2   .   .   .\n3   .   .   .\n\nX, your move (such as c3 or 9, ? for help): b2\n"
+        f"    a   b   c\n1   .   .   .\n2   .   .   .\n3   .   .   .\n\n{ASKED}b2\n"
         "first-free plays a1.\n\n    a   b   c\n1  [O]  .   .\n2   .   X   .\n3   .   .   .\n"
     )
     assert out.endswith(
-        "X, your move (such as c3 or 9, ? for help): A2\n    a   b   c\n1   O   O   .\n2  [X*] X*  X*\n3   .   .   .\n\n"
+        f"{ASKED}A2\n    a   b   c\n1   O   O   .\n2  [X*] X*  X*\n3   .   .   .\n\n"
         "You win.\n"
         "O's b1 (move 4) turned a draw into a loss: X could win at once.\n\n"
     )
@@ -140,7 +141,7 @@ def test_a_taken_cell_is_answered_with_the_free_ones(play):
 def test_the_end_of_the_input_leaves_the_game(play):
     code, out, err = play(["b2"])
     assert (code, err) == (0, "")
-    assert out.endswith("X, your move (such as c3 or 9, ? for help): \nYou left the game.\n")
+    assert out.endswith(f"{ASKED}\nYou left the game.\n")
 
 
 def test_an_opponent_that_marks_a_taken_cell_loses(play):
@@ -212,9 +213,7 @@ def test_ctrl_c_leaves_the_game_with_130(monkeypatch, capsys):
 
     monkeypatch.setattr(sys, "stdin", Interrupted())
     assert main(["--opponent", "random"]) == 130
-    assert capsys.readouterr().out.endswith(
-        "X, your move (such as c3 or 9, ? for help): \nYou left the game.\n"
-    )
+    assert capsys.readouterr().out.endswith(f"{ASKED}\nYou left the game.\n")
 
 
 def test_colours_are_for_terminals_and_no_color_switches_them_off(monkeypatch, capsys):
