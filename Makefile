@@ -17,6 +17,7 @@
 # make lowest   set up .venv-lowest with the oldest versions allowed, run the tests of the package
 # make docs     build the documentation in build/docs; a warning is an error
 # make release-check   say what is missing before the version is tagged
+# make help     print this list
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -28,7 +29,7 @@ LOWEST ?= python3.10
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: play web train quick test check lint types slow browser cluster bench bench-learning bench-web \
-	attack mutants results trained wheel ecosystem lowest docs release-check clean
+	attack mutants results trained wheel ecosystem lowest docs release-check help clean
 .DEFAULT_GOAL := test
 
 .venv/bin/python:
@@ -74,6 +75,9 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .venv/docs.installed: pyproject.toml | .venv/pip.installed
 	$(PIP) -e . --group docs
 	@touch $@
+
+help:
+	@sed -n 's/^# make/make/p' Makefile
 
 play: .venv/play.installed
 	$(BIN)/python play.py $(ARGS)

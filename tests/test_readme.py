@@ -56,7 +56,9 @@ def test_linked_files_trained_agents_and_make_commands_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     expected = {"docs/BENCHMARKS": {"bench", "bench-learning"}, "docs/RESULTS": {"results"}}
     expected |= {
-        "docs/PLAY": {"play", "web", "bench-web", "attack"},
+        "docs/PLAY": {"play", "web"},
+        "docs/SERVER": {"bench-web", "attack"},
+        "docs/self_play": {"train"},
         "README": None,
         "CONTRIBUTING": None,
     }

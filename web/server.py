@@ -1,7 +1,7 @@
 """The server of the page: `python -m web.server`, or `python play.py --web`.
 
 `application` has the addresses of the interface (see /openapi.json) and of the page; `serve`
-listens on 127.0.0.1 only. docs/PLAY.md has examples.
+listens on 127.0.0.1 only. docs/SERVER.md has examples.
 """
 
 from __future__ import annotations
