@@ -185,7 +185,7 @@ def best_response_text(content: Mapping[str, Any], side: str) -> str:
         return f"unbeatable; its strongest opponent leaves it {value:+.4f} (wins minus losses)"
     return (
         f"can be beaten{_unavoidable(content, side)}, with probability "
-        f"{decimals(results['worst_case_loss'])} by the best response; shortest losing game: "
+        f"{decimals(results['worst_case_loss'])} at most; shortest losing game: "
         f"{printable(' '.join(results['losing_line']))}"
     )
 
@@ -208,15 +208,23 @@ def _unavoidable(content: Mapping[str, Any], side: str) -> str:
     return f" (no {side} can avoid it on this board)" if is_lost else ""
 
 
+def _other_side(content: Mapping[str, Any], side: str) -> str:
+    """What is known of the side that a run was not trained to play."""
+    other = "O" if side == "X" else "X"
+    if other not in certified_sides(content):
+        return f" (nothing is proven as {other})"
+    known = "unbeatable" if content[f"as_{other.lower()}"]["unbeatable"] else "it can be beaten"
+    return f" (trained as {side} only; as {other} {known})"
+
+
 def verdict(content: Mapping[str, Any]) -> str:
     """What a certificate proves on its board, in a sentence; of a run of one side, for that side.
 
+    That it is a run of one side is what the certificate says, so the other side is not left out.
     Where X wins against everybody, O cannot avoid losing and is not judged by that.
     """
     sides, board = sides_of(content), f"on {rules_of(content)}"
-    only = f" (trained as {sides[0]} only)" if len(sides) == 1 else ""
-    if len(certified_sides(content)) == 1:
-        only = f" (nothing is proven as {'O' if sides[0] == 'X' else 'X'})"
+    only = _other_side(content, sides[0]) if len(sides) == 1 else ""
     beaten = [side for side in sides if not content[f"as_{side.lower()}"]["unbeatable"]]
     if "X" in sides and wins_all(content, "X"):
         lost = "; O cannot avoid losing on this board" if beaten else ""

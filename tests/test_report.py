@@ -10,7 +10,7 @@ from text_cases import refuses, rows_of
 
 from terminal import report as show
 from tictactoe_env import RandomPolicy, Rules, make_opponent, match, tabulate
-from tictactoe_env.certificate import certify
+from tictactoe_env.certificate import certify, verify
 from tictactoe_env.policy import MinimaxPolicy, TabularPolicy
 from tictactoe_env.positions import positions_of
 
@@ -45,7 +45,7 @@ def test_the_verdict_names_what_is_proven_and_the_sides_that_can_be_beaten():
         expected = UNBEATABLE if verdict in (BEST, SAFE) else verdict.removesuffix(UNAVOIDABLE)
         assert show.verdict(lines) == expected
     only = certified(MinimaxPolicy(X_WINS), X_WINS, config={"side": "X"})
-    assert show.verdict(only) == f"{WINS} (trained as X only)"
+    assert show.verdict(only) == f"{WINS} (trained as X only; as O it can be beaten)"
 
 
 def test_the_verdict_on_a_run_of_one_side_is_about_that_side_only():
@@ -56,8 +56,8 @@ def test_the_verdict_on_a_run_of_one_side_is_about_that_side_only():
     player = TabularPolicy(Rules(), np.where(as_x, perfect.table, cell.table))
     on = "on 3x3, 3 in a row"
     for side, verdict in (
-        ("X", f"PROVEN {on}: unbeatable as X (trained as X only), not optimal: a "),
-        ("O", f"{on} it can be beaten as O (trained as O only)"),
+        ("X", f"PROVEN {on}: unbeatable as X (trained as X only; as O it can be beaten), "),
+        ("O", f"{on} it can be beaten as O (trained as O only; as X unbeatable)"),
         ("both", f"{on} it can be beaten as O"),
     ):
         found = show.verdict(certified(player, config={"side": side}))
@@ -65,8 +65,18 @@ def test_the_verdict_on_a_run_of_one_side_is_about_that_side_only():
         assert found.endswith(verdict) or side == "X"
 
 
+def test_a_configuration_that_names_one_side_does_not_hide_what_is_proven_of_the_other():
+    """A configuration is not verified; anybody can write one."""
+    content = certify(make_opponent("search-depth=1", Rules()), "forged", Rules())
+    assert content["as_x"]["unbeatable"]
+    assert not content["as_o"]["unbeatable"]
+    forged = {**content, "config": {"side": "X"}}
+    verify(forged)
+    assert "(trained as X only; as O it can be beaten)" in show.verdict(forged)
+
+
 def test_the_best_response_to_a_side_is_a_value_or_a_losing_game():
-    lost = ", with probability 1.0000 by the best response; shortest losing game: "
+    lost = ", with probability 1.0000 at most; shortest losing game: "
     minimax, cell, won = MinimaxPolicy(Rules()), CellPlayer(0), MinimaxPolicy(X_WINS)
     for player, rules, side, text in (
         (minimax, Rules(), "X", "unbeatable; its strongest opponent draws every game"),
@@ -80,7 +90,7 @@ def test_the_best_response_to_a_side_is_a_value_or_a_losing_game():
 def test_a_small_chance_of_a_loss_is_not_shown_as_none():
     content = certify(make_opponent("minimax-slip=1e-9", Rules()), "slips", Rules())
     text = show.best_response_text(content, "O")
-    found = re.search(r"can be beaten, with probability (\S+) by the best response", text)
+    found = re.search(r"can be beaten, with probability (\S+) at most", text)
     assert float(found[1]) == float(f"{content['as_o']['worst_case_loss']:.1g}") > 0
     assert show.decimals(0.0) == "0.0000"
     assert (show.decimals(0.00005), show.decimals(4.9e-5)) == ("0.0001", "5e-05")
@@ -107,7 +117,8 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achieva
     assert "\nas X: can be beaten" in shown
     assert "\nas O (not trained for): can be beaten" in shown
     assert shown.endswith(
-        "% in all 4,520 positions\non 3x3, 3 in a row it can be beaten as X (trained as X only)\n"
+        "% in all 4,520 positions\n"
+        "on 3x3, 3 in a row it can be beaten as X (trained as X only; as O it can be beaten)\n"
     )
     preset = {**training, "preset": "quick"}
     assert "\nsomebody-quick on 3x3" in printed(show.certificate, {**content, "training": preset})
