@@ -19,7 +19,7 @@ LAYERS = (
     "row_engine bit_engine < evaluation engine search < judge certificate analysis < "
     "responses < mcts runs trained < names < opponents < pool < config spec_json < pooled < "
     "env < vector_env wrappers < __init__ < "
-    "__main__ pettingzoo sb3.vec_env sb3.maskable_buffers sb3.maskable_policies < "
+    "__main__ verify pettingzoo sb3.vec_env sb3.maskable_buffers sb3.maskable_policies < "
     "sb3.maskable_dqn sb3.models < sb3.callbacks < sb3.__init__"
 )
 LAYER_OF = {name: at for at, names in enumerate(LAYERS.split("<")) for name in names.split()}
