@@ -609,6 +609,9 @@ INTRODUCTION = """# Results
 `make results`{how} writes this page. All results are exact: every possible game is followed. Only
 the seconds are measured. {machine}
 One thread, on a machine with other work. For speeds see [BENCHMARKS.md](BENCHMARKS.md).
+On another type of processor `tictacnet`, `value_net` and `neuroevolution` may learn otherwise from
+the same seed, because NumPy and torch round sums there in another way:
+[Seeds and processors](RUNS.md#seeds-and-processors).
 
 The best possible result against perfect play is a draw. Against uniformly random play, a player
 that never loses wins at most 191/192 = 99.48 % of its games as X and 866/945 = 91.64 % as O. These
@@ -623,9 +626,9 @@ on both sides, at some evaluation (of an agent that was trained as one side: on 
 median of the seconds until then. A training that ends at a goal (see the commands below) is not
 continued beyond it."""
 STRENGTH = """The trainings with seed 0, and players that need no training, against uniformly random
-play. If a player can be beaten, the last column gives the share of games that the best response
-wins, and a shortest such game. The agents of the package are the best of ten seeds, so two of them
-are not the players of this table: see [Agents](agents.md)."""
+play. If a player can be beaten, the last column gives the largest share of games that any
+opponent can win, and a shortest such game. The agents of the package are the best of ten seeds, so
+two of them are not the players of this table: see [Agents](agents.md)."""
 PERFECT_PLAY = """Results against minimax that picks at random among equally good moves, seed 0.
 A move is optimal if it keeps the value that the position has with perfect play. These shares count
 the moves of both sides, so they are left out for a player that was trained as one side."""

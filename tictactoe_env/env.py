@@ -66,7 +66,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
 
     ## Episode end
     `terminated` is True when a side has a line, the board is full, or a move was illegal; with
-    `early_draw` also when neither side can complete a line any more. `truncated` is always False.
+    `early_draw` also when every line has marks of both sides. `truncated` is always False.
 
     ## Info
     The same four keys at every reset and step, all of them numbers:
@@ -109,7 +109,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         for X, -1 for O. B is the number of new games, 1 in this environment. The function returns
         unfinished boards `(B, cells)` of +1, -1 and 0, and the learner's marks `(B,)`, which may
         differ from `seats`. It must draw its random numbers from `rng`.
-    - `early_draw` (`False`): end a game as a draw as soon as neither side can win.
+    - `early_draw` (`False`): end a game as a draw as soon as every line has
+      marks of both sides.
     - `render_mode` (`None`): `"ansi"` (text) or `"rgb_array"`; `gym.make` also accepts `"human"`,
       a window of Gymnasium's `HumanRendering`, which needs the extra `render` (pygame-ce). Its
       warning that the environment has no such mode of its own can be ignored.

@@ -29,7 +29,7 @@ from tictactoe_env.standing import Standing, standing
 # A person; a player known by its name, such as minimax; a saved run; not recorded.
 KINDS = ("human", "agent", "run", "unknown")
 RESULTS = (*SIDES, "draw")
-# early: a draw because nobody could complete a line any more, with the option `early_draw`.
+# early: a draw because every line had marks of both sides, with the option `early_draw`.
 ENDINGS = ("line", "full", "early", "illegal", "resigned")
 ORIGINS = (
     "human",

@@ -107,7 +107,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
 
     ## Episode end
     `terminations` are True when a side has a line, the board is full, or a move was illegal; with
-    `early_draw` also when neither side can complete a line any more. `truncations` are True after
+    `early_draw` also when every line has marks of both sides. `truncations` are True after
     `max_cycles` moves of each player, if the game is not over then.
 
     ## Infos
@@ -128,7 +128,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     - `start` (`"empty"`): `"empty"`; `"random"`, an unfinished position drawn uniformly, on boards
       of up to 16 cells; or a function `start(seats, rng)` as in `TicTacToeEnv`, called with the
       seats `[1]`. The marks that it returns have no meaning here.
-    - `early_draw` (`False`): end a game as a draw as soon as neither side can win.
+    - `early_draw` (`False`): end a game as a draw as soon as every line has
+      marks of both sides.
     - `max_cycles` (`None`): the number of moves of each player after which a game is truncated.
     - `render_mode` (`None`): `"ansi"` (text), `"rgb_array"`, or `"human"`, a window that shows
       every move and needs the extra `render`.
