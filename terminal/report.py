@@ -184,8 +184,8 @@ def best_response_text(content: Mapping[str, Any], side: str) -> str:
             return "unbeatable; its strongest opponent draws every game"
         return f"unbeatable; its strongest opponent leaves it {value:+.4f} (wins minus losses)"
     return (
-        f"can be beaten{_unavoidable(content, side)}, with probability "
-        f"{decimals(results['worst_case_loss'])} at most; shortest losing game: "
+        f"can be beaten{_unavoidable(content, side)}, with a probability of up to "
+        f"{decimals(results['worst_case_loss'])}; shortest losing game: "
         f"{printable(' '.join(results['losing_line']))}"
     )
 

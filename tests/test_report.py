@@ -76,7 +76,7 @@ def test_a_configuration_that_names_one_side_does_not_hide_what_is_proven_of_the
 
 
 def test_the_best_response_to_a_side_is_a_value_or_a_losing_game():
-    lost = ", with probability 1.0000 at most; shortest losing game: "
+    lost = ", with a probability of up to 1.0000; shortest losing game: "
     minimax, cell, won = MinimaxPolicy(Rules()), CellPlayer(0), MinimaxPolicy(X_WINS)
     for player, rules, side, text in (
         (minimax, Rules(), "X", "unbeatable; its strongest opponent draws every game"),
@@ -90,7 +90,7 @@ def test_the_best_response_to_a_side_is_a_value_or_a_losing_game():
 def test_a_small_chance_of_a_loss_is_not_shown_as_none():
     content = certify(make_opponent("minimax-slip=1e-9", Rules()), "slips", Rules())
     text = show.best_response_text(content, "O")
-    found = re.search(r"can be beaten, with probability (\S+) at most", text)
+    found = re.search(r"can be beaten, with a probability of up to (\S+);", text)
     assert float(found[1]) == float(f"{content['as_o']['worst_case_loss']:.1g}") > 0
     assert show.decimals(0.0) == "0.0000"
     assert (show.decimals(0.00005), show.decimals(4.9e-5)) == ("0.0001", "5e-05")
