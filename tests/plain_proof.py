@@ -5,6 +5,7 @@ describes the file.
 
     python tests/plain_proof.py runs/maskable_ppo-0/certificate.json
 
+    content = read(path)                      # raises Refused if it is no certificate's file
     meetings = check(content)                 # raises Refused if a result or the digest is wrong
     meetings["X"].start.nearest               # moves until the nearest loss, None without one
     meetings["X"].against_random()["win"]     # an exact Fraction
@@ -21,6 +22,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import sys
 import zlib
 from collections.abc import Callable, Mapping
@@ -35,12 +37,54 @@ UNDERFLOW = Fraction(1, 10**300)  # products of floats may be 0 below it
 INFORMATION = ("agent", "seed", "config", "training", "versions")  # cannot be verified
 GIVEN = ("format", "board", "moves", "sha256_of_moves")
 ENTRIES = {1: GIVEN, 2: (*GIVEN, "sides", "canonical")}  # beside the results, by format
+NUMBERS = ("steps", "seconds", "games", "entries")  # of a training, at least 0
+POINTS = ("best_at", "first_unbeatable", "first_optimal")  # of a training, objects
+ALL_POSITIONS = 12  # cells of the largest board of format 1
+MOST_BITS = 64  # of a board: rows * (cols + 1)
+MOST_NUMBER = 2**128  # above all whole numbers of the information
+MOST_BYTES = 32 << 20  # of a file
+MOST_TEXT = 128 << 20  # bytes of the moves of format 2, decompressed
+MOST_VALUES = 10_000_000  # of a JSON text, which then need less than 2 GB of memory
+# What Python raises where a value has another type or name than the one that is described.
+WRONG_FORM = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 Moves = dict[int, Any]  # the probability of each place
 Decide = Callable[[str], Moves]
 
 
 class Refused(Exception):
     """The certificate does not state what its moves do."""
+
+
+# --- the file -------------------------------------------------------------------------------------
+
+
+def read(path: str | os.PathLike[str]) -> Any:
+    """The content of a file. Refused unless it is JSON and no larger than a certificate can be."""
+    if not os.path.isfile(path):  # a pipe might never end
+        raise Refused("there is no such file")
+    with open(path, "rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise Refused(f"the file is larger than {MOST_BYTES >> 20} MB")
+    return json_value(data)
+
+
+def json_value(data: bytes) -> Any:
+    """The value of a JSON text. Refused if a name is repeated in an object of it."""
+    if sum(map(data.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise Refused(f"there are more than {MOST_VALUES:,} values")
+    try:
+        return json.loads(data.decode(), object_pairs_hook=without_repeats)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"this is no JSON: {error}") from error
+
+
+def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these names and values. Readers differ in which of two values they take."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Refused(f"a name is repeated in an object of {list(found)[:3]}")
+    return found
 
 
 # --- the rules ------------------------------------------------------------------------------------
@@ -316,45 +360,63 @@ class Perfect:
                 return (1, 0, 0, 0) if then[place] == side else (0, 0, 1, 0)
             return result(then) if "." in then else (0, 1, 0, 0)
 
-        return dict(zip(("win", "draw", "loss", "illegal"), result(self.game.empty), strict=True))
+        names = ("win", "draw", "loss", "illegal")
+        return dict(zip(names, map(Fraction, result(self.game.empty)), strict=True))
 
 
 # --- the moves of a certificate -------------------------------------------------------------------
 
 
 def game_of(content: Mapping[str, Any]) -> Game:
-    return Game(*(content["board"][name] for name in ("rows", "cols", "k")))
+    """The board of the certificate. Refused if it is none, or too large for the format."""
+    board = content["board"]
+    are_sizes = all(type(size) is int and size > 0 for size in board.values())
+    if set(board) != {"rows", "cols", "k"} or not are_sizes:
+        raise Refused(f"a board has rows, cols and k, whole numbers above 0, not {board}")
+    rows, cols, k = board["rows"], board["cols"], board["k"]
+    if rows * (cols + 1) > MOST_BITS or k > max(rows, cols):
+        raise Refused(f"there is no board of {rows}x{cols} with {k} in a row")
+    if content["format"] == 1 and rows * cols > ALL_POSITIONS:
+        raise Refused(f"a board of {rows}x{cols} has too many positions for format 1")
+    return Game(rows, cols, k)
 
 
 def meetings_of(content: Mapping[str, Any]) -> dict[str, Meeting]:
     """What the player meets as each side of the certificate. Refused if its moves do not fit."""
     game = game_of(content)
-    if content["format"] not in (1, 2):
-        raise Refused(f"the format is {content['format']}, expected 1 or 2")
     if content["format"] == 1:
         table = all_moves(content["moves"], game)
         return {side: Meeting(game, side, table.__getitem__) for side in "XO"}
+    if type(content["canonical"]) is not bool:
+        raise Refused("canonical is neither true nor false")
     form = game.canonical if content["canonical"] else str
-    moves, sides = json.loads(text_of(content)), content["sides"]
+    moves, sides = json_value(text_of(content)), content["sides"]
     if list(moves) != sides or sides not in (["X"], ["O"], ["X", "O"]):
         raise Refused(f"there are moves of {list(moves)}, and results of {sides}")
     tables = {side: moves_on_lines(moves[side], game, side, form) for side in sides}
     return {side: Meeting(game, side, table.__getitem__, form) for side, table in tables.items()}
 
 
-def text_of(content: Mapping[str, Any]) -> str:
+def text_of(content: Mapping[str, Any]) -> bytes:
     """The text of the moves, of which the certificate holds the digest."""
     if content["format"] == 1:
-        return json.dumps(content["moves"], sort_keys=True, separators=(",", ":"))
+        return json.dumps(content["moves"], sort_keys=True, separators=(",", ":")).encode()
+    reader = zlib.decompressobj()
     try:
-        return zlib.decompress(base64.b64decode(content["moves"], validate=True)).decode()
+        packed = base64.b64decode(content["moves"], validate=True)
+        text = reader.decompress(packed, MOST_TEXT)
     except (zlib.error, ValueError) as error:
         raise Refused(f"the moves cannot be decompressed: {error}") from error
+    if reader.unconsumed_tail:
+        raise Refused(f"the moves are larger than {MOST_TEXT >> 20} MB")
+    if not reader.eof or reader.unused_data:
+        raise Refused("the moves are cut, or bytes follow after their end")
+    return text
 
 
 def all_moves(moves: Mapping[str, Any], game: Game) -> dict[str, Moves]:
     """Format 1: the moves on every unfinished board, by its text."""
-    table = {board: chances_of(move, game.place) for board, move in moves.items()}
+    table = {board: chances_of(move, str, game.place) for board, move in moves.items()}
     if set(table) != set(game.perfect.values):
         raise Refused("the boards are not those on which a move can be made")
     return table
@@ -375,7 +437,8 @@ def moves_on_lines(
             if len(given) != len(boards):
                 raise Refused(f"{len(given)} moves in {len(boards)} positions of ply {ply}")
             table |= {
-                board: chances_of(move, places) for board, move in zip(boards, given, strict=True)
+                board: chances_of(move, int, places)
+                for board, move in zip(boards, given, strict=True)
             }
             number += 1
         for board in boards:
@@ -389,10 +452,12 @@ def moves_on_lines(
     return table
 
 
-def chances_of(move: Any, places: Mapping[str, int]) -> Moves:
-    """The probability of each place. move: the name of one, or {name: probability}."""
-    chances = move if isinstance(move, Mapping) else {str(move): 1}
-    if not all(name in places and 0 < chance <= 1 for name, chance in chances.items()):
+def chances_of(move: Any, kind: type, places: Mapping[str, int]) -> Moves:
+    """The probability of each place. move: one place, of this kind, or {name: probability}."""
+    chances = {str(move): 1} if type(move) is kind else move
+    if not isinstance(chances, Mapping) or not all(
+        name in places and is_number(chance) and 0 < chance <= 1 for name, chance in chances.items()
+    ):
         raise Refused(f"no move: {move}")
     total = sum(map(Fraction, chances.values()))
     if abs(total - 1) > NEAR:
@@ -405,8 +470,18 @@ def chances_of(move: Any, places: Mapping[str, int]) -> Moves:
 
 def check(content: Mapping[str, Any]) -> dict[str, Meeting]:
     """What the player meets. Refused unless the certificate states its results and its digest."""
+    try:
+        return checked(content)
+    except WRONG_FORM as error:
+        raise Refused(f"this is not the form of a certificate: {error!r}") from error
+
+
+def checked(content: Mapping[str, Any]) -> dict[str, Meeting]:
+    """What `check` returns. Some values of a wrong type raise what they raise in Python."""
+    if type(content["format"]) is not int or content["format"] not in ENTRIES:
+        raise Refused(f"the format is {content['format']}, expected 1 or 2")
     check_information(content)
-    if hashlib.sha256(text_of(content).encode()).hexdigest() != content["sha256_of_moves"]:
+    if hashlib.sha256(text_of(content)).hexdigest() != content["sha256_of_moves"]:
         raise Refused("the digest is not that of the moves")
     meetings = meetings_of(content)
     results = recomputed(content, meetings)
@@ -419,26 +494,55 @@ def check(content: Mapping[str, Any]) -> dict[str, Meeting]:
 
 def check_information(content: Mapping[str, Any]) -> None:
     """Refused unless the entries that cannot be verified are safe to print."""
-    seed, preset = content["seed"], content.get("training", {}).get("preset", "none")
-    if not (is_words(content["agent"]) and is_words(preset)):
-        raise Refused("the agent or the preset is no short printable words")
-    if seed is not None and not (type(seed) is int and 0 <= seed < 2**128):
-        raise Refused("the seed is no number of at least 0")
-    waiting = [content.get(name, {}) for name in INFORMATION if name not in ("agent", "seed")]
-    if not all(isinstance(one, Mapping) for one in waiting):
+    seed, training = content["seed"], content.get("training", {})
+    groups = [content["config"], training, content["versions"]]
+    if not all(isinstance(one, Mapping) for one in groups):
         raise Refused("the configuration, the training or the versions are no objects")
+    if not (is_words(content["agent"]) and is_words(training.get("preset", "none"))):
+        raise Refused("the agent or the preset is no short printable words")
+    if seed is not None and not (type(seed) is int and 0 <= seed < MOST_NUMBER):
+        raise Refused("the seed is no number of at least 0")
+    check_values(groups)
+    if not all(isinstance(training.get(name, {}), Mapping) for name in POINTS):
+        raise Refused(f"an entry of the training is no object: {', '.join(POINTS)}")
+    check_numbers(training)
+
+
+def check_values(groups: list[Any]) -> None:
+    """Refused unless these values are as CERTIFICATE.md bounds them, and all values in them."""
+    waiting, number = [(group, 0) for group in groups], 0
     while waiting:
-        value = waiting.pop()
+        value, depth = waiting.pop()
+        number += 1
+        if number > 10_000 or depth > 20:
+            raise Refused("the information has too many entries, or is nested too deeply")
         if isinstance(value, Mapping):
             if not all(map(is_words, value)):
                 raise Refused("a name in the information is no words")
-            waiting += value.values()
+            waiting += [(part, depth + 1) for part in value.values()]
         elif isinstance(value, list):
-            waiting += value
-        elif isinstance(value, str) and not value.isprintable():
-            raise Refused("a text in the information is not printable")
-        elif isinstance(value, float) and not isfinite(value):
-            raise Refused("a number in the information is not finite")
+            waiting += [(part, depth + 1) for part in value]
+        elif isinstance(value, str):
+            if not (value.isprintable() and len(value) <= 100_000):
+                raise Refused("a text in the information is not printable, or too long")
+        elif not (value is None or isinstance(value, bool) or is_number(value)):
+            raise Refused("a number in the information is not finite, or too large")
+
+
+def check_numbers(training: Mapping[str, Any]) -> None:
+    """Refused if an amount in the training, or in an object in it, is below 0."""
+    for name, value in training.items():
+        if name in NUMBERS and not (is_number(value) and value >= 0):
+            raise Refused(f"the {name} of the training are no number of at least 0")
+        if isinstance(value, Mapping):
+            check_numbers(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number; true and false are none."""
+    return (type(value) is int and abs(value) < MOST_NUMBER) or (
+        type(value) is float and isfinite(value)
+    )
 
 
 def is_words(text: Any) -> bool:
@@ -487,7 +591,8 @@ def checked_line(meeting: Meeting, stated: list[str] | None) -> list[str] | None
     nearest = meeting.start.nearest
     if (stated is None) != (nearest is None):
         raise Refused(f"as {meeting.side} the nearest loss takes {nearest} moves, not {stated}")
-    if stated is not None and not (len(stated) == nearest and meeting.loses(stated)):
+    is_line = isinstance(stated, list) and len(stated) == nearest
+    if stated is not None and not (is_line and meeting.loses(stated)):
         raise Refused(f"as {meeting.side} the player does not lose by {stated} in {nearest} moves")
     return stated
 
@@ -495,7 +600,8 @@ def checked_line(meeting: Meeting, stated: list[str] | None) -> list[str] | None
 def against_perfect(meeting: Meeting, perfect: Perfect) -> dict[str, Any]:
     """Further results of format 1: against perfect play, and measured by it."""
     wins, limit = meeting.against_random()["win"], perfect.limit(meeting.side)
-    best = None if limit is None else {"win": limit, "draw": 1 - limit, "loss": 0, "illegal": 0}
+    never = {"loss": Fraction(0), "illegal": Fraction(0)}
+    best = None if limit is None else {"win": limit, "draw": 1 - limit, **never}
     return {
         "optimal": meeting.start.nearest is None and wins == limit,
         "vs_minimax": perfect.against(meeting.side, meeting.decide),
@@ -526,12 +632,11 @@ def compare(exact: Any, stated: Any, name: str = "the certificate") -> None:
         for part, value in exact.items():
             compare(value, stated.get(part, "nothing"), part)
         return
-    if isinstance(exact, Fraction) or (isinstance(stated, float) and exact is not None):
-        is_number = isinstance(stated, (int, float)) and not isinstance(stated, bool)
-        is_same = is_number and isfinite(stated) and abs(Fraction(stated) - exact) <= NEAR
+    if isinstance(exact, Fraction):
+        is_same = is_number(stated) and abs(Fraction(stated) - exact) <= NEAR
         # 0 is stated for 0 only, or for what is 0 in floating point; a value may cancel out.
-        if name != "worst_case_value" and is_same and stated == 0:
-            is_same = exact < UNDERFLOW
+        if name != "worst_case_value" and is_same and 0 in (exact, stated):
+            is_same = stated == 0 and exact < UNDERFLOW
     else:
         is_same = type(exact) is type(stated) and exact == stated
     if not is_same:
@@ -545,12 +650,11 @@ def compare(exact: Any, stated: Any, name: str = "the certificate") -> None:
 def main(paths: list[str]) -> int:
     """Check the certificates in these files and print what each proves; 1 if one is refused."""
     for path in paths:
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file)
         try:
-            meetings = check(content)
-        except Refused as refusal:
-            print(f"{path}: REFUSED: {refusal}")
+            meetings = check(read(path))
+        except (Refused, OSError) as refusal:
+            # What is quoted from the file stays on one line, without signs that a terminal obeys.
+            print(f"{path}: REFUSED: {ascii(str(refusal))[1:-1]:.300}")
             return 1
         for side, meeting in meetings.items():
             nearest, value = meeting.start.nearest, meeting.start.value

@@ -6,8 +6,10 @@ import copy
 import functools
 import hashlib
 import json
+import os
 import subprocess
 import sys
+import time
 import zlib
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from plain_proof import Refused
 from sample_players import FixedPlayer, LineCounter, Mistaken, random_probs
 
 from tictactoe_env import certificate
+from tictactoe_env import lines as lines_module
 from tictactoe_env.canonical import CanonicalPolicy
 from tictactoe_env.certificate import CertificateError, certify, verify
 from tictactoe_env.notation import parse_board
@@ -386,3 +389,205 @@ def test_a_wrong_figure_on_the_lines_is_refused(path, lines):
     group = functools.reduce(lambda found, key: found[key], groups, content)
     group[name] = other(group[name])
     refused_by_both(content)
+
+
+# --- forged and hostile files ---------------------------------------------------------------------
+
+TINY = Rules(1, 3, 2)  # X wins in the middle, so the exact loss of perfect play as X is 0
+
+
+@functools.cache
+def tiny(lines_only=False):
+    """A certificate of perfect play on 1x3; change a copy only."""
+    return certified(make_opponent("minimax-first", TINY), TINY, lines_only=lines_only)
+
+
+def tiny_with(path, value, lines_only=False):
+    """The text of it with another value of an entry, such as "board/rows"."""
+    content = copy.deepcopy(tiny(lines_only))
+    *groups, name = path.split("/")
+    group = functools.reduce(lambda found, key: found.setdefault(key, {}), groups, content)
+    group[name] = value
+    return json.dumps(sealed(content) if path.startswith("moves") and not lines_only else content)
+
+
+def tiny_without(name):
+    return json.dumps({one: value for one, value in tiny().items() if one != name})
+
+
+def replaced(text, old, new):
+    """The text with another part in place of the first `old`."""
+    assert old in text
+    return text.replace(old, new, 1)
+
+
+def tiny_lines(change=lambda text: text, pack=zlib.compress):
+    """The text of its lines after a change of the moves' text, in another packing."""
+    text = change(plain_proof.text_of(tiny(lines_only=True)).decode()).encode()
+    packed = base64.b64encode(pack(text)).decode()
+    digest = hashlib.sha256(text).hexdigest()
+    return json.dumps({**tiny(lines_only=True), "moves": packed, "sha256_of_moves": digest})
+
+
+def nested(depth, inner=1):
+    return functools.reduce(lambda found, _: {"a": found}, range(depth), inner)
+
+
+def first_move(decision):
+    return lambda text: replaced(text, '{"X":[[1]', f'{{"X":[[{decision}]')
+
+
+WRONG_ENTRIES = [
+    *(("format", number) for number in (True, 1.0, 0, 3, "1", None)),
+    *(("board/rows", rows) for rows in (10**9, 3.0, True, 0, -1, "1", None)),
+    *(("board", board) for board in ({"rows": 4, "cols": 4, "k": 4}, [1, 3, 2], {"rows": 3})),
+    *(("board/k", k) for k in (0, 4)),
+    ("board/depth", 1),
+    *(("training/" + name, -1) for name in ("seconds", "steps", "games", "entries", "a/steps")),
+    *(("training/seconds", seconds) for seconds in ("1", True, None, 2**128)),
+    *(("training/" + name, 1) for name in ("best_at", "first_unbeatable", "first_optimal")),
+    ("training", None),
+    *(("config/a", value) for value in (2**128, nested(20), ["a"] * 10_000, "a" * 100_001)),
+    *(("as_x/vs_random/" + name, 1e-13) for name in ("draw", "loss", "illegal")),
+    *(("as_x/worst_case_loss", loss) for loss in (1e-13, False, "0", None, [])),
+    *(("as_x", side) for side in (3, None, [], {})),
+    *(("as_x/unbeatable", value) for value in (1, 1.0)),
+    *(("as_o/losing_line", line) for line in (5, "a1", {"b1": 1, "a1": 2, "c1": 3}, ["z9"], [[]])),
+    *(("moves", moves) for moves in ([], None, 3, "a1", {})),
+    ("moves/XO?", "a1"),
+    *(("moves/X.O", move) for move in ({"b1": True}, {"b1": "1"}, 1, None, ["b1"])),
+    ("sha256_of_moves", None),
+    ("a", 1),
+]
+WRONG_LINES = [
+    *(("canonical", value) for value in (0, 0.0, None, "", [])),
+    *(("as_x/decisions", number) for number in (3.0, True)),
+    *(("sides", sides) for sides in (3, None, "XO", ["O", "X"], ["X", "X"], {"X": 1, "O": 1})),
+    *(("moves", moves) for moves in ({}, [], None, 3, "a", "\u00e9")),
+]
+FORGERIES = {
+    **{f"{path}: {value!r:.40}": (tiny_with, path, value) for path, value in WRONG_ENTRIES},
+    **{
+        f"lines {path}: {value!r:.40}": (tiny_with, path, value, True)
+        for path, value in WRONG_LINES
+    },
+    **{f"without {name}": (tiny_without, name) for name in tiny() if name != "training"},
+    "a result twice": (replaced, json.dumps(tiny()), "{", '{"as_x": {}, '),
+    "a position twice": (replaced, json.dumps(tiny()), '"moves": {', '"moves": {"...": "a1", '),
+    "a cell twice": (
+        replaced,
+        tiny_with("moves/...", {"b1": 1.0}),
+        '{"b1": 1.0}',
+        '{"b1": 1.0, "b1": 1.0}',
+    ),
+    "lines, a side twice": (tiny_lines, lambda text: replaced(text, "{", '{"X":[[0]],')),
+    "lines, a cell twice": (tiny_lines, first_move('{"1":1.0,"1":1.0}')),
+    **{
+        f"lines, the decision {decision}": (tiny_lines, first_move(decision))
+        for decision in ('"1"', "1.0", "true", '{"1":true}', '{"1":"1"}', "null", "[1]", "{}")
+    },
+    "lines, bytes after the end": (tiny_lines, str, lambda text: zlib.compress(text) + b"\0"),
+    "lines, the end is missing": (tiny_lines, str, lambda text: zlib.compress(text)[:-4]),
+    "lines, no compression": (tiny_lines, str, bytes),
+    "lines, a byte order mark": (tiny_lines, lambda text: "\ufeff" + text),
+    "lines, nested": (tiny_lines, lambda text: "[" * 100_000),
+    "lines, cut": (tiny_lines, lambda text: text[:-1]),
+    "lines, no object": (tiny_lines, lambda text: "3"),
+    **{f"the text {text!r}": (str, text) for text in ("", "[]", "{}", "3", "null", '"a"', "NaN")},
+    "cut": (lambda: json.dumps(tiny())[:-1],),
+    "text after the end": (lambda: json.dumps(tiny()) + "{}",),
+    "a byte order mark": (lambda: "\ufeff" + json.dumps(tiny()),),
+    "5,000 digits": (replaced, json.dumps(tiny()), '"seed": null', '"seed": ' + "9" * 5_000),
+    "an exponent": (replaced, json.dumps(tiny()), '"config": {', '"config": {"a": 1e999'),
+    "nested lists": (str, "[" * 100_000),
+    "nested objects": (str, '{"a":' * 100_000),
+    "no UTF-8": (lambda: "\udcff",),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_or_hostile_file_is_refused_by_both(name, tmp_path):
+    forge, *arguments = FORGERIES[name]
+    file = tmp_path / "c.json"
+    file.write_bytes(forge(*arguments).encode("utf-8", "surrogateescape"))
+    with pytest.raises(Refused):
+        plain_proof.check(plain_proof.read(file))
+    with pytest.raises(CertificateError):
+        verify(certificate.read(file))
+
+
+@pytest.mark.parametrize("lines_only", [False, True])
+def test_the_certificate_that_is_forged_is_accepted_by_both(lines_only, tmp_path):
+    file = tmp_path / "c.json"
+    file.write_text(tiny_lines() if lines_only else json.dumps(tiny()))
+    plain_proof.check(plain_proof.read(file))
+    verify(certificate.read(file))
+
+
+def test_information_up_to_the_bounds_is_accepted_by_both():
+    config = {"a": nested(18), "b": ["a"] * 9_900, "c": "a" * 100_000, "d": 2**128 - 1}
+    content = {**tiny(), "config": config, "training": {"seconds": 0, "best_at": {"steps": 1.5}}}
+    verify(content)
+    plain_proof.check(content)
+
+
+def test_a_file_and_moves_above_the_bounds_are_refused_by_both(tmp_path, monkeypatch):
+    file = tmp_path / "c.json"
+    with file.open("wb") as empty:
+        empty.truncate(plain_proof.MOST_BYTES + 1)  # takes no room on the disk
+    with pytest.raises(Refused, match="larger than 32 MB"):
+        plain_proof.read(file)
+    with pytest.raises(CertificateError, match="larger than 32 MB"):
+        certificate.read(file)
+    monkeypatch.setattr(plain_proof, "MOST_TEXT", 1 << 20)
+    monkeypatch.setattr(lines_module, "MAX_TEXT", 1 << 20)
+    bomb = json.loads(tiny_lines(lambda text: text + " " * (1 << 20)))
+    with pytest.raises(Refused, match="larger than 1 MB"):
+        plain_proof.check(bomb)
+    with pytest.raises(CertificateError, match="larger than 1 MB"):
+        verify(bomb)
+
+
+def run_plainly(folder, *names):
+    """The program on files in a folder. It must end soon."""
+    program = [sys.executable, "-I", "-S", plain_proof.__file__, *names]
+    return subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=20)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "[" * 100_000,
+        tiny_with("board", {"rows": 4, "cols": 4, "k": 4}),
+        tiny_with("board/rows", 10**9),
+        tiny_with("as_x/unbeatable", "\n\x1b[8m" + "a" * 10_000),
+    ],
+    ids="{:.30}".format,
+)
+def test_the_program_refuses_a_hostile_file_in_one_line(text, tmp_path):
+    (tmp_path / "c.json").write_text(text)
+    done = run_plainly(tmp_path, "c.json")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("c.json: REFUSED: ")
+    assert len(done.stdout.splitlines()) == 1
+    assert len(done.stdout) < 400
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_the_program_never_waits_for_a_pipe_and_names_a_missing_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("pipe", "missing", "."):
+        done = run_plainly(tmp_path, name)
+        assert (done.returncode, done.stderr) == (1, "")
+        assert done.stdout == f"{name}: REFUSED: there is no such file\n"
+
+
+@pytest.mark.slow
+def test_moves_that_would_fill_the_memory_are_refused_in_a_second(tmp_path):
+    (tmp_path / "c.json").write_text(tiny_lines(lambda text: " " * (129 << 20)))
+    began = time.perf_counter()
+    done = run_plainly(tmp_path, "c.json")
+    assert time.perf_counter() - began < 1
+    assert "the moves are larger than 128 MB" in done.stdout
