@@ -44,7 +44,7 @@ MOST_BITS = 64  # of a board: rows * (cols + 1)
 MOST_NUMBER = 2**128  # above all whole numbers of the information
 MOST_BYTES = 32 << 20  # of a file
 MOST_TEXT = 128 << 20  # bytes of the moves of format 2, decompressed
-MOST_VALUES = 10_000_000  # of a JSON text, which then need less than 2 GB of memory
+MOST_SIGNS = 10_000_000  # commas, quotes, [ and { of a JSON text: then its values need below 1 GB
 # What Python raises where a value has another type or name than the one that is described.
 WRONG_FORM = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 Moves = dict[int, Any]  # the probability of each place
@@ -70,9 +70,9 @@ def read(path: str | os.PathLike[str]) -> Any:
 
 
 def json_value(data: bytes) -> Any:
-    """The value of a JSON text. Refused if a name is repeated in an object of it."""
-    if sum(map(data.count, (b",", b"[", b"{"))) > MOST_VALUES:
-        raise Refused(f"there are more than {MOST_VALUES:,} values")
+    """The value of a JSON text. Refused if it has too many, or a name twice in an object."""
+    if sum(map(data.count, (b",", b'"', b"[", b"{"))) > MOST_SIGNS:
+        raise Refused("there are too many values")
     try:
         return json.loads(data.decode(), object_pairs_hook=without_repeats)
     except (ValueError, RecursionError) as error:

@@ -539,6 +539,8 @@ def test_a_file_and_moves_above_the_bounds_are_refused_by_both(tmp_path, monkeyp
         plain_proof.read(file)
     with pytest.raises(CertificateError, match="larger than 32 MB"):
         certificate.read(file)
+    with pytest.raises(Refused, match="too many values"):
+        plain_proof.json_value(b"[" * (plain_proof.MOST_SIGNS + 1))
     monkeypatch.setattr(plain_proof, "MOST_TEXT", 1 << 20)
     monkeypatch.setattr(lines_module, "MAX_TEXT", 1 << 20)
     bomb = json.loads(tiny_lines(lambda text: text + " " * (1 << 20)))
