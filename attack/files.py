@@ -11,7 +11,6 @@ which shares no code with the package.
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -146,11 +145,11 @@ def accepted_before(case: Case, reader: str, training: Training, source: Path) -
 
 def judged(path: Path, folder: Path) -> Iterator[str]:
     """What the independent verifier says against a certificate that was accepted."""
-    from tests.plain_proof import Refused, check
+    from tests.plain_proof import Refused, check, read
 
     def action() -> int:
         try:
-            check(json.loads(path.read_text("utf-8")))
+            check(read(path))
         except Refused as refusal:
             print(f"REFUSED: {refusal}")
         return 0
