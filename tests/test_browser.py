@@ -658,8 +658,22 @@ def test_the_game_that_an_agent_loses_is_shown_and_can_be_played(open_page, fold
     button(page, "New game").click()
     expect(dashed).to_have_count(1)
     page.locator(".grid.open .cell[aria-disabled=false]:not(.guide)").last.click()
-    contains(page, ".note", "this is not the game that it loses.")
+    contains(page, ".note", "You left the dashed line: take your move back, or play on.")
     expect(dashed).to_have_count(0)
+    button(page, "Undo").click()
+    expect(dashed).to_have_count(1)
+
+
+def test_a_player_that_moves_at_random_leaves_the_losing_line_itself_which_is_said(open_page):
+    page = open_page("/agents/random")
+    contains(page, ".losing:visible .losing-head", "It moves at random: this may take several")
+    page = open_page("/agents/runs/weak")
+    expect(page.locator(".losing-head").first).not_to_contain_text("at random")
+    page.goto("/?x=human&o=minimax-first&line=4,5,0")  # it answers b2 with a1
+    your_move(page, 0)
+    cell(page, "b2").click()
+    your_move(page, 2)
+    contains(page, ".note", "It played another move this time: this is not the game that it loses.")
 
 
 SIZES = {

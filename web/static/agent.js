@@ -167,8 +167,9 @@ function onLines(certificate, sides) {
 
 /** The shortest game that the agent loses as one side, to replay and to play. */
 async function losing(agent, certificate, side, replays, signal) {
-  const { losing_line: names } = part(certificate, side);
+  const { losing_line: names, worst_case_loss: loss } = part(certificate, side);
   if (!names) return null;
+  const isRandom = loss < 1 - 1e-9; // else somebody wins every game against it
   const { board } = certificate;
   const cells = names.map((name) => cellOf(name, board));
   const isIllegal = cells.indexOf(cells.at(-1)) < cells.length - 1;
@@ -193,6 +194,7 @@ async function losing(agent, certificate, side, replays, signal) {
       h("h2", {}, "The game that it loses as ", markIcon(side)),
       h("span", {}, `The shortest one: ${names.join(" ")}`),
       h("a", { class: "button primary", href: `/?${play}` }, "Beat it yourself"),
+      isRandom && h("span", { class: "count" }, "It moves at random: this may take several tries."),
     ),
     replay.element,
   );

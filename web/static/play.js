@@ -423,14 +423,18 @@ class Play {
   /** The next cell of the losing line of the address, while the game follows it. */
   guided() {
     if (!this.guide.length) return [];
-    const isOnLine = this.moves.every((cell, ply) => cell === this.guide[ply]);
-    this.texts = [
-      isOnLine
-        ? "Dashed: the move that beats this player."
-        : "It played another move this time: this is not the game that it loses.",
-    ];
+    const left = this.moves.findIndex((cell, ply) => cell !== this.guide[ply]);
+    this.texts = [this.guidance(left)];
     const next = this.guide[this.moves.length];
-    return isOnLine && next !== undefined ? [next] : [];
+    return left < 0 && next !== undefined ? [next] : [];
+  }
+
+  /** What the note says of that line. left: the first ply that is not on it, or -1. */
+  guidance(left) {
+    if (left < 0) return "Dashed: the move that beats this player.";
+    return this.isHuman(sideOf(left))
+      ? "You left the dashed line: take your move back, or play on."
+      : "It played another move this time: this is not the game that it loses. A new game tries again.";
   }
 
   /** Say beside the board if the dashed move is a mistake against perfect play. */
