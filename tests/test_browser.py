@@ -384,7 +384,7 @@ def test_when_the_truth_cannot_be_had_the_game_goes_on_and_the_legend_says_why(o
     page.locator(".tile .truth").first.wait_for()
 
 
-WINNERS_MOVES = {1: "wins at once", 3: "wins in 2", 5: "wins in 3", 7: "wins in 4"}
+WINNERS_MOVES = {1: "wins now", 3: "wins in 2", 5: "wins in 3", 7: "wins in 4"}
 WINNERS_MOVES |= {2: "loses in 1", 4: "loses in 2", 6: "loses in 3", 8: "loses in 4"}
 
 
@@ -682,6 +682,67 @@ SIZES = {
     "laptop": (1280, 800),
     "projector": (1920, 1080),
 }
+SCREENS = {
+    **SIZES,
+    "narrow": (360, 740),
+    "at 150 %": (853, 533),
+    "at 200 %": (640, 400),
+    "turned at 200 %": (400, 640),
+}
+SPILLS = """() => [...document.querySelectorAll(".tile .truth, .tile .value")]
+    .filter((one) => one.checkVisibility())
+    .map((one) => [one.textContent, one.getBoundingClientRect(),
+        one.closest(".tile").getBoundingClientRect()])
+    .filter(([, one, tile]) => one.left < tile.left + 1 || one.right > tile.right - 1)
+    .map(([text]) => text)"""
+SCROLLING = """() => [...document.querySelectorAll("main *")]
+    .filter((one) => one.checkVisibility() && one.scrollHeight > one.clientHeight + 1)
+    .filter((one) => ["auto", "scroll"].includes(getComputedStyle(one).overflowY))
+    .map((one) => one.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("size", SCREENS)
+def test_what_a_move_is_worth_fits_on_its_cell(open_page, size):
+    width, height = SCREENS[size]
+    settings = {"viewport": {"width": width, "height": height}}
+    for view in ("?x=human&o=human&moves=4,0,1,6", "?x=human&o=human&board=3x4x3&moves=0,1,4,5"):
+        page = open_page(f"/{view}", **settings)
+        page.locator(".truth-switch").click()
+        page.locator(".tile .truth").first.wait_for()
+        contains(page, ".grid", "wins now")
+        assert page.evaluate(SPILLS) == []
+    page = open_page("/agents/dqn-duel-second", **settings)
+    page.locator(".moves .decisive").wait_for()
+    switch_on(page)
+    contains(page, ".tile .truth >> nth=0", "loses in 1")
+    page.locator(".tile .value").first.wait_for()
+    assert page.evaluate(SPILLS) == []
+
+
+@pytest.mark.parametrize("size", ["laptop", "projector"])
+def test_a_replay_with_numbers_has_no_scroll_bars_of_its_own(open_page, size):
+    width, height = SIZES[size]
+    for view in READ:
+        page = open_page(f"/{view}", viewport={"width": width, "height": height})
+        page.locator(".moves:visible .decisive").wait_for()
+        switch_on(page)
+        contains(page, ".legend:visible", "This is exact.")
+        assert page.evaluate(SCROLLING) == []
+
+
+@pytest.mark.parametrize("size", ["laptop", "projector"])
+def test_a_long_name_is_whole_and_pictures_have_words(open_page, size):
+    width, height = SIZES[size]
+    page = open_page("/?x=human&o=dqn-duel-second", viewport={"width": width, "height": height})
+    says(page, "Deep Q-network (duel-second)", ".score .o .name")
+    widths = "one => [one.scrollWidth, one.clientWidth]"
+    shown = page.locator(".score .o .name").evaluate(widths)
+    assert shown[0] == shown[1]
+    expect(page.locator(".word:visible")).to_have_text(["Colours", "Link", "Swap"])
+    for name in ("Swap sides", "Copy a link to this position"):
+        expect(button(page, name)).to_have_attribute("title", name)
+
+
 VIEWS = ("?x=human&o=minimax", "?x=human&o=minimax&board=3x4x3", "games/1", "?x=random&o=random")
 
 

@@ -11,7 +11,7 @@ export function coloursButton() {
   const show = (chosen) => {
     if (chosen === "system") delete document.documentElement.dataset.colours;
     else document.documentElement.dataset.colours = chosen;
-    button.replaceChildren(icon(chosen));
+    button.replaceChildren(icon(chosen), h("span", { class: "word" }, "Colours"));
     const text = `Colours: ${NAMES[chosen]}`;
     button.setAttribute("aria-label", text);
     button.title = text;

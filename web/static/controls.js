@@ -16,7 +16,7 @@ export class Controls {
     this.pause = button("Pause", on.pause);
     this.step = button("Step", on.step);
     const attributes = { class: "square-button", "aria-label": LINK, title: LINK };
-    this.link = button(icon("link"), on.link, attributes);
+    this.link = button([icon("link"), h("span", { class: "word" }, "Link")], on.link, attributes);
     const slider = h("input", {
       type: "range",
       id: "speed",

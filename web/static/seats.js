@@ -17,6 +17,8 @@ import {
   strengthText,
 } from "./words.js";
 
+const SWAP = "Swap sides";
+
 /** on: {seat(side, id), board(key), swap()}, called when a person chooses. */
 export class Seats {
   constructor(boards, on) {
@@ -27,8 +29,8 @@ export class Seats {
       { id: "board", onchange: (event) => on.board(event.target.value) },
       boards.map((board) => h("option", { value: boardKey(board) }, boardName(board))),
     );
-    const attributes = { type: "button", class: "swap", onclick: on.swap };
-    const swap = h("button", { ...attributes, "aria-label": "Swap sides" }, icon("swap"));
+    const attributes = { class: "swap", title: SWAP, "aria-label": SWAP };
+    const swap = button([icon("swap"), h("span", { class: "word" }, "Swap")], on.swap, attributes);
     this.element = h(
       "div",
       { class: "box seats" },
@@ -57,6 +59,7 @@ export class Seats {
       if (agent && ![...select.options].some(({ value }) => value === agent.id))
         select.append(optionOf(board)(agent));
       select.value = seats[side];
+      select.title = select.selectedOptions[0].text; // it may be too long for the box
       about.replaceChildren(...(agent ? this.about(agent, side, agents, board) : []));
     }
   }

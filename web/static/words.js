@@ -91,9 +91,12 @@ export function worthText({ value, plies }) {
   return moves === 1 ? "loses to the next move" : `loses in ${moves} moves`;
 }
 
-/** The same where there is room for three short words only. */
+/** The same where there is room for three short words only: "wins now", "loses in 1". */
 export const worthInShort = (worth) =>
-  worthText(worth).replace("to the next move", "in 1").replace(" moves", "");
+  worthText(worth)
+    .replace("at once", "now")
+    .replace("to the next move", "in 1")
+    .replace(" moves", "");
 
 /** The moves that the winner still has to make. */
 export const winnersMoves = ({ value, plies }) => (value > 0 ? Math.ceil : Math.floor)(plies / 2);
