@@ -611,6 +611,32 @@ def test_how_often_a_player_with_random_moves_loses_is_said_exactly(open_page):
     contains(page, ".worst", "Perfect play does not know this weakness, so it wins less often.")
 
 
+def test_a_player_that_wins_too_often_to_be_safe_is_told_apart_from_the_limit(open_page):
+    page = open_page("/agents/dqn-duel-second")
+    contains(page, "main", "of any player that never loses: 91.64\u00a0% as O, 99.48\u00a0% as X.")
+    wins = "As O it wins more often than any player that never loses can (91.64\u00a0%), and yet"
+    contains(page, ".worst", wins)
+    contains(page, ".worst", "As X (not trained for this side) it loses every game against")
+    page = open_page("/agents/runs/strong")
+    expect(page.locator(".worst")).not_to_contain_text("and yet")
+
+
+def test_numbers_in_the_place_of_a_person_say_whose_they_are(open_page):
+    page = open_page("/?x=human&o=dqn-duel-second")
+    radio(page, OWN).check()
+    whose = "If Deep Q-network (duel-second) were X, for which it was not trained:"
+    contains(page, ".legend strong", whose)
+    bounds = "\N{MINUS SIGN}1 is a sure loss, about +1 a sure win. It may be wrong; the truth shows"
+    contains(page, ".legend .own", bounds)
+    page = open_page("/?x=dqn-duel-second&o=human")
+    radio(page, OWN).check()
+    your_move(page, 1)
+    contains(page, ".legend strong", "If Deep Q-network (duel-second) were O:")
+    page = open_page("/?x=human&o=mcts-playouts%3D50&board=7x7x5")
+    radio(page, OWN).check()
+    contains(page, ".legend .own", "It may be wrong.")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_wins_draws_and_losses_have_colours_that_are_seen_and_named(open_page, scheme):
     page = open_page("/agents/runs/strong", color_scheme=scheme)

@@ -6,9 +6,10 @@
 import { h } from "./dom.js";
 import { memory } from "./memory.js";
 import { post } from "./server.js";
-import { SIGNS, capital, percent, sideOf, signed, worthText } from "./words.js";
+import { SIGNS, capital, other, percent, sideOf, signed, worthText } from "./words.js";
 
 const PATIENCE = 300; // milliseconds after which the legend says what is being worked out
+const TRUTH_CELLS = 16; // of the largest boards on which the truth is worked out
 // Value, text, and where the mark stands in a small picture of how it looks on the cells.
 const CHOICES = [
   ["none", "None", null],
@@ -26,6 +27,7 @@ export class Numbers {
   constructor(board, changed, isNamed = true) {
     this.isNamed = isNamed;
     this.isOfMover = false;
+    this.isInstead = false; // whether the agent is asked in the place of the side to move
     this.hasMore = false; // whether the details of the legend are open
     this.board = board;
     this.changed = changed;
@@ -208,11 +210,11 @@ export class Numbers {
   about(thoughts, agent, side) {
     const { values, probs, kinds, meaning, scale, illegal } = thoughts;
     const name = `${agent.label}, playing ${side},`;
-    const plus = scale[0] < 0 ? "+" : "";
-    const [low, high] = [String(scale[0]).replace("-", "−"), plus + scale[1]];
+    const untrained = agent.side === other(side) ? ", for which it was not trained" : "";
+    const [low, high] = scale.map((bound) => boundText(bound, scale[0] < 0));
     const texts = {
       chance: `How likely ${agent.label} plays each move as ${side}.`,
-      own: `What ${name} expects of each move: ${low} is a sure loss, ${high} a sure win. ${doubt(meaning)}`,
+      own: `What ${name} expects of each move: ${low} is a sure loss, ${high} a sure win. ${this.doubt(meaning)}`,
       expected: `What ${name} gets on average if it goes on against random moves: −1 is always lost, +1 always won. This is exact, but it says little about a game against you.`,
     };
     const isMissing = this.choice !== "chance" && !kinds.includes(this.choice);
@@ -223,6 +225,7 @@ export class Numbers {
       : texts[this.choice];
     const isGap = (value, cell) => value === null && probs[cell] !== null;
     const more = [
+      untrained && !this.isInstead && `It plays ${side}${untrained}.`,
       !isMissing &&
         this.choice === "own" &&
         values?.some(isGap) &&
@@ -234,9 +237,19 @@ export class Numbers {
     return h(
       "div",
       { class: this.choice },
+      this.isInstead &&
+        !isMissing &&
+        h("p", {}, h("strong", {}, `If ${agent.label} were ${side}${untrained}:`)),
       h("p", {}, [text, ...more].filter(Boolean).join(" ")),
       details && this.more(details),
     );
+  }
+
+  /** How far its values can be trusted. */
+  doubt(meaning) {
+    if (isExact(meaning)) return "It has worked out every game.";
+    const isTold = this.board.cells.length <= TRUTH_CELLS;
+    return isTold ? "It may be wrong; the truth shows where." : "It may be wrong.";
   }
 
   /** What only some readers want to know, behind a line that stays open once it was opened. */
@@ -254,8 +267,12 @@ export class Numbers {
 /** Whether its values are those of a search to the end, which are exact. */
 const isExact = (meaning) => /\bexact result with best play\b/.test(meaning);
 
-const doubt = (meaning) =>
-  isExact(meaning) ? "It has worked out every game." : "It may be wrong; the truth shows where.";
+/** A bound of a scale; one like 0.999 is rounded, and said to be. */
+function boundText(bound, isSigned) {
+  const near = +bound.toFixed(2);
+  const sign = near < 0 ? "−" : isSigned && near > 0 ? "+" : "";
+  return `${near === bound ? "" : "about "}${sign}${Math.abs(near)}`;
+}
 
 /** The agent's own words for its numbers, if it has any, and how far these can go. */
 const aboutValues = (meaning) =>

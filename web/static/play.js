@@ -519,6 +519,7 @@ class Play {
   look() {
     const isOver = this.standing.turn === null;
     const thinker = this.thinker(this.moves.length);
+    this.numbers.isInstead = !this.agentOf(sideOf(this.moves.length));
     return (
       this.numbers.show(this.found, this.moves, isOver, thinker) ||
       this.numbers.update(this.rules, this.moves, isOver, thinker)

@@ -76,7 +76,11 @@ export class Replay {
 
   makeTransport() {
     const button = (name, label, go) =>
-      h("button", { type: "button", class: "round", "aria-label": label, onclick: go }, icon(name));
+      h(
+        "button",
+        { type: "button", class: "round", "aria-label": label, title: label, onclick: go },
+        icon(name),
+      );
     this.playButton = button("play", "Play", () => this.play(!this.timer));
     this.slider = h("input", {
       type: "range",
@@ -175,6 +179,7 @@ export class Replay {
     const mover = sideOf(this.at);
     const { board, cells } = this.game;
     const agent = this.agents[mover] ?? this.agents[other(mover)];
+    this.numbers.isInstead = !this.agents[mover];
     this.numbers.offer(agent, null);
     return this.numbers.update(board, cells.slice(0, this.at), this.at === cells.length, agent);
   }
@@ -187,7 +192,8 @@ export class Replay {
       this.timer = setInterval(() => this.visit(this.at + 1), +this.speed.value);
     }
     this.playButton.replaceChildren(icon(on ? "pause" : "play"));
-    this.playButton.setAttribute("aria-label", on ? "Pause" : "Play");
+    this.playButton.title = on ? "Pause" : "Play";
+    this.playButton.setAttribute("aria-label", this.playButton.title);
   }
 
   /** Write beside each move what it was worth, and go to the one that decided the game. */

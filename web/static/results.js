@@ -10,7 +10,8 @@ const OPPONENTS = [
 
 /** trained: the sides that the agent was trained for. */
 export function results(certificate, trained) {
-  const sides = certificate.sides ?? ["X", "O"];
+  // The side that it was trained for comes first.
+  const sides = [...new Set([...trained, ...(certificate.sides ?? ["X", "O"])])];
   const part = (side) => certificate[`as_${side.toLowerCase()}`];
   const rows = sides.flatMap((side) =>
     OPPONENTS.filter(([name]) => part(side)[name]).map(([name, opponent]) => {
@@ -29,7 +30,12 @@ export function results(certificate, trained) {
   const head = ["Playing as", "wins", "draws", "losses", ""].map((text) =>
     text ? h("th", { scope: "col" }, text) : h("td", { class: "bars" }, legend()),
   );
-  const hasLimit = sides.some((side) => part(side).limit_vs_random);
+  const limitOf = (side) => `${exact(part(side).limit_vs_random.win)}\u00a0%`;
+  const limited = sides.filter((side) => part(side).limit_vs_random);
+  const limits = limited.map((side) => `${limitOf(side)} as ${side}`).join(", ");
+  const daring = limited.filter(
+    (side) => part(side).vs_random.win > part(side).limit_vs_random.win + 1e-9,
+  );
   const isMystery = trained.some((side) => {
     const { unbeatable, vs_minimax: perfect, worst_case_loss: worst } = part(side);
     return !unbeatable && perfect && perfect.loss < worst - 1e-9;
@@ -37,7 +43,7 @@ export function results(certificate, trained) {
   const isIllegal = sides.some((side) => part(side).vs_random.illegal > 0);
   const texts = [
     `On ${boardName(certificate.board)}, in per cent. Computed over all games that there can be: nothing is sampled.`,
-    hasLimit && "The line on a bar marks the most wins of any player that never loses.",
+    limits && `The line on a bar marks the most wins of any player that never loses: ${limits}.`,
     isIllegal && "Moves on taken cells are among the losses.",
   ];
   return h(
@@ -60,9 +66,16 @@ export function results(certificate, trained) {
             ? " beats even the strongest opponent."
             : " draws against the strongest opponent."
           : ` loses ${shareText(loss, value)} against an opponent that knows its weakness.`;
-        const untrained = trained.includes(side) ? "" : " It was not trained for this side.";
-        return h("li", {}, markIcon(side), text + untrained);
+        const untrained = trained.includes(side) ? "" : " (not trained for this side)";
+        return h("li", {}, `As ${side}${untrained} it${text}`);
       }),
+      daring.map((side) =>
+        h(
+          "li",
+          {},
+          `As ${side} it wins more often than any player that never loses can (${limitOf(side)}), and yet it can be beaten.`,
+        ),
+      ),
       isMystery &&
         h("li", {}, "Perfect play does not know this weakness, so it wins less often."),
       certificate.optimal_moves &&
