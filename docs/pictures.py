@@ -123,7 +123,7 @@ def write_page(folder: str, address: str, cells: Sequence[str], path: Path) -> N
         )
     with served(folder) as host, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        size = {"width": 1180, "height": 760}
+        size = {"width": 1180, "height": 800}
         page = browser.new_page(viewport=size, color_scheme="light", reduced_motion="reduce")
         page.goto(host + address)
         page.get_by_role("radio", name="Its own estimate").check()
