@@ -1152,7 +1152,7 @@ def test_the_page_of_a_run_shows_how_it_grew_and_gives_its_certificate(open_page
     content = json.loads(Path(loading.value.path()).read_text())
     assert loading.value.suggested_filename == "runs-strong.json"
     assert content["moves"]
-    contains(page, "main", "python evaluate.py --verify runs-strong.json")
+    contains(page, "main", "python -m tictactoe_env.verify runs-strong.json")
     page = open_page("/agents/trie")
     contains(page, "main", "Its training was not recorded in the package.")
     page = open_page("/agents/runs/weak")  # it has no record of its training

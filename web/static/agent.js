@@ -329,8 +329,8 @@ function facts(agent, certificate) {
     h(
       "p",
       {},
-      "Put the file into the folder of the program, and run there: ",
-      h("code", {}, `python evaluate.py --verify ${name}`),
+      "In the folder of the file, with the Python in which tictactoe-env is installed: ",
+      h("code", {}, `python -m tictactoe_env.verify ${name}`),
     ),
     h(
       "details",
