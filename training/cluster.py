@@ -43,8 +43,8 @@ from training.jobs import (
 CONNECT_SECONDS = 15  # after which a scheduler that does not answer is given up
 # A head node of Ray that answers, but starts no server, is given up after this time and tries.
 RAY_SECONDS, RAY_TRIES = 120, 3
-# Without this variable the head of Ray 2.60 fails to start one in about one of five cases, after
-# half a minute or more: https://github.com/ray-project/ray/issues/63202
+# Without this variable the head of Ray 2.60 often fails to start one, after half a minute or more:
+# https://github.com/ray-project/ray/issues/63202
 RAY_FORK = "GRPC_ENABLE_FORK_SUPPORT=0"
 GONE_SECONDS = 60  # after which a scheduler that is gone, or has no workers left, is given up
 LOOK_SECONDS = 0.5  # seconds between two looks at the files of the workers
