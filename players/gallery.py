@@ -32,7 +32,7 @@ from players.pupil import (
 )
 from players.seat import Seat, learner_seat, named_seat, run_seat
 from players.summary import loses_by_illegal_moves, method_of, results_of
-from players.titles import EASY, title_of, title_of_run
+from players.titles import title_of, title_of_run
 from tictactoe_env.certificate import (
     FILE,
     MAX_CELLS,
@@ -52,7 +52,7 @@ from tictactoe_env.games import MAX_NAME, Player
 from tictactoe_env.mcts import TreeSearchPolicy
 from tictactoe_env.names import LATEST, description, named_player, registered_names
 from tictactoe_env.opponents import BUILT_IN as LISTED
-from tictactoe_env.opponents import is_trained, known_names, make_opponent, strength
+from tictactoe_env.opponents import EASY, is_trained, known_names, make_opponent, strength
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.positions import MAX_CELLS as MAX_SOLVED
 from tictactoe_env.printable import printable

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from players.pupil import LEARNER_FOLDER
-from players.titles import EASY
 from tictactoe_env.names import registered_names
+from tictactoe_env.opponents import EASY, EASY_BEYOND
 
 if TYPE_CHECKING:
     from players.gallery import Entry
@@ -22,7 +22,7 @@ GROUPS: Mapping[str, str] = {
     "other": "Added by other packages",
 }
 """The groups in the order of a list, with their headings."""
-EASY_PLAYERS = ("random", EASY, "search-depth=1", LEARNER_FOLDER.as_posix())
+EASY_PLAYERS = ("random", EASY, EASY_BEYOND, LEARNER_FOLDER.as_posix())
 PERFECT_PLAYERS = ("minimax", "minimax-first", "search")
 
 

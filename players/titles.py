@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from players.pupil import LEARNER, LEARNER_FOLDER
 from tictactoe_env.names import Named, named_player
+from tictactoe_env.opponents import EASY
 from tictactoe_env.trained import facts_of, trained_names
 
 
@@ -78,8 +79,8 @@ KINDS: Mapping[str, Kind] = {
 }
 """The learned players of this project, by the name of the agent."""
 
-EASY, MEDIUM = "minimax-slip=0.3", "minimax-slip=0.1"
-"""The opponent to begin with, and a stronger one, which as X wins 48 % of its games against it."""
+MEDIUM = "minimax-slip=0.1"
+"""Stronger than the opponent to begin with: as X it wins 48 % of its games against that one."""
 PLAIN = {
     "human": "a person",
     "random": "Random player",

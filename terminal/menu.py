@@ -19,7 +19,6 @@ from players.gallery import BUILT_IN, Entry, Gallery
 from players.groups import grouped
 from players.pupil import LEARNER, LEARNER_RULES
 from players.seat import PERSON
-from players.titles import EASY
 from terminal.game import Table, seats_of
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
@@ -28,6 +27,7 @@ from terminal.tree import tree_text
 from tictactoe_env.certificate import FILE
 from tictactoe_env.evaluation import UNTIL
 from tictactoe_env.notation import SIDES, parse_size, rules_text
+from tictactoe_env.opponents import easy_opponent
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
@@ -48,9 +48,8 @@ CHOICES = (
     "the game tree of a player",
     "quit",
 )
-EASY_BEYOND = "search-depth=1"  # on boards that are too large to solve
 PERFECT = "minimax"
-PERFECT_BEYOND = "search-seconds=2"  # likewise
+PERFECT_BEYOND = "search-seconds=2"  # on boards that are too large to solve
 LISTED = 10  # games listed to choose a replay from
 MAX_GAMES = 10_000
 TRIE = "trie"  # the agent whose model is a game tree
@@ -119,7 +118,7 @@ class Menu:
         self._play(PERSON, PERSON)
 
     def _easy(self) -> None:
-        name = EASY if can_enumerate(self.rules) else EASY_BEYOND
+        name = easy_opponent(self.rules)
         self.talk.say(f"Your opponent is {name}: {BUILT_IN[name]}.")
         self._against(name)
 

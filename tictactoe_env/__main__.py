@@ -22,7 +22,7 @@ from tictactoe_env.analysis import truth, turning_point
 from tictactoe_env.errors import one_of, unknown_name, whole_number
 from tictactoe_env.games import Game, Player
 from tictactoe_env.notation import cell_text, parse_cell
-from tictactoe_env.opponents import listed, make_opponent
+from tictactoe_env.opponents import EASY, EASY_BEYOND, easy_opponent, listed, make_opponent
 from tictactoe_env.policy import Policy, sample
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.printable import printable
@@ -31,8 +31,6 @@ from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.standing import Standing, standing
 
 PROGRAM = "python -m tictactoe_env"
-EASY = "minimax-slip=0.3"  # the opponent by default: perfect play that often slips
-EASY_BEYOND = "search-depth=1"  # on boards that are too large, or take too long, to solve
 HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
 COMMANDS = {
     "undo": "take your last move back",
@@ -196,7 +194,7 @@ def _options() -> argparse.ArgumentParser:
     add(
         "--opponent",
         metavar="NAME",
-        help=f"see --list (default: {EASY}, an easy one; on boards of more than {LONG} cells "
+        help=f"see --list (default: {EASY}, an easy one; on boards too large to solve "
         f"{EASY_BEYOND})",
     )
     add("--side", default="X", help="your side: X, O or random (default: X)")
@@ -260,7 +258,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             print(listed(), flush=True)
             return 0
         rules = Rules(given.rows, given.cols, given.k)
-        name = given.opponent or (EASY if rules.cells <= LONG else EASY_BEYOND)
+        name = given.opponent or easy_opponent(rules)
         match = Match(name, make_opponent(name, rules), rules, _has_colour())
     except ValueError as error:
         print(f"{PROGRAM}: {printable(error)}", file=sys.stderr)

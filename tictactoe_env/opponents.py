@@ -46,11 +46,20 @@ from tictactoe_env.names import (
     split_options,
 )
 from tictactoe_env.policy import Policy, as_policy
+from tictactoe_env.positions import can_enumerate
 from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules, checked_rules
 from tictactoe_env.runs import FOLDERS, Folders, agents_with_runs, newest_run
 from tictactoe_env.table_json import is_table, table_from_json
 from tictactoe_env.trained import BOARD, facts_of, trained_names, trained_policy
+
+EASY = "minimax-slip=0.3"  # perfect play that often slips
+EASY_BEYOND = "search-depth=1"  # on boards that are too large to solve
+
+
+def easy_opponent(rules: Rules) -> str:
+    """The name of the opponent that a person begins with on a board."""
+    return EASY if can_enumerate(rules) else EASY_BEYOND
 
 
 def make_opponent(
