@@ -261,10 +261,10 @@ def test_what_is_beside_a_model_must_fit_it(run, tmp_path):
         ({"config": small}, "model.safetensors does not fit its configuration"),
     ):
         write_sealed(path, {**saved, **change})
-        with refuses(words, DamagedFileError):
+        with refuses(words, error=DamagedFileError):
             agents.load(path.parent)
     path.write_text(json.dumps({**saved, "steps": 1}))
-    with refuses("an earlier version of this program wrote it", DamagedFileError):
+    with refuses("an earlier version of this program wrote it", error=DamagedFileError):
         agents.load(path.parent)
 
 
@@ -292,7 +292,7 @@ def test_files_that_do_not_belong_together_are_refused(run, tmp_path):
     hidden = ("state", "seal")
     content = {key: value for key, value in read_json(beside).items() if key not in hidden}
     write_sealed(beside, content)
-    with refuses("state.json is damaged: the content lacks 'state'", DamagedFileError):
+    with refuses("state.json is damaged: the content lacks 'state'", error=DamagedFileError):
         run.restore(beside.parent)
 
 

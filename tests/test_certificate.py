@@ -169,7 +169,7 @@ def test_a_changed_result_is_found_and_named(name, path, stated):
         wrong = [["a1"], [], GONE, None if value else "none"]
     for instead in wrong:
         shown = " but 'nothing' in the" if instead is GONE else ""
-        with refuses(f"{path} is ", CertificateError) as told:
+        with refuses(f"{path} is ", error=CertificateError) as told:
             certificate.verify(changed(stated[ROW][name], path, instead))
         assert shown in str(told.value)
 
@@ -189,13 +189,13 @@ def test_a_verdict_that_does_not_follow_from_the_moves_is_told_without_the_other
         value = functools.reduce(lambda found, key: found[key], path.split("."), content)
         for instead, shown in (*((one, one) for one in (not value, int(value), None)), NONE):
             words = f"{path} is {value} when computed from the moves, but {shown} in the"
-            with refuses(words, CertificateError):
+            with refuses(words, error=CertificateError):
                 certificate.check_verdict(changed(content, path, instead))
     for path in ("as_x", "as_o"):
         for instead in (None, [], GONE):
-            with refuses(f"{path}.unbeatable is ", CertificateError):
+            with refuses(f"{path}.unbeatable is ", error=CertificateError):
                 certificate.check_verdict(changed(content, path, instead))
-    with refuses("the moves were changed after", CertificateError):
+    with refuses("the moves were changed after", error=CertificateError):
         certificate.check_verdict(changed(content, "sha256_of_moves", "0" * 64))
 
 
@@ -212,7 +212,9 @@ def test_only_a_format_above_the_known_ones_is_called_newer(number, is_newer, st
 
 @pytest.mark.parametrize("name", ["agent", "seed", "config", "versions", "sha256_of_moves"])
 def test_a_certificate_states_whose_it_is_and_how_it_was_made(name, stated):
-    with refuses(f"this is not a certificate: its entry '{name}' is missing", CertificateError):
+    with refuses(
+        f"this is not a certificate: its entry '{name}' is missing", error=CertificateError
+    ):
         certificate.verify(changed(stated[ROW]["minimax"], name, GONE))
 
 
@@ -249,10 +251,10 @@ def test_the_rounding_of_a_result_ends_where_it_is_stated(stated):
         certificate.verify(changed(content, "as_x.vs_random.win", near))
     for path in ("worst_case_value", "limit_vs_random.loss"):  # these are no sums of chances
         certificate.verify(changed(stated[ROW]["minimax"], f"as_x.{path}", 1e-13))  # for 0
-    with refuses("as_x.worst_case_loss is 0.0 when computed", CertificateError):
+    with refuses("as_x.worst_case_loss is 0.0 when computed", error=CertificateError):
         certificate.verify(changed(stated[ROW]["minimax"], "as_x.worst_case_loss", 1e-13))
     for far in (value - 2 * match.ROUNDING, value + 2 * match.ROUNDING):
-        with refuses("as_x.vs_random.win is ", CertificateError):
+        with refuses("as_x.vs_random.win is ", error=CertificateError):
             certificate.verify(changed(content, "as_x.vs_random.win", far))
 
 
@@ -263,7 +265,7 @@ def test_changed_moves_or_another_digest_are_found(stated, tmp_path):
     for path, value in (*wrong, *(("sha256_of_moves", digest) for digest in (None, "", "0" * 64))):
         certificate.write(changed(content, path, value), tmp_path / "certificate.json")
         for ask in (lambda: certificate.verify(read(tmp_path)), lambda: load_policy(tmp_path)):
-            with refuses("the moves were changed", CertificateError) as told:
+            with refuses("the moves were changed", error=CertificateError) as told:
                 ask()
             assert str(told.value) == (
                 "the moves were changed after the certificate was written: their sha256 differs"
@@ -276,7 +278,7 @@ def test_results_and_names_that_do_not_follow_from_the_moves_are_found(stated):
     with refuses("unbeatable is False when computed from the moves, but True in the certificate"):
         certificate.verify(sealed(blunder))
     shares = changed(stated[RECTANGLE]["random"], "moves..../...", {"a1": 0.5, "b2": 0.5})
-    with refuses("when computed from the moves, but ", CertificateError):
+    with refuses("when computed from the moves, but ", error=CertificateError):
         certificate.verify(sealed(shares))
     unknown = changed(changed(stated[RECTANGLE]["random"], "superhuman", 3), "elo", 3)
     with refuses("unknown entries in the certificate, not verifiable: elo, superhuman"):
@@ -288,7 +290,7 @@ def test_results_and_names_that_do_not_follow_from_the_moves_are_found(stated):
         ),
         ("as_o.vs_random.elo", "as_o.vs_random.elo is 'nothing'"),
     ):
-        with refuses(message, CertificateError):
+        with refuses(message, error=CertificateError):
             certificate.verify(changed(stated[RECTANGLE]["random"], path, 3))
     certificate.verify(changed(stated[Rules()]["minimax"], "as_x.vs_minimax.draw", 1))  # for 1.0
 
@@ -325,7 +327,7 @@ def test_a_damaged_certificate_is_refused_with_the_reason(path, value, message, 
     content = stated[RECTANGLE]["minimax-first"]
     count = len(content["moves"])
     for ask in (certificate.table_of, certificate.verify):
-        with refuses(message.format(count, count - 1), CertificateError):
+        with refuses(message.format(count, count - 1), error=CertificateError):
             ask(changed(content, path, value))
 
 
@@ -337,10 +339,10 @@ def test_moves_on_other_boards_than_the_unfinished_ones_are_refused(stated):
     ):
         moves = {**content["moves"], board: content["moves"]["X../..."]}
         del moves["X../..."]
-        with refuses(message, CertificateError):
+        with refuses(message, error=CertificateError):
             certificate.table_of({**content, "moves": moves})
     for wrong in ({**content, "moves": [*content["moves"].values()]}, None, [], "certificate", 3):
-        with refuses(REFUSED, CertificateError):
+        with refuses(REFUSED, error=CertificateError):
             certificate.verify(wrong)
 
 
@@ -348,12 +350,12 @@ def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp
     path = tmp_path / "certificate.json"
     for ask, missing in ((tmp_path, path), (tmp_path / "none.json", tmp_path / "none.json")):
         message = f"no certificate at {missing}: expected a run's folder or a certificate.json"
-        with refuses(message, FileNotFoundError):
+        with refuses(message, error=FileNotFoundError):
             read(ask)
     (tmp_path / "study" / "seed-03").mkdir(parents=True)
     (tmp_path / "study" / "seed-03" / "certificate.json").touch()
     with refuses(
-        f"a certificate.json, such as {tmp_path / 'study' / 'seed-03'}", FileNotFoundError
+        f"a certificate.json, such as {tmp_path / 'study' / 'seed-03'}", error=FileNotFoundError
     ):
         read(tmp_path / "study")
     text = json.dumps(stated[RECTANGLE]["minimax"]).encode()
@@ -361,10 +363,10 @@ def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp
     noise = [b"\xff\xfe\x00", bytes(100), b'{"format": 1,}', b"[" * 100_000, b"1" * 5000]
     for damage in (*parts, *noise, b'{"a":' * 100_000):
         path.write_bytes(damage)
-        with refuses(f"{path} is damaged: ", CertificateError):
+        with refuses(f"{path} is damaged: ", error=CertificateError):
             read(path)
     path.write_text('{"format": 1, "unbeatable": false, "unbeatable": true}')
-    with refuses("a name is repeated in the object of format, unbeatable", CertificateError):
+    with refuses("a name is repeated in the object of format, unbeatable", error=CertificateError):
         read(path)
     for number in ("1e999", "NaN", "-Infinity"):
         path.write_text(f'{{"format": 1, "seconds": {number}}}')
@@ -372,11 +374,11 @@ def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp
             read(path)
     for content in ("{}", "[]", "null", "1", '"text"', '{"format": 3}', '{"format": true}'):
         path.write_text(content)
-        with refuses(f"{path} is not a certificate", CertificateError):
+        with refuses(f"{path} is not a certificate", error=CertificateError):
             read(path)
     with open(path, "wb") as file:
         file.truncate(certificate.MAX_BYTES + 1)
-    with refuses(f"{path} is larger than 32 MB, the limit for such a file", CertificateError):
+    with refuses(f"{path} is larger than 32 MB, the limit for such a file", error=CertificateError):
         read(path)
 
 

@@ -139,10 +139,10 @@ def test_a_wrong_argument_or_opponent_is_refused_and_changes_nothing(make):
     env, twin = going(make)
     wrong = [({name: v}, text) for name, text, *values in BAD_ARGUMENTS for v in values]
     for arguments, message in wrong + BAD_TOGETHER:
-        with refuses(message, (ValueError, FileNotFoundError)):
+        with refuses(message, error=(ValueError, FileNotFoundError)):
             make(**arguments)
         if set(arguments) == {"opponent"}:
-            with refuses(message, (ValueError, FileNotFoundError)):
+            with refuses(message, error=(ValueError, FileNotFoundError)):
                 env.set_opponent(**arguments)
     assert_same_games(env, twin)
     for num_envs in (0, -1, True, 2.0, "2", None, math.nan):

@@ -91,10 +91,10 @@ def test_a_file_is_written_where_folders_cannot_be_opened(tmp_path, monkeypatch)
 def test_what_is_no_json_is_refused_by_name_and_a_huge_file_before_it_is_read(path):
     for content in ("", "{", "{'a': 1}", '{"a": 1} trailing'):
         path.write_text(content)
-        with refuses("model.safetensors is damaged: it is not JSON", DamagedFileError):
+        with refuses("model.safetensors is damaged: it is not JSON", error=DamagedFileError):
             read_json(path)
     path.write_text("[" * 100_000)
-    with refuses("damaged: its lists and objects are nested too deeply", DamagedFileError):
+    with refuses("damaged: its lists and objects are nested too deeply", error=DamagedFileError):
         read_json(path)
     for read, size, limit in (
         (read_json, MAX_JSON, "16 MB"),
@@ -102,10 +102,12 @@ def test_what_is_no_json_is_refused_by_name_and_a_huge_file_before_it_is_read(pa
         (lambda path: next(csv_lines(path)), files.MAX_CSV, "32 MB"),
     ):
         os.truncate(path, size + 1)
-        with refuses(f"model.safetensors is larger than {limit}", DamagedFileError):
+        with refuses(f"model.safetensors is larger than {limit}", error=DamagedFileError):
             read(path)
     path.write_text("a,b\n" + 70_000 * "1")
-    with refuses("model.safetensors must be a CSV file: a line has 70,000 bytes", DamagedFileError):
+    with refuses(
+        "model.safetensors must be a CSV file: a line has 70,000 bytes", error=DamagedFileError
+    ):
         list(csv_lines(path))
 
 
@@ -186,7 +188,7 @@ def test_damaged_and_missing_arrays_are_refused_by_name_and_can_be_written_over(
     write_arrays(path, NEW)
     assert read_arrays(path)[0].keys() == NEW.keys()
     file.unlink()
-    with refuses(f"{file} is missing: is {folder} the folder of a run?", FileNotFoundError):
+    with refuses(f"{file} is missing: is {folder} the folder of a run?", error=FileNotFoundError):
         read_arrays(path)
 
 
@@ -232,7 +234,7 @@ def test_what_is_no_safetensors_file_is_refused_and_not_executed(path):
     for data in (poison, b"\x10\x00\x00\x00\x00\x00\x00\x00{not json at all}"):
         path.write_bytes(data)
         write_sealed(path.with_suffix(".json"), {"sha256": hashlib.sha256(data).hexdigest()})
-        with refuses("model.safetensors is not a safetensors file", DamagedFileError):
+        with refuses("model.safetensors is not a safetensors file", error=DamagedFileError):
             read_arrays(path)
     assert not mark.exists()
     pickle.loads(poison)

@@ -281,7 +281,7 @@ def test_a_broken_certificate_is_listed_with_the_reason_and_does_not_stop_the_ot
     entry = gallery.entry("models/bad.json")
     assert (entry.broken, entry.plays(SMALL)) == (True, False)
     assert reason in entry.about
-    with refuses("models/bad.json is broken", CertificateError):
+    with refuses("models/bad.json is broken", error=CertificateError):
         gallery.seat("models/bad.json", SMALL)
     assert not gallery.entry("runs/dqn-0").broken
     write(CONTENT, path)
@@ -313,7 +313,7 @@ def test_what_is_only_seen_in_all_the_results_breaks_a_certificate_later(gallery
     path = folders / "models/bad.json"
     path.write_text(changed(as_x={**CONTENT["as_x"], "worst_case_loss": 0.5}))
     assert not gallery.entry("models/bad.json").broken  # the list does not compute every result
-    with refuses("as_x.worst_case_loss is 0.33333", CertificateError):
+    with refuses("as_x.worst_case_loss is 0.33333", error=CertificateError):
         gallery.certificate("models/bad.json")
     assert "as_x.worst_case_loss is 0.33333" in gallery.entry("models/bad.json").about
 
@@ -329,7 +329,7 @@ def test_a_forged_certificate_of_a_larger_board_is_listed_as_a_claim(folders):
     entry = gallery.entry("models/forged.json")
     assert "claims that it cannot be beaten as X" in entry.about
     assert not entry.verified
-    with refuses("as_x.unbeatable is False when computed from the moves", CertificateError):
+    with refuses("as_x.unbeatable is False when computed from the moves", error=CertificateError):
         gallery.certificate(entry.id)
     assert gallery.entry(entry.id).broken
 
@@ -338,7 +338,7 @@ def test_moves_that_are_no_cells_break_a_certificate(gallery, folders):
     path = folders / "models/bad.json"
     moves = {**CONTENT["moves"], next(iter(CONTENT["moves"])): "z9"}
     write({**certify(RandomPolicy(), "dqn", SMALL), "moves": moves}, path)
-    with refuses("is broken", CertificateError):
+    with refuses("is broken", error=CertificateError):
         gallery.seat("models/bad.json", SMALL)
     os.symlink("nowhere", "models/gone.json")
     assert gallery.entry("models/gone.json").broken

@@ -47,7 +47,7 @@ def test_the_result_and_the_ending_follow_from_the_moves(moves, sizes, result, e
     assert (found.result, found.ended) == (result, ended)
     assert game(moves, rules, result=result, ended=ended) == found
     assert found.text == moves
-    with refuses("the game is over", IllegalMoveError):
+    with refuses("the game is over", error=IllegalMoveError):
         game(f"{moves} a1", rules)
 
 
@@ -80,7 +80,7 @@ CONTRADICTED = cases(f"""
 
 @pytest.mark.parametrize(("moves", "ended", "result", "message"), CONTRADICTED)
 def test_what_the_moves_contradict_is_refused(moves, ended, result, message):
-    with refuses(message, IllegalMoveError if message == TAKEN else ValueError):
+    with refuses(message, error=IllegalMoveError if message == TAKEN else ValueError):
         game(moves, ended=ended, result=result)
 
 

@@ -126,7 +126,7 @@ def test_a_certificate_of_one_side_says_nothing_of_the_other(given, side):
     assert policy.sides == (side,)
     assert policy.knows(met(player, side, SQUARE)).all()
     assert policy.knows(np.zeros((1, 16), dtype=np.int8)).all() == (side == "X")
-    with refuses("unknown entries in the certificate, not verifiable", CertificateError):
+    with refuses("unknown entries in the certificate, not verifiable", error=CertificateError):
         verify({**content, f"as_{other.lower()}": content[f"as_{side.lower()}"]})
 
 
@@ -180,7 +180,7 @@ def test_a_proof_that_is_too_large_is_refused_in_writing_and_in_reading(path):
         lambda: load_policy(path, limit=limit),
         lambda: verify(certificate.read(path), limit),
     ):
-        with refuses("more than the limit of 1,000 positions", ProofLimitError):
+        with refuses("more than the limit of 1,000 positions", error=ProofLimitError):
             ask()
 
 
@@ -192,7 +192,7 @@ def test_text_that_grows_too_large_is_refused_before_it_is_there(path):
     assert len(packed) < 1 << 20
     with refuses("larger than 128 MB when decompressed"):
         decompressed(packed)
-    with refuses("larger than 128 MB", CertificateError):
+    with refuses("larger than 128 MB", error=CertificateError):
         verify({**certificate.read(path), "moves": packed})
 
 
@@ -217,7 +217,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("name", "value", "words"), WRONG)
 def test_what_is_wrong_in_a_certificate_is_named(path, name, value, words):
-    with refuses(words, CertificateError):
+    with refuses(words, error=CertificateError):
         verify({**certificate.read(path), name: value})
 
 
@@ -229,7 +229,7 @@ def test_an_entry_that_is_missing_in_a_certificate_is_told_as_nothing(path):
         ("as_x", "as_x is {"),
         ("unbeatable", "unbeatable is True when computed from the moves, but 'nothing' in the"),
     ):
-        with refuses(words, CertificateError):
+        with refuses(words, error=CertificateError):
             verify({key: value for key, value in content.items() if key != name})
 
 
@@ -237,7 +237,7 @@ def test_the_verdict_of_a_certificate_of_lines_is_that_of_all_its_results(path):
     content = certificate.read(path)
     certificate.check_verdict(content)
     for name, value in (("unbeatable", False), ("as_x", {**content["as_x"], "positions": 1})):
-        with refuses(f"{name}", CertificateError):
+        with refuses(f"{name}", error=CertificateError):
             certificate.check_verdict({**content, name: value})
 
 
@@ -269,7 +269,7 @@ def test_what_is_wrong_in_the_moves_is_named(path, text, words):
         "sha256_of_moves": hashlib.sha256(data).hexdigest(),
     }
     certificate.check_digest(content)
-    with refuses(words, CertificateError):
+    with refuses(words, error=CertificateError):
         verify(content)
 
 
@@ -284,19 +284,19 @@ LEFT_OVER = [
 def test_decisions_that_no_position_asks_for_are_refused(text, words):
     rules = Rules(1, 4, 2)
     assert reaches_of(b'{"X":[[1],[2,0,0]]}', ("X",), rules, False)["X"].decisions == 4
-    with refuses(words, LinesError):
+    with refuses(words, error=LinesError):
         reaches_of(text.encode(), ("X",), rules, False)
 
 
 def test_bytes_after_the_moves_are_refused():
     packed = zlib.compress(b"{}")
     assert decompressed(base64.b64encode(packed).decode()) == b"{}"
-    with refuses("not one complete piece of zlib data", LinesError):
+    with refuses("not one complete piece of zlib data", error=LinesError):
         decompressed(base64.b64encode(packed + b"more").decode())
 
 
 def test_a_table_of_all_positions_is_not_made_from_lines(path):
-    with refuses("take policy_in(content)", CertificateError):
+    with refuses("take policy_in(content)", error=CertificateError):
         certificate.table_of(certificate.read(path))
     with refuses("plays on 4x4, 4 in a row, not on 3x3"):
         load_policy(path, Rules())

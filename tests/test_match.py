@@ -300,7 +300,7 @@ def test_a_sample_agrees_with_the_exact_result_within_its_interval(kind, rules):
 )
 def test_the_limit_of_a_proof_is_that_of_boards_of_more_than_12_cells(ask):
     ask(Rules(1, 12, 2), Limit(positions=1))
-    with refuses("needs more than the limit of 1 positions", ProofLimitError):
+    with refuses("needs more than the limit of 1 positions", error=ProofLimitError):
         ask(Rules(1, 13, 2), Limit(positions=1))
 
 

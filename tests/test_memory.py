@@ -104,7 +104,7 @@ def test_a_hostile_configuration_of_a_model_opens_and_allocates_nothing(tmp_path
         ({"rows": 10**9}, "a board of 1000000000x3 needs 4000000000 bits"),
     ):
         changed(**options)
-        with refuses(said, DamagedFileError):
+        with refuses(said, error=DamagedFileError):
             agents.load(folder)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 200_000, "KiB"

@@ -111,7 +111,7 @@ ILLEGAL = cases("""
 
 @pytest.mark.parametrize(("rows", "game", "message"), ILLEGAL)
 def test_a_game_stops_at_its_first_illegal_move(rows, game, message):
-    with refuses(message, IllegalMoveError):
+    with refuses(message, error=IllegalMoveError):
         parse_game(game, Rules(int(rows), 3, int(rows)))
 
 

@@ -159,7 +159,7 @@ def test_a_damaged_file_is_refused_by_name_and_the_error_says_what_to_do(path, d
     write_values(checked(some_values(), RULES), "these", path)
     assert zipfile.is_zipfile(path)
     damage(path)
-    with refuses(f"{path} is damaged", ValuesFileError) as refused:
+    with refuses(f"{path} is damaged", error=ValuesFileError) as refused:
         read_values(path, TABLE, "these")
     assert "delete the file to play without these values, or train" in str(refused.value)
 
@@ -168,7 +168,9 @@ def test_values_of_other_moves_are_refused_and_a_missing_file_is_missing(path):
     with pytest.raises(FileNotFoundError):
         read_values(path, TABLE, "these")
     write_values(checked(some_values(), RULES), "these", path)
-    with refuses("holds the values of other moves than those of the certificate", ValuesFileError):
+    with refuses(
+        "holds the values of other moves than those of the certificate", error=ValuesFileError
+    ):
         read_values(path, TABLE, "those")
 
 
@@ -218,7 +220,7 @@ def test_a_run_without_the_file_has_its_results_against_random_and_a_wrong_file_
 ):
     folder = shutil.copytree(run, tmp_path / "dqn-0")
     (folder / "values.npz").write_bytes(b"?")
-    with refuses(f"{folder / 'values.npz'} is damaged", ValuesFileError):
+    with refuses(f"{folder / 'values.npz'} is damaged", error=ValuesFileError):
         run_seat(folder, "dqn", Rules())
     (folder / "values.npz").unlink()
     seat, board = run_seat(folder, "dqn", Rules()), parse_board("X../.O./...", Rules())

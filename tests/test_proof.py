@@ -440,7 +440,7 @@ def test_the_reach_of_two_players_is_one_game_and_that_of_random_play_is_everyth
 def test_a_proof_beyond_the_limit_says_how_far_it_came(limit, words):
     rules = Rules(4, 4, 4)
     for ask in (match.best_responses, match.result_vs_random):
-        with refuses(words, ProofLimitError) as caught:
+        with refuses(words, error=ProofLimitError) as caught:
             if ask is match.best_responses:
                 ask(Hashed(rules), rules, limit)
             else:
@@ -474,7 +474,7 @@ def test_the_memory_of_a_proof_is_that_of_its_positions_their_moves_and_four_res
     moves_bytes = sum(array.nbytes for ply in moves for array in ply if array is not None)
     megabytes = (moves_bytes + (2 + 4) * 8 * len(reach)) / 1e6
     BoardReach(players, "O", rules, Limit(megabytes=math.ceil(megabytes)))
-    with refuses(f"more than the limit of {int(megabytes)} megabytes", ProofLimitError):
+    with refuses(f"more than the limit of {int(megabytes)} megabytes", error=ProofLimitError):
         BoardReach(players, "O", rules, Limit(megabytes=int(megabytes)))
 
 
@@ -496,13 +496,13 @@ def test_a_megabyte_is_a_million_bytes_and_a_proof_may_need_all_of_them(
     size, is_allowed, monkeypatch
 ):
     monkeypatch.setattr(proof.Layer, "bytes", size / 2)  # of two layers: each side moves once
-    with nullcontext() if is_allowed else refuses("limit of 1 megabytes", ProofLimitError):
+    with nullcontext() if is_allowed else refuses("limit of 1 megabytes", error=ProofLimitError):
         BoardReach({}, "X", Rules(1, 2, 2), Limit(megabytes=1))
 
 
 def test_twelve_megabytes_hold_the_positions_of_4x4_with_up_to_8_marks():
     """188,977 that are unfinished and in canonical form; boards of 32 bits need half the memory."""
-    with refuses("it found 188,977 positions (", ProofLimitError) as refused:
+    with refuses("it found 188,977 positions (", error=ProofLimitError) as refused:
         BoardReach({}, "X", Rules(4, 4, 4), Limit(megabytes=12))
     assert "up to ply 9 of 16" in str(refused.value)
 
@@ -512,7 +512,7 @@ def test_a_proof_of_all_positions_that_are_allowed_names_the_limit_that_it_is_be
     with pytest.raises(ProofLimitError) as refused:
         BoardReach(players, "X", rules, Limit(megabytes=1))
     found = int(re.search(r"it found ([\d,]+) positions", str(refused.value))[1].replace(",", ""))
-    with refuses("more than the limit of 1 megabytes", ProofLimitError):
+    with refuses("more than the limit of 1 megabytes", error=ProofLimitError):
         BoardReach(players, "X", rules, Limit(found, 1))
 
 
@@ -520,7 +520,7 @@ def test_a_limit_is_the_largest_number_that_is_allowed():
     rules = Rules()
     needed = len(BoardReach({"X": RandomPolicy()}, "X", rules))
     assert len(BoardReach({"X": RandomPolicy()}, "X", rules, Limit(positions=needed))) == needed
-    with refuses(f"more than the limit of {needed - 1} positions", ProofLimitError):
+    with refuses(f"more than the limit of {needed - 1} positions", error=ProofLimitError):
         BoardReach({"X": RandomPolicy()}, "X", rules, Limit(positions=needed - 1))
 
 

@@ -122,7 +122,7 @@ def test_a_player_that_seldom_plays_worse_than_the_limit_is_not_optimal(side, sh
     verify(content)
     for name in ("optimal", f"as_{side.lower()}"):
         claim = {**content[name], "optimal": True} if name.startswith("as") else True
-        with refuses("optimal is False when computed from the moves", CertificateError):
+        with refuses("optimal is False when computed from the moves", error=CertificateError):
             verify({**content, name: claim})
 
 
@@ -158,7 +158,7 @@ def test_a_player_that_seldom_draws_does_not_win_against_everybody(share):
     assert not evaluate(player).always_wins_x
     stated = content["as_x"]
     claim = {**stated, "vs_random": {**stated["vs_random"], "win": 1.0, "draw": 0.0}}
-    with refuses("as_x.vs_random.", CertificateError):
+    with refuses("as_x.vs_random.", error=CertificateError):
         verify({**content, "as_x": claim})
 
 
@@ -193,7 +193,7 @@ def test_figures_of_zero_are_stated_for_zero_only():
     assert content["as_x"]["vs_random"]["draw"] > 0
     for rate in ("draw", "loss"):
         rates = {**content["as_x"]["vs_random"], rate: 0.0 if rate == "draw" else 1e-14}
-        with refuses(f"as_x.vs_random.{rate} is ", CertificateError):
+        with refuses(f"as_x.vs_random.{rate} is ", error=CertificateError):
             verify({**content, "as_x": {**content["as_x"], "vs_random": rates}})
     assert certificate.wins_all({"as_x": None}, "X") is False
     for stated in (True, False, None, 1):

@@ -24,9 +24,9 @@ def test_what_is_no_regular_file_is_refused_at_once_with_the_error_of_the_reader
     put(kind, path)
     with at_most(10):
         for read in (open_file, lambda path: read_file(path, 10)):
-            with refuses(f"{path} {KINDS[kind]}: expected a file", FileRefusedError):
+            with refuses(f"{path} {KINDS[kind]}: expected a file", error=FileRefusedError):
                 read(path)
-        with refuses(KINDS[kind], UnicodeError):
+        with refuses(KINDS[kind], error=UnicodeError):
             read_file(path, 10, UnicodeError)
 
 
@@ -41,7 +41,7 @@ def test_a_pipe_that_somebody_waits_at_is_not_opened(tmp_path):
 
     writer = threading.Thread(target=write)
     writer.start()
-    with refuses("is a named pipe", FileRefusedError):
+    with refuses("is a named pipe", error=FileRefusedError):
         read_file(path, 10)
     assert written == []
     assert path.read_bytes() == b"text"
@@ -60,7 +60,7 @@ def test_what_is_put_in_place_of_a_file_while_it_is_opened_is_refused(tmp_path, 
         return opened[-1]
 
     monkeypatch.setattr(files.os, "open", late)
-    with at_most(10), refuses("is a named pipe", FileRefusedError):
+    with at_most(10), refuses("is a named pipe", error=FileRefusedError):
         open_file(path)
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(opened[0])
@@ -70,7 +70,7 @@ def test_a_missing_file_is_told_as_one_and_a_text_with_a_null_is_no_path(tmp_pat
     for path in (tmp_path / "none", tmp_path / "none" / "file"):
         with pytest.raises(FileNotFoundError):
             read_file(path, 10)
-    with refuses("'a\\x00b' is not a path: embedded null", FileRefusedError):
+    with refuses("'a\\x00b' is not a path: embedded null", error=FileRefusedError):
         read_file("a\0b", 10)
 
 
@@ -81,10 +81,12 @@ def test_a_file_is_read_up_to_its_limit_and_a_larger_one_not_at_all(tmp_path, mo
         path.write_bytes(bytes(range(size)))
         assert read_file(path, 10) == bytes(range(size))
     path.write_bytes(bytes(11))
-    with refuses(f"{path} is larger than 10 bytes, the limit for such a file", FileRefusedError):
+    with refuses(
+        f"{path} is larger than 10 bytes, the limit for such a file", error=FileRefusedError
+    ):
         read_file(path, 10)
     os.truncate(path, 1 << 40)
-    with refuses("is larger than 2 MB", FileRefusedError):
+    with refuses("is larger than 2 MB", error=FileRefusedError):
         read_file(path, 2 << 20)
 
 
@@ -92,7 +94,7 @@ def test_a_file_is_read_up_to_its_limit_and_a_larger_one_not_at_all(tmp_path, mo
 def test_a_file_that_tells_no_size_is_read_up_to_its_limit_too():
     assert os.stat("/proc/self/maps").st_size == 0
     assert read_file("/proc/self/maps", 1 << 20)
-    with refuses("/proc/self/maps is larger than 100 bytes", FileRefusedError):
+    with refuses("/proc/self/maps is larger than 100 bytes", error=FileRefusedError):
         read_file("/proc/self/maps", 100)
 
 
@@ -170,7 +172,7 @@ def test_json_that_is_broken_too_deep_or_too_large_in_memory_raises_a_plain_valu
         (b"[" + b"1" * 5_000 + b"]", "4300"),
         (b"[" + b"[]," * 2_800_000 + b"1]", "could need more than 400 MB of memory"),
     ):
-        with refuses(reason, ValueError):
+        with refuses(reason, error=ValueError):
             json_value(data)
 
 

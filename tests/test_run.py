@@ -326,7 +326,9 @@ def test_damaged_files_are_named_and_what_a_crash_leaves_is_mended_and_trained_a
         before = path.read_bytes()
         for content in contents:
             path.write_text(content)
-            with refuses(f"{path} is damaged: it was changed since manifest", DamagedFileError):
+            with refuses(
+                f"{path} is damaged: it was changed since manifest", error=DamagedFileError
+            ):
                 resumed(tmp_path)
             write_manifest(tmp_path / "checkpoint", 400)  # as somebody may who means it
             with pytest.raises(DamagedFileError, match=path.name.replace(".", r"\.")):
@@ -337,7 +339,9 @@ def test_damaged_files_are_named_and_what_a_crash_leaves_is_mended_and_trained_a
     assert len(resumed(tmp_path)[0].rows) == 4
     write_json(tmp_path / "checkpoint" / "progress.json", {"steps": 200})
     write_manifest(tmp_path / "checkpoint", 400)
-    with refuses("metrics.csv is damaged: its last row must be of 200 steps", DamagedFileError):
+    with refuses(
+        "metrics.csv is damaged: its last row must be of 200 steps", error=DamagedFileError
+    ):
         resumed(tmp_path)
 
 

@@ -149,11 +149,11 @@ def test_a_hostile_state_is_refused_with_the_file_and_the_entry(agent, tmp_path)
             arrays,
             {**about, "state": put(about["state"], path, value)},
         )
-        with refuses(said, DamagedFileError):
+        with refuses(said, error=DamagedFileError):
             checkpoint.restore(tmp_path, agent, config, agents.page(agent).begin(config))
     for wrong in (np.full_like(arrays[snapshot], 200), np.zeros((3, 0)), arrays[snapshot][:5]):
         write_arrays(tmp_path / checkpoint.STATE, {**arrays, snapshot: wrong}, about)
-        with refuses(f"{snapshot} must be", DamagedFileError):
+        with refuses(f"{snapshot} must be", error=DamagedFileError):
             checkpoint.restore(tmp_path, agent, config, agents.page(agent).begin(config))
 
 
@@ -164,7 +164,9 @@ def test_results_of_fewer_than_no_games_are_refused(tmp_path):
     wrong = arrays["state/results"].copy()
     wrong[0, 5] = -7
     write_arrays(tmp_path / checkpoint.STATE, {**arrays, "state/results": wrong}, about)
-    with refuses("the numbers of games and the sums of squares must be 0 or more", ValueError):
+    with refuses(
+        "the numbers of games and the sums of squares must be 0 or more", error=ValueError
+    ):
         checkpoint.restore(tmp_path, "value_net", config, agents.page("value_net").begin(config))
 
 
@@ -283,7 +285,7 @@ def test_a_changed_model_of_a_finished_run_is_not_loaded(finished, tmp_path):
     folder = shutil.copytree(finished, tmp_path / "run")
     arrays, about = read_arrays(folder / checkpoint.MODEL)
     write_arrays(folder / checkpoint.MODEL, {"values": -arrays["values"]}, about)
-    with refuses("model.safetensors is damaged: it was changed since", DamagedFileError):
+    with refuses("model.safetensors is damaged: it was changed since", error=DamagedFileError):
         agents.load(folder)
 
 
@@ -317,7 +319,7 @@ def test_a_run_of_an_earlier_version_is_refused_by_name(finished, tmp_path, caps
 def test_a_hostile_metrics_file_is_refused(finished, tmp_path, change, said):
     path = tmp_path / "metrics.csv"
     path.write_text(change((finished / "metrics.csv").read_text()))
-    with refuses(said, DamagedFileError):
+    with refuses(said, error=DamagedFileError):
         read_metrics(path)
     path.unlink()
     with pytest.raises(FileNotFoundError):
@@ -330,7 +332,7 @@ def test_rows_of_metrics_that_need_too_much_memory_are_refused(finished, tmp_pat
     path.write_text("\n".join([header, *[row] * 3_000]))
     assert len(read_metrics(path)) == 3_000
     monkeypatch.setattr("training.metrics.MAX_ROWS_MEMORY", 1 << 20)
-    with refuses("metrics.csv has too many rows, they need more than 1 MB", DamagedFileError):
+    with refuses("metrics.csv has too many rows, they need more than 1 MB", error=DamagedFileError):
         read_metrics(path)
 
 

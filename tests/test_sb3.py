@@ -105,7 +105,7 @@ def test_attributes_are_answered_for_each_game_and_unknown_names_raise():
     with refuses("leave indices out"):
         env.set_attr("note", 8, indices=[0])
     for ask in (env.get_attr, env.env_method):
-        with refuses("nonsense", AttributeError):
+        with refuses("nonsense", error=AttributeError):
             ask("nonsense")
     assert [env.get_attr(name) for name in ("render_mode", "note")] == [["rgb_array"] * 3, [7] * 3]
     assert env.get_attr("rules", [0, 2]) == [RULES, RULES]

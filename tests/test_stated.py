@@ -52,13 +52,13 @@ def test_short_words_are_a_name(name, content):
 @pytest.mark.parametrize("name", NO_NAMES, ids=repr)
 def test_an_agent_that_is_no_short_words_is_refused_everywhere(name, content, tmp_path):
     message = "agent must be short printable words, at most 100 letters"
-    with refuses(message, StatedError):
+    with refuses(message, error=StatedError):
         certify(RandomPolicy(), name, ROW)
-    with refuses(message, CertificateError):
+    with refuses(message, error=CertificateError):
         certificate.verify({**content, "agent": name})
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps({**content, "agent": name}))
-    with refuses(f"{path} is not a certificate: {message}", CertificateError) as raised:
+    with refuses(f"{path} is not a certificate: {message}", error=CertificateError) as raised:
         certificate.read(tmp_path)
     assert str(raised.value).isprintable()
 
@@ -118,7 +118,7 @@ def test_numbers_that_are_not_finite_are_refused_in_every_entry_of_a_file(
     for entry in ("seed", "as_x", "moves", "elo", "format"):
         text = json.dumps({**content, entry: "HERE"}).replace('"HERE"', number)
         path.write_text(text)
-        with refuses(f"a number must be finite, got {number}", CertificateError):
+        with refuses(f"a number must be finite, got {number}", error=CertificateError):
             certificate.read(path)
 
 
@@ -150,5 +150,5 @@ def test_names_of_unknown_entries_are_shown_with_escapes(text, content):
 
 @pytest.mark.parametrize("value", ["nothing", "'nothing'", None])
 def test_an_unknown_result_is_refused_whatever_its_value(value, content):
-    with refuses("as_x.elo is 'nothing' when computed", CertificateError):
+    with refuses("as_x.elo is 'nothing' when computed", error=CertificateError):
         certificate.verify({**content, "as_x": {**content["as_x"], "elo": value}})

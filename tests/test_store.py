@@ -151,14 +151,14 @@ def test_a_list_is_what_the_filters_leave_and_names_are_never_statements(store):
 def test_a_filter_or_an_id_that_no_game_can_have_is_refused(store):
     with refuses("unknown result of a game 'win' (known: O, X, draw)"):
         store.count(result="win")
-    with refuses(f"unknown game 1: {store.path} holds no game yet", UnknownGameError):
+    with refuses(f"unknown game 1: {store.path} holds no game yet", error=UnknownGameError):
         store.get(1)
     store.add_many([game(), game()])
     for name, wrong in (("limit", -1), ("limit", 1.5), ("before", 0), ("origin", "trainin")):
         with refuses("did you mean" if name == "origin" else "must be a whole number"):
             store.list(**{name: wrong})
     for id in (3, 2**70):
-        with refuses(f"unknown game {id}: {store.path} holds 2 games, 1 to 2", LookupError):
+        with refuses(f"unknown game {id}: {store.path} holds 2 games, 1 to 2", error=LookupError):
             store.get(id)
     for id in (0, -1, 1.0, "1; DROP TABLE games", None, True):
         with refuses("the id of a game must be a whole number of at least 1"):
@@ -263,7 +263,7 @@ os.wait()
     assert python(program, store.path) == message
     store.close()
     store.close()
-    with refuses(f"{store.path} is closed: open the store again", StoreError):
+    with refuses(f"{store.path} is closed: open the store again", error=StoreError):
         store.count()
 
 
@@ -290,11 +290,13 @@ def test_a_reader_writes_nothing_and_a_writer_waits_for_another_program(store):
     ):
         store.add(game())
         assert reader.get(1) == store.get(1)
-        with refuses(f"{store.path} cannot be written: it was opened for reading only", StoreError):
+        with refuses(
+            f"{store.path} cannot be written: it was opened for reading only", error=StoreError
+        ):
             reader.add(game())
         other.execute("BEGIN IMMEDIATE")
         assert waiting.count() == 1
-        with refuses(busy, StoreError):
+        with refuses(busy, error=StoreError):
             waiting.add(game())
         other.execute("ROLLBACK")
         assert waiting.add(game()) == 2
@@ -343,7 +345,7 @@ def test_what_another_program_has_in_its_log_stays_there(tmp_path):
     before = {f"copy.db{end}": Path(f"{path}{end}").read_bytes() for end in ("", "-wal")}
     for name, content in before.items():
         (tmp_path / name).write_bytes(content)
-    with refuses(FOREIGN, StoreError):
+    with refuses(FOREIGN, error=StoreError):
         GameStore(tmp_path / "copy.db")
     assert {file.name: file.read_bytes() for file in tmp_path.glob("copy.db*")} == before
     other.close()
@@ -361,7 +363,7 @@ def test_a_path_that_can_hold_no_store_is_refused_and_an_empty_file_becomes_one(
         (none, True, f"there is no store at {none}"),
         (empty, True, "got an empty file"),
     ):
-        with refuses(reason, StoreError):
+        with refuses(reason, error=StoreError):
             GameStore(path, read_only)
     assert not none.exists()
     for name in ("file", "games 1?mode=ro#2 100%25.db", ":memory:"):
@@ -427,13 +429,13 @@ def test_a_row_that_was_changed_or_is_no_game_is_not_shown(store, monkeypatch):
         id = store.add(game(seed=1))
         with store._writing() as connection:
             connection.execute(f"UPDATE games SET {change} WHERE id = {id}")
-        with refuses(f"game {id} is not what was written, its checksum differs", StoreError):
+        with refuses(f"game {id} is not what was written, its checksum differs", error=StoreError):
             store.get(id)
     for read in (lambda: list(store), store.check):
-        with refuses(f"{store.path} is damaged: game 1 is not what was written", StoreError):
+        with refuses(f"{store.path} is damaged: game 1 is not what was written", error=StoreError):
             read()
     monkeypatch.setattr(Game, "text", "a1 a1")  # no game, but with its checksum
-    with refuses("is damaged: game 9: cell 0 is taken", StoreError):
+    with refuses("is damaged: game 9: cell 0 is taken", error=StoreError):
         store.get(store.add(game()))
 
 
@@ -453,7 +455,7 @@ def test_a_store_of_an_older_version_becomes_one_of_the_next_version(
     assert path.read_bytes() == before, "a migration that fails changes nothing"
     added = ("ALTER TABLE games ADD COLUMN note TEXT", "UPDATE games SET note = 'old'")
     monkeypatch.setattr(module, "MIGRATIONS", (*known, added))
-    with refuses(f"is of version {version}, this program reads 3: open it for", StoreError):
+    with refuses(f"is of version {version}, this program reads 3: open it for", error=StoreError):
         GameStore(path, read_only=True)
     with GameStore(path) as store:
         assert store.check() == 15 * version
@@ -486,7 +488,7 @@ def test_a_file_of_games_is_known_by_its_content_and_not_by_its_name(whole, tmp_
     assert [found.rules for found in read_games(tmp_path / "games.db")] == [Rules(), Rules(4, 3, 4)]
     assert list(read_games(tmp_path / "empty")) == []
     for name, message in (("noise", NO_GAMES), ("songs", FOREIGN), ("none", "No such file")):
-        with refuses(message, (ValueError, FileNotFoundError)):
+        with refuses(message, error=(ValueError, FileNotFoundError)):
             list(read_games(tmp_path / name))
 
 
@@ -545,7 +547,7 @@ def test_a_store_that_others_open_at_the_same_moment_is_waited_for(
             return super().execute(statement, *values)
 
     monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Busy))
-    told = nullcontext() if is_opened else refuses("is locked: another program", StoreError)
+    told = nullcontext() if is_opened else refuses("is locked: another program", error=StoreError)
     with told, GameStore(tmp_path / "games.db", timeout=timeout) as store:
         assert store.add(game()) == 1
     assert len(refused) == (3 if is_opened else 1)

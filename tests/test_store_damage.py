@@ -163,7 +163,7 @@ def test_a_game_is_added_after_damage_if_its_number_is_sure_and_not_otherwise(tm
     path.write_bytes(flipped(data, of_id, 5))
     with (
         GameStore(path) as store,
-        refuses(f"{path} is damaged: no index knows its last game, 35", StoreError),
+        refuses(f"{path} is damaged: no index knows its last game, 35", error=StoreError),
     ):
         store.add(game())
 
@@ -182,9 +182,11 @@ def test_the_largest_number_is_told_as_damage(tmp_path):
     write(path, f"UPDATE games SET id = {2**63 - 1} WHERE id = 2")
     with GameStore(path) as store:
         for call in (lambda: store.add(game()), lambda: store.get(2**63 - 1), store.list):
-            with refuses(f"{path} is damaged: ", StoreError):
+            with refuses(f"{path} is damaged: ", error=StoreError):
                 call()
-        with refuses("its last game is 9223372036854775807, and no number is larger", StoreError):
+        with refuses(
+            "its last game is 9223372036854775807, and no number is larger", error=StoreError
+        ):
             store.add(game())
         assert store.get(1).id == 1
 
@@ -275,7 +277,7 @@ def test_a_value_that_is_too_large_is_told_as_damage(tmp_path):
     write(path, "UPDATE games SET moves = zeroblob(50000000) WHERE id = 2")
     with GameStore(path, read_only=True) as store:
         for call in (lambda: store.get(2), store.list, lambda: list(store)):
-            with refuses(f"{path} is damaged: ", StoreError):
+            with refuses(f"{path} is damaged: ", error=StoreError):
                 call()
         assert store.get(1).id == 1
 
@@ -287,7 +289,7 @@ def test_a_lack_of_memory_and_a_number_too_large_are_told_as_damage(tmp_path, er
         def fail(*_):
             raise error
 
-        with refuses("is damaged: it holds a value that is too large", StoreError):  # noqa: SIM117
+        with refuses("is damaged: it holds a value that is too large", error=StoreError):  # noqa: SIM117
             with store._explained():
                 fail()
 
@@ -306,13 +308,15 @@ def of_version_1(path):
 def test_a_store_of_version_1_keeps_its_games_and_gets_checksums_with_ids(tmp_path):
     path = tmp_path / "games.db"
     lines = of_version_1(path)
-    with refuses("is of version 1, this program reads 2: open it for writing once", StoreError):
+    with refuses(
+        "is of version 1, this program reads 2: open it for writing once", error=StoreError
+    ):
         GameStore(path, read_only=True)
     for _ in range(2):
         with GameStore(path) as store:
             assert list(store.export_lines()) == lines
     write(path, "UPDATE games SET id = 5 WHERE id = 2")
-    with GameStore(path) as store, refuses("game 5 is not what was written", StoreError):
+    with GameStore(path) as store, refuses("game 5 is not what was written", error=StoreError):
         store.get(5)
 
 
@@ -323,7 +327,7 @@ def test_a_game_that_was_damaged_before_the_migration_is_a_damaged_one_afterward
     write(path, f"UPDATE games SET {change} WHERE id = 2")
     with GameStore(path) as store:
         assert [store.get(id).line() for id in (1, 3, 4)] == [lines[0], *lines[2:]]
-        with refuses(f"{path} is damaged: ", StoreError):
+        with refuses(f"{path} is damaged: ", error=StoreError):
             store.get(2)
 
 

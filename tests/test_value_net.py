@@ -252,7 +252,7 @@ def test_what_a_training_cannot_begin_with_is_refused(run, tmp_path):
         ({"first_agent": str(run), "cols": 4}, "plays on 3x3, 3 in a row, not on 3x4"),
         ({"first_opponent": str(tmp_path / "always.json")}, "moves to a taken cell in"),
     ):
-        with refuses(words, (ValueError, FileNotFoundError)):
+        with refuses(words, error=(ValueError, FileNotFoundError)):
             after(1, **changes)
     with refuses("either a dataset or games of given players"):
         replace(SMALL, dataset="games.csv", first_agent="random")

@@ -1,6 +1,6 @@
 """Cases of tests as text, and what is refused, printed or ended with an exit code, as text."""
 
-import re
+from contextlib import contextmanager
 
 import pytest
 
@@ -10,9 +10,13 @@ def cases(text):
     return [tuple(map(str.strip, line.split(" | "))) for line in text.splitlines() if line.strip()]
 
 
-def refuses(message, error=ValueError):
-    """A context in which an error must be raised whose text holds `message`."""
-    return pytest.raises(error, match=re.escape(message))
+@contextmanager
+def refuses(*mentions, error=ValueError):
+    """Check that the body raises `error`, and that its message names each of the mentions."""
+    with pytest.raises(error) as found:
+        yield found
+    for mention in map(str, mentions):
+        assert mention in str(found.value)
 
 
 def rows_of(text):
