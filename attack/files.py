@@ -4,8 +4,8 @@ One file of a run is damaged at random, or rewritten by somebody who knows its f
 checksums anew. A loader reads it in a child with an audit hook. It may execute nothing, write
 nowhere else, take no 10 seconds of its processor and no 500 MB, and raise ValueError or OSError
 only, in words that print no control characters. Damage without new checksums leaves the meaning of
-a file as it was, or is refused. A certificate that is accepted is judged by tests/plain_proof.py,
-which shares no code with the package.
+a file as it was, or is refused. A certificate that is accepted is judged by
+tests/oracles/plain_proof.py, which shares no code with the package.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def accepted_before(case: Case, reader: str, training: Training, source: Path) -
 
 def judged(path: Path, folder: Path) -> Iterator[str]:
     """What the independent verifier says against a certificate that was accepted."""
-    from tests.plain_proof import Refused, check, read
+    from tests.oracles.plain_proof import Refused, check, read
 
     def action() -> int:
         try:

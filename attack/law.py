@@ -1,9 +1,9 @@
 """The laws of chance by chi-square: replies, results and starts against exact probabilities.
 
-The exact probabilities are fractions of tests/plain_game.py. What never may happen is found at
-once. Else a case is a finding if its chi-square has a probability below 1e-9, so 10,000 cases of
-right laws give a false alarm with a chance of 1 in 100,000. With its 200,000 draws, a case finds a
-result that is off by 1 % of all games with a chance above 99 %.
+The exact probabilities are fractions of tests/oracles/plain_game.py. What never may happen is
+found at once. Else a case is a finding if its chi-square has a probability below 1e-9, so 10,000
+cases of right laws give a false alarm with a chance of 1 in 100,000. With its 200,000 draws, a case
+finds a result that is off by 1 % of all games with a chance above 99 %.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from attack.campaign import Case, Report, repeat
 from attack.referee import plain
-from tests.plain_game import PlainGame
+from tests.oracles.plain_game import PlainGame
 from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
 
 LEAST = 1e-9  # the probability of a chi-square that is a finding

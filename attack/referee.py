@@ -1,7 +1,7 @@
 """The plain rules as a referee of environments: what has to follow from a board and a move.
 
 It reads boards from observations, in plain Python, and shares nothing with the package: the lines
-are those of tests/plain_game.py. An environment is wrong where `Wrong` is raised.
+are those of tests/oracles/plain_game.py. An environment is wrong where `Wrong` is raised.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from tests.plain_game import PlainGame, lines_of
+from tests.oracles.plain_game import PlainGame, lines_of
 
 Board = tuple[int, ...]
 MOST_CELLS = 9  # of a board whose perfect moves are known by recursion

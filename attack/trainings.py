@@ -20,31 +20,9 @@ from typing import Any
 from attack.campaign import Case
 from attack.children import Ended, child
 from attack.operations import Fault, Operations, nothing
+from tests.small_runs import JUDGE_EVERY, OPTIONS
 from tictactoe_env.certificate import read, verify
 from training.manifest import check_all
-
-JUDGE_EVERY = 1024  # steps
-GAMES = (
-    f"--num-envs 64 --judge-every {JUDGE_EVERY} --hidden 32 --snapshot-every 512 "
-    "--snapshots 3 --opponents minimax-slip=0.5:0.5,self:0.5"
-)
-ROUNDS = (
-    "--games 32 --judge-every 500 --steps 1500 "
-    "--snapshot-every 300 --snapshots 3 --opponents random:0.5,self:0.5"
-)
-VALUES = "--games 256 --judge-every 256 --steps 768 --epochs 2 --architecture SaintAndre_16"
-_OPTIONS = {
-    "dqn": f"{GAMES} --batch-size 64 --learning-starts 256 --buffer-size 4096",
-    "maskable_ppo": f"{GAMES} --batch-size 256 --epochs 2",
-    "mcts": "--judge-every 200 --steps 600",
-    "neuroevolution": "--league 20 --winners 5 --judge-every 15 --steps 45",
-    "tabular_q": f"{ROUNDS} --turns cycled",
-    "tictacnet": f"{ROUNDS} --updates 5",
-    "trie": "--judge-every 200 --steps 600",
-    "value_net": f"{VALUES} --dropout 0.5",
-}
-OPTIONS = {agent: options.split() for agent, options in _OPTIONS.items()}
-"""Options of every agent for a training of about a second, on 3x3 and of any number of steps."""
 
 GOAL = "--rows 2 --opponents minimax-slip=0.6 --judge-every 64 --steps 50000 --seed 5"
 RIVAL = "--games 32 --judge-every 500 --steps 1500 --opponents rival --snapshot-every 300"

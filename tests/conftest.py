@@ -13,7 +13,7 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 collect_ignore = ["ecosystem"]  # run by make ecosystem, with the libraries that they test
-NEEDED = {"numpy", "gymnasium", "pytest", "hypothesis", "tictactoe_env", "playthroughs"}
+NEEDED = {"numpy", "gymnasium", "pytest", "hypothesis", "tictactoe_env", "playthroughs", "oracles"}
 
 
 @pytest.fixture(autouse="MUTANT_UNDER_TEST" in os.environ)

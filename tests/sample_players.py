@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from plain_game import plain
+from oracles.plain_game import plain
 
 from tictactoe_env.policy import TabularPolicy, one_hot, tabulate
 from tictactoe_env.positions import positions_of

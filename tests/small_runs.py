@@ -11,9 +11,31 @@ from pathlib import Path
 
 import agents
 import train
-from attack.trainings import JUDGE_EVERY, OPTIONS
 
 ROOT = Path(__file__).parent.parent
+
+JUDGE_EVERY = 1024  # steps
+GAMES = (
+    f"--num-envs 64 --judge-every {JUDGE_EVERY} --hidden 32 --snapshot-every 512 "
+    "--snapshots 3 --opponents minimax-slip=0.5:0.5,self:0.5"
+)
+ROUNDS = (
+    "--games 32 --judge-every 500 --steps 1500 "
+    "--snapshot-every 300 --snapshots 3 --opponents random:0.5,self:0.5"
+)
+VALUES = "--games 256 --judge-every 256 --steps 768 --epochs 2 --architecture SaintAndre_16"
+_OPTIONS = {
+    "dqn": f"{GAMES} --batch-size 64 --learning-starts 256 --buffer-size 4096",
+    "maskable_ppo": f"{GAMES} --batch-size 256 --epochs 2",
+    "mcts": "--judge-every 200 --steps 600",
+    "neuroevolution": "--league 20 --winners 5 --judge-every 15 --steps 45",
+    "tabular_q": f"{ROUNDS} --turns cycled",
+    "tictacnet": f"{ROUNDS} --updates 5",
+    "trie": "--judge-every 200 --steps 600",
+    "value_net": f"{VALUES} --dropout 0.5",
+}
+OPTIONS = {agent: options.split() for agent, options in _OPTIONS.items()}
+"""Options of every agent for a training of about a second, on 3x3 and of any number of steps."""
 
 
 def trained(agent, folder, *options, steps=2 * JUDGE_EVERY):

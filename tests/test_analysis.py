@@ -3,7 +3,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from plain_game import plain
+from oracles.plain_game import plain
 from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
 from text_cases import cases, refuses
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from plain_game import Player
+from oracles.plain_game import Player
 from sample_players import FixedPlayer, best_player, random_probs
 from text_cases import refuses
 

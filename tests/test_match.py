@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_game import Player, is_exactly, plain
+from oracles.plain_game import Player, is_exactly, plain
 from sample_players import best_player
 from text_cases import refuses
 

@@ -5,7 +5,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 import pytest
-from plain_game import Player, plain
+from oracles.plain_game import Player, plain
 from text_cases import called, cases, refuses
 
 import evaluate

@@ -1,4 +1,4 @@
-"""Certificates, recomputed by tests/plain_proof.py, which shares no code with the package."""
+"""Certificates, recomputed by oracles/plain_proof.py, which shares no code with the package."""
 
 import ast
 import base64
@@ -14,9 +14,9 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-import plain_proof
 import pytest
-from plain_proof import Refused
+from oracles import plain_proof
+from oracles.plain_proof import Refused
 from sample_players import FixedPlayer, LineCounter, Mistaken, random_probs
 
 from tictactoe_env import certificate

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_game import Player
+from oracles.plain_game import Player
 from sample_players import random_probs
 from text_cases import refuses
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from plain_game import plain
+from oracles.plain_game import plain
 from text_cases import refuses
 
 from tictactoe_env.positions import Positions, can_enumerate, positions_of, symmetries_of

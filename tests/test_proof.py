@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from plain_game import Player
+from oracles.plain_game import Player
 from sample_players import CellPlayer, LineCounter, Mistaken, random_probs
 from text_cases import refuses
 

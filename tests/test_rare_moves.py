@@ -5,9 +5,9 @@ import json
 from fractions import Fraction
 
 import numpy as np
-import plain_proof
 import pytest
-from plain_game import Player
+from oracles import plain_proof
+from oracles.plain_game import Player
 from sample_players import best_player
 from text_cases import refuses
 

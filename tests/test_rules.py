@@ -3,7 +3,7 @@ import pytest
 from any_games import any_rules
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from plain_game import lines_of, plain
+from oracles.plain_game import lines_of, plain
 from text_cases import refuses
 
 from tictactoe_env import rules as module

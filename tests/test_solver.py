@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
-from plain_game import plain
+from oracles.plain_game import plain
 from text_cases import refuses
 
 from tictactoe_env.opponents import make_opponent

@@ -7,7 +7,7 @@ import pytest
 from any_games import any_rules
 from hypothesis import example, given
 from hypothesis import strategies as st
-from plain_game import plain_standing
+from oracles.plain_game import plain_standing
 from text_cases import refuses
 
 from tictactoe_env.rules import Rules

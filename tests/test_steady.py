@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from plain_game import Player
+from oracles.plain_game import Player
 from sample_players import FixedPlayer, LineCounter
 from text_cases import refuses
 

@@ -3,7 +3,7 @@
 It is written from docs/PROOFS.md, which states the claims, and from docs/CERTIFICATE.md, which
 describes the file.
 
-    python tests/plain_proof.py runs/maskable_ppo-0/certificate.json
+    python tests/oracles/plain_proof.py runs/maskable_ppo-0/certificate.json
 
     content = read(path)                      # raises Refused if it is no certificate's file
     meetings = check(content)                 # raises Refused if a result or the digest is wrong
@@ -666,5 +666,5 @@ def main(paths: list[str]) -> int:
 
 if __name__ == "__main__":
     if not sys.argv[1:]:
-        sys.exit("usage: python tests/plain_proof.py CERTIFICATE...")
+        sys.exit("usage: python tests/oracles/plain_proof.py CERTIFICATE...")
     sys.exit(main(sys.argv[1:]))
