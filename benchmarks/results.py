@@ -283,7 +283,7 @@ def train_jobs(wanted: Sequence[Job], jobs: int) -> None:
 
     Raises ValueError if one failed, after all others, and KeyboardInterrupt after Ctrl-C.
     """
-    owner, failed = Owner.begin(RUNS, is_local=True), []
+    owner, failed = Owner.begin(RUNS, is_local=True, program="terminal.job"), []
     with connect(None, jobs) as workers, stopping(owner) as stops:
         for found in outcomes(wanted, owner, workers):
             text = found.error if isinstance(found, Lost) else f"{found.job.name}: {found.state}"

@@ -17,6 +17,8 @@ from training.study import ALWAYS, GOALS, Study, seeds_text, summary_table
 if TYPE_CHECKING:
     from rich.console import Console
 
+PROGRAM = "terminal.job"  # trains a seed, in a process of its own
+
 
 def train(study: Study, console: Console, cluster: str | None, jobs: int | None) -> int:
     """Train the seeds of a study that are not finished, and print its table; the exit code.
@@ -52,7 +54,7 @@ def _train(study: Study, jobs: Sequence[Job], console: Console, workers: Workers
     text = f"training {number} {workers.place}, {workers.jobs} at a time: {study.folder}"
     report.say(text, console)
     seeds = {job.name: int(job.name.split()[1]) for job in jobs}
-    owner, ended = Owner.begin(study.folder, workers.is_local), 0
+    owner, ended = Owner.begin(study.folder, workers.is_local, PROGRAM), 0
     with stopping(owner) as stops:
         for found in outcomes(jobs, owner, workers):
             if isinstance(found, Lost):

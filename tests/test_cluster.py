@@ -168,7 +168,7 @@ def test_workers_that_do_not_see_the_folder_of_the_study_are_an_error(running, t
 from pathlib import Path
 from training import cluster, jobs
 jobs.SHARED_SECONDS = cluster.SHARED_SECONDS = 1
-owner = jobs.Owner.begin(Path("study"), False)
+owner = jobs.Owner.begin(Path("study"), False, "terminal.job")
 far = jobs.Owner(**{{**vars(owner), "folder": "/no/such/folder", "host": "here"}})
 job = jobs.Job("seed 0", str(Path("study/seed-00").absolute()), "tabular_q", {{}})
 try:

@@ -81,7 +81,7 @@ def test_a_lock_of_a_search_that_is_another_file_is_refused(tmp_path):
 
 
 def test_what_the_owner_of_workers_says_is_read_from_a_file_only(tmp_path):
-    owner = Owner(str(tmp_path), str(tmp_path), "token", "host", os.getpid(), False)
+    owner = Owner(str(tmp_path), str(tmp_path), "token", "host", os.getpid(), False, "terminal.job")
     for kind in KINDS:
         put(kind, owner.file)
         with at_most(10):

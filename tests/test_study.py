@@ -316,7 +316,7 @@ def test_a_seed_that_fails_is_reported_and_the_others_go_on(tmp_path, capsys):
 def test_a_training_that_is_killed_each_time_is_given_up(tmp_path, monkeypatch):
     """A kill without a new checkpoint in between, as by a system that is out of memory."""
     monkeypatch.chdir(tmp_path)
-    owner = Owner.begin(Path("study"), is_local=True)
+    owner = Owner.begin(Path("study"), is_local=True, program="terminal.job")
     dying = "import os; os.kill(os.getpid(), 9)"
     (tmp_path / "terminal").mkdir()
     (tmp_path / "terminal" / "__init__.py").touch()
@@ -328,13 +328,13 @@ def test_a_training_that_is_killed_each_time_is_given_up(tmp_path, monkeypatch):
     assert (
         said.error == "killed by SIGKILL (out of memory?), 3 times before it wrote a new checkpoint"
     )
-    later = Owner.begin(Path("study"), is_local=True)
+    later = Owner.begin(Path("study"), is_local=True, program="terminal.job")
     assert read_outcome(job, later) is None, "that was said to another owner"
 
 
 def test_a_worker_of_a_killed_owner_that_is_late_hides_nothing_from_the_next(tmp_path):
-    first = Owner.begin(tmp_path, is_local=False)
-    second = Owner.begin(tmp_path, is_local=False)
+    first = Owner.begin(tmp_path, is_local=False, program="terminal.job")
+    second = Owner.begin(tmp_path, is_local=False, program="terminal.job")
     job = Job("seed 0", str(tmp_path / "seed-00"), AGENT, {})
     (tmp_path / "seed-00").mkdir()
     job.finish(1, reached=True)
@@ -347,7 +347,7 @@ def test_a_worker_of_a_killed_owner_that_is_late_hides_nothing_from_the_next(tmp
 
 
 def test_an_owner_that_stops_its_jobs_still_hears_what_came_of_them(tmp_path):
-    owner = Owner.begin(tmp_path, is_local=False)
+    owner = Owner.begin(tmp_path, is_local=False, program="terminal.job")
     job = Job("seed 0", str(tmp_path / "seed-00"), AGENT, {})
     for said in ("", KILL):
         owner.say(said)
@@ -361,7 +361,7 @@ def test_workers_that_never_work_end_the_study_with_one_line(tmp_path, monkeypat
         raise OSError("no such\nmodule")
 
     monkeypatch.setattr(cluster, "do_job", broken)
-    owner = Owner.begin(tmp_path, is_local=True)
+    owner = Owner.begin(tmp_path, is_local=True, program="terminal.job")
     job = Job("seed 0", str(tmp_path / "seed-00"), AGENT, {})
     found = []
     with connect(None, 1) as workers, pytest.raises(ClusterError) as error:

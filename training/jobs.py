@@ -1,8 +1,8 @@
 """A run as a job: what a worker needs to train it, on this machine or on another one.
 
 A worker is a process of joblib's backend, or of a Dask or Ray cluster. It starts each training in a
-process of its own, `python -m terminal.job`, with one thread. So a training that is killed takes
-nothing else with it, and its worker starts it again from its checkpoint.
+process of its own, in which the owner's program is called, with one thread. So a training that is
+killed takes nothing else with it, and its worker starts it again from its checkpoint.
 
 The worker sends the job through a pipe and keeps the pipe open. If the worker dies, or asks for the
 end, the pipe is closed: the training then ends at its next evaluation and saves its state. A lock
@@ -144,6 +144,7 @@ class Owner:
 
     folder: the common folder, absolute. cwd: the folder in which the trainings run. root: that of
     the clone. host, pid: the owner's. is_local: whether the workers are its child processes.
+    program: the module whose `main` reads a job from its input and trains it.
     """
 
     folder: str
@@ -152,10 +153,11 @@ class Owner:
     host: str
     pid: int
     is_local: bool
+    program: str
     root: str = str(ROOT)
 
     @classmethod
-    def begin(cls, folder: Path, is_local: bool) -> Owner:
+    def begin(cls, folder: Path, is_local: bool, program: str) -> Owner:
         """Become the owner of a common folder: the jobs of an earlier owner stop."""
         owner = cls(
             str(folder.absolute()),
@@ -164,6 +166,7 @@ class Owner:
             socket.gethostname(),
             os.getpid(),
             is_local,
+            program,
         )
         owner.say(owner.token)
         return owner
@@ -269,7 +272,7 @@ def train_job(job: Job, owner: Owner) -> Outcome:
 
 def _train_in_a_process(job: Job, owner: Owner) -> int:
     """Train a run in a process; its exit code, or minus the number of the signal that killed it."""
-    program = "import sys; sys.path[0] = sys.argv[1]; from terminal.job import main; main()"
+    program = f"import sys; sys.path[0] = sys.argv[1]; from {owner.program} import main; main()"
     command = [sys.executable, "-c", program, owner.root, job.folder]  # the last for `ps`
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     with (
