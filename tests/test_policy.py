@@ -291,6 +291,8 @@ SIGN, SUM = "must be finite and not negative", "must sum to 1 in each row, row"
         (np.full((56, 6), 1 / 6), f"{SHAPE} (56, 6)"),
         (np.full((57, 9), 1 / 9), f"{SHAPE} (57, 9)"),
         (np.full(57, 1.0), f"{SHAPE} (57,)"),
+        ((row for row in np.full((57, 6), 1 / 6)), "generator"),
+        ([{}] * 57, "(57, 6)"),
         (changed(3, np.nan, 1, 0, 0, 0, 0), SIGN),
         (changed(3, np.inf, 1, 0, 0, 0, 0), SIGN),
         (changed(3, -0.5, 1.5, 0, 0, 0, 0), SIGN),
@@ -298,7 +300,7 @@ SIGN, SUM = "must be finite and not negative", "must sum to 1 in each row, row"
         (changed(56, 1, 0.5, 0, 0, 0, 0), f"{SUM} 56 sums to 1.5"),
         (changed(3, 0.9999, 0, 0, 0, 0, 0), f"{SUM} 3 sums to 0.9999"),
     ],
-    ids="short wide flat NaN infinite negative zero much little".split(),  # noqa: SIM905
+    ids="short wide flat generator dicts NaN infinite negative zero much little".split(),  # noqa: SIM905
 )
 def test_a_table_that_holds_no_probabilities_is_refused(table, message):
     with refuses(message):

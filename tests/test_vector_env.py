@@ -215,6 +215,7 @@ BAD_ACTIONS = [
     *([True, False], np.array([True, True]), [0.0, 1.0], [math.nan, 0], [math.inf, 0], [None, 0]),
     *(None, ["0", "1"], "01", [[0], [1]], [0], [0, 1, 2], [], 3, {}, np.array([0, 1], object)),
     *([-1, 0], [0, 9], [0, 2**63], [0, -(2**63)], [2**64, 0], np.array([0, 2**63], np.uint64)),
+    *(np.array([0, 1], "m8"), np.array([0, 1], "M8[s]"), np.ma.array([0, 1], mask=[True, False])),
 ]
 
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
+import numpy as np
+
 
 def unknown_name(what: str, name: object, known: Iterable[str]) -> ValueError:
     """The error for an unknown name: it lists the known names and suggests the nearest one.
@@ -49,8 +51,10 @@ def whole_number(value: Any, what: str, low: int, high: int | None = None) -> in
     expected = (
         f"a whole number {f'from {low} to {high}' if high is not None else f'of at least {low}'}"
     )
-    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
+    if isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{what} must be {expected}, got the bool {value!r}")
+    if isinstance(value, np.ma.MaskedArray):  # it would give what is under the mask
+        raise ValueError(f"{what} must be {expected}, got a masked array")
     try:
         number = operator.index(value)
     except TypeError:

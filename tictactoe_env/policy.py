@@ -462,7 +462,12 @@ class Uniforms(list[float]):
 
 def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:
     """A copy of `probs` as float64, rows scaled to sum to 1; ValueError if they are far from it."""
-    array = np.array(probs, dtype=np.float64)
+    try:
+        array = np.array(probs, dtype=np.float64)
+    except TypeError:
+        raise ValueError(
+            f"probabilities must be numbers of the shape {shape}, got a {type(probs).__name__}"
+        ) from None
     if array.shape != shape:
         raise ValueError(f"probabilities must have the shape {shape}, got {array.shape}")
     if not np.isfinite(array).all() or (array < 0).any():

@@ -394,11 +394,13 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
     def _cells(self, actions: Any) -> NDArray[np.intp]:
         cells = np.asarray(actions)
-        if cells.shape != (self.num_envs,) or cells.dtype.kind not in "iu":
+        is_masked = isinstance(actions, np.ma.MaskedArray)
+        if cells.shape != (self.num_envs,) or cells.dtype.kind not in "iu" or is_masked:
             raise ValueError(
                 f"actions must be whole numbers from 0 to {self.rules.cells - 1}, "
                 f"one for each of the {self.num_envs} games; "
-                f"got an array of the shape {cells.shape} and dtype {cells.dtype}"
+                f"got {'a masked' if is_masked else 'an'} array "
+                f"of the shape {cells.shape} and dtype {cells.dtype}"
             )
         indices = cells.astype(np.intp, copy=False)
         if indices.view(np.uintp).max() >= self.rules.cells:  # negative ones are large numbers here

@@ -295,7 +295,10 @@ def test_a_copy_in_mid_game_continues_with_the_same_random_numbers(make, copied)
 
 
 @pytest.mark.parametrize("make", [tictactoe.env, tictactoe.raw_env])
-@pytest.mark.parametrize("action", [9, -1, 1.0, True, "b2", None, np.array([1])])
+@pytest.mark.parametrize(
+    "action",
+    [9, -1, 1.0, True, "b2", None, np.array([1]), np.timedelta64(1), np.ma.array(1, mask=True)],
+)
 def test_a_wrong_action_is_a_value_error_and_changes_nothing(make, action):
     env = play(make(), [4])
     with pytest.raises(ValueError, match="an action must be a whole number from 0 to 8"):
