@@ -33,6 +33,17 @@ def python_is_the_interpreter_of_the_tests():
         yield
 
 
+@pytest.fixture(scope="module")
+def no_charts():
+    """Charts take half a second each: the runs of a module are made without them."""
+    from training import run
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("chart", "learning_curves"):
+            patch.setattr(run, name, lambda *arguments: None)
+        yield
+
+
 def pytest_addoption(parser):
     parser.addoption("--package", action="store_true", help="only the tests of tictactoe_env alone")
 

@@ -172,40 +172,6 @@ def test_a_board_too_large_to_solve_has_hints_from_a_search_and_no_verdict(play)
     assert "5x5, 1 in a row is too large to say which move decided" in play(["c3"], *board)[1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (["--opponent", "minmax"], "unknown opponent 'minmax'; did you mean 'minimax'?"),
-        (["--oponent", "minimax"], "unknown option '--oponent'; did you mean '--opponent'?"),
-        (["--opponent", "minimax-slop=1"], "did you mean 'slip'?"),
-        (["--side", "randm"], "unknown side 'randm'; did you mean 'random'?"),
-        (["--rows", "0"], "--rows must be a whole number of at least 1, got '0'"),
-        (["--seed", "1.5"], "--seed must be a whole number of at least 0, got '1.5'"),
-        (["--k", "4"], "k must be at most max(rows, cols) = 3, got 4"),
-        (["--rows", "9", "--cols", "9"], "use a smaller one"),
-        (["--rows", "5", "--cols", "5", "--opponent", "minimax"], "too many to enumerate"),
-        (["--rows", "4", "--opponent", "trie"], "trie in this package plays on 3x3"),
-        (["minimax"], "unexpected 'minimax': every value follows its option"),
-        (["--opponent", "self"], "name another player here"),
-    ],
-)
-def test_wrong_arguments_are_answered_in_one_line(play, arguments, text):
-    code, out, err = play([], *arguments)
-    assert (code, out) == (2, "")
-    assert err.startswith("python -m tictactoe_env: ")
-    assert text in err
-    assert err.count("\n") == 1
-
-
-def test_an_option_without_its_value_is_answered_in_one_line(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["--games"])
-    assert ended.value.code == 2
-    assert capsys.readouterr().err == (
-        "python -m tictactoe_env: argument --games: expected one argument\n"
-    )
-
-
 def test_ctrl_c_leaves_the_game_with_130(monkeypatch, capsys):
     class Interrupted(io.StringIO):
         def readline(self, size=-1):

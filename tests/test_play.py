@@ -8,11 +8,10 @@ import subprocess
 import sys
 import time
 import types
-from pathlib import Path
 
 import pytest
 from small_runs import ROOT, environment, without
-from text_cases import called, cases
+from text_cases import cases
 
 import play
 from terminal import home
@@ -147,13 +146,6 @@ def test_values_are_the_players_own_unless_those_against_random_moves_are_asked_
     assert words in text
     assert "Hint: every move draws.\n" in text, "its values are all the same"
     assert "c3 draws. search-ties=first gives its highest value, +0.00, to a2, b2, a3" in text
-    assert "value 'onw'; did you mean 'own'?" in wrong("--values", "onw")
-
-
-def wrong(*arguments):
-    done = finished([sys.executable, "play.py", *arguments])
-    assert done.returncode == 2
-    return done.stderr.decode()
 
 
 @pytest.mark.parametrize("players", ["", "--x human --o minimax", "--x human --o human"])
@@ -228,45 +220,6 @@ def test_a_replay_goes_by_keys_and_leaves_the_terminal_as_it_was(kept):
         terminal.type("q")
         assert terminal.code() == 0
     assert terminal.text.rstrip().endswith("\x1b[?25h")  # the cursor is back
-
-
-REFUSED = """
-    --board 4 | 2 | marks in a row of a board, such as 3x4x3, got '4'
-    --board 4x4x4 --k 4 | 1 | --board already gives the marks in a row: leave --k out
-    --games 0 --x random | 2 | at least 1, got '0'
-    --delay soon | 2 | seconds from 0 to 3600
-    --delay nan | 2 | seconds from 0 to 3600
-    --seed -1 | 2 | at least 0
-    --replay 0 | 2 | at least 1
-    --result Z | 2 | unknown value 'Z'
-    --board 9x9 | 1 | needs 90 bits
-    --k 4 | 1 | k must be at most
-    --list --x random | 1 | leave --x out
-    --list --delay 1 | 1 | leave --delay out
-    --replay 3 --list | 1 | leave --replay out
-    --player Ann | 1 | give --list too
-    --games 3 | 1 | --games needs players
-    --replay 3 | 1 | unknown game 3
-    --x minimax --o random --board 5x5 --k 4 | 1 | has 25: take search-depth=4, search-seconds=2
-    --list --store none.db | 1 | there is no store at
-    --x random --store letters.txt | 1 | is no store of games
-"""
-
-
-@pytest.mark.parametrize(("arguments", "code", "words"), cases(REFUSED))
-def test_what_cannot_be_done_is_said_in_a_line(capsys, kept, monkeypatch, arguments, code, words):
-    monkeypatch.chdir(kept.parent)
-    Path("letters.txt").write_text("my letters\n" * 50)
-    ended, _, error = called(play, ["--store", str(kept), *arguments.split()], capsys)
-    assert (ended, error.count("\n")) == (int(code), 1)
-    assert words in error
-    assert Path("letters.txt").read_text() == "my letters\n" * 50
-
-
-def test_help_names_players_and_options(capsys):
-    code, text, _ = called(play, ["--help"], capsys)
-    words = "minimax-slip=0.1", "human:NAME", "--result X|O|draw", "[default: 1]", "--web"
-    assert (code, [word for word in words if word not in text]) == (0, [])
 
 
 def test_the_web_page_is_given_everything_else_and_the_same_store(monkeypatch):

@@ -1,0 +1,277 @@
+"""The command lines: a program that cannot do what was asked says why in one line, and ends."""
+
+import shlex
+import subprocess
+import sys
+from unittest.mock import Mock
+
+import pytest
+from any_games import game
+from small_runs import ROOT, environment, python, trained
+from text_cases import called, cases
+
+import evaluate
+import play
+import train
+from agents import TRAINABLE
+from tictactoe_env import __main__ as package
+from tictactoe_env import opponents, store
+from tictactoe_env.certificate import certify, write
+from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.rules import Rules
+
+slow = pytest.mark.slow
+MODULES = {
+    "train.py": train,
+    "evaluate.py": evaluate,
+    "play.py": play,
+    "python -m tictactoe_env": package,
+    "python -m tictactoe_env.store": store,
+    "python -m tictactoe_env.opponents": opponents,
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A folder with a run, a store of a game, and files that are wrong in some way."""
+    folder = tmp_path_factory.mktemp("files")
+    assert trained("tabular_q", folder / "run", steps=500) == 0
+    (folder / "full").mkdir()
+    (folder / "full" / "file").touch()
+    (folder / "letters.txt").write_text("my letters\n" * 50)
+    (folder / "wrong.txt").write_text("a1 b2 a2 b1 a3\na1 a1\n")
+    (folder / "cut.json").write_text((folder / "run" / "certificate.json").read_text()[:5_000])
+    (folder / "other.json").write_text('{"format": 1}')
+    write(certify(RandomPolicy(), "odd", Rules(), training={"steps": 1}), folder / "odd.json")
+    write(certify(RandomPolicy(), "wide", Rules(2, 4, 3)), folder / "2x4.json")
+    with store.GameStore(folder / "games.db") as games:
+        games.add(game())
+    return folder
+
+
+def contents(folder):
+    """The bytes of all files of a folder but locks."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    left_out = (".lock", "games.db-")  # locks, and the log of a store that is open
+    return {path: path.read_bytes() for path in paths if not path.name.startswith(left_out)}
+
+
+OF_TRAINING = """
+    dqm | 2 | 'dqm' 'dqn'
+    ppo | 2 | 'ppo' 'maskable_ppo'
+    --seed 3 dqn | 2 | train.py AGENT --seed 3 dqn
+    tabular_q --stpes 5 | 2 | '--stpes' '--steps'
+    tabular_q --epsilon 1 --zzz=3 | 2 | '--zzz'
+    maskable_ppo --lr 1 | 2 | '--lr' '--learning-rate'
+    tabular_q --board 3x4 --rows 3 | 2 | --board --rows
+    tabular_q --board 4 | 2 | --board '4'
+    tabular_q --until unbeatible | 2 | --until 'unbeatible' 'unbeatable'
+    tabular_q --steps many | 2 | --steps 'many'
+    --until optimal tabular_q --seed -1 | 2 | --seed '-1'
+    tabular_q --opponents minmax | 2 | 'minmax' 'minimax'
+    tabular_q --opponents runs/none | 2 | 'runs/none'
+    tabular_q --export-sb3 x.zip | 2 | tabular_q Stable-Baselines3
+    tabular_q --out full | 2 | full --out --resume
+    trie --preset topheb | 2 | 'topheb' 'tophep'
+    trie --learn-from none.txt | 2 | none.txt
+    dqn --device gpu | 2 | --device 'gpu' 'cpu'
+    dqn --device cuda | 2 | 'cuda' --device
+    --resume none | 2 | none
+    --resume full | 2 | full
+    --resume run --seed 1 --games 8 | 2 | seed, games --steps
+    --resume run --out new | 2 | --out
+    --resume run --preset tictac | 2 | --preset
+    --resume run --rival dqn | 2 | --rival
+    dqn --resume run | 2 | run tabular_q dqn
+    dqn --opponents rival | 2 | rival --rival
+    value_net --rival dqn | 2 | value_net
+    dqn --rival trie | 2 | tabular_q
+    dqn --rival dqm | 2 | 'dqm' 'dqn'
+    dqn --rival '' | 2 | --rival ''
+    dqn --rival 'dqn --stpes 5' | 2 | --rival '--stpes'
+    dqn --rival 'dqn --out x' | 2 | --rival --out
+    dqn --rival 'dqn --rows 4' | 2 | 3x3 4x3
+    dqn --rival 'dqn --side O' --side O | 2 | O
+    dqn --rival dqn --opponents random | 2 | 'random' rival
+    dqn --seeds 0-2 --seed 3 | 2 | --seed
+    dqn --seeds 0 --rival dqn | 2 | --rival
+    dqn --seeds 0 --export-sb3 a.zip | 2 | --export-sb3
+    dqn --seeds 2-1 | 2 | --seeds '2-1'
+    dqn --seeds 0 --jobs 0 | 2 | --jobs '0'
+    dqn --seeds 0 --cluster x | 2 | --cluster 'x'
+    dqn --jobs 2 | 2 | --jobs --seeds
+    dqn --cluster dask://a:1 | 2 | --cluster --seeds
+    tabular_q --seeds 0 --out run | 2 | run
+    trie --optimize 0 | 2 | --optimize '0'
+    trie --optimize 3 --seeds-per-trial 0 | 2 | --seeds-per-trial '0'
+    trie --optimize 3 --rival dqn | 2 | --optimize --rival
+    trie --optimize 3 --export-sb3 x.zip | 2 | --optimize --export-sb3
+    trie --optimize 3 --resume none | 2 | none
+    trie --optimize 3 --out full | 2 | full
+    tabular_q --optimize 3 --opponents minmax --out s | 2 | 'minmax'
+    trie --seeds-per-trial 2 | 2 | --seeds-per-trial --optimize
+"""
+OF_EVALUATION = """
+    latest:trie | 1 | 'trie' models/ runs/
+    none.json | 1 | none.json
+    cut.json | 1 | cut.json
+    other.json | 1 | certificate
+    odd.json | 1 | training seconds
+    2x4.json --rows 3 --cols 3 | 1 | 2x4 3x3
+    --verify none.json | 1 | none.json
+    --verify cut.json | 1 | cut.json
+    --verify other.json | 1 | other.json
+    --verify f.json --json g.json --games 5 | 1 | --verify json, games
+    random --verify f.json | 1 | --verify
+    random minimax --rows 5 --cols 5 --k 4 | 1 | 5x5
+    minimax --rows 9 --cols 9 | 1 | 9x9
+    minimax --cols 4 --board 2x4x3 | 1 | --cols --board
+    random --k 4 | 1 | k 4
+    random --battle 2 | 1 | --battle
+    random minimax --battle 2 --games 5 | 1 | --battle
+    random --json none/results.json | 1 | --json none/results.json
+    random --json . | 1 | --json
+    odd.json --from-model | 1 | --from-model
+    human --board .../.../... | 1 | 'human'
+    minimax --board XO/X | 1 | 'XO/X'
+    minimax --board X.Z/.../... | 1 | 'Z'
+    minimax --board XX./.../... | 1 | X
+    minimax --board XXX/OO./... | 1 | 'XXX/OO./...'
+    minimax --board XOX/XOO/OXX | 1 | 'XOX/XOO/OXX'
+    minimax --rows 4 --board .../.../... | 1 | 4x3
+    --board .../.../... | 1 | --board
+    minimax --board .../.../... --games 3 | 1 | --board --games
+    search-seconds=0.01 --rows 2 --cols 3 | 1 | clock
+    mcts-milliseconds=1 --rows 2 --cols 3 | 1 | clock
+    --jsn f | 2 | '--jsn' '--json'
+    --rows 0 | 2 | --rows '0'
+    --game-seed -1 | 2 | --game-seed '-1'
+"""
+OF_PLAY = """
+    --board 4 | 2 | --board '4'
+    --board 4x4x4 --k 4 | 1 | --board --k
+    --board 9x9 | 1 | 9x9
+    --k 4 | 1 | k 4
+    --games 0 --x random | 2 | --games '0'
+    --games 3 | 1 | --games
+    --delay soon | 2 | --delay 'soon'
+    --delay nan | 2 | --delay 'nan'
+    --seed -1 | 2 | --seed '-1'
+    --result Z | 2 | --result 'Z'
+    --values onw | 2 | --values 'onw' 'own'
+    --replay 0 | 2 | --replay '0'
+    --replay 3 --store games.db | 1 | 3 games.db
+    --replay 3 --list | 1 | --replay
+    --list --x random | 1 | --x
+    --list --delay 1 | 1 | --delay
+    --list --store none.db | 1 | none.db
+    --player Ann | 1 | --player --list
+    --x minimax --o random --board 5x5 --k 4 | 1 | minimax
+    --x random --o none | 1 | 'none'
+    --x random --o random --store letters.txt | 1 | letters.txt
+"""
+OF_MODULES = """
+    tictactoe_env --opponent minmax | 2 | 'minmax' 'minimax'
+    tictactoe_env --opponent minimax-slop=1 | 2 | 'slop' 'slip'
+    tictactoe_env --opponent self | 2 | 'self'
+    tictactoe_env --oponent minimax | 2 | '--oponent' '--opponent'
+    tictactoe_env --side randm | 2 | 'randm' 'random'
+    tictactoe_env --rows 0 | 2 | --rows '0'
+    tictactoe_env --seed 1.5 | 2 | --seed '1.5'
+    tictactoe_env --games | 2 | --games
+    tictactoe_env --k 4 | 2 | k 4
+    tictactoe_env --rows 9 --cols 9 | 2 | 9x9
+    tictactoe_env --rows 5 --cols 5 --opponent minimax | 2 | 5x5
+    tictactoe_env --rows 4 --opponent trie | 2 | trie 3x3
+    tictactoe_env minimax | 2 | 'minimax'
+    tictactoe_env.opponents none | 2 | 'none'
+    tictactoe_env.store none.db --check | 1 | none.db
+    tictactoe_env.store new.db --import wrong.txt | 1 | wrong.txt 2
+    tictactoe_env.store new.db --import none | 1 | none
+    tictactoe_env.store new.db --import letters.txt | 1 | letters.txt
+    tictactoe_env.store games.db --export csv | 2 | csv
+    tictactoe_env.store letters.txt --check | 1 | letters.txt
+"""
+REFUSED = [("train.py", *case) for case in cases(OF_TRAINING)]
+REFUSED += [("evaluate.py", *case) for case in cases(OF_EVALUATION)]
+REFUSED += [("play.py", *case) for case in cases(OF_PLAY)]
+for words, *case in cases(OF_MODULES):
+    REFUSED.append((f"python -m {words.split()[0]}", " ".join(words.split()[1:]), *case))
+
+
+@pytest.mark.parametrize(("program", "arguments", "code", "mentions"), REFUSED)
+def test_what_cannot_be_done_is_said_in_one_line_and_changes_nothing(
+    program, arguments, code, mentions, files, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(files)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    before = contents(files)
+    ended, _, err = called(MODULES[program], shlex.split(arguments), capsys)
+    assert (ended, err.count("\n")) == (int(code), 1)
+    assert err.startswith(f"{program}: ")
+    assert [word for word in mentions.split() if word not in err] == []
+    assert contents(files) == before
+
+
+HELP = """import importlib, io, sys
+from contextlib import redirect_stdout
+heavy = {"torch", "stable_baselines3", "sb3_contrib", "matplotlib", "tensorboard"}
+for name in sys.argv[1:]:
+    with redirect_stdout(io.StringIO()) as shown:
+        try:
+            code = importlib.import_module(name).main(["--help"])
+        except SystemExit as end:
+            code = end.code
+    print(name, code or 0, *heavy & {module.split(".")[0] for module in sys.modules}, sep="|")
+    print(shown.getvalue())
+"""
+
+
+def test_every_program_has_a_help_that_needs_no_torch():
+    names = [module.__name__ for module in MODULES.values()]
+    done = python("-c", HELP, *names)
+    assert done.stderr == ""
+    shown = " ".join(done.stdout.split())
+    assert [name for name in names if f"{name}|0 " not in shown] == []
+    listed = [f"{agent} {sentence}" for agent, sentence in TRAINABLE.items()]
+    options = ["AGENT --help", "--from-model", "--result X|O|draw", "--opponent", "--import"]
+    assert [text for text in (*listed, *options) if text not in shown] == []
+
+
+@pytest.mark.parametrize(
+    ("program", "place", "arguments", "lines"),
+    [
+        ("train.py", "agents.tabular_q.TabularQ.advance", "tabular_q --out run", 1),
+        ("train.py", "agents.trie.TrieLearner.advance", "trie --optimize 2 --out search", 0),
+        ("evaluate.py", "evaluate.evaluate_all", "minimax", 1),
+    ],
+)
+def test_ctrl_c_ends_a_program_with_130_and_at_most_one_line(
+    program, place, arguments, lines, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(place, Mock(side_effect=KeyboardInterrupt))
+    code, _, err = called(MODULES[program], arguments.split(), capsys)
+    assert (code, err.count("\n")) == (130, lines)
+    assert err.startswith(program * lines)
+
+
+@pytest.mark.parametrize(
+    ("command", "made"),
+    [
+        ("evaluate.py minimax random --json results.json", "results.json"),
+        ("-m tictactoe_env.store games.db --export text", "games.db"),
+        pytest.param("train.py trie --steps 999 --out run", "run/manifest.json", marks=slow),
+    ],
+)
+def test_a_program_does_all_its_work_though_nobody_reads_what_it_prints(command, made, tmp_path):
+    with store.GameStore(tmp_path / "games.db") as games:
+        games.add_many([game()] * 2_000)
+    script, _, rest = command.partition(" ")
+    script = script if script == "-m" else ROOT / script
+    line = f"set -o pipefail; {sys.executable} {script} {rest} | head -n 1"
+    here = {**environment(), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=here, capture_output=True)
+    assert (done.returncode, done.stdout.count(b"\n"), done.stderr) == (0, 1, b"")
+    assert (tmp_path / made).exists()
