@@ -28,6 +28,7 @@ with explained("evaluate.py"):
         certify_lines,
         is_of_lines,
         lines_of,
+        load_policy,
         moves_in,
         read,
         rules_of,
@@ -365,8 +366,11 @@ def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
                 players[name], rules, given.games, given.game_seed
             )
         report.certificate(contents[name], console, counted.get(name))
-        empty = np.zeros(rules.cells, dtype=np.int8)
-        thoughts = seat_of(spec, rules, "agent").thoughts(empty)
+        seat = seat_of(spec, rules, "agent")
+        if seat.pupil is not None:
+            now = "; these are the results of what it plays now" if seat.pupil.games else ""
+            report.say(f"{name} has {seat.pupil.text}{now}", console)
+        thoughts = seat.thoughts(np.zeros(rules.cells, dtype=np.int8))
         if sides_of(contents[name]) != ("O",):
             position.print_first_moves(thoughts, rules, console)
     if len(names) > 1:
@@ -407,7 +411,7 @@ def board_of(given: SimpleNamespace) -> Rules:
 def player_of(
     spec: str, rules: Rules, from_model: bool = False
 ) -> tuple[TabularPolicy, dict[str, Any]]:
-    """The table of an agent, and its certificate, which is computed from the table.
+    """The table of what an agent plays, and its certificate, which is computed from the table.
 
     RUN_FACTS are copied from the certificate of a run or of a trained agent of the package.
     from_model: check the model of a run too. A certificate of lines is verified, and its policy
@@ -424,7 +428,7 @@ def player_of(
     if path is not None:
         content |= {fact: value for fact, value in read(path).items() if fact in RUN_FACTS}
         if from_model:
-            compare_with_model(path, player)
+            compare_with_model(path, load_policy(path, rules))
     elif is_trained(spec, rules):
         content |= {fact: value for fact, value in facts_of(spec).items() if fact in RUN_FACTS}
     return player, content

@@ -62,7 +62,7 @@ from tictactoe_env.pool import parse_pool
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules
 from training import checkpoint
-from training.learned import AGAIN, FILE, GameFile, reason_against, since, without_id
+from training.learned import AGAIN, FILE, GameFile, reason_against, since, taken_in, without_id
 from training.learner import Arrays, GamesLearner, State
 from training.limits import LIMITS
 from training.options import BoardConfig, Count, Natural, Preset, Share, option
@@ -698,7 +698,7 @@ def values_of(tree: Trie) -> OwnValues:
 
 
 def main() -> None:
-    """Print the tree of a saved run, or exact results of look-up by sequence."""
+    """Print the tree of a saved run with all that it has learned, or exact results by sequence."""
     parser = argparse.ArgumentParser(prog="python -m agents.trie", description=main.__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument("--depth", type=int, default=2, help="moves to print (default: 2)")
@@ -709,7 +709,7 @@ def main() -> None:
     given = parser.parse_args()
     this_page: Any = sys.modules[__name__]
     try:
-        loaded: Any = checkpoint.load(this_page, given.run)
+        loaded = taken_in(checkpoint.load(this_page, given.run), given.run)
         if given.exact and loaded.trie.lookup != "sequence":
             raise ValueError(
                 f"{given.run} looks moves up by position: its certificate holds its exact results, "

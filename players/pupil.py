@@ -82,9 +82,7 @@ class Pupil:
     def _take_in(self) -> None:
         """Learn the games that are in the file and not in the model yet."""
         self._stamp = learned.stamp(self.folder)  # before reading: what comes later is read again
-        games = learned.since(self.folder, self._model.played)
-        if games:
-            self._model = self._model.after_games(games, games[-1].id)
+        self._model = learned.taken_in(self._model, self.folder)
         self.games = self._model.played - self._trained
 
     @property

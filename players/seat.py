@@ -259,8 +259,16 @@ def model_of(folder: Path, agent: object, table: TabularPolicy) -> Policy:
 
 
 def policy_of(spec: str, rules: Rules, what: str = "player") -> Policy:
-    """The policy of any player that `make_opponent` knows. Raises ValueError as `path_of` does."""
-    return make_opponent(path_of(spec, rules, what) or spec, rules, what)
+    """The policy of any player that `make_opponent` knows; of a run that learns, what it plays now.
+
+    Raises ValueError as `path_of` does.
+    """
+    path = path_of(spec, rules, what)
+    if is_learner(spec) or (path is not None and learns(path, read(path).get("agent"))):
+        policy = seat_of(spec, rules, what).policy
+        assert policy is not None, "it is no person"
+        return policy
+    return make_opponent(path or spec, rules, what)
 
 
 def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path | None:

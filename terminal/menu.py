@@ -52,7 +52,7 @@ PERFECT = "minimax"
 PERFECT_BEYOND = "search-seconds=2"  # on boards that are too large to solve
 LISTED = 10  # games listed to choose a replay from
 MAX_GAMES = 10_000
-TRIE = "trie"  # the agent whose model is a game tree
+TRIE = "trie"  # the agent that learns from people
 DEPTH = 2  # moves of a game tree
 DELAY = 0.5  # seconds for which each board is shown when two agents play
 
@@ -261,12 +261,11 @@ class Menu:
         depth = self.talk.ask(
             f"How many moves deep? [{DEPTH}]", number(1, self.rules.cells, default=DEPTH)
         )
-        if entry.agent == TRIE and entry.path is not None and entry.path.name == FILE:
-            model: Any = agents.load(entry.path.parent)
-            self.talk.say(model.trie.text(depth))
+        seat = gallery.seat(entry.id, self.rules)
+        policy: Any = seat.policy
+        if seat.pupil is not None:
+            self.talk.say(policy.trie.text(depth))
             return
-        policy = gallery.seat(entry.id, self.rules).policy
-        assert policy is not None
         side = self.talk.ask(
             "Its moves as X, as O or as both? [both]", one_of(*SIDES, "both", default="both")
         )

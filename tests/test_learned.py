@@ -5,11 +5,13 @@ The young trie has played 20 games. A line is lost once, and then its probabilit
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 
@@ -20,16 +22,19 @@ from small_runs import ROOT, environment, trained, without
 from starlette.testclient import TestClient
 
 import agents
+import evaluate
 import play
 import train
+from agents import trie
 from players import pupil as pupils
 from players.gallery import Gallery
 from players.seat import seat_of
 from terminal.game import Table
+from terminal.menu import Menu
 from terminal.talk import Talk
 from tictactoe_env.certificate import load_policy, read, verify
 from tictactoe_env.games import Game
-from tictactoe_env.notation import parse_game, replay
+from tictactoe_env.notation import game_text, parse_game, replay
 from tictactoe_env.rules import Rules
 from tictactoe_env.store import GameStore, StoreError
 from training import learned
@@ -321,3 +326,46 @@ def test_only_a_run_with_its_model_learns(folder):
     (folder / YOUNG / "model.safetensors").unlink()
     assert seat_of(YOUNG, RULES).pupil is None
     assert Gallery(["runs"]).entry(YOUNG).learned is None
+
+
+def menu(*answers):
+    """What the menu prints when these lines are typed."""
+    shown = StringIO()
+    with GameStore("games.db") as store:
+        talk = Talk(Console(file=shown, width=100), StringIO("\n".join(answers) + "\n"))
+        Menu(RULES, talk, store, seed=1).run()
+    return shown.getvalue()
+
+
+def tree_in_menu():
+    place = re.search(rf"(\d+)  {YOUNG}", menu("9", "0", "10"))[1]
+    return menu("9", place, "1", "10")
+
+
+def tree_of_module():
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as shown:
+        patch.setattr(sys, "argv", ["agents.trie", YOUNG])
+        trie.main()
+    return shown.getvalue()
+
+
+@pytest.mark.parametrize("tree", [tree_in_menu, tree_of_module])
+def test_the_game_tree_of_a_run_has_the_games_of_its_training_and_those_since(folder, tree):
+    assert "20 games" in tree()
+    pupils.Pupil(folder / YOUNG).learn(Game.parse(X_WINS, RULES))
+    assert "21 games" in tree()
+
+
+@pytest.mark.parametrize("options", [[], ["--from-model"]])
+def test_an_evaluation_is_of_what_a_run_plays_now(folder, capsys, options):
+    line = losing_line("X")
+    pupils.Pupil(folder / YOUNG).learn(Game(moves=tuple(line), rules=RULES, origin="human"))
+    assert evaluate.main([YOUNG, *options, "--json", "found.json"]) == 0
+    assert "learned from 1 game since its training" in capsys.readouterr().out
+    found = json.loads(Path("found.json").read_text())["agents"]["young"]
+    assert found["as_x"]["losing_line"] != game_text(line, RULES).split(), "it is not lost again"
+
+
+def test_the_learner_is_evaluated_before_its_first_game(folder, capsys):
+    assert evaluate.main(["learner"]) == 0
+    assert "learned from no game" in capsys.readouterr().out

@@ -52,6 +52,12 @@ def since(folder: Path, number: int) -> Sequence[Game]:
         return store.list(count)[::-1] if count > 0 else []
 
 
+def taken_in(player: Any, folder: Path) -> Any:
+    """The player of a run's model, with the games that the run has learned since its training."""
+    games = since(folder, player.played)
+    return player.after_games(games, games[-1].id) if games else player
+
+
 def stamp(folder: Path) -> tuple[tuple[int, int], ...]:
     """Changes when a game is added, and maybe at other times."""
     found = []
