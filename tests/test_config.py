@@ -323,13 +323,12 @@ def test_a_start_from_no_unfinished_board_is_refused_and_leaves_no_game(make, ar
 
 
 def test_an_opponent_that_may_end_the_game_before_the_learner_has_moved_is_refused(make):
-    refused = refuses("the opponent may end the game before the learner's first move: give side=")
     for arguments in (
         *({"k": 1, "side": "O"}, {"k": 1}, {"side": "X", "opening": "a1 b1 a2 b2 c3"}),
         {"opponent": [["random", 1], [CellPlayer(4), 0.1]], "side": "X", "opening": "b2"},
         {"early_draw": True, "side": "X", "opening": "b2 a1 c1 a3 a2 c2 b3"},
     ):
-        with refused:
+        with refuses("first move"):
             make(**arguments)
     for start in ("empty", "random"):
         make(k=1, side="X", start=start).reset(seed=0)
@@ -339,7 +338,7 @@ def test_an_opponent_that_may_end_the_game_before_the_learner_has_moved_is_refus
     env.reset()
     before, board = boards_of(env), {"board": "XX./OO./..."}
     for options in (board, {"side": "X", "board": "XX./OO./X..", "opponent": "random"}):
-        with refused:
+        with refuses("first move"):
             env.reset(seed=0, options=options)
     assert np.array_equal(boards_of(env), before)
     env.set_opponent(CellPlayer(8))
