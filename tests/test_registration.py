@@ -1,5 +1,6 @@
 """The environments as Gymnasium knows them: by id, through its wrappers, in a fresh process."""
 
+import copy
 import json
 import subprocess
 import sys
@@ -9,7 +10,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.error import ResetNeeded
+from gymnasium.error import DependencyNotInstalled, ResetNeeded
+from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from sample_players import CellPlayer, FixedPlayer
 from text_cases import refuses
@@ -26,6 +28,7 @@ from tictactoe_env import (
     snapshot,
 )
 from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.render import rgb_array
 from tictactoe_env.search import SearchPolicy
 
 MODES = ("vector_entry_point", "sync", "async")
@@ -103,16 +106,30 @@ def test_record_episode_statistics_counts_returns_and_lengths_of_games():
     assert [infos["episode"][key].tolist() for key in "rl"] == [[1, -1], [2, 2]]
 
 
-def test_human_rendering_opens_a_window_through_gymnasium(monkeypatch):
-    pytest.importorskip("pygame")
+HUMAN = {"render_mode": "human", "opponent": "minimax-first", "side": "X"}
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_mode_human_shows_every_board_in_a_window_which_each_copy_has_for_itself(monkeypatch):
+    pygame = pytest.importorskip("pygame")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    with pytest.warns(UserWarning, match="HumanRendering wrapper is being applied"):
-        env = gym.make("TicTacToe-v0", render_mode="human", opponent="minimax-first", side="X")
-    env.reset(seed=0)
-    env.step(4)
-    assert env.unwrapped.render_mode == "rgb_array"
-    assert env.screen_size == env.unwrapped.render().shape[1::-1]
+    env = gym.make("TicTacToe-v0", **HUMAN)
+    for move in (lambda: env.reset(seed=0), lambda: env.step(4)):
+        move()
+        shown = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
+        last = np.flatnonzero(env.board == -1)[-1] if env.board.any() else None
+        assert (shown == rgb_array(env.board, env.rules, last=last)).all()
+    assert env.render() is None
+    copy.deepcopy(env).step(8)
     env.close()
+
+
+def test_without_pygame_the_mode_human_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    env = gym.make("TicTacToe-v0", **HUMAN)
+    with refuses("tictactoe-env[render]", error=DependencyNotInstalled):
+        env.reset(seed=0)
+    check_env(gym.make("TicTacToe-v0", render_mode="ansi"))
 
 
 @pytest.mark.parametrize("env_id", tictactoe_env.OPPONENT_IDS)

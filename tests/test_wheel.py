@@ -61,7 +61,6 @@ print(len(names), "torch" in sys.modules)
 """
 
 PICTURES = """
-import warnings
 import gymnasium as gym
 import tictactoe_env
 
@@ -71,7 +70,6 @@ for mode in ("ansi", "rgb_array"):
     env.reset(seed=0)
     picture = env.render()
     found.append(picture.shape if mode == "rgb_array" else picture.count("."))
-warnings.simplefilter("ignore")  # Gymnasium says that its wrapper draws the window
 try:
     gym.make(tictactoe_env.ENV_IDS[0], render_mode="human").reset()
 except Exception as error:

@@ -22,7 +22,7 @@ from tictactoe_env.rules import ILLEGAL, OUTCOMES, Boards, Rules, to_move
 SIDE_CHOICES = (*SIDES, "random", "alternate")
 ILLEGAL_CHOICES = ("lose", "raise")
 STARTS = ("empty", "random")
-RENDER_MODES = ("ansi", "rgb_array")
+RENDER_MODES = ("human", "ansi", "rgb_array")
 REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
 RESET_OPTIONS = ("side", "opponent", "board")
 BOARD_OPTIONS = ("board",)  # where the caller moves for both sides
@@ -63,13 +63,8 @@ class Config:
             one_of("start", self.start, STARTS)
         if not isinstance(self.early_draw, bool):
             raise ValueError(f"early_draw must be True or False, got {self.early_draw!r}")
-        if self.render_mode == "human":
-            raise ValueError(
-                'render_mode "human" opens a window through gym.make(..., render_mode="human"), '
-                'which needs the extra "render" (pygame-ce)'
-            )
         if self.render_mode is not None:
-            one_of("render mode", self.render_mode, (*RENDER_MODES, "human"))
+            one_of("render mode", self.render_mode, RENDER_MODES)
         if self.opening and self.start != "empty":
             raise ValueError(
                 'opening and a start other than "empty" exclude each other: give one of them'

@@ -21,6 +21,7 @@ from tictactoe_env.pooled import Pooled, best_reply
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_move
 from tictactoe_env.snapshots import snapshot
 
+PICTURES = ("ansi", "rgb_array")  # render modes whose pictures are returned
 NO_OPTIONS: Mapping[str, Any] = {}
 OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
 ZERO, ONE = np.int8(0), np.int8(1)
@@ -111,9 +112,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         differ from `seats`. It must draw its random numbers from `rng`.
     - `early_draw` (`False`): end a game as a draw as soon as every line has
       marks of both sides.
-    - `render_mode` (`None`): `"ansi"` (text) or `"rgb_array"`; `gym.make` also accepts `"human"`,
-      a window of Gymnasium's `HumanRendering`, which needs the extra `render` (pygame-ce). Its
-      warning that the environment has no such mode of its own can be ignored.
+    - `render_mode` (`None`): `"ansi"` (text), `"rgb_array"`, or `"human"`, a window that shows
+      every board and needs the extra `render`.
 
     ## Self-play
     With the opponent `"self"`, alone or in a pool, the learner plays against frozen snapshots of
@@ -206,6 +206,13 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             render_mode,
         )
         self.rules, self.render_mode = config.rules, render_mode
+        self._window: Any = None
+        if render_mode == "human":
+            from tictactoe_env.window import Window  # imported here because most users never draw
+
+            self._window = Window(self.metadata["render_fps"])
+        else:  # checkers make an environment of each mode, and a window needs pygame and a display
+            self.metadata = {**self.metadata, "render_modes": list(PICTURES)}
         self.observation_space = observation_space(self.rules, observation)
         self.action_space = gym.spaces.Discrete(self.rules.cells)
         self._game: GameEngine = game_engine(self.rules, early_draw, observation)
@@ -304,6 +311,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             before, (observation, mask) = state, self._game.view(state)
         self._games_begun += 1
         self._before, self._state, self._side, self._running = before, state, side, True
+        if self._window is not None:
+            self.render()
         info = {"action_mask": mask, "side": side, "outcome": ZERO, "illegal_move": ZERO}
         return observation, info
 
@@ -375,6 +384,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         if result == ILLEGAL and self.config.illegal == "raise":
             check_move(self.board, action, self.rules)
         self._before, self._state, self._side = before, after, side
+        if self._window is not None:
+            self.render()
         info = {"action_mask": mask, "side": side, "outcome": ZERO, "illegal_move": ZERO}
         if result == ONGOING:
             return observation, self._ongoing_reward, False, False, info
@@ -423,20 +434,24 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     def render(self) -> Any:
         """The board as text ("ansi") or as uint8 (height, width, 3) ("rgb_array").
 
-        The last move and a winning line are highlighted.
+        The last move and a winning line are highlighted. In the mode "human" the window is drawn
+        again and None is returned.
         """
         if self.render_mode is None:
             gym.logger.warn(
                 "render() does nothing without a render mode: "
-                'gym.make(..., render_mode="ansi") or "rgb_array"'
+                'gym.make(..., render_mode="ansi"), "rgb_array" or "human"'
             )
             return None
         from tictactoe_env import render  # imported here because most users never draw
 
         draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
         board, before = self.board, self._game.board(self._before)
-        return draw(board, self.rules, last=last_move(before, board, int(self._side)))
+        picture = draw(board, self.rules, last=last_move(before, board, int(self._side)))
+        return picture if self._window is None else self._window.show(picture)
 
     def close(self) -> None:
         """Close the environment; a later reset or step raises ClosedEnvironmentError."""
+        if self._window is not None:
+            self._window.close()
         self._closed, self._running, self._state = True, False, None

@@ -21,9 +21,8 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.error import ClosedEnvironmentError, DependencyNotInstalled, ResetNeeded
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.utils import seeding
-from gymnasium.wrappers import HumanRendering
 
 try:
     import pettingzoo
@@ -54,6 +53,7 @@ from tictactoe_env.rules import (
     to_move,
 )
 from tictactoe_env.starts import draw_starts
+from tictactoe_env.window import Window
 
 __all__ = ["AGENTS", "TicTacToeAECEnv", "env", "raw_env"]
 
@@ -154,7 +154,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     """
 
     metadata: dict[str, Any] = {
-        "render_modes": ["human", *RENDER_MODES],
+        "render_modes": list(RENDER_MODES),
         "name": "tictactoe_env_v0",
         "is_parallelizable": False,  # a player must see the other's move
         "render_fps": 2,
@@ -175,8 +175,6 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         render_mode: str | None = None,
     ):
         super().__init__()
-        if render_mode is not None:
-            one_of("render mode", render_mode, self.metadata["render_modes"])
         self.config = config = Config(
             side="X",
             rows=rows,
@@ -188,7 +186,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
             opening=opening,
             start=start,
             early_draw=early_draw,
-            render_mode="rgb_array" if render_mode == "human" else render_mode,
+            render_mode=render_mode,
         )
         self.rules, self.render_mode = config.rules, render_mode
         self.max_cycles = None if max_cycles is None else whole_number(max_cycles, "max_cycles", 1)
@@ -202,7 +200,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self._rng: np.random.Generator | None = None
         self._board: Boards | None = None
         self._closed = False
-        self._window: Any = None
+        self._window = Window(self.metadata["render_fps"]) if render_mode == "human" else None
 
     def _space(self) -> gym.spaces.Dict:
         mask = gym.spaces.Box(0, 1, (self.rules.cells,), np.int8)
@@ -236,7 +234,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self._skip_agent_selection: str | None = None
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
         self._report(self.agent_selection, ONGOING)
-        self._show()
+        if self._window is not None:
+            self.render()
 
     def _options(self, options: Any) -> dict[str, Any]:
         """The checked options; a warning for each unknown name."""
@@ -273,7 +272,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self._report(agent, result)
         self._accumulate_rewards()
         self.agent_selection = OTHER[agent]
-        self._show()
+        if self._window is not None:
+            self.render()
 
     def _move(self, cell: int) -> int:
         """Mark a cell for the side to move; the result for this side."""
@@ -345,56 +345,17 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
                 'env(render_mode="ansi"), "rgb_array" or "human"'
             )
             return None
-        if self.render_mode == "human":
-            self._show()
-            return None
         from tictactoe_env import render  # imported here because most users never draw
 
         draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
-        return draw(board, self.rules, last=self._last)
-
-    def _show(self) -> None:
-        """Draw the window, in the mode "human"."""
-        if self.render_mode != "human":
-            return
-        from tictactoe_env import render
-
-        if self._window is None:
-            self._window = HumanRendering(_Picture(self.metadata["render_fps"]))
-        picture = render.rgb_array(self._started(), self.rules, last=self._last)
-        self._window.unwrapped.frame = picture
-        try:
-            self._window.step(None)
-        except DependencyNotInstalled as error:
-            raise DependencyNotInstalled(
-                'render_mode="human" needs pygame: pip install "tictactoe-env[render]", or '
-                'pip install ".[render]" in a clone'
-            ) from error
+        picture = draw(board, self.rules, last=self._last)
+        return picture if self._window is None else self._window.show(picture)
 
     def close(self) -> None:
         """Close the environment and its window; later calls raise ClosedEnvironmentError."""
         if self._window is not None:
             self._window.close()
-        self._closed, self._window, self._board = True, None, None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_window": None}  # a copy opens its own window
-
-
-class _Picture(gym.Env[None, None]):
-    """What Gymnasium's window shows: the picture in `frame`."""
-
-    render_mode = "rgb_array"
-    frame: Any = None
-
-    def __init__(self, fps: int):
-        self.metadata = {"render_modes": ["rgb_array"], "render_fps": fps}
-
-    def step(self, action: None) -> tuple[None, float, bool, bool, dict[str, Any]]:
-        return None, 0.0, False, False, {}
-
-    def render(self) -> Any:
-        return self.frame
+        self._closed, self._board = True, None
 
 
 class _InOrder(OrderEnforcingWrapper):  # type: ignore[misc,unused-ignore]

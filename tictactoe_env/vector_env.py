@@ -12,9 +12,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from tictactoe_env.config import RENDER_MODES, RESET_OPTIONS, Config, Start, mark_of
+from tictactoe_env.config import RESET_OPTIONS, Config, Start, mark_of
 from tictactoe_env.engine import BatchEngine, States, batch_engine
-from tictactoe_env.errors import checked_seed, unknown_name, whole_number
+from tictactoe_env.errors import checked_seed, one_of, unknown_name, whole_number
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Policy
@@ -72,7 +72,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
     """
 
     metadata = {
-        "render_modes": list(RENDER_MODES),
+        "render_modes": ["ansi", "rgb_array"],
         "render_fps": 2,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
@@ -97,6 +97,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
     ):
         super().__init__()
         self.num_envs = whole_number(num_envs, "num_envs", 1)
+        if render_mode is not None:
+            one_of("render mode of many games", render_mode, self.metadata["render_modes"])
         self.config = config = Config(
             side,
             rows,
