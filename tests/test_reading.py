@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from text_cases import refuses
 from wrong_files import KINDS, at_most, put
 
-from tictactoe_env import files
+from tictactoe_env import certificate, files
 from tictactoe_env.files import FileRefusedError, json_memory, json_value, open_file, read_file
 
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes, sockets, devices, alarms")
@@ -70,8 +70,10 @@ def test_a_missing_file_is_told_as_one_and_a_text_with_a_null_is_no_path(tmp_pat
     for path in (tmp_path / "none", tmp_path / "none" / "file"):
         with pytest.raises(FileNotFoundError):
             read_file(path, 10)
-    with refuses("'a\\x00b' is not a path: embedded null", error=FileRefusedError):
+    with refuses("'a\\x00b' is not a path", error=FileRefusedError):
         read_file("a\0b", 10)
+    with refuses("'a\\x00b' is not a path", error=certificate.CertificateError):
+        certificate.read("a\0b")
 
 
 def test_a_file_is_read_up_to_its_limit_and_a_larger_one_not_at_all(tmp_path, monkeypatch):

@@ -599,8 +599,9 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises FileNotFoundError or CertificateError.
     """
     folder = Path(path)
-    target = folder / FILE if folder.is_dir() else folder
-    runs = sorted(folder.glob(f"*/{FILE}"))  # of the folder of a study
+    is_folder = folder.is_dir()
+    target = folder / FILE if is_folder else folder
+    runs = sorted(folder.glob(f"*/{FILE}")) if is_folder else []  # of the folder of a study
     if runs and not target.exists():
         raise FileNotFoundError(
             f"no certificate at {target}: expected a run's folder or a {FILE}, such as "
