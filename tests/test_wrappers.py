@@ -65,7 +65,9 @@ def vector(kind, mode, count=3, wrap=lambda env: env, env_class=None):
     """A vector environment of our own class, or single environments in Gymnasium's."""
 
     def make():
-        return wrap(env_class() if env_class else gym.make(ID, opponent="random"))
+        return wrap(
+            env_class() if env_class else gym.make(f"tictactoe_env:{ID}", opponent="random")
+        )
 
     if kind == "native":
         return gym.make_vec(ID, count, opponent="random", autoreset_mode=mode.name)
