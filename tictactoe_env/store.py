@@ -400,7 +400,7 @@ class GameStore:
         """Raises StoreError unless the file has the tables and indexes of a version, no others."""
         known = _schema_of(version)
         found = _schema(self._rows(SCHEMA))
-        for kind, name in sorted(found.keys() | known.keys()):
+        for kind, name in sorted(found.keys() | known.keys(), key=str):
             if found.get((kind, name)) != known.get((kind, name)):
                 is_known, is_there = (kind, name) in known, (kind, name) in found
                 has = "another" if is_known and is_there else "no" if is_known else "an unknown"

@@ -1,0 +1,246 @@
+"""A damaged file of a run or of a store is told by whoever reads it, or changes nothing of it."""
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing, redirect_stderr, redirect_stdout, suppress
+from functools import partial
+from io import StringIO
+from itertools import product
+from pathlib import Path
+
+import pytest
+from any_games import game
+from small_runs import trained
+from text_cases import refuses
+
+import agents
+from tictactoe_env import verify
+from tictactoe_env.certificate import load_policy, read
+from tictactoe_env.own_values import read_values
+from tictactoe_env.positions import positions_of
+from tictactoe_env.store import GameStore, StoreError
+from training.manifest import FILE as MANIFEST
+from training.manifest import check_all, read_manifest
+from training.run import Run, read_config_file
+
+GAMES = 40
+PLACES = 25  # of a file at which it is damaged: its first and its last byte, and some between
+
+
+def proven(path):
+    """The moves of a certificate, and what is proven of them; the rest cannot be verified."""
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as errors:
+        if verify.main([str(path)]) != 0:
+            raise ValueError(errors.getvalue().rstrip("\n"))
+    content = read(path)
+    names = ("format", "board", "moves", "unbeatable", "optimal", "as_x", "as_o")
+    return [content[name] for name in names]
+
+
+def moves(path):
+    """The moves of the model of a run on all boards."""
+    player = agents.load(path.parent)
+    positions = positions_of(player.rules)
+    return player.probs(positions.boards[positions.unfinished]).tobytes()
+
+
+def values(path):
+    """The own values of a run, and what is said of them."""
+    stated = read(path.parent)["sha256_of_moves"]
+    policy = read_values(path, load_policy(path.parent), stated)
+    return policy.values.tobytes(), policy.meaning, policy.scale, repr(policy.own.known)
+
+
+def resumed(path):
+    """The rows and the state from which a training goes on."""
+    folder = path.parents[1]
+    about = read_config_file(folder)
+    page = agents.page(about["agent"])
+    run = Run(folder, page, page.Config(**about["config"]))
+    learner = page.begin(run.config)
+    run.steps_made()
+    run.read_checkpoint(learner)
+    model = {name: array.tobytes() for name, array in learner.model().items()}
+    return run.rows, run.best[:2], model, repr(learner.state())
+
+
+def listed(path):
+    """The manifest of a run, of whose files each is as it was."""
+    return check_all(path.parent)
+
+
+READERS = {
+    "certificate.json": proven,
+    "values.npz": values,
+    "model.json": moves,
+    "model.safetensors": moves,
+    "config.json": lambda path: read_config_file(path.parent),
+    "metrics.csv": listed,
+    "growth.png": listed,
+    MANIFEST: listed,
+    **{
+        f"checkpoint/{name}": resumed
+        for name in (
+            *("best.json", "best.safetensors", "model.json", "model.safetensors"),
+            *("state.json", "state.safetensors", "metrics.csv", "progress.json", MANIFEST),
+        )
+    },
+}
+"""Who reads which file of a run."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A small run, not to be changed."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    assert trained("tabular_q", folder, "--rows", "2", "--judge-every", "100", steps=300) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(whole, tmp_path_factory):
+    """A copy of it, of which a test may damage one file, and then writes it as it was."""
+    return Path(shutil.copytree(whole, tmp_path_factory.mktemp("damaged") / "run"))
+
+
+def damaged(data):
+    """The bytes of a file, damaged in all ways at some of its places: flipped, lost or cut off."""
+    every = max(1, (len(data) - 1) // (PLACES - 1))
+    for place in sorted({*range(0, len(data), every), len(data) - 1}):
+        flipped = bytes([data[place] ^ 1 << place % 8])
+        yield data[:place] + flipped + data[place + 1 :]
+        yield data[:place] + data[place + 1 :]
+        yield data[:place]
+    yield data + b"0"
+    yield data + data
+
+
+def others(value):
+    """JSON values that differ from this one in one value, name or entry each."""
+    if isinstance(value, dict):
+        for name, entry in value.items():
+            rest = {key: one for key, one in value.items() if key != name}
+            yield from (rest, {**rest, f"{name}.": entry})
+            yield from ({**value, name: other} for other in others(entry))
+    elif isinstance(value, list) and value:
+        yield from (value[:-1], [*value, value[-1]], value[::-1])
+        for at in sorted({0, len(value) // 2, len(value) - 1}):
+            yield from ([*value[:at], other, *value[at + 1 :]] for other in others(value[at]))
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, (int, float)):
+        yield value + 1
+    yield from (None, f"{value}1", [value])
+
+
+def is_told_or_equal(read_again, path, expected):
+    """Whether reading tells of the file in one line, or finds what it was."""
+    try:
+        found = read_again(path)
+    except (ValueError, OSError) as error:
+        return path.name in str(error) and str(error).isprintable()
+    return found == expected
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_damaged_file_of_a_run_is_told_or_changes_nothing(name, run, whole):
+    path, reader = run / name, READERS[name]
+    data, right = path.read_bytes(), reader(whole / name)
+    changed = list(damaged(data))
+    if path.suffix == ".json":
+        wrong = list(others(json.loads(data)))
+        changed += [json.dumps(value).encode() for value in wrong[:: 1 + len(wrong) // 200]]
+    try:
+        for content in changed:
+            path.write_bytes(content)
+            assert is_told_or_equal(reader, path, right), content[:500]
+        path.unlink()
+        with pytest.raises((ValueError, OSError)) as told:
+            reader(path)
+        assert path.name in str(told.value)
+    finally:
+        path.write_bytes(data)
+
+
+def test_every_file_of_a_run_is_damaged_and_listed(whole):
+    files = {path.relative_to(whole).as_posix() for path in whole.rglob("*") if path.is_file()}
+    files = {name for name in files if not name.startswith((".lock", "events.out"))}
+    assert files == set(READERS)
+    assert files - {MANIFEST} <= set(read_manifest(whole)["files"])
+
+
+# --- stores of games ------------------------------------------------------------------------------
+
+
+WAYS = {
+    "get": lambda store: store.get(GAMES // 2),
+    "list": lambda store: set(store.list(GAMES)),
+    "iteration": list,
+    "check": lambda store: store.check(),
+}
+
+
+@pytest.fixture
+def store(tmp_path):
+    """The path of a store."""
+    path = tmp_path / "games.db"
+    with GameStore(path) as made:
+        made.add_many([game(seed=seed) for seed in range(GAMES)])
+    return path
+
+
+def read_by(way, path):
+    """What a store shows."""
+    with GameStore(path, read_only=True) as found:
+        return WAYS[way](found)
+
+
+def wrong_ways(path, right):
+    """The ways to read a damaged store that neither tell it nor show what they did before.
+
+    A list may lack games whose index is damaged. A check tells that.
+    """
+    wrong = {
+        way
+        for way, shown in right.items()
+        if not is_told_or_equal(partial(read_by, way), path, shown)
+    }
+    if wrong == {"list"} and read_by("list", path) < right["list"]:
+        with pytest.raises(StoreError):
+            read_by("check", path)
+        return set()
+    return wrong
+
+
+def test_a_damaged_store_is_told_or_shows_its_games(store):
+    data, right = store.read_bytes(), {way: read_by(way, store) for way in WAYS}
+    for place in range(0, len(data), 53):
+        flipped = bytes([data[place] ^ 1 << place % 8])
+        store.write_bytes(data[:place] + flipped + data[place + 1 :])
+        assert wrong_ways(store, right) == set(), place
+    pages = [data[at : at + 4096] for at in range(0, len(data), 4096)]
+    for number, page in product(range(len(pages)), {*pages, b"", bytes(4096)}):
+        store.write_bytes(b"".join([*pages[:number], page, *pages[number + 1 :]]))
+        assert wrong_ways(store, right) == set(), number
+
+
+def test_another_value_of_a_game_is_told_by_each_way_to_read_it(store):
+    data, right = store.read_bytes(), {way: read_by(way, store) for way in WAYS}
+    with closing(sqlite3.connect(store)) as connection:
+        names = [name for _, name, *_ in connection.execute("PRAGMA table_info(games)")]
+    for name, other in product(names, ("77", "'O'", "x'ff00'", "zeroblob(5000000)", "NULL")):
+        store.write_bytes(data)
+        with suppress(sqlite3.IntegrityError), closing(sqlite3.connect(store)) as connection:
+            connection.execute(f"UPDATE games SET {name} = {other} WHERE id = {GAMES // 2}")
+            connection.commit()
+        assert wrong_ways(store, right) == set(), (name, other)
+
+
+def test_a_name_in_the_schema_that_is_no_text_is_told_as_damage(store):
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET name = CAST(name AS BLOB)")
+        connection.commit()
+    with refuses(store, error=StoreError):
+        GameStore(store)
