@@ -32,7 +32,6 @@ def paths_of(value, path=()):
 
 RESULTS = paths_of(exact_results(RandomPolicy(), RECTANGLE))
 GONE = object()
-NONE = GONE, "'nothing'"  # how it is shown that an entry is not there
 
 
 def stochastic(rules):
@@ -99,7 +98,7 @@ def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(name, rul
     loaded = load_policy(tmp_path, rules)
     assert (loaded.rules, loaded.table.tolist()) == (rules, table.table.tolist())
     assert again["versions"]["numpy"] == np.__version__
-    with pytest.raises(TypeError, match="not JSON serializable"):
+    with refuses(error=TypeError):
         certificate.write({**content, "config": object()}, tmp_path / "certificate.json")
     assert read(tmp_path) == content
 
@@ -168,10 +167,9 @@ def test_a_changed_result_is_found_and_named(name, path, stated):
     else:
         wrong = [["a1"], [], GONE, None if value else "none"]
     for instead in wrong:
-        shown = " but 'nothing' in the" if instead is GONE else ""
-        with refuses(f"{path} is ", error=CertificateError) as told:
+        shown = "'nothing'" if instead is GONE else ""
+        with refuses(path, shown, error=CertificateError):
             certificate.verify(changed(stated[ROW][name], path, instead))
-        assert shown in str(told.value)
 
 
 VERDICTS = [
@@ -187,15 +185,15 @@ def test_a_verdict_that_does_not_follow_from_the_moves_is_told_without_the_other
     certificate.check_verdict(changed(content, "as_x.vs_random.win", 2.0))
     for path in VERDICTS:
         value = functools.reduce(lambda found, key: found[key], path.split("."), content)
-        for instead, shown in (*((one, one) for one in (not value, int(value), None)), NONE):
-            words = f"{path} is {value} when computed from the moves, but {shown} in the"
-            with refuses(words, error=CertificateError):
+        for instead in (not value, int(value), None, GONE):
+            shown = "'nothing'" if instead is GONE else instead
+            with refuses(path, value, shown, error=CertificateError):
                 certificate.check_verdict(changed(content, path, instead))
     for path in ("as_x", "as_o"):
         for instead in (None, [], GONE):
-            with refuses(f"{path}.unbeatable is ", error=CertificateError):
+            with refuses(f"{path}.unbeatable", error=CertificateError):
                 certificate.check_verdict(changed(content, path, instead))
-    with refuses("the moves were changed after", error=CertificateError):
+    with refuses("moves", "sha256", error=CertificateError):
         certificate.check_verdict(changed(content, "sha256_of_moves", "0" * 64))
 
 
@@ -203,18 +201,14 @@ def test_a_verdict_that_does_not_follow_from_the_moves_is_told_without_the_other
     ("number", "is_newer"), [(3, True), (0, False), (1.0, False), ("3", False)]
 )
 def test_only_a_format_above_the_known_ones_is_called_newer(number, is_newer, stated):
-    newer = "; a newer version of tictactoe-env may read it" if is_newer else ""
-    with pytest.raises(CertificateError) as told:
+    with refuses("format", repr(number), error=CertificateError) as told:
         certificate.verify({**stated[ROW]["minimax"], "format": number})
-    words = f"this is not a certificate of format 1 or 2: its format is {number!r}{newer}"
-    assert str(told.value) == words
+    assert ("newer" in str(told.value)) == is_newer
 
 
 @pytest.mark.parametrize("name", ["agent", "seed", "config", "versions", "sha256_of_moves"])
 def test_a_certificate_states_whose_it_is_and_how_it_was_made(name, stated):
-    with refuses(
-        f"this is not a certificate: its entry '{name}' is missing", error=CertificateError
-    ):
+    with refuses(repr(name), error=CertificateError):
         certificate.verify(changed(stated[ROW]["minimax"], name, GONE))
 
 
@@ -251,10 +245,10 @@ def test_the_rounding_of_a_result_ends_where_it_is_stated(stated):
         certificate.verify(changed(content, "as_x.vs_random.win", near))
     for path in ("worst_case_value", "limit_vs_random.loss"):  # these are no sums of chances
         certificate.verify(changed(stated[ROW]["minimax"], f"as_x.{path}", 1e-13))  # for 0
-    with refuses("as_x.worst_case_loss is 0.0 when computed", error=CertificateError):
+    with refuses("as_x.worst_case_loss", 0.0, error=CertificateError):
         certificate.verify(changed(stated[ROW]["minimax"], "as_x.worst_case_loss", 1e-13))
     for far in (value - 2 * match.ROUNDING, value + 2 * match.ROUNDING):
-        with refuses("as_x.vs_random.win is ", error=CertificateError):
+        with refuses("as_x.vs_random.win", error=CertificateError):
             certificate.verify(changed(content, "as_x.vs_random.win", far))
 
 
@@ -265,130 +259,112 @@ def test_changed_moves_or_another_digest_are_found(stated, tmp_path):
     for path, value in (*wrong, *(("sha256_of_moves", digest) for digest in (None, "", "0" * 64))):
         certificate.write(changed(content, path, value), tmp_path / "certificate.json")
         for ask in (lambda: certificate.verify(read(tmp_path)), lambda: load_policy(tmp_path)):
-            with refuses("the moves were changed", error=CertificateError) as told:
+            with refuses("moves", "sha256", error=CertificateError):
                 ask()
-            assert str(told.value) == (
-                "the moves were changed after the certificate was written: their sha256 differs"
-            )
 
 
 def test_results_and_names_that_do_not_follow_from_the_moves_are_found(stated):
     # The corner must be answered in the centre.
     blunder = changed(stated[Rules()]["minimax-first"], "moves.X../.../...", "a2")
-    with refuses("unbeatable is False when computed from the moves, but True in the certificate"):
+    with refuses("unbeatable", False, True, error=CertificateError):
         certificate.verify(sealed(blunder))
     shares = changed(stated[RECTANGLE]["random"], "moves..../...", {"a1": 0.5, "b2": 0.5})
-    with refuses("when computed from the moves, but ", error=CertificateError):
+    with refuses("optimal_moves", error=CertificateError):
         certificate.verify(sealed(shares))
     unknown = changed(changed(stated[RECTANGLE]["random"], "superhuman", 3), "elo", 3)
-    with refuses("unknown entries in the certificate, not verifiable: elo, superhuman"):
+    with refuses("elo", "superhuman", error=CertificateError):
         certificate.verify(unknown)
-    for path, message in (
-        (
-            "as_x.elo",
-            "as_x.elo is 'nothing' when computed from the moves, but 3 in the certificate",
-        ),
-        ("as_o.vs_random.elo", "as_o.vs_random.elo is 'nothing'"),
-    ):
-        with refuses(message, error=CertificateError):
+    for path in ("as_x.elo", "as_o.vs_random.elo"):
+        with refuses(path, "'nothing'", error=CertificateError):
             certificate.verify(changed(stated[RECTANGLE]["random"], path, 3))
     certificate.verify(changed(stated[Rules()]["minimax"], "as_x.vs_minimax.draw", 1))  # for 1.0
 
 
-MOVE, REFUSED = "moves.X../...", "this is not a certificate: "
-SHARE = "must be a number above 0 and at most 1, such as 0.5"
+MOVE = "moves.X../..."
 SHARES = (0, 0.0, 1e-400, -1, 1.5, float("nan"), float("inf"), True, "1.0", [1], None)
 SPELLINGS = ("e9", "C2", " c2", "c2 ", "c02", "\uff432", "c\uff12", "", "c3", "2")
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "message"),
+    ("path", "value", "mentions"),
     [
-        *((MOVE, move, f'b2 c2; got {move!r} on "X../..."') for move in (*SPELLINGS, 4, None)),
-        *((MOVE, {move: 1.0}, f"b2 c2; got {move!r} on") for move in SPELLINGS),
-        (MOVE, {"c2": 0.9, "C2": 0.0, "b2": 1.0}, "got 'C2' on"),
-        *((MOVE, move, '"X../..." must sum to 1, not to') for move in ({}, {"b1": 0.5})),
-        (MOVE, {"b1": 1, "c1": 1e-11}, "must sum to 1, not to 1.00000000001"),
-        *((MOVE, {"b1": share, "c2": 1.0}, f"of b1 {SHARE}, got {share!r} on") for share in SHARES),
-        (MOVE, {"b1": 10**400}, f"the probability of b1 {SHARE}, got 1000000000000"),
-        (MOVE, [], f"{REFUSED}TypeError: "),
-        (MOVE, GONE, "for 2x3, 3 in a row needs the moves of {} positions, this one has {}"),
-        ("moves", 3, f"{REFUSED}TypeError: "),
-        ("moves", GONE, f"{REFUSED}KeyError: 'moves'"),
-        ("board", GONE, f"{REFUSED}KeyError: 'board'"),
-        ("board", [2, 3, 3], f"{REFUSED}TypeError: "),
-        ("board.k", GONE, f"{REFUSED}KeyError: 'k'"),
-        ("board.depth", 2, f"{REFUSED}TypeError: "),
-        ("board.rows", 2.0, f"{REFUSED}ValueError: rows must be a whole number"),
-        ("board.rows", 6, f"{REFUSED}ValueError: a board of 6x3 has too many positions"),
+        *((MOVE, move, [repr(move), "X../..."]) for move in (*SPELLINGS, 4, None)),
+        *((MOVE, {move: 1.0}, [repr(move)]) for move in SPELLINGS),
+        (MOVE, {"c2": 0.9, "C2": 0.0, "b2": 1.0}, ["'C2'"]),
+        *((MOVE, move, ["X../...", "sum"]) for move in ({}, {"b1": 0.5})),
+        (MOVE, {"b1": 1, "c1": 1e-11}, ["1.00000000001"]),
+        *((MOVE, {"b1": share, "c2": 1.0}, ["b1", repr(share)]) for share in SHARES),
+        (MOVE, {"b1": 10**400}, ["b1", "1000000000000"]),
+        (MOVE, [], ["TypeError"]),
+        (MOVE, GONE, ["2x3", "positions"]),
+        ("moves", 3, ["TypeError"]),
+        ("moves", GONE, ["'moves'"]),
+        ("board", GONE, ["'board'"]),
+        ("board", [2, 3, 3], ["TypeError"]),
+        ("board.k", GONE, ["'k'"]),
+        ("board.depth", 2, ["depth"]),
+        ("board.rows", 2.0, ["rows", "2.0"]),
+        ("board.rows", 6, ["6x3"]),
     ],
 )
-def test_a_damaged_certificate_is_refused_with_the_reason(path, value, message, stated):
+def test_a_damaged_certificate_is_refused_with_the_reason(path, value, mentions, stated):
     content = stated[RECTANGLE]["minimax-first"]
-    count = len(content["moves"])
     for ask in (certificate.table_of, certificate.verify):
-        with refuses(message.format(count, count - 1), error=CertificateError):
+        with refuses(*mentions, error=CertificateError):
             ask(changed(content, path, value))
 
 
 def test_moves_on_other_boards_than_the_unfinished_ones_are_refused(stated):
     content = stated[RECTANGLE]["minimax-first"]
-    for board, message in (
-        ("XX./...", "X moves first"),
-        ("XXX/OO.", 'the game is over on "XXX/OO.", so it has'),
-    ):
+    for board in ("XX./...", "XXX/OO."):
         moves = {**content["moves"], board: content["moves"]["X../..."]}
         del moves["X../..."]
-        with refuses(message, error=CertificateError):
+        with refuses(board, error=CertificateError):
             certificate.table_of({**content, "moves": moves})
     for wrong in ({**content, "moves": [*content["moves"].values()]}, None, [], "certificate", 3):
-        with refuses(REFUSED, error=CertificateError):
+        with refuses(error=CertificateError):
             certificate.verify(wrong)
 
 
 def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp_path, stated):
     path = tmp_path / "certificate.json"
     for ask, missing in ((tmp_path, path), (tmp_path / "none.json", tmp_path / "none.json")):
-        message = f"no certificate at {missing}: expected a run's folder or a certificate.json"
-        with refuses(message, error=FileNotFoundError):
+        with refuses(missing, error=FileNotFoundError):
             read(ask)
     (tmp_path / "study" / "seed-03").mkdir(parents=True)
     (tmp_path / "study" / "seed-03" / "certificate.json").touch()
-    with refuses(
-        f"a certificate.json, such as {tmp_path / 'study' / 'seed-03'}", error=FileNotFoundError
-    ):
+    with refuses(tmp_path / "study" / "seed-03", error=FileNotFoundError):
         read(tmp_path / "study")
     text = json.dumps(stated[RECTANGLE]["minimax"]).encode()
     parts = [text[: int(share * len(text))] for share in (0, 0.01, 0.5, 0.99)]
     noise = [b"\xff\xfe\x00", bytes(100), b'{"format": 1,}', b"[" * 100_000, b"1" * 5000]
     for damage in (*parts, *noise, b'{"a":' * 100_000):
         path.write_bytes(damage)
-        with refuses(f"{path} is damaged: ", error=CertificateError):
+        with refuses(path, error=CertificateError):
             read(path)
     path.write_text('{"format": 1, "unbeatable": false, "unbeatable": true}')
-    with refuses("a name is repeated in the object of format, unbeatable", error=CertificateError):
+    with refuses(path, "repeated", "unbeatable", error=CertificateError):
         read(path)
     for number in ("1e999", "NaN", "-Infinity"):
         path.write_text(f'{{"format": 1, "seconds": {number}}}')
-        with refuses(f"{path} is damaged: a number must be finite, got {number}"):
+        with refuses(path, number, error=CertificateError):
             read(path)
     for content in ("{}", "[]", "null", "1", '"text"', '{"format": 3}', '{"format": true}'):
         path.write_text(content)
-        with refuses(f"{path} is not a certificate", error=CertificateError):
+        with refuses(path, error=CertificateError):
             read(path)
     with open(path, "wb") as file:
         file.truncate(certificate.MAX_BYTES + 1)
-    with refuses(f"{path} is larger than 32 MB, the limit for such a file", error=CertificateError):
+    with refuses(path, "32 MB", error=CertificateError):
         read(path)
 
 
 def test_what_cannot_be_certified_or_loaded_is_refused(tmp_path, stated):
     certificate.write(stated[RECTANGLE]["random"], tmp_path / "certificate.json")
     assert load_policy(tmp_path).rules == RECTANGLE
-    with refuses(f"{tmp_path} plays on 2x3, 3 in a row, not on 3x3, 3 in a row"):
+    with refuses(tmp_path, "2x3", "3x3"):
         load_policy(tmp_path, Rules())
-    words = "optimal, unbeatable cannot be given: a certificate computes them from the moves"
-    with refuses(words):
+    with refuses("optimal", "unbeatable"):
         certify(RandomPolicy(), "random", Rules(2, 3, 3), unbeatable=True, optimal=True)
-    with refuses("at most 12 cells (3x4) are tabulated, this one has 16"):
+    with refuses(12, 16):
         exact_results(RandomPolicy(), Rules(4, 4, 4))

@@ -126,7 +126,7 @@ def test_a_certificate_of_one_side_says_nothing_of_the_other(given, side):
     assert policy.sides == (side,)
     assert policy.knows(met(player, side, SQUARE)).all()
     assert policy.knows(np.zeros((1, 16), dtype=np.int8)).all() == (side == "X")
-    with refuses("unknown entries in the certificate, not verifiable", error=CertificateError):
+    with refuses(f"as_{other.lower()}", error=CertificateError):
         verify({**content, f"as_{other.lower()}": content[f"as_{side.lower()}"]})
 
 
@@ -160,16 +160,16 @@ def test_several_moves_in_a_position_keep_their_probabilities_to_the_bit(rules):
 @pytest.mark.parametrize(
     ("sides", "words"),
     [
-        ((), 'sides must be ("X",), ("O",) or ("X", "O"), got ()'),
-        (("X", "X"), "sides must be "),
-        (("Y",), "unknown side 'Y' (known: O, X)"),
-        (("x",), "unknown side 'x'; did you mean 'X'?"),
+        ((), "()"),
+        (("X", "X"), "X"),
+        (("Y",), "'Y'"),
+        (("x",), "'x'"),
     ],
 )
 def test_unknown_sides_are_refused(sides, words):
-    with refuses(words):
+    with refuses("side", words):
         certify(RandomPolicy(), "random", Rules(), lines_only=True, sides=sides)
-    with refuses("a certificate of all positions is of both sides"):
+    with refuses("sides"):
         certify(RandomPolicy(), "random", Rules(), sides=("X",))
 
 
@@ -180,7 +180,7 @@ def test_a_proof_that_is_too_large_is_refused_in_writing_and_in_reading(path):
         lambda: load_policy(path, limit=limit),
         lambda: verify(certificate.read(path), limit),
     ):
-        with refuses("more than the limit of 1,000 positions", error=ProofLimitError):
+        with refuses("1,000 positions", error=ProofLimitError):
             ask()
 
 
@@ -190,46 +190,41 @@ def test_text_that_grows_too_large_is_refused_before_it_is_there(path):
     data = b"".join(bomb.compress(bytes(1 << 20)) for _ in range((MAX_TEXT >> 20) + 2))
     packed = base64.b64encode(data + bomb.flush()).decode()
     assert len(packed) < 1 << 20
-    with refuses("larger than 128 MB when decompressed"):
+    with refuses("128 MB"):
         decompressed(packed)
-    with refuses("larger than 128 MB", error=CertificateError):
+    with refuses("128 MB", error=CertificateError):
         verify({**certificate.read(path), "moves": packed})
 
 
 WRONG = [
-    ("moves", 3, "the moves must be base64 text, got int"),
-    ("moves", "?", "the moves are not zlib data in base64"),
-    ("moves", "AAAA", "the moves are not zlib data in base64"),
-    ("sides", ["O", "X"], 'needs "sides", such as'),
-    ("sides", [], 'needs "sides", such as'),
-    ("sides", ["X"], "the moves must be an object with the sides X"),
-    ("canonical", 1, 'and "canonical", true or false'),
-    ("canonical", False, " of "),
-    ("board", {"rows": 4}, "it must name a board"),
-    ("board", {"rows": 4, "cols": 4, "k": 9}, "k must be at most"),
-    ("board", None, "it must name a board"),
-    ("format", 3, "is not a certificate of format 1 or 2: its format is 3; a newer version"),
-    ("format", True, "its format is True"),
-    ("sha256_of_moves", "0", "the moves were changed after the certificate was written"),
-    ("wins", 1, "unknown entries in the certificate, not verifiable: wins"),
+    ("moves", 3, "moves int"),
+    ("moves", "?", "moves zlib base64"),
+    ("moves", "AAAA", "moves zlib base64"),
+    ("sides", ["O", "X"], "sides"),
+    ("sides", [], "sides"),
+    ("sides", ["X"], "moves X"),
+    ("canonical", 1, "canonical"),
+    ("canonical", False, "X"),
+    ("board", {"rows": 4}, "board"),
+    ("board", {"rows": 4, "cols": 4, "k": 9}, "k 9"),
+    ("board", None, "board"),
+    ("format", 3, "format 3 newer"),
+    ("format", True, "format True"),
+    ("sha256_of_moves", "0", "moves sha256"),
+    ("wins", 1, "wins"),
 ]
 
 
 @pytest.mark.parametrize(("name", "value", "words"), WRONG)
 def test_what_is_wrong_in_a_certificate_is_named(path, name, value, words):
-    with refuses(words, error=CertificateError):
+    with refuses(*words.split(), error=CertificateError):
         verify({**certificate.read(path), name: value})
 
 
 def test_an_entry_that_is_missing_in_a_certificate_is_told_as_nothing(path):
     content = certificate.read(path)
-    for name, words in (
-        ("sides", "or false; got 'nothing' and True"),
-        ("canonical", "or false; got ['X', 'O'] and 'nothing'"),
-        ("as_x", "as_x is {"),
-        ("unbeatable", "unbeatable is True when computed from the moves, but 'nothing' in the"),
-    ):
-        with refuses(words, error=CertificateError):
+    for name in ("sides", "canonical", "as_x", "unbeatable"):
+        with refuses(name, "'nothing'", error=CertificateError):
             verify({key: value for key, value in content.items() if key != name})
 
 
@@ -237,26 +232,26 @@ def test_the_verdict_of_a_certificate_of_lines_is_that_of_all_its_results(path):
     content = certificate.read(path)
     certificate.check_verdict(content)
     for name, value in (("unbeatable", False), ("as_x", {**content["as_x"], "positions": 1})):
-        with refuses(f"{name}", error=CertificateError):
+        with refuses(name, error=CertificateError):
             certificate.check_verdict({**content, name: value})
 
 
 TEXTS = [
-    ("[]", "the moves must be an object with the sides"),
-    ('{"X":[[0]],"X":[]}', "a name is repeated"),
-    ("{", "the moves are damaged: it is not JSON"),
-    ("[" * 100_000, "the moves are damaged: its lists and objects are nested too deeply"),
-    ('{"X":[0],"O":[]}', "must be a list of one list for each ply"),
-    ('{"X":[[true]],"O":[]}', "a decision must be a cell or an object of cells, got bool"),
-    ('{"X":[["1"]],"O":[]}', "a decision must be a cell or an object of cells, got str"),
-    ('{"X":[[-1]],"O":[]}', "a number from 0 to 15, got -1"),
-    ('{"X":[[16]],"O":[]}', "a number from 0 to 15, got 16"),
-    ('{"X":[[{"01":1}]],"O":[]}', "a number from 0 to 15, got 01"),
-    ('{"X":[[{"1":0.5,"2":0.25}]],"O":[]}', "do not sum to 1"),
-    ('{"X":[[{"1":1.5,"2":-0.5}]],"O":[]}', "a probability must be above 0 and at most 1"),
-    ('{"X":[[{"1":NaN}]],"O":[]}', "a probability must be above 0 and at most 1"),
-    ('{"X":[[1],[2]],"O":[]}', "decisions of X are missing in positions with 2 marks"),
-    ('{"X":[[1,1]],"O":[]}', "decisions of X are missing in positions with 2 marks"),
+    ("[]", "moves sides"),
+    ('{"X":[[0]],"X":[]}', "repeated"),
+    ("{", "moves JSON"),
+    ("[" * 100_000, "moves deep"),
+    ('{"X":[0],"O":[]}', "list ply"),
+    ('{"X":[[true]],"O":[]}', "decision bool"),
+    ('{"X":[["1"]],"O":[]}', "decision str"),
+    ('{"X":[[-1]],"O":[]}', "15 -1"),
+    ('{"X":[[16]],"O":[]}', "15 16"),
+    ('{"X":[[{"01":1}]],"O":[]}', "15 01"),
+    ('{"X":[[{"1":0.5,"2":0.25}]],"O":[]}', "sum 1"),
+    ('{"X":[[{"1":1.5,"2":-0.5}]],"O":[]}', "probability"),
+    ('{"X":[[{"1":NaN}]],"O":[]}', "probability"),
+    ('{"X":[[1],[2]],"O":[]}', "X 2 marks"),
+    ('{"X":[[1,1]],"O":[]}', "X 2 marks"),
 ]
 
 
@@ -269,14 +264,14 @@ def test_what_is_wrong_in_the_moves_is_named(path, text, words):
         "sha256_of_moves": hashlib.sha256(data).hexdigest(),
     }
     certificate.check_digest(content)
-    with refuses(words, error=CertificateError):
+    with refuses(*words.split(), error=CertificateError):
         verify(content)
 
 
 LEFT_OVER = [
-    ('{"X":[[1],[2,0,0,3]]}', "there are 4 decisions of X in positions with 2 marks, but 3 such"),
-    ('{"X":[[1],[2,0,0],[]]}', "there are 0 decisions of X in positions with 4 marks, but 0 such"),
-    ('{"X":[[1],[{"2":1,"0":0},0,0]]}', "a probability must be above 0 and at most 1"),
+    ('{"X":[[1],[2,0,0,3]]}', "4 X 2 3"),
+    ('{"X":[[1],[2,0,0],[]]}', "0 X 4 marks"),
+    ('{"X":[[1],[{"2":1,"0":0},0,0]]}', "probability"),
 ]
 
 
@@ -284,20 +279,20 @@ LEFT_OVER = [
 def test_decisions_that_no_position_asks_for_are_refused(text, words):
     rules = Rules(1, 4, 2)
     assert reaches_of(b'{"X":[[1],[2,0,0]]}', ("X",), rules, False)["X"].decisions == 4
-    with refuses(words, error=LinesError):
+    with refuses(*words.split(), error=LinesError):
         reaches_of(text.encode(), ("X",), rules, False)
 
 
 def test_bytes_after_the_moves_are_refused():
     packed = zlib.compress(b"{}")
     assert decompressed(base64.b64encode(packed).decode()) == b"{}"
-    with refuses("not one complete piece of zlib data", error=LinesError):
+    with refuses("zlib", error=LinesError):
         decompressed(base64.b64encode(packed + b"more").decode())
 
 
 def test_a_table_of_all_positions_is_not_made_from_lines(path):
-    with refuses("take policy_in(content)", error=CertificateError):
+    with refuses("policy_in", error=CertificateError):
         certificate.table_of(certificate.read(path))
-    with refuses("plays on 4x4, 4 in a row, not on 3x3"):
+    with refuses("4x4", "3x3"):
         load_policy(path, Rules())
     assert json.loads(path.read_text())["format"] == 2

@@ -104,23 +104,20 @@ def test_boards_that_play_cannot_reach_of_another_shape_or_of_other_numbers_are_
     # Two X, O first, two lines, a mark after the end.
     for text in ("X..X.....", "O........", "XXXOOO...", "XXXOO.O.."):
         board = [{"X": 1, "O": -1, ".": 0}[letter] for letter in text]
-        with refuses(f"play on 3x3, 3 in a row cannot reach the board {board}: check the numbers"):
+        with refuses("3x3, 3 in a row", board):
             positions.rows(np.array([[0] * 9, board, [1] * 9], dtype=np.int8))
     for shape in ((9,), (1, 6), (1, 3, 3)):
-        with refuses(f"boards must have the shape (B, 9), got {shape}"):
+        with refuses("(B, 9)", shape):
             positions.rows(np.zeros(shape, dtype=np.int8))
     for mark in (2, -2, 0.5, float("nan")):
-        with refuses("boards must hold only +1 (X), -1 (O) and 0 (free)"):
+        with refuses("boards"):
             positions.rows([[mark] * 9])
 
 
 def test_positions_are_enumerated_once_and_a_large_board_is_refused_with_the_way_out():
     assert positions_of(Rules(2, 3, 2)) is positions_of(Rules(2, 3, 2))
     assert (can_enumerate(Rules(4, 4, 4)), can_enumerate(Rules(3, 6, 3))) == (True, False)
-    with refuses(
-        "the positions of a board of 3x6 are too many to enumerate: at most 16 cells can be (4x4, "
-        "3x5), this one has 18; take an opponent that needs no table"
-    ):
+    with refuses("3x6", 16, 18):
         positions_of(Rules(3, 6, 3))
 
 

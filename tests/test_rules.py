@@ -42,16 +42,16 @@ def test_a_board_is_three_by_three_by_default_hashable_and_kept_as_python_ints()
 
 
 def test_sizes_that_make_no_board_are_refused():
-    for sizes, message in (
-        ((0, 3, 3), "rows must be a whole number of at least 1, got 0"),
-        ((3, -1, 3), "cols must be a whole number of at least 1, got -1"),
-        ((3, 3, 0), "k must be a whole number of at least 1, got 0"),
-        ((3.0, 3, 3), "rows must be a whole number of at least 1, got 3.0 of type float"),
-        ((3, True, 3), "cols must be a whole number of at least 1, got the bool True"),
-        ((3, 4, 5), "k must be at most max(rows, cols) = 4, got 5"),
-        ((8, 8, 5), "a board of 8x8 needs 72 bits, more than 64; use a smaller one (the condition"),
+    for sizes, mentions in (
+        ((0, 3, 3), "rows 0"),
+        ((3, -1, 3), "cols -1"),
+        ((3, 3, 0), "k 0"),
+        ((3.0, 3, 3), "rows 3.0"),
+        ((3, True, 3), "cols True"),
+        ((3, 4, 5), "k 4 5"),
+        ((8, 8, 5), "8x8 72 64"),
     ):
-        with refuses(message):
+        with refuses(*mentions.split()):
             Rules(*sizes)
 
 

@@ -31,7 +31,7 @@ def test_the_first_player_wins_or_draws_with_perfect_play(sizes, value):
 
 
 def test_scores_that_all_callers_share_cannot_be_changed():
-    with pytest.raises(ValueError, match="read-only"):
+    with refuses():
         solve(Rules(2, 2, 2)).scores[0] = 1
 
 
@@ -102,7 +102,7 @@ def test_a_score_counts_the_plies_to_a_win_or_a_loss_and_winners_hurry(rules):
 
 def test_a_board_is_solved_once_and_large_ones_are_refused():
     assert solve(Rules(2, 3, 2)) is solve(Rules(2, 3, 2))
-    with refuses("too many to enumerate"):
+    with refuses("5x5"):
         solve(Rules(5, 5, 4))
 
 
@@ -110,11 +110,11 @@ def test_boards_that_play_cannot_reach_have_no_score():
     solution = solve(Rules(2, 3, 2))
     for board in ([1, 1, 0, -1, -1, 0], [1, 0, 0, 0, 0, 1], [1, 1, 1, -1, -1, 0]):
         for ask in (solution.board_scores, solution.move_scores, solution.optimal):
-            with refuses(f"play on 2x3, 2 in a row cannot reach the board {board}"):
+            with refuses("2x3, 2 in a row", board):
                 ask(np.array([[0] * 6, board], dtype=np.int8))
-    with refuses("boards must hold only +1 (X), -1 (O) and 0 (free)"):
+    with refuses("boards"):
         solution.move_values(np.full((1, 6), 2, dtype=np.int8))
-    with refuses("boards must have the shape (B, 6), got (1, 9)"):
+    with refuses("(B, 6)", "(1, 9)"):
         solution.optimal(np.zeros((1, 9), dtype=np.int8))
 
 
