@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import os
+import re
+import signal
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import agents
@@ -56,6 +59,45 @@ def metrics(folder):
     """The rows of metrics.csv of a run, as text."""
     with open(folder / "metrics.csv", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def contents(folder):
+    """The bytes of all files of a run but its lock."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != ".lock"]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def assert_same(folder, other):
+    """Check that two runs hold the same files, of the same bytes, in all but the clock."""
+    of_runs = []
+    for run in (folder, other):
+        found = {name: data for name, data in contents(run).items() if "events.out" not in name}
+        for name in [name for name in found if name.endswith(("metrics.csv", "manifest.json"))]:
+            del found[name]
+        for name in ("certificate.json", "checkpoint/progress.json"):
+            if name in found:
+                found[name] = re.sub(rb'"seconds": [\d.]+', b"", found[name])
+        of_runs.append((found, [{**row, "seconds": 0} for row in metrics(run)]))
+    assert of_runs[0] == of_runs[1]
+
+
+def killed_at(number, action):
+    """Whether a child process that does `action` is killed before its renaming number 0, 1, ..."""
+    child = os.fork()
+    if child == 0:
+        rename, calls = os.replace, count()
+
+        def replace(*paths):
+            if next(calls) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            rename(*paths)
+
+        os.replace = replace
+        try:
+            action()
+        finally:
+            os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
 def python(*arguments):

@@ -1,53 +1,51 @@
 """training/progress.py: the lines that a training prints."""
 
+import re
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
 from tictactoe_env import Rules, evaluate, make_opponent
-from training.progress import Display, notes_text
+from training.progress import Display, describe, notes_text
 from training.tally import Tally
 
-BOARD = Rules()
 WIN, DRAW, LOSS = ({"outcome": number, "terminal_observation": ()} for number in (1, 0, -1))
+RANDOM, PERFECT = (make_opponent(name, Rules()) for name in ("random", "minimax"))
 
 
-@pytest.fixture
-def screen(monkeypatch):
-    """A display of 1,000 steps on a file, for which no time goes by, and its lines."""
+@pytest.mark.parametrize(
+    "settings", [{"width": 100}, {"width": 40}, {"width": 100, "force_terminal": True}]
+)
+def test_a_row_is_printed_at_each_tenth_and_when_something_is_first_proven(settings, monkeypatch):
     monkeypatch.setattr("training.progress.PLAIN_SECONDS", 1e9)
-    console = Console(file=StringIO(), width=100)
+    console = Console(file=StringIO(), **settings)
     display = Display("agent", 1_000, 0, console)
+    for steps, policy in (
+        *((50, RANDOM), (120, RANDOM), (150, PERFECT), (160, PERFECT)),
+        *((170, RANDOM), (210, PERFECT), (1_000, PERFECT)),
+    ):
+        results = evaluate(policy, rules=Rules())
+        display.show(steps, 1.0, results, policy, {"games": 7.0}, is_last=steps == 1_000)
+    display.stop()
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "\n", console.file.getvalue())
+    rows = re.findall(r"^ *([\d,]+) (?:steps,| +1\.0)", shown, re.MULTILINE)
+    assert rows == ["120", "150", "210", "1,000"]
+    assert shown.count("unbeatable") >= 3
+    assert ("1,000/1,000 steps" in shown) == ("force_terminal" in settings)
 
-    def show(steps, policy):
-        results = evaluate(policy, rules=BOARD)
-        display.show(steps, 1.0, results, policy, {}, is_last=False)
-        return console.file.getvalue().splitlines()
 
-    return show
-
-
-def test_a_row_is_printed_at_each_tenth_and_when_something_is_first_proven(screen):
-    random, perfect = (make_opponent(name, BOARD) for name in ("random", "minimax"))
-    assert screen(50, random) == []
-    assert len(screen(120, random)) == 3  # two lines of heading
-    assert screen(150, perfect)[3].split()[0] == "150"
-    assert screen(150, perfect)[3].endswith("unbeatable")
-    assert len(screen(160, perfect)) == len(screen(170, random)) == 4
-    assert screen(210, perfect)[4].split()[0] == "210"
+def test_results_are_described_in_per_cent_with_what_is_proven():
+    random = describe(evaluate(RANDOM, rules=Rules()))
+    assert random == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
+    assert describe(evaluate(PERFECT, rules=Rules())).count("unbeatable") == 2
 
 
 def test_the_notes_of_a_training_say_which_games_were_won():
     tally = Tally()
-    tally.add([WIN] * 700 + [DRAW] * 300 + [WIN] * 600 + [LOSS] * 1_234)
-    assert notes_text(5_668, 2.0, {**tally.notes(), "learning_rate": 0.00025}) == (
-        "2,834 steps a second, games 2,834, learning rate 0.00025\n"
-        "training games 1,001 to 2,000: 600 won, 0 drawn, 400 lost (best 1,000 games: 700 won)"
-    )
-
-
-def test_the_notes_leave_out_games_before_there_are_a_thousand():
-    tally = Tally()
-    tally.add([WIN] * 999)
+    tally.add([WIN] * 700 + [DRAW] * 299)
     assert notes_text(0, 0.0, tally.notes()) == "games 999"
+    tally.add([DRAW] + [WIN] * 600 + [LOSS] * 1_234)
+    text = notes_text(5_668, 2.0, {**tally.notes(), "learning_rate": 0.00025})
+    for fact in ("2,834 steps", "games 2,834", "0.00025", "600 won", "400 lost", "700 won"):
+        assert fact in text
