@@ -205,6 +205,20 @@ def test_a_spec_with_an_opponent_that_is_an_object_survives_json(opponent, tmp_p
         assert repr(results[0]) == repr(results[1])
 
 
+def test_numbers_of_numpy_among_the_arguments_survive_json():
+    weighted = [["random", np.float32(1)], ["minimax", np.int64(3)]]
+    env = gym.make(
+        "TicTacToe-v0",
+        opponent=weighted,
+        rows=np.int64(3),
+        cols=np.int8(4),
+        rewards={"win": np.float64(2), "loss": np.int16(-2)},
+    )
+    again = gym.make(EnvSpec.from_json(env.spec.to_json()))
+    assert again.spec == env.spec
+    assert (again.rules, again.config.rewards) == (Rules(3, 4, 3), {"win": 2, "loss": -2})
+
+
 def saved_run(folder):
     path = folder / "certificate.json"
     policy = make_opponent("minimax-first", Rules())

@@ -200,7 +200,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self._rng: np.random.Generator | None = None
         self._board: Boards | None = None
         self._closed = False
-        self._window = Window(self.metadata["render_fps"]) if render_mode == "human" else None
+        is_shown = render_mode == "human"
+        self._window: Any = Window(self.metadata["render_fps"]) if is_shown else None
 
     def _space(self) -> gym.spaces.Dict:
         mask = gym.spaces.Box(0, 1, (self.rules.cells,), np.int8)

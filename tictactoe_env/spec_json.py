@@ -10,11 +10,12 @@ from __future__ import annotations
 import copy
 import inspect
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from tictactoe_env.names import LEARNED, split_options
@@ -32,7 +33,7 @@ SAME_THRESHOLD = {
 
 
 def json_spec(spec: EnvSpec | None, pool: Pool) -> EnvSpec | None:
-    """A copy of the spec with JSON values for the opponents, enums and paths among its arguments.
+    """A copy of the spec with JSON values for opponents, enums, paths and numbers of NumPy.
 
     pool: the opponents of the environment. The `reward_threshold` of an id is left out if the
     arguments change what is achievable.
@@ -41,7 +42,9 @@ def json_spec(spec: EnvSpec | None, pool: Pool) -> EnvSpec | None:
         return None
     found = copy.copy(spec)
     found.__post_init__()  # namespace, name and version as the id says them
-    found.kwargs = {name: _plain(value) for name, value in spec.kwargs.items()}
+    found.kwargs = _plain_parts(spec.kwargs)
+    if isinstance(found.kwargs.get("rewards"), Mapping):
+        found.kwargs["rewards"] = _plain_parts(found.kwargs["rewards"])
     if "opponent" in found.kwargs:
         found.kwargs["opponent"] = _opponent(found.kwargs["opponent"], pool)
     registered = gym.registry.get(spec.id)
@@ -54,16 +57,22 @@ def _limits(spec: EnvSpec) -> dict[str, Any]:
     return {name: value for name, value in spec.kwargs.items() if name not in SAME_THRESHOLD}
 
 
+def _plain_parts(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in values.items()}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.name
+    if isinstance(value, np.generic):
+        return value.item()
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def _opponent(opponent: Any, pool: Pool) -> Any:
     frozen = iter(pool.fixed)
     if isinstance(opponent, Sequence) and not isinstance(opponent, str):
-        return [[_member(_plain(member), frozen), weight] for member, weight in opponent]
+        return [[_member(_plain(one), frozen), _plain(weight)] for one, weight in opponent]
     return _member(opponent, frozen)
 
 

@@ -17,7 +17,7 @@ class Window:
     def __init__(self, fps: int):
         self.fps = fps
         self._source = _Picture(fps)
-        self._window = HumanRendering(self._source)
+        self._window: Any = HumanRendering(self._source)
 
     def __reduce__(self) -> Any:
         return Window, (self.fps,)
