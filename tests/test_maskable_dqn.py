@@ -1,5 +1,7 @@
 """MaskableDQN: here, and on a task of the tests' own whose masks are not seen in observations."""
 
+import warnings
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from sb3_contrib.common.maskable.utils import get_action_masks
 from sb3_contrib.common.wrappers import ActionMasker
 from stable_baselines3 import DQN, HerReplayBuffer
 from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.evaluation import evaluate_policy as unmasked_evaluate_policy
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecMonitor, VecNormalize
 from text_cases import refuses
 
@@ -21,9 +25,12 @@ from tictactoe_env.evaluation import evaluate
 from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import (
     ActionMaskInfo,
+    ExactEvaluation,
     MaskableDQN,
     MaskableReplayBufferSamples,
+    SelfPlay,
     TicTacToeVecEnv,
+    maskable_dqn,
 )
 from tictactoe_env.snapshots import snapshot
 
@@ -281,6 +288,24 @@ def test_the_helpers_of_sb3_contrib_take_the_model(tmp_path):
     best = MaskableDQN.load(tmp_path / "best_model")
     actions, _ = best.predict(judge.reset(), action_masks=get_action_masks(judge))
     assert actions.shape == (2,)
+
+
+def test_evaluations_of_stable_baselines3_warn_once_that_they_play_unmasked(tmp_path):
+    """Learning with snapshots, exact evaluation and sb3-contrib's evaluations do not warn."""
+    maskable_dqn.warn_of_unmasked_play.cache_clear()
+    env, judge = (VecMonitor(TicTacToeVecEnv(2, opponent="self")) for _ in range(2))
+    model, brief = model_of(env), {"eval_freq": 40, "n_eval_episodes": 2, "verbose": 0}
+    exact = ExactEvaluation(every=40, stop_at="unbeatable")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        model.learn(80, [SelfPlay(every=40), exact, MaskableEvalCallback(judge, **brief)])
+        assert warned == []
+        model.learn(80, EvalCallback(judge, **brief))
+        model.save(tmp_path / "model")
+        unmasked_evaluate_policy(MaskableDQN.load(tmp_path / "model"), judge, 2)
+    (text,) = [str(one.message) for one in warned]
+    assert "sb3_contrib.common.maskable" in text
+    assert "\n" not in text
 
 
 def test_a_model_is_judged_exactly_and_plays_as_an_opponent_and_as_a_snapshot():
