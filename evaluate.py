@@ -38,7 +38,7 @@ with explained("evaluate.py"):
     from tictactoe_env.errors import unknown_name
     from tictactoe_env.lines import LinesPolicy
     from tictactoe_env.mcts import TreeSearchPolicy
-    from tictactoe_env.notation import parse_size
+    from tictactoe_env.notation import lengths, parse_size
     from tictactoe_env.opponents import is_trained
     from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
     from tictactoe_env.positions import can_enumerate
@@ -57,7 +57,7 @@ HIGHER = "--max-positions and --max-megabytes set the limit"
 
 
 def _size_or_position(text: str) -> Any:
-    """The size (rows, columns, k) of a text such as 3x4x3; any other text as it is."""
+    """The board of a size such as 3x4x3; any other text as it is."""
     return parse_size(text) if text[:1].isdigit() else text
 
 
@@ -96,7 +96,12 @@ LINE = CommandLine(
             metavar="N",
         ),
         Option("cols", "columns of the board (default: 3)", SIZE, metavar="N"),
-        Option("k", "marks in a row needed to win (default: 3)", SIZE, metavar="N"),
+        Option(
+            "k",
+            "marks in a row that win (default: 3; a position with a side longer than 3 needs it)",
+            SIZE,
+            metavar="N",
+        ),
         Option(
             "games",
             "also sample N games as X and N games as O against random play; where results cannot "
@@ -398,14 +403,17 @@ def board_of(given: SimpleNamespace) -> Rules:
     Sizes that are not given are those of the text of --board, or 3.
     """
     asked = (given.rows, given.cols, given.k)
-    other = (3, 3, 3) if given.board is None else position.size_of(given.board)
-    if any(size is not None for size in asked):
-        pairs = zip(asked, other, strict=True)
-        return Rules(*(size if known is None else known for known, size in pairs))
-    for path in (path_of(spec, what="agent") for spec in given.agents):
+    for path in (path_of(spec, what="agent") for spec in given.agents if not any(asked)):
         if path is not None:
             return rules_of(read(path))
-    return Rules(*other)
+    rows, cols = (3, 3) if given.board is None else position.size_of(given.board)
+    rows, cols = given.rows or rows, given.cols or cols
+    possible = [3] if given.board is None else lengths(rows, cols)
+    if given.k is None and len(possible) > 1:
+        raise ValueError(
+            f"--board: on {rows}x{cols}, {possible[0]} to {possible[-1]} in a row may win: give --k"
+        )
+    return Rules(rows, cols, given.k or possible[0])
 
 
 def player_of(

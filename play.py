@@ -66,7 +66,6 @@ def _game_options() -> list[Option]:
         Option("values", values, one_of(*KINDS), kind="optional", metavar="own|expected"),
         Option("learn", learn, kind="switch"),
         Option("board", board, parse_size, metavar="4x4x3"),
-        Option("k", "marks in a row, for --board 4x4 (default: 3)", whole(1), metavar="N"),
         Option("seed", seed, whole(0), metavar="N"),
     ]
 
@@ -131,7 +130,7 @@ def serve(arguments: list[str]) -> int:
 def check(typed: Mapping[str, Any]) -> None:
     """Raises ValueError for options that cannot be combined."""
     looks = [name for name in ("list", "replay") if name in typed]
-    options = ("x", "o", "board", "k", "seed", "games", "values", "learn")
+    options = ("x", "o", "board", "seed", "games", "values", "learn")
     plays = [name for name in options if name in typed]
     plays += ["delay"] * ("list" in typed and "delay" in typed)
     if len(looks) > 1 or (looks and plays):
@@ -183,13 +182,7 @@ def play_games(given: SimpleNamespace, talk: Any, path: Path) -> int:
 
     specs = [PERSON if spec is None else spec for spec in (given.x, given.o)]
     values = OWN if given.values is True else given.values or ""
-    if given.board is None and given.k is None:
-        rules = board_of(specs) or Rules()
-    else:
-        rows, cols, k = given.board or (3, 3, None)
-        if k is not None and given.k is not None:
-            raise ValueError("--board already gives the marks in a row: leave --k out")
-        rules = Rules(rows, cols, k or given.k or 3)
+    rules = given.board or board_of(specs) or Rules()
     seed = secrets.randbelow(MAX_SEED) if given.seed is None else given.seed
     with GameStore(path) as store:
         if given.x is None and given.o is None:

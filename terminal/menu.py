@@ -14,7 +14,6 @@ import numpy as np
 
 import agents
 from agents import TRAINABLE
-from players.boards import usual_length
 from players.gallery import BUILT_IN, Entry, Gallery
 from players.groups import grouped
 from players.pupil import LEARNER, LEARNER_RULES
@@ -93,7 +92,7 @@ class Menu:
             self.talk.say(f"\ntic-tac-toe, {self.rules}\n", "bold")
             self._number(CHOICES)
             choice = self.talk.ask(
-                f"Choose 1 to {len(CHOICES)}, or another board such as 4x4 or 4x4x3:",
+                f"Choose 1 to {len(CHOICES)}, or another board such as 4x4x3:",
                 self._understand,
             )
             if isinstance(choice, Rules):
@@ -107,12 +106,8 @@ class Menu:
     def _understand(self, text: str) -> int | Rules:
         """The number of a choice, or another board."""
         if not (text[:1].isdigit() and "x" in text.lower()):
-            return number(1, len(CHOICES), also=", or a board such as 4x4")(text)
-        rows, cols, k = parse_size(text)
-        rules = Rules(rows, cols, usual_length(rows, cols) if k is None else k)
-        if k is None:
-            self.talk.say(f"{rules.k} in a row win here; {rows}x{cols}xN sets another length N.")
-        return rules
+            return number(1, len(CHOICES), also=", or a board such as 4x4x3")(text)
+        return parse_size(text)
 
     def _two_players(self) -> None:
         self._play(PERSON, PERSON)

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 NONE = "-"  # in a column of a player that does not know this value, or of a board too large for it
 
 
-def size_of(text: str) -> tuple[int, int, int]:
-    """Rows, columns, and at most 3 marks in a row, for the text of a board."""
-    rows, cols = text.count("/") + 1, len(text.partition("/")[0]) or 1
-    return rows, cols, min(3, max(rows, cols))
+def size_of(text: str) -> tuple[int, int]:
+    """Rows and columns of the text of a board."""
+    return text.count("/") + 1, len(text.partition("/")[0]) or 1
 
 
 def unfinished(text: str, rules: Rules) -> Boards:

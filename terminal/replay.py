@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table as Columns
 from rich.text import Text
 
-from players.boards import usual_length
 from terminal.game import replay_command, result_text, versus, what_decided
 from terminal.keys import Keys
 from terminal.picture import STYLES, legend, picture, values_on_cells
@@ -19,7 +18,7 @@ from terminal.report import print_whole, width_of
 from terminal.talk import Talk
 from tictactoe_env.analysis import Verdict, truth, verdicts
 from tictactoe_env.games import Game
-from tictactoe_env.notation import SIDES, cell_text
+from tictactoe_env.notation import SIDES, cell_text, rules_text
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.printable import printable
 from tictactoe_env.store import GameStore
@@ -167,7 +166,7 @@ def print_games(games: Sequence[Game], talk: Talk) -> None:
             return
     for game in games:
         x, o = (plain(printable(player.name)) for player in (game.x, game.o))
-        talk.say(Text(f"{game.id:>4}  {local_time(game)}  {board_of(game)}"), "dim")
+        talk.say(Text(f"{game.id:>4}  {local_time(game)}  {rules_text(game.rules)}"), "dim")
         talk.say(Text("      ").append_text(x).append(" against ").append_text(o))
         talk.say(Text(f"      {ended_text(game)}, {moves_text(game)}"))
 
@@ -184,18 +183,11 @@ def table_of(games: Sequence[Game], with_moves: bool = True) -> Columns:
             local_time(game),
             plain(printable(game.x.name)),
             plain(printable(game.o.name)),
-            board_of(game),
+            rules_text(game.rules),
             ended_text(game),
             game.text if with_moves else str(len(game.moves)),
         )
     return table
-
-
-def board_of(game: Game) -> str:
-    """The board of a game, with the marks in a row where these are not the usual ones."""
-    rules = game.rules
-    is_usual = rules.k == usual_length(rules.rows, rules.cols)
-    return f"{rules.rows}x{rules.cols}" if is_usual else str(rules)
 
 
 def local_time(game: Game) -> str:

@@ -1127,14 +1127,16 @@ def test_an_agent_that_thinks_long_says_so_and_can_be_stopped(open_page):
 
 
 def test_an_address_of_nobody_or_of_no_board_leads_to_a_game_all_the_same(open_page):
-    page = open_page("/?x=human&o=runs%2Fnosuch&board=9x9x9")
+    page = open_page("/?x=human&o=runs%2Fnosuch&board=4x4")
     your_move(page, 0)
     contains(page, ".note", "There is no player “runs/nosuch” here: perfect play takes its place.")
-    contains(page, ".note", "There is no board “9x9x9” on this page.")
+    contains(page, ".note", "4x4x3 or 4x4x4")
     expect(page.get_by_role("gridcell")).to_have_count(9)
     expect(button(page, "Resign")).to_be_disabled()
-    page = open_page("/?x=human&o=human&board=2x3x2")
-    expect(page.get_by_role("gridcell")).to_have_count(6)
+    for size, cells in (("2x3x2", 6), ("3x3", 9)):
+        page = open_page(f"/?x=human&o=human&board={size}")
+        expect(page.get_by_role("gridcell")).to_have_count(cells)
+        expect(page.locator(".note")).not_to_contain_text("There is no board")
 
 
 def test_the_page_of_a_run_shows_how_it_grew_and_gives_its_certificate(open_page):

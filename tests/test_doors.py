@@ -63,7 +63,9 @@ OF_TRAINING = """
     tabular_q --stpes 5 | 2 | '--stpes' '--steps'
     tabular_q --epsilon 1 --zzz=3 | 2 | '--zzz'
     maskable_ppo --lr 1 | 2 | '--lr' '--learning-rate'
-    tabular_q --board 3x4 --rows 3 | 2 | --board --rows
+    tabular_q --board 3x4x3 --rows 3 | 2 | --board --rows
+    tabular_q --board 4x4 | 2 | --board 4x4x3 4x4x4
+    dqn --rival 'dqn --board 4x4' | 2 | --rival --board 4x4x3 4x4x4
     tabular_q --board 4 | 2 | --board '4'
     tabular_q --until unbeatible | 2 | --until 'unbeatible' 'unbeatable'
     tabular_q --steps many | 2 | --steps 'many'
@@ -139,6 +141,8 @@ OF_EVALUATION = """
     minimax --board XXX/OO./... | 1 | 'XXX/OO./...'
     minimax --board XOX/XOO/OXX | 1 | 'XOX/XOO/OXX'
     minimax --rows 4 --board .../.../... | 1 | 4x3
+    minimax --board 5x5 | 2 | --board 5x5x3 5x5x5
+    minimax --board ..../..../..../.... | 1 | 4x4 3 4 --k
     --board .../.../... | 1 | --board
     minimax --board .../.../... --games 3 | 1 | --board --games
     search-seconds=0.01 --rows 2 --cols 3 | 1 | clock
@@ -149,9 +153,9 @@ OF_EVALUATION = """
 """
 OF_PLAY = """
     --board 4 | 2 | --board '4'
-    --board 4x4x4 --k 4 | 1 | --board --k
-    --board 9x9 | 1 | 9x9
-    --k 4 | 1 | k 4
+    --board 4x4 | 2 | --board 4x4x3 4x4x4
+    --board 9x9 | 2 | 9x9
+    --board 4x4x5 | 2 | k 5
     --games 0 --x random | 2 | --games '0'
     --games 3 | 1 | --games
     --delay soon | 2 | --delay 'soon'
@@ -166,7 +170,7 @@ OF_PLAY = """
     --list --delay 1 | 1 | --delay
     --list --store none.db | 1 | none.db
     --player Ann | 1 | --player --list
-    --x minimax --o random --board 5x5 --k 4 | 1 | minimax
+    --x minimax --o random --board 5x5x4 | 1 | minimax
     --x random --o none | 1 | 'none'
     --x random --o random --store letters.txt | 1 | letters.txt
 """

@@ -5,7 +5,14 @@ from hypothesis import given
 from text_cases import cases, refuses
 
 from tictactoe_env import notation
-from tictactoe_env.notation import board_text, parse_board, parse_cell, parse_game, replay
+from tictactoe_env.notation import (
+    board_text,
+    parse_board,
+    parse_cell,
+    parse_game,
+    parse_size,
+    replay,
+)
 from tictactoe_env.rules import IllegalMoveError, Rules
 
 SQUARE, RECTANGLE = Rules(), Rules(2, 3, 2)
@@ -21,6 +28,19 @@ def test_a_board_is_its_rows_from_the_top():
         assert parse_board(text, rules).tolist() == board
         assert parse_board(text, rules).dtype == np.int8
         assert board_text(np.array(board, dtype=np.int8), rules) == text
+
+
+def test_a_size_names_the_marks_in_a_row_where_several_numbers_of_them_may_win():
+    for text, *sizes in (
+        ("4x4x3", 4, 4, 3),
+        ("7X8x5", 7, 8, 5),
+        ("3x3", 3, 3, 3),
+        ("2x1", 2, 1, 2),
+    ):
+        assert parse_size(text) == Rules(*sizes)
+    for text, *mentions in (("4x4", "4x4x3", "4x4x4"), ("1x6", "1x6x3", "1x6x6"), ("3", "'3'")):
+        with refuses(*mentions):
+            parse_size(text)
 
 
 REFUSED = cases("""

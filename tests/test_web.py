@@ -305,6 +305,7 @@ BAD_MOVES = [  # changes to MOVE, and what the error names
         ({"board": board, "moves": "b2"}, repr(board)[:9])
         for board in ({"rows": 3, "cols": 3}, {**SQUARE, "depth": 3}, [3, 3, 3])
     ],
+    *[({"board": {"rows": 4, "cols": 4}}, f'"rows": 4, "cols": 4, "k": {k}') for k in (3, 4)],
     *[({"seed": seed}, f"got {seed}") for seed in (-1, 0.5, 2**53 + 1)],
     ({"truth": "yes"}, "truth"),
     ({"values": "onw"}, "'onw'; did you mean 'own'"),

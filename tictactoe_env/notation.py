@@ -30,18 +30,32 @@ def rules_text(rules: Rules) -> str:
     return f"{rules.rows}x{rules.cols}x{rules.k}"
 
 
-def parse_size(text: str) -> tuple[int, int, int | None]:
-    """Rows, columns and marks in a row of "3x4x3"; of "3x4" the last is None.
+def lengths(rows: int, cols: int) -> range:
+    """The marks in a row that may win on a board: from 3 on, or as many as the longer side has."""
+    longest = max(rows, cols)
+    return range(min(3, longest), longest + 1)
 
-    Raises ValueError for any other text.
+
+def parse_size(text: str) -> Rules:
+    """The board of "4x4x3": rows, columns, and marks in a row, which may be left out of "3x3".
+
+    Raises ValueError for any other text, and where several of `lengths` are possible: "4x4".
     """
     found = re.fullmatch("([0-9]{1,2})x([0-9]{1,2})(?:x([0-9]{1,2}))?", text.lower())
     if not found:
         raise ValueError(
             f"expected rows x columns x marks in a row of a board, such as 3x4x3, got {text!r:.60}"
         )
-    rows, cols, k = found.groups()
-    return int(rows), int(cols), None if k is None else int(k)
+    rows, cols = int(found[1]), int(found[2])
+    possible = [int(found[3])] if found[3] else lengths(rows, cols)
+    board = Rules(rows, cols, possible[0])
+    if len(possible) > 1:
+        first, last = (f"{rows}x{cols}x{k}" for k in (possible[0], possible[-1]))
+        between = "or" if len(possible) == 2 else "to"
+        raise ValueError(
+            f"{rows}x{cols} does not say how many in a row win: write {first} {between} {last}"
+        )
+    return board
 
 
 def board_text(board: Boards, rules: Rules) -> str:

@@ -20,7 +20,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Group, Parameter
@@ -291,13 +291,12 @@ def number(text: str) -> float:
 def with_size(typed: dict[str, Any]) -> dict[str, Any]:
     """The typed options with the size in `board` as `rows`, `cols` and `k`.
 
-    Raises ValueError if one of these is typed beside a board that has it.
+    Raises ValueError if one of these is typed beside it.
     """
     if "board" not in typed:
         return typed
     rest = {name: value for name, value in typed.items() if name != "board"}
-    rows, cols, k = typed["board"]
-    size = {"rows": rows, "cols": cols, **({} if k is None else {"k": k})}
+    size = asdict(typed["board"])
     twice = [name for name in size if name in rest]
     if twice:
         raise ValueError(f"--board already gives the size: leave --{twice[0]} out")

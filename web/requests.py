@@ -136,7 +136,8 @@ class Board(Asked):
         """An example where fields are missing or unknown, or where this is no object."""
         kinds = {error["type"] for error in errors}
         if kinds & {"missing", "extra_forbidden", "model_type", "model_attributes_type"}:
-            return f'a board is written as {{"rows": 3, "cols": 3, "k": 3}}, got {shown(content)}'
+            first, second = (f'{{"rows": 4, "cols": 4, "k": {k}}}' for k in (3, 4))
+            return f"a board has marks in a row too: {first} or {second}, got {shown(content)}"
         return super().sentence(errors, content)
 
     @property

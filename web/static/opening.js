@@ -2,15 +2,17 @@
 // players.
 
 import { memory } from "./memory.js";
-import { EASY, HUMAN, boardKey, parseBoard } from "./words.js";
+import { EASY, HUMAN, anyOf, boardKey, parseBoard } from "./words.js";
 
+const SQUARE = "3x3x3";
 const SMALL = 12; // cells of a board that need not be among those to choose from
 
 /** {seats, board, guide, moves} that an address names; what it leaves out is as in `last`. */
 export function askedGame(parameters, last) {
+  const board = parameters.get("board") ?? (parameters.size ? SQUARE : last.board);
   return {
     seats: { X: parameters.get("x") ?? last.seats.X, O: parameters.get("o") ?? last.seats.O },
-    board: parameters.get("board") ?? (parameters.size ? "3x3x3" : last.board),
+    board: board === "3x3" ? SQUARE : board,
     guide: cellsOf(parameters.get("line")),
     moves: cellsOf(parameters.get("moves")),
   };
@@ -46,6 +48,16 @@ export function boardOf(text, boards) {
   const { rows, cols, k } = wanted;
   const isSmall = rows && cols && k && rows * cols <= SMALL && k <= Math.max(rows, cols);
   return isSmall ? wanted : null;
+}
+
+/** Why there is no board of this text; "4x4" does not say how many in a row win. */
+export function noBoardText(text) {
+  const said = `There is no board “${text}” on this page.`;
+  const size = /^(\d{1,2})x(\d{1,2})$/.exec(text);
+  if (!size) return said;
+  const longest = Math.max(+size[1], +size[2]);
+  const lengths = [...new Set([Math.min(3, longest), longest])];
+  return `${said} Say how many in a row win: ${anyOf(lengths.map((k) => `${text}x${k}`))}.`;
 }
 
 /** The cells of "4,0,8". */

@@ -8,7 +8,7 @@ import { hintFor } from "./hint.js";
 import { Learning } from "./learning.js";
 import { memory } from "./memory.js";
 import { Numbers } from "./numbers.js";
-import { askedGame, boardOf, isSameGame, lastPlayers } from "./opening.js";
+import { askedGame, boardOf, isSameGame, lastPlayers, noBoardText } from "./opening.js";
 import { isUnderWay, saved } from "./saved.js";
 import { Scoreboard } from "./scoreboard.js";
 import { Seats } from "./seats.js";
@@ -152,7 +152,7 @@ class Play {
       this.seats[side] = PERFECT;
     }
     const board = boardOf(asked.board, this.boards);
-    if (!board) texts.push(`There is no board “${asked.board}” on this page.`);
+    if (!board) texts.push(noBoardText(asked.board));
     texts.push(...this.setBoard(board ?? this.boards[0]));
     this.begin(board ? asked.moves : [], texts);
   }

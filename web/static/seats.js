@@ -94,7 +94,7 @@ const optionOf = (board) => (agent) => {
 };
 
 const boardWord = (agent) =>
-  agent.board ? boardName(agent.board).split(",")[0] : "smaller boards";
+  agent.board ? boardName(agent.board) : "smaller boards";
 
 function makeSeat(side, on) {
   const id = `seat-${side.toLowerCase()}`;
