@@ -344,7 +344,7 @@ def test_the_list_shows_the_newest_games_and_how_to_see_more(store):
     store.import_lines([other_length, f"{LONG_GAME} x=human:Ann", resigned, training])
     newest = listed(store, 1)
     assert not missing(newest, "a1", "X resigned, O won", "1 of 3 games", "--list 3", "--replay")
-    assert "4x4, 3 in a row" in listed(store)
+    assert "4x4x3" in listed(store)
     text = listed(store, player="Ann", result="X")
     assert missing(text, LONG_GAME, "resigned") == ["resigned"]
     assert "no such game" in listed(store, player="Ben")
