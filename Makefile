@@ -15,150 +15,148 @@
 # make ecosystem  test the wheel with other libraries; ARGS="sb3 torchrl" names them, --list lists them
 # make wheel    build the package and check what is inside
 # make lowest   set up .venv-lowest with the oldest versions allowed, run the tests of the package
+# make pythons  do so, and run them on every newer Python that is found, in .venv-3.12 and so on
 # make docs     build the documentation in build/docs; a warning is an error
 # make release-check   say what is missing before the version is tagged
 # make help     print this list
 
 PYTHON ?= python3
-BIN := .venv/bin
+VENV ?= .venv
+BIN := $(VENV)/bin
 ARGS ?=
 JOBS ?= auto
 SECONDS ?= 600
 SEED ?= 0
-LOWEST ?= python3.10
+LOWEST ?= python3.11
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: play web train quick test check lint types slow browser cluster bench bench-learning bench-web \
-	attack mutants results trained wheel ecosystem lowest docs release-check help clean
+	attack mutants results trained wheel ecosystem lowest pythons docs release-check help clean
 .DEFAULT_GOAL := test
 
-.venv/bin/python:
-	$(PYTHON) -m venv .venv
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
 
 # Dependency groups need pip 25.1; the Python of a new environment may bring an older one.
-.venv/pip.installed: | .venv/bin/python
+$(VENV)/pip.installed: | $(VENV)/bin/python
 	$(PIP) --upgrade "pip>=25.1"
 	@touch $@
 
-.venv/play.installed: pyproject.toml | .venv/pip.installed
+$(VENV)/play.installed: pyproject.toml | $(VENV)/pip.installed
 	@echo "Installing the packages of 'make play' into .venv: some seconds, once."
 	$(PIP) -e . --group play
 	@touch $@
 
-.venv/web.installed: pyproject.toml | .venv/pip.installed
+$(VENV)/web.installed: pyproject.toml | $(VENV)/pip.installed
 	@echo "Installing the packages of 'make web' into .venv: some seconds, once."
 	$(PIP) -e . --group web
 	@touch $@
 
-.venv/train.installed: pyproject.toml | .venv/pip.installed
+$(VENV)/train.installed: pyproject.toml | $(VENV)/pip.installed
 	@echo "Installing the packages of 'make train' into .venv, with torch: some minutes, once."
 	$(PIP) -e . --group train
-	@touch $@ .venv/play.installed
+	@touch $@ $(VENV)/play.installed
 
-.venv/quick.installed: pyproject.toml | .venv/pip.installed
-	$(PIP) -e . --group quick
+$(VENV)/quick.installed: pyproject.toml | $(VENV)/pip.installed
+	$(PIP) -e . --group quick $(OLDEST)
 	@touch $@
 
-.venv/test.installed: pyproject.toml | .venv/pip.installed
+$(VENV)/test.installed: pyproject.toml | $(VENV)/pip.installed
 	@echo "Installing the packages of 'make test' into .venv, with torch: some minutes, once."
 	$(PIP) -e . --group test
-	@touch $@ .venv/play.installed .venv/web.installed .venv/train.installed .venv/quick.installed
+	@touch $@ $(VENV)/play.installed $(VENV)/web.installed $(VENV)/train.installed $(VENV)/quick.installed
 
-.venv/cluster.installed: pyproject.toml | .venv/pip.installed
+$(VENV)/cluster.installed: pyproject.toml | $(VENV)/pip.installed
 	$(PIP) -e . --group cluster --group quick
 	@touch $@
 
-.venv/mutants.installed: pyproject.toml | .venv/pip.installed
+$(VENV)/mutants.installed: pyproject.toml | $(VENV)/pip.installed
 	$(PIP) -e . --group mutants
 	@touch $@
 
-.venv/docs.installed: pyproject.toml | .venv/pip.installed
+$(VENV)/docs.installed: pyproject.toml | $(VENV)/pip.installed
 	$(PIP) -e . --group docs
 	@touch $@
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
 
-play: .venv/play.installed
+play: $(VENV)/play.installed
 	$(BIN)/python play.py $(ARGS)
 
-web: .venv/web.installed
+web: $(VENV)/web.installed
 	$(BIN)/python play.py --web $(ARGS)
 
-train: .venv/train.installed
+train: $(VENV)/train.installed
 	$(BIN)/python train.py maskable_ppo --until optimal $(ARGS)
 
-quick: .venv/quick.installed
+quick: $(VENV)/quick.installed
 	$(BIN)/python -m pytest --package --numprocesses $(JOBS) --dist worksteal $(ARGS)
 
-test: .venv/test.installed
+test: $(VENV)/test.installed
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal $(ARGS)
 
 check: lint types test
 
-lint: .venv/test.installed
+lint: $(VENV)/test.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/zizmor --offline --quiet .github
 
-types: .venv/test.installed
+types: $(VENV)/test.installed
 	$(BIN)/mypy
 
-slow: .venv/test.installed
+slow: $(VENV)/test.installed
 	$(BIN)/python -m pytest -m slow --numprocesses $(JOBS) --dist worksteal $(ARGS)
 
-browser: .venv/test.installed
+browser: $(VENV)/test.installed
 	$(BIN)/python -m pytest -m browser $(ARGS)
 
-cluster: .venv/cluster.installed
+cluster: $(VENV)/cluster.installed
 	$(BIN)/python -m pytest -m cluster $(ARGS)
 
-bench: .venv/train.installed
+bench: $(VENV)/train.installed
 	$(BIN)/python -m benchmarks.speed $(ARGS)
 
-bench-learning: .venv/train.installed
+bench-learning: $(VENV)/train.installed
 	$(BIN)/python -m benchmarks.learning $(ARGS)
 
-bench-web: .venv/web.installed
+bench-web: $(VENV)/web.installed
 	$(BIN)/python -m benchmarks.web $(ARGS)
 
-attack: .venv/test.installed
+attack: $(VENV)/test.installed
 	$(BIN)/python -m attack --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
-mutants: .venv/mutants.installed
+mutants: $(VENV)/mutants.installed
 	$(BIN)/mutmut run $(ARGS)
 	$(BIN)/mutmut results
 
-results: .venv/train.installed
+results: $(VENV)/train.installed
 	$(BIN)/python -m benchmarks.results $(ARGS)
 
-trained: .venv/train.installed
+trained: $(VENV)/train.installed
 	$(BIN)/python -m benchmarks.trained $(ARGS)
 
-wheel: .venv/test.installed
+wheel: $(VENV)/test.installed
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/check-wheel-contents --toplevel tictactoe_env dist/*.whl
 
-ecosystem: | .venv/bin/python
+ecosystem: | $(VENV)/bin/python
 	$(BIN)/python tests/ecosystem/run.py $(ARGS)
 
-.venv-lowest/installed: pyproject.toml
-	$(LOWEST) -m venv .venv-lowest
-	.venv-lowest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	.venv-lowest/bin/python -m pip install --quiet -e . --group quick \
-		"gymnasium==1.1.*" "numpy==1.26.*"
-	@touch $@
+lowest:
+	$(MAKE) quick VENV=.venv-lowest PYTHON=$(LOWEST) OLDEST='"gymnasium==1.1.0" "numpy==1.26.0"'
 
-lowest: .venv-lowest/installed
-	.venv-lowest/bin/python -m pytest --package --numprocesses $(JOBS) --dist worksteal $(ARGS)
+pythons:
+	.ci/pythons
 
-docs: .venv/docs.installed
+docs: $(VENV)/docs.installed
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs build/docs
 
-release-check: .venv/test.installed
+release-check: $(VENV)/test.installed
 	$(BIN)/python .ci/release_check.py $(ARGS)
 
 clean:
-	rm -rf .venv .venv-lowest .ecosystem dist build .pytest_cache .mypy_cache .ruff_cache mutants
+	rm -rf .venv .venv-* .ecosystem dist build .pytest_cache .mypy_cache .ruff_cache mutants

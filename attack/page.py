@@ -98,7 +98,7 @@ async def _wrong_answer(port: int, data: bytes) -> list[str]:
     """What is wrong with the answer to a request; a connection may also be closed without one."""
     try:
         answer = await sent(port, data)
-    except (TimeoutError, asyncio.TimeoutError):
+    except TimeoutError:
         return [f"{data[:500]!r} is neither answered nor closed in {PATIENCE:g} s"]
     wrong = wrong_in(answer) if answer is not None else ""
     return [f"{data[:500]!r} was {wrong}"] if wrong else []
@@ -241,7 +241,7 @@ def answers(case: Case, server: Server, when: str) -> Iterator[str]:
         for left in reversed(range(TRIES)):
             try:
                 answer = asyncio.run(sent(server.port, data))
-            except (TimeoutError, asyncio.TimeoutError, OSError) as error:
+            except (TimeoutError, OSError) as error:
                 yield f"{data[:40]!r} is not answered: {error!r} ({when})"
                 break
             if answer is not None and answer.status == 200:

@@ -3,15 +3,13 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from small_runs import ROOT, python
 
 from training.installed import GROUP_OF, GROUPS, what_to_do
-
-if sys.version_info >= (3, 11):
-    import tomllib
 
 IMPORTED_AS = {"stable-baselines3": "stable_baselines3", "sb3-contrib": "sb3_contrib"}
 
@@ -67,7 +65,6 @@ def test_other_errors_of_imports_are_not_called_missing_packages():
     assert what_to_do(ImportError("cannot import name 'x'", name="numpy")) is None
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is in Python 3.11")
 def test_every_package_of_a_group_is_known():
     groups = tomllib.loads(Path(ROOT, "pyproject.toml").read_text())["dependency-groups"]
     for group in GROUPS:

@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -258,7 +257,6 @@ def test_a_schema_that_is_no_utf_8_is_told_as_damage(tmp_path):
     assert told > 20
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="limits of a connection")
 @pytest.mark.parametrize("name", [b"games_origin", b"CREATE TABLE games", b"PRIMARY KEY"])
 def test_what_sqlite_quotes_of_a_damaged_schema_cannot_change_what_a_terminal_shows(tmp_path, name):
     path = tmp_path / "games.db"

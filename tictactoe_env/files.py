@@ -160,7 +160,7 @@ def json_memory(text: str) -> int:
         + 260 * text.count("{")
         + 45 * text.count(",")
         + 33 * text.count('"')
-        + 120 * text.count(":")  # Python 3.10 has the largest objects
+        + 120 * text.count(":")  # at most 86 were measured, on Python 3.11
     )
 
 

@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, TextIO
 from urllib.parse import quote, unquote
@@ -277,14 +277,11 @@ def _number(text: str, what: str) -> int:
 def _utc(text: str) -> str:
     """A time as UTC to the second, such as 2026-05-09T07:35:25Z; "" is now."""
     try:
-        if text == "":
-            when = datetime.now(timezone.utc)
-        else:
-            when = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text))
+        when = datetime.now(UTC) if text == "" else datetime.fromisoformat(text.upper())
         if when.tzinfo is None:
             raise ValueError("it names no zone")
-        return when.astimezone(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
-    except (ValueError, TypeError, OverflowError) as error:
+        return when.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    except (ValueError, AttributeError, OverflowError) as error:
         raise ValueError(
             "the time of a game must be ISO text with a zone, such as 2026-05-09T07:35:25Z, "
             f"got {text!r:.80} ({error})"

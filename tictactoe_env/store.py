@@ -342,8 +342,7 @@ class GameStore:
             check_same_thread=False,
             uri=True,
         )
-        if sys.version_info >= (3, 11):
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE)
         return connection
 
     def _prepare(self) -> None:
