@@ -1,9 +1,24 @@
+import base64
+import re
+from html import unescape
+from xml.etree import ElementTree
+
 import pytest
 from sample_players import CellPlayer, best_player
+from text_cases import refuses
 
-from tictactoe_env.evaluation import UNTIL, Evaluation, evaluate, exploitability
+from tictactoe_env.evaluation import (
+    UNTIL,
+    Evaluation,
+    SideEvaluation,
+    evaluate,
+    evaluate_side,
+    evaluation_of,
+    exploitability,
+)
 from tictactoe_env.match import Result
-from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.opponents import make_opponent
+from tictactoe_env.policy import MinimaxPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 
 X_WINS = Rules(2, 3, 2)  # O must lose to perfect play, so it has no best achievable result
@@ -45,3 +60,71 @@ def test_goals_are_reached_by_what_is_proven_and_steps_never_are():
     reached = {goal: [one.reached(goal) for one in found] for goal in UNTIL}
     expected = {"steps": [False] * 3, "unbeatable": [False, True, True]}
     assert reached == expected | {"optimal": [False, False, True]}
+
+
+CARDS = [
+    (make_opponent("maskable_ppo", Rules()), "Cannot be beaten, optimal"),
+    (make_opponent("search-depth=1", Rules()), "Can be beaten as O (a1 b2 c2 a3 c1 b1 c3)"),
+    (RandomPolicy(), "Can be beaten as X (a1 b1 c1 b2 a2 b3) and as O (a1 b1 a2 c1 a3)"),
+    (CellPlayer(0), "Can be beaten as X (a1 b1 a1) and as O (a1 a1)"),
+    (MinimaxPolicy(X_WINS), "Wins against everybody as X, and O cannot avoid losing"),
+]
+
+
+@pytest.mark.parametrize(("player", "verdict"), CARDS, ids=lambda one: str(one)[:12])
+def test_a_printed_evaluation_begins_with_the_verdict_and_has_the_results_of_each_side(
+    player, verdict
+):
+    found = evaluate(player, getattr(player, "rules", None))
+    text, _, table = str(found).partition("\n\n")
+    lines = table.splitlines()
+    board = "2x3, 2" if "everybody" in verdict else "3x3, 3"
+    assert " ".join(text.split()) == f"{verdict}: proven on {board} in a row"
+    assert max(map(len, str(found).splitlines())) <= 80
+    assert "-0.00" not in table
+    for side, line in zip("XO", lines[-2:], strict=True):
+        result, response = getattr(found, side.lower()), found.best_responses[side]
+        shares = [result.win, result.draw, result.loss, response.loss]
+        numbers, illegal = line.removeprefix(f"as {side}").split(), f"{100 * result.illegal:.2f}"
+        expected = pytest.approx([*(100 * share for share in shares), response.value], abs=0.005)
+        assert [float(number) for number in numbers[:5]] == expected
+        assert numbers[5:] == ([illegal, "%", "illegal"] if result.illegal else [])
+
+
+def test_what_is_not_proven_is_not_called_so():
+    sides = {"X": evaluate_side(MinimaxPolicy(Rules()), "X", Rules())}
+    sides["O"] = SideEvaluation(Result(0.5, 0.25, 0.25))
+    first, *_, last = str(evaluation_of(sides, Rules())).splitlines()
+    assert first == "Cannot be beaten as X: proven on 3x3, 3 in a row"
+    assert last.split() == ["as", "O", "50.00", "25.00", "25.00", "sampled", "games"]
+    sampled = evaluation_of(dict.fromkeys("XO", sides["O"]), Rules())
+    assert str(sampled).startswith("Nothing is proven on 3x3, 3 in a row\n")
+    read = evaluation((0.9, 0), (0.8, 0.1), "+-+-")
+    assert str(read).startswith("Can be beaten as O: ")
+    assert "<img" not in read._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["random", "search-depth=1", "maskable_ppo"])
+def test_a_notebook_shows_the_card_and_the_shortest_lost_game_of_each_side(name, tmp_path):
+    found = evaluate(make_opponent(name, Rules()))
+    html = found._repr_html_()
+    assert str(found) in unescape(html)
+    pictures = re.findall(r'<img [^>]*src="data:image/svg\+xml;base64,([^"]*)"', html)
+    lost = [one.losing_line for one in found.best_responses.values() if one.losing_line]
+    assert len(pictures) == bool(lost)
+    if lost:
+        found.save(tmp_path / "lost.svg")
+        text = (tmp_path / "lost.svg").read_text(encoding="utf-8")
+        assert base64.b64decode(pictures[0]).decode() == text
+        boards = ElementTree.fromstring(text).findall("{*}svg")
+        assert len(boards) == sum(map(len, lost))
+        assert len({(board.get("x"), board.get("y")) for board in boards}) == len(boards)
+    else:
+        with refuses("cannot be beaten"):
+            found.save(tmp_path / "lost.svg")
+
+
+@pytest.mark.parametrize("path", ["lost.png", "lost"])
+def test_a_lost_game_is_saved_as_svg_only(path):
+    with refuses(path, ".svg"):
+        evaluate(RandomPolicy()).save(path)

@@ -236,19 +236,24 @@ def test_what_does_not_fit_the_board_or_cannot_be_drawn_is_refused(draw, board, 
 
 
 @pytest.mark.parametrize(
-    ("cells", "rules"),
+    ("cells", "rules", "rows", "last"),
     [
-        ([4, 0, 1, 8, 7], Rules()),
-        ([0, 1, 2, 3, 4, 5, 0], Rules(2, 4, 4)),  # the last move is illegal
-        ([5], Rules(2, 3, 3)),
+        ([4, 0, 1, 8, 7], Rules(), [5], "5. X b3 wins"),
+        ([0, 1, 2, 4, 3, 5, 7, 6, 8], Rules(), [5, 4], "9. X c3: a draw"),
+        ([0, 3, 1, 4, 8, 5], Rules(), [3, 3], "6. O c2 wins"),
+        ([0, 1, 2, 3, 4, 5, 0], Rules(2, 4, 4), [4, 3], "7. X a1 is taken"),
+        ([5], Rules(2, 3, 3), [1], "1. X c2"),
     ],
 )
-def test_the_picture_of_a_game_holds_the_board_after_each_move(cells, rules):
+def test_the_picture_of_a_game_holds_the_board_after_each_move_in_even_rows(
+    cells, rules, rows, last
+):
     root = ElementTree.fromstring(render.svg_game(cells, rules))
     inner = root.findall("{*}svg")
-    assert len(inner) == len(cells)
-    places = {(board.get("x"), board.get("y")) for board in inner}
-    assert len(places) == len(cells)
+    places = [(int(board.get("y")), int(board.get("x"))) for board in inner]
+    assert places == sorted(set(places))
+    lines = [[x for y, x in places if y == top] for top in sorted({y for y, _ in places})]
+    assert [len(line) for line in lines] == rows
     for ply, board in enumerate(inner, 1):
         marks = [element for element in board.iter() if element.get("class") in ("X", "O")]
         assert len(marks) == min(ply, len(set(cells[:ply])))
@@ -257,6 +262,9 @@ def test_the_picture_of_a_game_holds_the_board_after_each_move(cells, rules):
     assert (int(root.get("width")), int(root.get("height"))) == (right, low)
     title = " ".join(cell_text(cell, rules) for cell in cells)
     assert root.find("{*}title").text == title
+    captions = [caption.text for caption in root.findall("{*}text")]
+    moves = [f"{ply}. {'OX'[ply % 2]} {name}" for ply, name in enumerate(title.split(), 1)]
+    assert captions == [*moves[:-1], last]
 
 
 @pytest.mark.parametrize("cells", [[], [0, 0, 1], [0, 3, 1, 4, 2, 5], [9]])

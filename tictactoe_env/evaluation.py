@@ -1,6 +1,8 @@
 """The exact evaluation of a policy: its results against random play, and whether it can be beaten.
 
     found = evaluate(policy)
+    print(found)                # the verdict, and the results of each side
+    found.save("lost.svg")      # the shortest game that it loses as X and as O
     found.x.win, found.unbeatable, found.best_responses["O"].losing_line
     exploitability(policy)      # 0 for perfect play
 
@@ -12,24 +14,37 @@ takes about a second on 4x4.
 
 from __future__ import annotations
 
+import os
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from textwrap import fill
 from typing import NamedTuple
 
 from tictactoe_env import match
 from tictactoe_env.match import BestResponse, Result
+from tictactoe_env.notation import game_text
 from tictactoe_env.policy import Model, Policy
 from tictactoe_env.positions import can_enumerate
 from tictactoe_env.proof import TABLE_CELLS, Limit, Progress, provable, reach_of
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.solver import solve
 
+HEADINGS = (
+    "",
+    "      against random play, %     against the best response",
+    "         won   drawn    lost           lost, %  won - lost",
+)
 UNTIL = ("steps", "unbeatable", "optimal")  # goals of a training
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """The exact results of a policy on each side.
+
+    Printed it is the verdict and a table. A notebook shows these, and the shortest lost games.
 
     x, o: its exact results as X and as O against uniformly random play.
     unbeatable_x, unbeatable_o: whether it never loses on that side, whatever the opponent does.
@@ -41,6 +56,7 @@ class Evaluation:
     best_play_x: X's result if both sides play perfectly, 1 for a win and 0 for a draw; None if that
     is not known, as on boards of more than 16 cells.
     sampled: the sides whose result is that of sampled games, because nothing was proven of them.
+    rules: the board.
     """
 
     x: Result
@@ -55,6 +71,7 @@ class Evaluation:
     always_wins_x: bool = False
     best_play_x: int | None = None
     sampled: tuple[str, ...] = ()
+    rules: Rules = Rules()
 
     @property
     def unbeatable(self) -> bool:
@@ -96,6 +113,83 @@ class Evaluation:
         chosen = [by_side[name] for name in SIDES if side in ("both", name)]
         unbeatable, values = zip(*chosen, strict=True)
         return float(sum(unbeatable)), float(sum(values))
+
+    @property
+    def verdict(self) -> str:
+        """Whether it can be beaten, in words, such as "can be beaten as O (a1 b2 b1 a3 c1)"."""
+        if self.always_wins_x:
+            return "wins against everybody as X, and O cannot avoid losing"
+        if len(self.sampled) == len(SIDES):
+            return "nothing is proven"
+        safe = {"X": self.unbeatable_x, "O": self.unbeatable_o}
+        games = {
+            side: None if safe[side] else game_text(self._lost.get(side, ()), self.rules)
+            for side in SIDES
+            if side not in self.sampled
+        }
+        return verdict_text(games, self.optimal)
+
+    @property
+    def _lost(self) -> dict[str, tuple[int, ...]]:
+        """The shortest game that it can lose, by side."""
+        lines = {side: response.losing_line for side, response in self.best_responses.items()}
+        return {side: line for side, line in lines.items() if line is not None}
+
+    def __str__(self) -> str:
+        """The verdict, and below it a table of the results: a few lines of at most 80 columns."""
+        verdict = self.verdict[0].upper() + self.verdict[1:]
+        proven = "" if len(self.sampled) == len(SIDES) else ": proven"
+        lines = [fill(f"{verdict}{proven} on {self.rules}", 80, subsequent_indent="  "), *HEADINGS]
+        for side, result in (("X", self.x), ("O", self.o)):
+            shares = (result.win, result.draw, result.loss)
+            line = f"as {side}" + "".join(f"{100 * share:8.2f}" for share in shares)
+            if side in self.best_responses:
+                worst = self.best_responses[side]
+                line += f"{100 * worst.loss:18.2f}{round(worst.value, 2) + 0.0:12.2f}"
+            if result.illegal:
+                line += f"  {100 * result.illegal:.2f} % illegal"
+            lines.append(line + "  sampled games" * (side in self.sampled))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The card in a notebook, above the shortest game that it can lose as X and as O."""
+        card = f"<pre>{escape(str(self))}</pre>"
+        if not self._lost:
+            return card
+        # As an image it is also shown by viewers that remove SVG from HTML.
+        data = b64encode(self._picture().encode()).decode()
+        source = f"data:image/svg+xml;base64,{data}"
+        return f'{card}<img alt="{self.verdict}" style="max-width: 100%" src="{source}">'
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a picture of the shortest game that it can lose as X and as O, as SVG.
+
+        Raises ValueError if there is no such game, or if the name does not end in ".svg".
+        """
+        if Path(path).suffix.lower() != ".svg":
+            raise ValueError(f'the picture is an SVG file, its name must end in ".svg": {path}')
+        if not self._lost:
+            raise ValueError(f"there is no lost game to draw in {path}: it {self.verdict}")
+        Path(path).write_text(self._picture(), encoding="utf-8")
+
+    def _picture(self) -> str:
+        from tictactoe_env.render import svg_games  # imported here because most users never draw
+
+        games = {f"loses as {side} in {len(line)} moves": line for side, line in self._lost.items()}
+        return svg_games(games, self.rules)
+
+
+def verdict_text(games: Mapping[str, str | None], is_optimal: bool) -> str:
+    """Say whether a player can be beaten, such as "can be beaten as O (a1 b2 c3)".
+
+    games: by side, the shortest game that the player can lose, "" if it is not known, and None if
+    it never loses.
+    """
+    lost = {side: f" ({game})" * bool(game) for side, game in games.items() if game is not None}
+    if lost:
+        return f"can be beaten {' and '.join(f'as {side}{game}' for side, game in lost.items())}"
+    as_side = "" if len(games) == 2 else f" as {' '.join(games)}"
+    return f"cannot be beaten{as_side}{', optimal' * is_optimal}"
 
 
 def evaluate(
@@ -170,6 +264,7 @@ def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluati
         always_wins_x=always_wins_x,
         best_play_x=best_play_x(rules) if proven is None else proven,  # solving 4x4 takes a second
         sampled=tuple(side for side in SIDES if side not in responses),
+        rules=rules,
     )
 
 

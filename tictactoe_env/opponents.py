@@ -35,6 +35,7 @@ from tictactoe_env.certificate import (
     sides_of,
 )
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.evaluation import verdict_text
 from tictactoe_env.names import (
     LATEST,
     LEARNED,
@@ -203,13 +204,11 @@ def strength(facts: Mapping[str, Any]) -> str:
     only = "" if len(sides) == 2 else f", trained as {sides[0]} only"
     if len(certified_sides(facts)) == 1:
         only = f", certified as {sides[0]} only"
-    lines = {side: one["losing_line"] for side, one in stated.items() if not one["unbeatable"]}
-    if lines:
-        beaten = [f"as {side} ({' '.join(line)})" for side, line in lines.items()]
-        return f"can be beaten {' and '.join(beaten)}{only}"
-    as_side = "" if len(sides) == 2 else f" as {sides[0]}"
-    best = ", optimal" if all(one.get("optimal") for one in stated.values()) else ""
-    return f"cannot be beaten{as_side}{best}{only}"
+    games = {
+        side: None if one["unbeatable"] else " ".join(one["losing_line"])
+        for side, one in stated.items()
+    }
+    return verdict_text(games, all(one.get("optimal") for one in stated.values())) + only
 
 
 HEADING = "Exact on 3x3: games won against random play in %, and whether any opponent can beat it."

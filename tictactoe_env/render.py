@@ -7,8 +7,7 @@ in pixels uses a small stroke font.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from itertools import pairwise
@@ -18,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
-from tictactoe_env.notation import MARKS, board_text, cell_text
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.notation import MARKS, board_text, cell_text, game_text
+from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.standing import standing
 
 GAME_COLUMNS = 5  # boards side by side in the picture of a game
+ENDS = {"line": " wins", "full": ": a draw", "illegal": " is taken"}  # of a game, after its move
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito, "Color Universal Design").
 COLOURS = {"X": "#0072b2", "O": "#d55e00"}
@@ -122,17 +122,7 @@ def svg(
     title = board_text(board, rules) + (
         "" if last is None else f", last move {cell_text(last, rules)}"
     )
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-            f'viewBox="0 0 {width} {height}" role="img" font-family="system-ui, sans-serif" '
-            'text-anchor="middle" fill="none" stroke-linecap="round">',
-            f"<title>{escape(title)}</title>",
-            f'<rect width="{width}" height="{height}" fill="{BACKGROUND}"/>',
-            *map(_element, shapes),
-            "</svg>",
-        ]
-    )
+    return _document(width, height, title, map(_element, shapes))
 
 
 def svg_game(cells: Sequence[int] | None, rules: Rules, *, cell_pixels: int = 48) -> str:
@@ -141,42 +131,30 @@ def svg_game(cells: Sequence[int] | None, rules: Rules, *, cell_pixels: int = 48
         line = evaluate(mine).best_responses["O"].losing_line  # None if it cannot be beaten
         Path("lost.svg").write_text(svg_game(line, Rules()))
 
-    cells: the moves as cells, X's first; at least one. The moves are the title. An illegal last
-    move is highlighted and leaves the board as it was.
+    cells: the moves as cells, X's first; at least one. The moves are the title, and each board has
+    its move above it. An illegal last move is highlighted and leaves the board as it was.
     Raises ValueError for None, for a number that is no cell, and for a move after the end of the
     game or after an illegal one.
     """
     if cells is None:
         raise ValueError("there is no game to draw: the policy cannot be beaten on this side")
-    game = standing(cells, rules)
-    shown = len(game.moves) + (game.ended == "illegal")
-    if not len(cells) or shown < len(cells):
-        raise ValueError(
-            f"a game has at least one move and none after its end, got {list(cells)}, which "
-            f"{'is empty' if not len(cells) else f'ends after {shown} moves'}"
-        )
-    boards = [
-        svg(standing(cells[: ply + 1], rules).board, rules, last=cell, cell_pixels=cell_pixels)
-        for ply, cell in enumerate(cells)
-    ]
-    wide, high = (int(size) for size in re.findall(r'(?:width|height)="(\d+)"', boards[0])[:2])
-    columns = min(len(boards), GAME_COLUMNS)
-    width, height = columns * wide, -(-len(boards) // columns) * high
-    placed = [
-        board.replace("<svg ", f'<svg x="{at % columns * wide}" y="{at // columns * high}" ', 1)
-        for at, board in enumerate(boards)
-    ]
-    title = " ".join(cell_text(int(cell), rules) for cell in cells)
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-            f'viewBox="0 0 {width} {height}" role="img">',
-            f"<title>{escape(title)}</title>",
-            f'<rect width="{width}" height="{height}" fill="{BACKGROUND}"/>',
-            *placed,
-            "</svg>",
-        ]
-    )
+    boards, width, height = _boards(cells, rules, cell_pixels)
+    return _document(width, height, game_text(cells, rules), boards)
+
+
+def svg_games(games: Mapping[str, Sequence[int]], rules: Rules, *, cell_pixels: int = 48) -> str:
+    """Games below each other, as `svg_game` draws them, each under its name: {name: cells}."""
+    parts: list[str] = []
+    width = top = 0
+    for name, cells in games.items():
+        middle, top = top + cell_pixels / 2, top + cell_pixels
+        boards, wide, high = _boards(cells, rules, cell_pixels, top)
+        heading = _caption(name, cell_pixels * 3 / 8, middle, cell_pixels)
+        bold = '<text text-anchor="start" font-weight="bold"'
+        parts += [heading.replace("<text", bold), *boards]
+        width, top = max(width, wide), top + high
+    title = "; ".join(f"{name}: {game_text(cells, rules)}" for name, cells in games.items())
+    return _document(width, top, title, parts)
 
 
 # --- what is on the picture -----------------------------------------------------------------------
@@ -289,6 +267,55 @@ def _checked(
 
 
 # --- SVG ------------------------------------------------------------------------------------------
+
+
+def _document(width: int, height: int, title: str, parts: Iterable[str]) -> str:
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" role="img" font-family="system-ui, sans-serif" '
+            'text-anchor="middle" fill="none" stroke-linecap="round">',
+            f"<title>{escape(title)}</title>",
+            f'<rect width="{width}" height="{height}" fill="{BACKGROUND}"/>',
+            *parts,
+            "</svg>",
+        ]
+    )
+
+
+def _boards(
+    cells: Sequence[int], rules: Rules, size: int, top: int = 0
+) -> tuple[list[str], int, int]:
+    """The boards of a game with their captions, below `top`, and their width and height."""
+    game = standing(cells, rules)
+    shown = len(game.moves) + (game.ended == "illegal")
+    if not len(cells) or shown < len(cells):
+        raise ValueError(
+            f"a game has at least one move and none after its end, got {list(cells)}, which "
+            f"{'is empty' if not len(cells) else f'ends after {shown} moves'}"
+        )
+    columns = -(-len(cells) // -(-len(cells) // GAME_COLUMNS))  # rows of about the same length
+    _, wide, high = _picture(game.board, rules, None, None, size)
+    caption, parts = size // 2, []
+    for ply, cell in enumerate(cells):
+        state = standing(cells[: ply + 1], rules)
+        row, column = divmod(ply, columns)
+        x, y = column * wide, top + row * (high + caption)
+        text = (
+            f"{ply + 1}. {SIDES[ply % 2]} {cell_text(int(cell), rules)}{ENDS.get(state.ended, '')}"
+        )
+        board = svg(state.board, rules, last=cell, cell_pixels=size)
+        parts += [
+            _caption(text, x + wide / 2, y + caption / 2, size),
+            board.replace("<svg ", f'<svg x="{x}" y="{y + caption}" ', 1),
+        ]
+    return parts, columns * wide, -(-len(cells) // columns) * (high + caption)
+
+
+def _caption(text: str, x: float, y: float, size: int) -> str:
+    """A line of text whose middle is at x, y, beside cells of `size` pixels."""
+    place = f'x="{x:g}" y="{y + 0.12 * size:g}" font-size="{size / 3:g}"'
+    return f'<text {place} fill="{INK}">{escape(text)}</text>'
 
 
 def _element(shape: _Shape) -> str:

@@ -56,6 +56,7 @@ def results_of(row: Row, rules: Rules) -> Evaluation:
         always_wins_x=bool(row.get("always_wins_x", 0)),
         best_play_x=None if row["unbeatable_o"] else best_play_x(rules),
         sampled=tuple(side for side in SIDES if row.get(f"sampled_{side.lower()}")),
+        rules=rules,
     )
 
 
