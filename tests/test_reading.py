@@ -2,65 +2,61 @@
 
 import json
 import os
-import threading
+import socket
 import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from text_cases import refuses
-from wrong_files import KINDS, at_most, put
 
-from tictactoe_env import certificate, files
+from tictactoe_env import files
+from tictactoe_env.certificate import read
 from tictactoe_env.files import FileRefusedError, json_memory, json_value, open_file, read_file
+from tictactoe_env.store import GameStore, read_games
 
-posix = pytest.mark.skipif(os.name != "posix", reason="pipes, sockets, devices, alarms")
+posix = pytest.mark.skipif(os.name != "posix", reason="pipes, sockets, devices, links")
+KINDS = {
+    "folder": lambda path: path.mkdir(),
+    "pipe": os.mkfifo,
+    "socket": lambda path: socket.socket(socket.AF_UNIX).bind(path.name),  # its path is short
+    "device": lambda path: path.symlink_to("/dev/zero"),
+    "link to itself": lambda path: path.symlink_to(path),
+}
+"""What can stand in place of a file, and how it is made in the working directory."""
+READERS = {
+    "open_file": open_file,
+    "read_file": lambda path: read_file(path, 10),
+    "a certificate": read,
+    "games": lambda path: list(read_games(path)),
+    "a store": GameStore,
+}
 
 
 @posix
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_regular_file_is_refused_at_once_with_the_error_of_the_reader(kind, tmp_path):
-    path = tmp_path / "file"
-    put(kind, path)
-    with at_most(10):
-        for read in (open_file, lambda path: read_file(path, 10)):
-            with refuses(f"{path} {KINDS[kind]}: expected a file", error=FileRefusedError):
-                read(path)
-        with refuses(KINDS[kind], error=UnicodeError):
-            read_file(path, 10, UnicodeError)
-
-
-@posix
-def test_a_pipe_that_somebody_waits_at_is_not_opened(tmp_path):
-    path, written = tmp_path / "pipe", []
-    os.mkfifo(path)
-
-    def write():
-        with open(path, "wb") as pipe:
-            written.append(pipe.write(b"text"))
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    with refuses("is a named pipe", error=FileRefusedError):
-        read_file(path, 10)
-    assert written == []
-    assert path.read_bytes() == b"text"
-    writer.join()
+@pytest.mark.parametrize("reader", READERS)
+def test_what_is_no_regular_file_is_refused_at_once(kind, reader, tmp_path, monkeypatch):
+    """A pipe, a device that never ends: a reader that opened them would wait for ever."""
+    monkeypatch.chdir(tmp_path)
+    KINDS[kind](tmp_path / "file")
+    with refuses("file", error=(ValueError, OSError)):
+        READERS[reader](tmp_path / "file")
 
 
 @posix
 def test_what_is_put_in_place_of_a_file_while_it_is_opened_is_refused(tmp_path, monkeypatch):
-    path, really_open = tmp_path / "file", os.open
+    path, really_open, opened = tmp_path / "file", os.open, []
     path.write_bytes(b"text")
-    opened = []
 
     def late(path, flags):
-        put("pipe", path)
+        path.unlink()
+        os.mkfifo(path)
         opened.append(really_open(path, flags))
         return opened[-1]
 
     monkeypatch.setattr(files.os, "open", late)
-    with at_most(10), refuses("is a named pipe", error=FileRefusedError):
+    with refuses(path, error=FileRefusedError):
         open_file(path)
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(opened[0])
@@ -70,10 +66,8 @@ def test_a_missing_file_is_told_as_one_and_a_text_with_a_null_is_no_path(tmp_pat
     for path in (tmp_path / "none", tmp_path / "none" / "file"):
         with pytest.raises(FileNotFoundError):
             read_file(path, 10)
-    with refuses("'a\\x00b' is not a path", error=FileRefusedError):
+    with refuses("a\\x00b", error=FileRefusedError):
         read_file("a\0b", 10)
-    with refuses("'a\\x00b' is not a path", error=certificate.CertificateError):
-        certificate.read("a\0b")
 
 
 def test_a_file_is_read_up_to_its_limit_and_a_larger_one_not_at_all(tmp_path, monkeypatch):
@@ -83,12 +77,10 @@ def test_a_file_is_read_up_to_its_limit_and_a_larger_one_not_at_all(tmp_path, mo
         path.write_bytes(bytes(range(size)))
         assert read_file(path, 10) == bytes(range(size))
     path.write_bytes(bytes(11))
-    with refuses(
-        f"{path} is larger than 10 bytes, the limit for such a file", error=FileRefusedError
-    ):
+    with refuses(path, "10 bytes", error=FileRefusedError):
         read_file(path, 10)
     os.truncate(path, 1 << 40)
-    with refuses("is larger than 2 MB", error=FileRefusedError):
+    with refuses(path, "2 MB", error=FileRefusedError):
         read_file(path, 2 << 20)
 
 
@@ -96,7 +88,7 @@ def test_a_file_is_read_up_to_its_limit_and_a_larger_one_not_at_all(tmp_path, mo
 def test_a_file_that_tells_no_size_is_read_up_to_its_limit_too():
     assert os.stat("/proc/self/maps").st_size == 0
     assert read_file("/proc/self/maps", 1 << 20)
-    with refuses("/proc/self/maps is larger than 100 bytes", error=FileRefusedError):
+    with refuses("100 bytes", error=FileRefusedError):
         read_file("/proc/self/maps", 100)
 
 
@@ -122,20 +114,18 @@ def test_hooks_make_the_values_of_objects_and_of_fractions():
     ]
 
 
-EMOJI = "\U0001f600"
 BOMBS = {
-    "empty lists": ("[", "[],", 40_000),
-    "nested lists": ("[", "[" * 400 + "]" * 400 + ",", 60),
-    "lists of a number": ("[", "[1],", 40_000),
-    "empty objects": ("[", "{},", 40_000),
-    "objects": ("[", '{"a":1},', 20_000),
-    "nested objects": ("[", '{"a":' * 300 + "1" + "}" * 300 + ",", 60),
-    "numbers": ("[", "999,", 40_000),
-    "fractions": ("[", "1.5,", 40_000),
-    "texts": ("[", '"ab",', 40_000),
-    "escapes": ("[", '"\\ud83d\\ude00",', 20_000),
+    "empty lists": ("[", "[],", 10_000),
+    "nested lists": ("[", "[" * 400 + "]" * 400 + ",", 20),
+    "empty objects": ("[", "{},", 10_000),
+    "objects": ("[", '{"a":1},', 10_000),
+    "nested objects": ("[", '{"a":' * 300 + "1" + "}" * 300 + ",", 20),
+    "fractions": ("[", "1.5,", 10_000),
+    "texts": ("[", '"ab",', 10_000),
+    "escapes": ("[", '"\\ud83d\\ude00",', 10_000),
     "a long text with an escape": ('["\\ud83d\\ude00",', f'"{"a" * 100_000}",', 1),
-    "a long text": ("[", f'"{"a" * 100_000}{EMOJI}",', 1),
+    "a long text": ("[", f'"{"a" * 100_000}\U0001f600",', 1),
+    "many names": ("[{", "".join(f'"{number}":1,' for number in range(10_000)) + '"a":1},', 1),
 }
 
 
@@ -143,7 +133,7 @@ BOMBS = {
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_the_memory_of_json_is_at_most_what_was_estimated(bomb, hook):
     first, part, count = BOMBS[bomb]
-    text = first + part * count + "1]"
+    text = f"{first}{part * count}1]".replace("[{1]", "[1]")
     data = text.encode()
     tracemalloc.start()
     value = json_value(data, hook)
@@ -153,29 +143,18 @@ def test_the_memory_of_json_is_at_most_what_was_estimated(bomb, hook):
     assert peak <= json_memory(text)
 
 
-def test_an_object_of_many_names_needs_no_more_memory_than_was_estimated():
-    text = "{" + ",".join(f'"{number}":1' for number in range(50_000)) + "}"
-    for hook in (None, dict):
-        tracemalloc.start()
-        json_value(text, hook)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak <= json_memory(text)
-
-
-def test_json_that_is_broken_too_deep_or_too_large_in_memory_raises_a_plain_value_error():
-    for data, reason in (
-        (b"", "Expecting value"),
-        (b"{'a': 1}", "Expecting property name"),
-        (b"[1] 2", "Extra data"),
-        (b"\xff\xfe[\0]\0", "can't decode byte"),
-        (b"\xef\xbb\xbf[]", "BOM"),
-        (b"[" * 100_000, "nested too deeply"),
-        (b"[" + b"1" * 5_000 + b"]", "4300"),
-        (b"[" + b"[]," * 2_800_000 + b"1]", "could need more than 400 MB of memory"),
-    ):
-        with refuses(reason, error=ValueError):
-            json_value(data)
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"", b"{'a': 1}", b"[1] 2", b"\xff\xfe[\0]\0", b"\xef\xbb\xbf[]", b"[" * 100_000),
+        b"[" + b"1" * 5_000 + b"]",
+        b"[" + b"[]," * 2_800_000 + b"1]",
+    ],
+    ids=["nothing", "quotes", "more", "utf-16", "bom", "depth", "digits", "memory"],
+)
+def test_json_that_is_broken_too_deep_or_too_large_in_memory_raises_a_plain_value_error(data):
+    with pytest.raises(ValueError, match=r"^[^\x00-\x1f]{1,200}$"):
+        json_value(data)
 
 
 def test_the_estimate_lets_pass_the_largest_certificate_of_all_positions():

@@ -49,54 +49,46 @@ def test_short_words_are_a_name(name, content):
     certificate.verify({**content, "agent": name})
 
 
-@pytest.mark.parametrize("name", NO_NAMES, ids=repr)
-def test_an_agent_that_is_no_short_words_is_refused_everywhere(name, content, tmp_path):
-    message = "agent must be short printable words, at most 100 letters"
-    with refuses(message, error=StatedError):
-        certify(RandomPolicy(), name, ROW)
-    with refuses(message, error=CertificateError):
-        certificate.verify({**content, "agent": name})
-    path = tmp_path / "certificate.json"
-    path.write_text(json.dumps({**content, "agent": name}))
-    with refuses(f"{path} is not a certificate: {message}", error=CertificateError) as raised:
-        certificate.read(tmp_path)
-    assert str(raised.value).isprintable()
-
-
 WRONG = [
-    *(
-        ({"seed": seed}, "seed must be a whole number")
-        for seed in (-1, 2**128, 0.5, True, "0", [0])
-    ),
+    *(({"agent": name}, "agent") for name in NO_NAMES),
+    *(({"seed": seed}, "seed") for seed in (-1, 2**128, 0.5, True, "0", [0])),
     *(({"training": {"preset": name}}, "training") for name in NO_NAMES),
-    *(({"config": {"opponents": text}}, "config.opponents must be") for text in UNPRINTABLE),
-    *(({"config": {text: 1}}, "a name in config must be") for text in (*UNPRINTABLE, "")),
-    *(({"versions": {"numpy": [text]}}, "versions.numpy[0] must be") for text in UNPRINTABLE),
-    *(({"config": {"rate": rate}}, "config.rate must be") for rate in (NAN, INFINITY, -INFINITY)),
-    ({"config": {"rate": 10**400}}, "config.rate must be a finite number"),
-    ({"config": {"text": "x" * 100_001}}, "config.text must be printable text of at most 100,000"),
-    ({"config": {"rate": {1, 2}}}, "config.rate must be a finite number, text, true"),
-    ({"config": {"list": [0] * 10_000}}, "must be one of at most 10,000 entries"),
-    ({"config": {"list": DEEP}}, "in objects 20 deep"),
-    *(({group: [1]}, f"{group} must be an object") for group in ("config", "training", "versions")),
+    *(({"config": {"opponents": text}}, "config.opponents") for text in UNPRINTABLE),
+    *(({"config": {text: 1}}, "config") for text in (*UNPRINTABLE, "")),
+    *(({"versions": {"numpy": [text]}}, "versions.numpy[0]") for text in UNPRINTABLE),
+    *(({"config": {"rate": rate}}, "config.rate") for rate in (NAN, INFINITY, 10**400, {1, 2})),
+    ({"config": {"text": "x" * 100_001}}, "config.text"),
+    ({"config": {"list": [0] * 10_000}}, "config.list"),
+    ({"config": {"list": DEEP}}, "config.list"),
+    *(({group: [1]}, group) for group in ("config", "training", "versions")),
     *(
-        ({"training": {name: value}}, f"training.{name} must be a finite number of at least 0")
+        ({"training": {name: value}}, f"training.{name}")
         for name in ("steps", "seconds", "games", "entries")
         for value in (-1, {"toLocaleString": 1}, "1", None, True)
     ),
-    ({"training": {"best_at": {"steps": "1"}}}, "training.best_at.steps must be a finite number"),
-    ({"training": {"best_at": 3}}, "training.best_at must be an object of steps and seconds"),
+    ({"training": {"best_at": {"steps": "1"}}}, "training.best_at.steps"),
+    ({"training": {"best_at": 3}}, "training.best_at"),
 ]
 
 
-@pytest.mark.parametrize(("entries", "message"), WRONG, ids=lambda value: repr(value)[:60])
-def test_what_is_stated_must_be_printable_finite_and_of_its_form(entries, message, content):
+@pytest.mark.parametrize(("entries", "name"), WRONG, ids=lambda value: repr(value)[:60])
+def test_what_is_stated_must_be_printable_finite_and_of_its_form(entries, name, content):
     changed = {**content, **entries}
     for ask in (check_stated, certificate.verify):
-        with refuses(message) as raised:
+        with refuses(name) as told:
             ask(changed)
-        assert str(raised.value).isprintable()
-        assert len(str(raised.value)) < 400
+        assert str(told.value).isprintable()
+        assert len(str(told.value)) < 400
+
+
+def test_an_agent_that_is_no_short_words_is_neither_certified_nor_read(content, tmp_path):
+    with refuses("agent", error=StatedError):
+        certify(RandomPolicy(), "two  spaces", ROW)
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps({**content, "agent": HOSTILE[0]}))
+    with refuses(path, "agent", error=CertificateError) as told:
+        certificate.read(tmp_path)
+    assert str(told.value).isprintable()
 
 
 @pytest.mark.parametrize("text", UNPRINTABLE)
@@ -111,44 +103,22 @@ def test_a_configuration_of_any_texts_can_be_certified(text, tmp_path):
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
-def test_numbers_that_are_not_finite_are_refused_in_every_entry_of_a_file(
-    number, content, tmp_path
-):
+@pytest.mark.parametrize("entry", ["seed", "as_x", "moves", "elo", "format"])
+def test_numbers_that_are_not_finite_are_refused_in_every_entry(number, entry, content, tmp_path):
     path = tmp_path / "certificate.json"
-    for entry in ("seed", "as_x", "moves", "elo", "format"):
-        text = json.dumps({**content, entry: "HERE"}).replace('"HERE"', number)
-        path.write_text(text)
-        with refuses(f"a number must be finite, got {number}", error=CertificateError):
-            certificate.read(path)
+    path.write_text(json.dumps({**content, entry: "HERE"}).replace('"HERE"', number))
+    with refuses(path, number, error=CertificateError):
+        certificate.read(path)
 
 
-@pytest.mark.parametrize(
-    "name", ["agent", "seed", "config", "versions", "sha256_of_moves", "moves"]
-)
-def test_only_the_training_may_be_absent(name, content):
-    changed = {key: value for key, value in content.items() if key != name}
-    with pytest.raises(CertificateError):
-        certificate.verify(changed)
+def test_only_the_training_may_be_absent(content):
+    for name in ("agent", "seed", "config", "versions", "sha256_of_moves", "moves"):
+        with pytest.raises(CertificateError):
+            certificate.verify({key: value for key, value in content.items() if key != name})
     certificate.verify({key: value for key, value in content.items() if key != "training"})
 
 
-@pytest.mark.parametrize("text", UNPRINTABLE)
-def test_names_of_unknown_entries_are_shown_with_escapes(text, content):
-    for changed in (
-        {**content, text: 1},
-        {**content, "as_x": {**content["as_x"], text: 1}},
-        {**content, "as_x": {**content["as_x"], "losing_line": [text]}},
-        {**content, "format": text},
-        {**content, "board": {"rows": text, "cols": 4, "k": 3}},
-        {**content, "moves": {**content["moves"], "....": text}},
-        {**content, "moves": {**content["moves"], "....": {text: 1}}},
-    ):
-        with pytest.raises(CertificateError) as raised:
-            certificate.verify(changed)
-        assert str(raised.value).isprintable()
-
-
-@pytest.mark.parametrize("value", ["nothing", "'nothing'", None])
-def test_an_unknown_result_is_refused_whatever_its_value(value, content):
-    with refuses("as_x.elo is 'nothing' when computed", error=CertificateError):
-        certificate.verify({**content, "as_x": {**content["as_x"], "elo": value}})
+def test_an_unknown_result_is_refused_whatever_its_value(content):
+    for value in ("nothing", "'nothing'", None):
+        with refuses("as_x.elo", error=CertificateError):
+            certificate.verify({**content, "as_x": {**content["as_x"], "elo": value}})
