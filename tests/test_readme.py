@@ -1,5 +1,7 @@
 """The code in the README and in docs/ runs and prints what the pages say; what they name exists."""
 
+import ast
+import builtins
 import re
 from pathlib import Path
 
@@ -36,6 +38,27 @@ def test_the_blocks_of_a_page_run_in_order_and_print_what_the_page_says(
         assert block.output is None or output == block.output
         if code == block.code and 'stop_at="unbeatable"' in code:
             assert output.endswith("unbeatable: stopped\n")
+
+
+def names_from_above(code):
+    """The names that a program uses and does not define."""
+    nodes = list(ast.walk(ast.parse(code)))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    known = {name.id for name in names if isinstance(name.ctx, ast.Store)} | set(dir(builtins))
+    known |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    known |= {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    aliases = [node for node in nodes if isinstance(node, ast.alias)]
+    known |= {(alias.asname or alias.name).split(".")[0] for alias in aliases}
+    return {name.id for name in names} - known
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_block_runs_alone_or_says_that_it_continues_the_one_above(name):
+    for block in PAGES[name]:
+        continues = block.code.startswith("# continues the program above\n")
+        assert bool(names_from_above(block.code)) == continues, block.code
+        registers = continues or doc_pages.imports(block, "tictactoe_env")
+        assert registers or "gym.make" not in block.code, block.code
 
 
 def test_the_readme_is_short_and_its_first_example_has_ten_lines():
