@@ -40,6 +40,7 @@ def picture(
     console: Console,
     last: int | None = None,
     about: Sequence[Sequence[Line]] | None = None,
+    taken: str = "",
 ) -> Text:
     """The board as text: the last move in brackets, a winning line with stars, free cells numbered.
 
@@ -49,6 +50,7 @@ def picture(
 
     about: for each cell, the lines below the number of a free one. The cells are narrower on a
     narrow terminal, and on a still narrower one these lines are left out, which is said.
+    taken: the mark of the last move if its cell was taken; it stands beside the other: "X[O]".
     """
     longest = max([3, *(len(line.text) for lines in about or () for line in lines)])
     margin, note = len(str(rules.rows)) + 1, ""
@@ -58,8 +60,11 @@ def picture(
         about, longest = None, 3
     won = set(rules.winning_cells(board))
     cells = [_cell(cell, int(board[cell]), last, won, about) for cell in range(rules.cells)]
+    if taken and last is not None:
+        cells[last] = [Line(f"{MARKS[int(board[last])]}[{taken}]", STYLES[taken])]
     height = max(map(len, cells))
     width = longest + 2 if margin + 2 + (longest + 3) * rules.cols <= console.width else longest
+    width = max(width, 3 + len(taken))
     top, middle, bottom, across, down = EDGES[console.options.ascii_only]
     column_names = "".join(f" {cell_text(col, rules)[:-1]:^{width}}" for col in range(rules.cols))
     found = Text().append(f"{' ' * margin} {column_names}".rstrip() + "\n", "dim")

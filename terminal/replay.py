@@ -55,14 +55,13 @@ class Replay:
     def picture(self, console: Console) -> Text:
         """The board after these moves, the verdict on the last one, and the result at the end."""
         game, board = self.game, self.boards[min(self.at, len(self.boards) - 1)]
-        moves = min(self.at, len(self.boards) - 1)
+        last = game.moves[self.at - 1] if self.at else None
+        taken = SIDES[(self.at - 1) % 2] if self.is_at_end and game.ended == "illegal" else ""
         is_shown = self.values and self.verdicts is not None and not self.is_at_end
         exact = truth(board, game.rules) if is_shown else None
         about = None if exact is None else values_on_cells(game.rules, None, exact)
         found = self.heading().append("\n")
-        found.append(
-            picture(board, game.rules, console, game.moves[moves - 1] if moves else None, about)
-        )
+        found.append(picture(board, game.rules, console, last, about, taken))
         found.append("\n").append(self.sentence())
         if exact is not None:
             found.append("\n" + legend("", None, exact, game.rules), "dim")

@@ -955,17 +955,26 @@ def test_a_move_that_beats_a_player_is_not_taken_for_the_best_one(open_page):
     label(page, "c1", "free, suggested")
 
 
-def test_a_move_onto_a_taken_cell_is_drawn_over_the_mark_there(open_page, folder):
+@pytest.mark.parametrize(
+    ("moves", "ply", "told"),
+    [((0, 4, 4), 2, "b2, O, .*chosen by X.* decided"), ((4, 1, 0, 1), 1, "b1, O, .*decided.*by O")],
+)
+def test_a_move_onto_a_taken_cell_is_drawn_beside_the_mark_there(
+    open_page, folder, moves, ply, told
+):
+    """X b2, O b1, X a1, O b1: the first b1 decided the game, not the second."""
     with GameStore(folder / "games.db") as store:
-        number = store.add(Game(x=ANN, o=BEA, moves=(0, 4, 4), ended="illegal", origin="web"))
+        number = store.add(Game(x=ANN, o=BEA, moves=moves, ended="illegal", origin="web"))
     page = open_page(f"/games/{number}")
-    over = page.locator(".cell.blunder .over .mark.x")
-    expect(over).to_have_count(1)
-    told = re.compile("b2, O, .*chosen by X")
-    expect(page.locator(".grid")).to_have_attribute("aria-label", told)
-    expect(page.locator(".cell.blunder .tile")).to_have_attribute("data-sign", "X?")
+    contains(page, ".point", f"(move {ply + 1})")
+    button(page, "To the end").click()
+    marks = page.locator(".cell.blunder .mark")
+    expect(marks).to_have_count(2)
+    one, other = (marks.nth(number).bounding_box() for number in range(2))
+    assert other["x"] - one["x"] > 0.8 * one["width"]  # the box is wider than the round ends
+    expect(page.locator(".grid")).to_have_attribute("aria-label", re.compile(told))
     button(page, "Back").click()
-    expect(over).to_have_count(0)
+    expect(page.locator(".taken")).to_have_count(0)
 
 
 def test_a_hint_marks_the_best_moves_and_says_what_they_are_worth(open_page):

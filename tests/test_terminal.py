@@ -316,7 +316,7 @@ LAST = ("X a2", "wins at once", "Ann (X) wins", "b1 (move 2)", "draw", "loss")
         (f"{LONG_GAME} {ABOUT}", ["move 2 of 7: O b1: gives away the draw", "(this decided"]),
         (f"{LONG_GAME} o=human:human", ["unknown (X) against you (O)\n"]),
         (f"{LONG_GAME} x=human:human o=human:human", [": X against O\n"]),
-        ("a1 a1 ended=illegal", ["O a1", "taken", "illegal", "(this decided"]),
+        ("a1 a1 ended=illegal", ["O a1", "taken", "illegal", "(this decided", "│X[O] │"]),
         ("ended=resigned result=X", ["0 moves", "(O) resigns", "(X) wins", "resigned a position"]),
         ("a1 board=5x5 k=4 ended=resigned result=O", ["5x5", "too large"]),
         ("a1 b1 c1 b2 a2 c2 b3 a3 ended=early", ["draw", "neither side"]),

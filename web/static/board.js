@@ -133,12 +133,12 @@ export class Board {
   /**
    * Draw the game after these moves. line: cells to strike through. open: whether a person may
    * choose a cell. guide: cells that continue a known game. illegal: whether the last move was on a
-   * taken cell; its mark is drawn over the one that stands there. blunder: the cell of the move
+   * taken cell; its mark is drawn beside the one that stands there. blunder: the ply of the move
    * that decided the game.
    */
-  show(moves, { line = [], open = false, guide = [], illegal = false, blunder = null } = {}) {
+  show(moves, { line = [], open = false, guide = [], illegal = false, blunder } = {}) {
     const legal = illegal ? moves.slice(0, -1) : moves;
-    this.taken = illegal ? { cell: moves.at(-1), side: sideOf(moves.length - 1) } : null;
+    this.taken = illegal ? { cell: moves.at(-1), ply: moves.length - 1 } : null;
     const before = new Set(this.moves);
     this.moves = legal;
     this.open = open;
@@ -155,8 +155,8 @@ export class Board {
       }
       clearNotes(tile);
       clearGhost(tile);
-      tile.querySelector(".over")?.remove();
-      if (this.taken?.cell === cell) tile.append(drawOver(this.taken.side));
+      tile.querySelector(".taken")?.remove();
+      if (this.taken?.cell === cell) tile.append(drawTaken(sideOf(this.taken.ply)));
       element.classList.toggle("last", cell === moves.at(-1));
       element.classList.toggle("guide", guide.includes(cell));
       element.classList.toggle("winning", line.includes(cell));
@@ -177,15 +177,16 @@ export class Board {
     this.label();
   }
 
-  /** Mark the move that decided the game; null for none. */
+  /** Mark the move of this ply, which decided the game; undefined for none. */
   mark(blunder) {
-    this.blunder = this.moves.includes(blunder) ? blunder : null;
     const { taken } = this;
+    const isLegal = blunder !== taken?.ply;
+    this.blunder = isLegal ? this.moves[blunder] : taken?.cell;
     this.cells.forEach((element, cell) => {
       const isBlunder = cell === this.blunder;
       element.classList.toggle("blunder", isBlunder);
-      // On a taken cell the sign names the side that moved there.
-      element.firstChild.dataset.sign = isBlunder && cell === taken?.cell ? `${taken.side}?` : "?";
+      // Of the two marks on a taken cell, the sign is at the one that decided.
+      element.classList.toggle("earlier", isBlunder && isLegal && cell === taken?.cell);
     });
     this.label();
   }
@@ -231,10 +232,12 @@ export class Board {
       const won = this.line.includes(cell) ? ", in the winning line" : "";
       const blunder = cell === this.blunder ? ", the move that decided the game" : "";
       const note = !tile.dataset.side && tile.dataset.note ? `, ${tile.dataset.note}` : "";
-      const taken = this.taken?.cell === cell ? `, chosen by ${this.taken.side} though taken` : "";
+      const taken =
+        this.taken?.cell === cell ? `, chosen by ${sideOf(this.taken.ply)} though taken` : "";
       const guide = this.guide.includes(cell) ? ", the move that beats this player" : "";
       const hint = this.hints.includes(cell) ? ", suggested" : "";
-      const told = `${last}${taken}${won}${blunder}${note}${guide}${hint}`;
+      const moves = element.classList.contains("earlier") ? blunder + taken : taken + blunder;
+      const told = `${last}${won}${moves}${note}${guide}${hint}`;
       return `${cellName(cell, this.board)}, ${state}${told}`;
     });
     if (this.choose)
@@ -294,10 +297,10 @@ function drawMark(side, isNew) {
   return svg("svg", { viewBox: "0 0 100 100", "aria-hidden": "true" }, shape);
 }
 
-/** The mark of a move onto a taken cell: larger and fainter than the one that stands there. */
-function drawOver(side) {
+/** The mark of a move onto a taken cell, beside the one that stands there. */
+function drawTaken(side) {
   const mark = drawMark(side, false);
-  mark.classList.add("over");
+  mark.classList.add("taken");
   return mark;
 }
 

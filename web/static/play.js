@@ -597,7 +597,7 @@ class Play {
     this.note.replaceChildren(...told);
     const judged = await judging;
     if (turn !== this.turn) return;
-    if (judged?.decisive) this.board.mark(this.moves[judged.decisive.ply]);
+    if (judged?.decisive) this.board.mark(judged.decisive.ply);
     const text = judged?.turning_point ? turningText(judged, game, you) : "";
     this.note.replaceChildren(
       ...(text ? [h("strong", { class: toneOf(judged, you) }, text), " "] : []),

@@ -146,7 +146,7 @@ export class Replay {
     this.board.show(cells.slice(0, this.at), {
       line: isOver ? line : [],
       illegal: isOver && ended === "illegal",
-      blunder: this.decisive === undefined ? null : cells[this.decisive],
+      blunder: this.decisive,
     });
     this.slider.value = String(this.at);
     const side = sideOf(this.at - 1);

@@ -1,6 +1,6 @@
 // What the moves of a game were worth, and what decided it, for the person who played it.
 
-import { anyOf, cellName, inMoves, ordinal, other, winnersMoves, worthText } from "./words.js";
+import { anyOf, cellName, inMoves, other, winnersMoves, worthText } from "./words.js";
 
 const MANY = 3; // moves that are named
 
@@ -22,16 +22,17 @@ export function turningText({ verdicts, decisive, turning_point: said }, game, y
   const { side, before, after, cell } = verdicts[ply];
   const name = (one) => cellName(one, game.board);
   const who = (one) => (one === you ? "you" : one);
+  // A cell that was chosen twice stands for two moves.
+  const move = name(cell) + (game.ended === "illegal" ? ` (move ${ply + 1})` : "");
   if (replies.length === 0 && game.ended === "illegal") {
     const whose = side === you ? "Your" : `${side}'s`;
-    const move = `${whose} ${ordinal(Math.floor(ply / 2) + 1)} move, ${name(cell)},`;
-    return `${move} was on a taken cell, and that loses at once.`;
+    return `${whose} ${move} was on a taken cell, and that loses at once.`;
   }
   const was = side === you ? "You were" : `${side} was`;
   const had =
     before.value > 0
-      ? `${was} winning, but played ${name(cell)}`
-      : `The game was a draw until ${who(side)} played ${name(cell)}`;
+      ? `${was} winning, but played ${move}`
+      : `The game was a draw until ${who(side)} played ${move}`;
   const reply = name(replies.includes(game.moves[ply + 1]) ? game.moves[ply + 1] : replies[0]);
   const result = after.value === 0 ? "draw" : after.plies === 2 ? "win" : "force a win";
   const how = `that let ${who(other(side))} ${result}${after.value === 0 ? "" : ` with ${reply}`}`;

@@ -63,8 +63,6 @@ export function plays(agent, board) {
     : board.rows * board.cols <= agent.max_cells;
 }
 
-const ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split(" ");
-export const ordinal = (number) => ORDINALS[number - 1] ?? `${number}th`;
 export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 export const plural = (count, word) =>
   `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
