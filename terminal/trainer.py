@@ -100,16 +100,19 @@ def command_to_go_on(run: Any) -> str:
 
 @contextmanager
 def way_to_go_on(run: Any) -> Iterator[None]:
-    """Add to an error of the disk how to go on, if the run has a checkpoint."""
+    """Add to an error of the disk how to go on."""
     try:
         yield
     except OSError as error:
-        if not run.is_saved:
+        if error.errno is None:  # it is of our own, and says what to do
             raise
-        raise OSError(
-            f"{error}: what was trained up to the last checkpoint is saved; when the disk can be "
-            f"written again, continue with: {command_to_go_on(run)}"
-        ) from error
+        way = "nothing was saved: make room there and train again, or give another --out"
+        if run.is_saved:
+            way = (
+                "what was trained up to the last checkpoint is saved; when the disk can be written "
+                f"again, continue with: {command_to_go_on(run)}"
+            )
+        raise OSError(f"{error}: {way}") from error
 
 
 def train(
@@ -142,7 +145,7 @@ def train(
         learner = page.begin(config)
     if not is_resumed:
         run.check_folder()
-    with warnings_on(console), run.held(), way_to_go_on(run):
+    with warnings_on(console), way_to_go_on(run), run.held():
         try:
             if is_resumed:
                 counts = run.resume(learner, learn_from)
@@ -271,7 +274,7 @@ def train_rivals(
     rivals = Rivals(runs, (first, second))
     if not is_resumed:
         rivals.check_folders()
-    with warnings_on(console), runs[0].held(), runs[1].held(), way_to_go_on(runs[0]):
+    with warnings_on(console), way_to_go_on(runs[0]), runs[0].held(), runs[1].held():
         try:
             rivals.resume() if is_resumed else rivals.start()
             if rivals.left == STEPS:

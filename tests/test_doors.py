@@ -74,6 +74,7 @@ OF_TRAINING = """
     tabular_q --opponents runs/none | 2 | 'runs/none'
     tabular_q --export-sb3 x.zip | 2 | tabular_q Stable-Baselines3
     tabular_q --out full | 2 | full --out --resume
+    tabular_q --out letters.txt/run | 2 | letters.txt/run again --out
     trie --preset topheb | 2 | 'topheb' 'tophep'
     trie --learn-from none.txt | 2 | none.txt
     dqn --device gpu | 2 | --device 'gpu' 'cpu'

@@ -51,7 +51,8 @@ def test_an_error_of_the_disk_says_how_to_go_on_and_loses_nothing(
     def fail(*arguments):
         calls.append(arguments)
         if len(calls) > after:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            named = [str(arguments[0])] if place == "replace" else []  # as the system does
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *named)
         return really(*arguments)
 
     with monkeypatch.context() as disk:
@@ -60,7 +61,9 @@ def test_an_error_of_the_disk_says_how_to_go_on_and_loses_nothing(
             trained(AGENT, folder, steps=STEPS)
     said = capsys.readouterr().err
     assert (said.count("\n"), os.strerror(errno.ENOSPC) in said) == (1, True)
+    assert said.count(str(folder)) >= 1 + (after > 1), "the file is named"
     assert (f"--resume {folder}" in said) == (after > 1), "there is a checkpoint by then"
+    assert ("--out" in said) == (after == 1)
     if after > 1:
         assert resumed(folder, capsys) == (0, "")
         check_all(folder)

@@ -15,8 +15,8 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -178,13 +178,13 @@ def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     """Write a file atomically; its folder is made if needed.
 
     `write` fills a temporary file, which is flushed to the disk and then renamed. If `write` fails,
-    the old file stays and the temporary file is removed.
+    the old file stays and the temporary file is removed. An OSError names the file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # A name that nobody can guess, and no link that stands there is followed.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
-        with open(temporary, "xb") as file:
+        with _named(path), open(temporary, "xb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -201,6 +201,18 @@ def sync_folder(folder: Path) -> None:
         return
     number = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(number)
+        with _named(folder):
+            os.fsync(number)
     finally:
         os.close(number)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Give the path to an error of an open file, which names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = os.fspath(path)
+        raise

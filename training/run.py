@@ -407,7 +407,7 @@ class Run:
         """Handle Ctrl-C as before; where nothing was saved, free the name for the next run."""
         if hasattr(self, "_old_handler"):
             signal.signal(signal.SIGINT, self._old_handler)
-        if failed and self._is_new and not self.rows and not self.is_saved:
+        if failed and self._is_new and not self.is_saved:
             self._remove_folder()
 
     def _remove_folder(self) -> None:
