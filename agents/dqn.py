@@ -375,8 +375,9 @@ def values_of(
 ) -> ValuedTable:
     """The values that a network gives the moves of all unfinished positions."""
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
+    planes = torch.as_tensor(observe(boards, rules, "planes"), device=device)
     with torch.no_grad():
-        values = network(torch.as_tensor(observe(boards, rules), device=device)).cpu().numpy()
+        values = network(planes).cpu().numpy()
     return ValuedTable(rules, np.where(values == LOWEST, -np.inf, values).astype(np.float32))
 
 

@@ -377,7 +377,7 @@ def tables_of(policy: BoardPolicy, rules: Rules) -> tuple[TabularPolicy, Tabular
     """Two policies: the most probable move of each position, and the probabilities themselves."""
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
     with torch.no_grad():
-        planes = torch.as_tensor(observe(boards, rules), device=policy.device)
+        planes = torch.as_tensor(observe(boards, rules, "planes"), device=policy.device)
         log_probs = policy.log_probs_and_values(planes)[0].cpu()
     best = one_hot(log_probs.argmax(dim=1).numpy(), rules.cells)
     return TabularPolicy(rules, best), TabularPolicy(rules, log_probs.exp().numpy())
@@ -431,7 +431,7 @@ def own_values(config: Config, model: Arrays) -> OwnValues:
     _, draw, loss = config.results
     worth = np.where(positions.outcome_x == 0, draw, loss)  # of the side to move, at the end
     with torch.no_grad():
-        planes = torch.as_tensor(observe(positions.boards[going], config.rules))
+        planes = torch.as_tensor(observe(positions.boards[going], config.rules, "planes"))
         worth[going] = networks_of(config, model).predict_values(planes)[:, 0].numpy()
     if config.early_draw:
         worth[positions.is_dead & ~positions.is_over] = draw

@@ -319,7 +319,7 @@ class Afterstates:
         self.positions = positions = positions_of(config.rules)
         seats = np.where(positions.x_to_move, -1, 1)
         self.exact = (positions.outcome_x * seats).astype(np.float64)
-        planes = observe(positions.boards, config.rules, seats=seats)
+        planes = observe(positions.boards, config.rules, "planes", seats)
         self.planes = planes.reshape(len(positions), -1)
         seen = Representatives(positions, config.symmetry)
         self.rows, self.classes = positions.unfinished[1:], seen.rows[1:]

@@ -14,7 +14,7 @@ from training.learner import drive
 RULES = Rules()
 POSITIONS = positions_of(RULES)
 BOARDS = POSITIONS.boards[POSITIONS.unfinished]
-OBSERVATIONS = observe(BOARDS, RULES)
+OBSERVATIONS = observe(BOARDS, RULES, "planes")
 
 
 def trained(page, config, until="steps", evaluations=None):

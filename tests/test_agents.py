@@ -308,7 +308,7 @@ def test_a_run_from_the_command_line_has_all_its_files(agent, tmp_path, capsys):
     assert (agents.load(folder).table == table_of(content).table).all()
     if agent == "dqn":
         assert f"Stable-Baselines3's own file: {path}\n" in capsys.readouterr().out
-        moves, _ = BoardDQN.load(path).predict(observe(BOARDS, RULES), deterministic=True)
+        moves, _ = BoardDQN.load(path).predict(observe(BOARDS, RULES, "planes"), deterministic=True)
         assert (moves == table_of(content).table.argmax(axis=1)).all()
     check_own_values(agent, folder)
     tags = EventAccumulator(str(folder)).Reload().Tags()["scalars"]

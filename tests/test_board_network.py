@@ -24,9 +24,9 @@ def random_boards(rules, number=40):
 def encoded(encoding, boards, rules):
     options = encoder_options(encoding, rules)
     kwargs = options["features_extractor_kwargs"]
-    made = options["features_extractor_class"](observation_space(rules), **kwargs)
+    made = options["features_extractor_class"](observation_space(rules, "planes"), **kwargs)
     assert not made.state_dict(), "nothing of it belongs to a model"
-    features = made(torch.from_numpy(observe(boards, rules)).float())
+    features = made(torch.from_numpy(observe(boards, rules, "planes")).float())
     assert features.shape == (len(boards), made.features_dim)
     return features.numpy()
 

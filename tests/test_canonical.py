@@ -14,7 +14,7 @@ RULES = pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3), Rules(3, 4, 3
 
 def planes_of(rules):
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
-    return torch.as_tensor(observe(boards, rules)).float()
+    return torch.as_tensor(observe(boards, rules, "planes")).float()
 
 
 @RULES
@@ -53,7 +53,7 @@ def test_on_the_largest_boards_only_images_share_a_canonical_board(rules):
     near[100:, -1] = (near[100:, -1] + 2) % 3 - 1
     images = [board[rng.choice(symmetries_of(rules))] for board in boards]
     every = np.concatenate([boards, near, images])
-    planes = torch.as_tensor(observe(every, rules, seats=np.ones(len(every)))).float()
+    planes = torch.as_tensor(observe(every, rules, "planes", np.ones(len(every)))).float()
     classes = {tuple(min(tuple(board[cells]) for cells in symmetries_of(rules))) for board in every}
     network_input = CanonicalBoards(rules)
     canonical, which, cells = network_input.distinct(planes)

@@ -1,8 +1,13 @@
+import functools
+
+import gymnasium as gym
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from text_cases import cases, refuses
 
+from tictactoe_env import ENV_IDS, OPPONENT_IDS, TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.notation import parse_board
 from tictactoe_env.observation import OBSERVATIONS, last_move, observation_space, observe
 from tictactoe_env.rules import Rules
@@ -15,7 +20,7 @@ def test_the_mover_sees_its_own_marks_and_the_others():
     grids = [[[1, 0, -1], [0, 0, 0]], [[-1, 0, 1], [0, -1, 0]]]
     assert observe(boards, RECTANGLE, "grid").tolist() == grids
     planes = [[(np.array(grid) == mark).tolist() for mark in (1, -1)] for grid in grids]
-    assert observe(boards, RECTANGLE).tolist() == planes
+    assert observe(boards, RECTANGLE, "planes").tolist() == planes
 
 
 @given(st.integers(1, 7), st.integers(1, 8), st.integers(0, 3), st.randoms(use_true_random=False))
@@ -24,8 +29,8 @@ def test_both_observations_from_given_seats_give_the_board_back(rows, cols, coun
     cells = [random.choice((-1, 0, 1)) for _ in range(count * rules.cells)]
     boards = np.array(cells, dtype=np.int8).reshape(count, rules.cells)
     seats = np.array([1, -1, 1], dtype=np.int8)[:count]
-    planes, grid, flat = (observe(boards, rules, kind, seats) for kind in OBSERVATIONS)
-    for kind, seen in zip(OBSERVATIONS, (planes, grid, flat), strict=True):
+    flat, planes, grid = (observe(boards, rules, kind, seats) for kind in OBSERVATIONS)
+    for kind, seen in zip(OBSERVATIONS, (flat, planes, grid), strict=True):
         assert seen.shape == (count, *observation_space(rules, kind).shape)
         assert all(observation_space(rules, kind).contains(one) for one in seen)
     assert (planes[:, 0] - planes[:, 1] == grid).all()
@@ -34,8 +39,26 @@ def test_both_observations_from_given_seats_give_the_board_back(rows, cols, coun
     assert np.array_equal(observe(boards, rules, "grid", 1), boards.reshape(count, rows, cols))
 
 
+def stable_baselines3_games(**arguments):
+    return pytest.importorskip("tictactoe_env.sb3").TicTacToeVecEnv(2, **arguments)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(functools.partial(gym.make, env_id) for env_id in (*ENV_IDS, *OPPONENT_IDS)),
+        *(functools.partial(gym.make_vec, env_id, 2) for env_id in ENV_IDS),
+        *(TicTacToeEnv, functools.partial(TicTacToeVectorEnv, 2), stable_baselines3_games),
+    ],
+)
+def test_by_default_an_observation_is_one_row_of_float32(make):
+    env = make(rows=2, cols=5)
+    space = getattr(env, "single_observation_space", env.observation_space)
+    assert space == gym.spaces.Box(0, 1, (20,), np.float32)
+
+
 def test_an_unknown_observation_is_refused_with_a_guess():
-    with refuses("unknown observation 'plane'; did you mean 'planes'? (known: flat, grid, planes)"):
+    with refuses("plane", "did you mean 'planes'"):
         observe(np.zeros((1, 6), dtype=np.int8), RECTANGLE, "plane")
 
 

@@ -358,7 +358,8 @@ def test_ppo_expects_of_a_move_the_opposite_of_what_it_expects_for_the_other_sid
                 assert own.values[row, cell] == 1, "X has won"
                 continue
             with torch.no_grad():
-                for_o = policy.predict_values(torch.as_tensor(observe(after[None], Rules())))
+                seen = torch.as_tensor(observe(after[None], Rules(), "planes"))
+                for_o = policy.predict_values(seen)
             assert own.values[row, cell] == pytest.approx(-float(for_o), abs=1e-6)
     last = learners.BOARDS[-1]
     assert (last == 0).sum() == 1

@@ -162,7 +162,7 @@ def test_a_model_is_asked_once_and_deterministically_with_the_movers_observation
 
 
 def first_seen(observation, deterministic):
-    return observation[:, 1].reshape(len(observation), -1).argmax(axis=1), None
+    return observation[:, 6:].argmax(axis=1), None
 
 
 def last_free(observation, *, deterministic=False, action_masks=None):
@@ -175,7 +175,7 @@ decorated = functools.wraps(last_free)(lambda *args, **options: last_free(*args,
 @pytest.mark.parametrize(
     ("predict", "cells"), [(first_seen, [2, 0]), (last_free, [5, 3]), (decorated, [5, 3])]
 )
-def test_a_model_without_a_space_sees_planes_and_masks_if_its_predict_takes_them(predict, cells):
+def test_a_model_without_a_space_sees_one_row_and_masks_if_its_predict_takes_them(predict, cells):
     policy = module.PredictPolicy(SimpleNamespace(predict=predict), RECTANGLE)
     boards = boards_of("..X/...", "X../.OX")
     assert policy.probs(boards).argmax(axis=1).tolist() == cells
@@ -189,7 +189,7 @@ def test_a_player_is_known_by_its_methods_and_its_board():
         (3, "probs(boards) or Stable-Baselines3's predict(observation), got 3 of type int"),
         (RandomPolicy, f"got {RandomPolicy} of type type"),
         (MinimaxPolicy(RECTANGLE), "this player plays on 2x3, 2 in a row, not on 3x3, 3 in a row"),
-        (Model(2, 2, 3), "shape (2, 2, 3), but a board of 3x3 gives {'planes': (2, 3, 3), 'grid'"),
+        (Model(2, 2, 3), "shape (2, 2, 3), but a board of 3x3 gives {'flat': (18,), 'planes'"),
     ):
         with refuses(message):
             module.as_policy(wrong, Rules())

@@ -75,9 +75,11 @@ def test_make_vec_gives_the_native_environment_with_its_arguments_or_stacks_sing
     assert infos["side"].tolist() == [1, -1, 1, -1, 1]
     modes = {mode: gym.make_vec(env_id, 2, autoreset_mode=mode.name) for mode in AutoresetMode}
     assert all(env.metadata["autoreset_mode"] is mode for mode, env in modes.items())
-    flat = gym.wrappers.vector.FlattenObservation(modes[AutoresetMode.NEXT_STEP])
-    assert flat.reset(seed=0)[0].shape == (2, 18)
-    assert gym.wrappers.FlattenObservation(gym.make(env_id)).reset(seed=0)[0].shape == (18,)
+    grid = gym.make(env_id, observation="grid")
+    assert gym.wrappers.FlattenObservation(grid).reset(seed=0)[0].shape == (9,)
+    boards = gym.make_vec(env_id, 2, autoreset_mode="NEXT_STEP", **ARGUMENTS)
+    flat = gym.wrappers.vector.FlattenObservation(boards)
+    assert flat.reset(seed=0)[0].shape == (2, 12)
     stacked = gym.make_vec(env_id, num_envs=3, vectorization_mode="sync", **ARGUMENTS)
     assert stacked.reset(seed=0)[0].shape == (3, 3, 4)
 
@@ -95,7 +97,7 @@ assert not {{"torch", "pygame", "stable_baselines3"}} & set(sys.modules)
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "(2, 3, 3) (2, 2, 3, 3)\n"
+    assert done.stdout == "(18,) (2, 18)\n"
 
 
 def test_record_episode_statistics_counts_returns_and_lengths_of_games():

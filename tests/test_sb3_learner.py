@@ -82,7 +82,7 @@ def test_the_best_response_to_random_play_is_unbeatable_as_x_but_not_as_o(task):
 def test_a_board_has_the_same_scores_alone_and_in_a_batch_and_so_have_its_images(learners, page):
     expected = scores(learners[page], OBSERVATIONS)
     for permutation in POSITIONS.symmetries:
-        images = scores(learners[page], observe(BOARDS[:, permutation], RULES))
+        images = scores(learners[page], observe(BOARDS[:, permutation], RULES, "planes"))
         are_close(images, expected[:, permutation])
     some = np.random.default_rng(0).permutation(len(BOARDS))[:300]
     are_close([scores(learners[page], OBSERVATIONS[[at]])[0] for at in some], expected[some])

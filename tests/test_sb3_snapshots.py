@@ -11,7 +11,7 @@ from text_cases import refuses
 
 from tictactoe_env import Rules, TabularPolicy, evaluate, make_opponent, snapshot, tabulate
 from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
-from tictactoe_env.observation import observe
+from tictactoe_env.observation import OBSERVATIONS, observe
 from tictactoe_env.policy import PredictPolicy
 from tictactoe_env.positions import positions_of
 from tictactoe_env.sb3.models import frozen
@@ -52,7 +52,7 @@ def test_a_snapshot_of_a_model_has_its_probabilities_or_its_best_moves(kind, rul
     model, boards = model_of(kind, rules), boards_of(rules)
     copies = [snapshot(model, rules, deterministic=best) for best in (False, True)]
     before = [copy.probs(boards) for copy in copies]
-    observations = observe(boards, rules, "planes")
+    observations = observe(boards, rules)
     masks = {"action_masks": boards == 0} if kind == "MaskablePPO" else {}
     best = model.predict(observations, deterministic=True, **masks)[0]
     assert np.array_equal(before[1].argmax(axis=1), best)
@@ -95,8 +95,8 @@ def test_self_play_with_stock_stable_baselines3_plays_against_what_was_learned_b
     model.learn(64, reset_num_timesteps=False)
     first = int(frozen.probs(np.zeros((1, 9), np.int8)).argmax())
     observations = env.reset()
-    assert observations[:, 1].reshape(2, 9).argmax(axis=1).tolist() == [first, first]
-    with refuses("the model's observations have the shape (2, 2, 3)"):
+    assert observations[:, 9:].argmax(axis=1).tolist() == [first, first]
+    with refuses("the shape (12,)"):
         env.env_method("add_snapshot", model_of("PPO", SMALL))
 
 
@@ -109,12 +109,12 @@ def test_a_pool_with_self_and_trained_agents_is_what_a_training_asks_for(tmp_pat
     assert make_opponent(tmp_path / "run", Rules()).table.shape == (4520, 9)
 
 
-@pytest.mark.parametrize("wrapper", [gym.wrappers.FlattenObservation, None])
-def test_a_model_of_flat_observations_is_judged_and_plays(wrapper):
-    env = gym.make(ID, observation="planes" if wrapper else "flat")
-    model = MaskablePPO("MlpPolicy", wrapper(env) if wrapper else env, n_steps=16, seed=0)
-    boards = boards_of(Rules())
-    seen = observe(boards, Rules(), "flat").astype(model.observation_space.dtype)
+@pytest.mark.parametrize("observation", OBSERVATIONS)
+@pytest.mark.parametrize("wrapper", [gym.wrappers.FlattenObservation, lambda env: env])
+def test_a_model_of_any_observation_is_judged_and_plays(observation, wrapper):
+    env = wrapper(gym.make(ID, observation=observation))
+    model, boards = MaskablePPO("MlpPolicy", env, n_steps=16, seed=0), boards_of(Rules())
+    seen = observe(boards, Rules(), observation).reshape(-1, *env.observation_space.shape)
     best = model.predict(seen, deterministic=True, action_masks=boards == 0)[0]
     assert np.array_equal(tabulate(model, Rules()).table.argmax(axis=1), best)
     gym.make(ID, opponent=model).reset(seed=0)

@@ -52,9 +52,9 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
 
     | observation | space | meaning |
     | --- | --- | --- |
+    | `"flat"` | `Box(0, 1, (2 * cells,), float32)` | 1 on own marks, then 1 on the opponent's |
     | `"planes"` | `Box(0, 1, (2, rows, cols), int8)` | plane 0: own marks, 1: the opponent's |
     | `"grid"` | `Box(-1, 1, (rows, cols), int8)` | +1 own mark, -1 the opponent's, 0 free |
-    | `"flat"` | `Box(0, 1, (2 * cells,), float32)` | both planes in one row |
 
     ## Rewards
     The last step gives 1 for a win, 0 for a draw, -1 for a loss and -1 for an illegal move of the
@@ -99,7 +99,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     - `illegal` (`"lose"`): `"lose"` ends the game at an illegal move, with the reward for it;
       `"raise"` raises `IllegalMoveError` and leaves the game as it was.
     - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): give any of these four.
-    - `observation` (`"planes"`): `"planes"`, `"grid"` or `"flat"`.
+    - `observation` (`"flat"`): `"flat"`, `"planes"` or `"grid"`.
     - `opening` (`""`): forced first moves of every game, such as `"b2"` or `"b2 a1"`.
     - `start` (`"empty"`): one of
       - `"empty"`: the empty board;
@@ -185,7 +185,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         k: int = 3,
         illegal: str = "lose",
         rewards: Mapping[str, float] | None = None,
-        observation: str = "planes",
+        observation: str = "flat",
         opening: str = "",
         start: str | Start = "empty",
         early_draw: bool = False,

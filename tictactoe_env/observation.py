@@ -1,4 +1,4 @@
-"""Observations of a board: planes of own and opponent's marks, flat, or a grid of -1, 0, 1."""
+"""Observations of a board: own and opponent's marks in one row, in planes, or in one grid."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from tictactoe_env.errors import one_of
 from tictactoe_env.rules import Boards, Rules, to_move
 
-OBSERVATIONS = ("planes", "grid", "flat")
+OBSERVATIONS = ("flat", "planes", "grid")
 
 
-def observe(boards: Boards, rules: Rules, kind: str = "planes", seats: Any = None) -> NDArray[Any]:
+def observe(boards: Boards, rules: Rules, kind: str = "flat", seats: Any = None) -> NDArray[Any]:
     """Observations of boards (B, cells) from `seats` (B,): +1 for X, -1 for O.
 
     Without `seats` each board is seen by its side to move.
+    "flat": float32 (B, 2 * cells), 1 on own marks, then 1 on the opponent's, in one row.
     "planes": int8 (B, 2, rows, cols), plane 0 is 1 on own marks, plane 1 on the opponent's.
     "grid": int8 (B, rows, cols), +1 own mark, -1 the opponent's, 0 free.
-    "flat": float32 (B, 2 * cells), the planes in one row.
     Raises ValueError for another kind.
     """
     one_of("observation", kind, OBSERVATIONS)
@@ -35,7 +35,7 @@ def observe(boards: Boards, rules: Rules, kind: str = "planes", seats: Any = Non
     return planes.reshape(len(planes), 2 * rules.cells).astype(np.float32)
 
 
-def observation_space(rules: Rules, kind: str = "planes") -> Any:
+def observation_space(rules: Rules, kind: str = "flat") -> Any:
     """Gymnasium's space of one observation."""
     one_of("observation", kind, OBSERVATIONS)
     if kind == "planes":

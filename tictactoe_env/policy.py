@@ -126,9 +126,9 @@ class MinimaxPolicy:
 class PredictPolicy:
     """The policy of a model with the `predict(observation)` of Stable-Baselines3.
 
-    The shape of `model.observation_space` decides between the observations "planes", "grid" and
-    "flat"; without one it is "planes". A model that was trained behind `FlattenObservation` is one
-    of "flat", or of a flat grid (cells,). Masks are passed if `predict` takes `action_masks`.
+    The shape of `model.observation_space` decides between the observations "flat", "planes" and
+    "grid"; without one it is "flat". A model that was trained behind `FlattenObservation` is one of
+    "flat", or of a flat grid (cells,). Masks are passed if `predict` takes `action_masks`.
 
     deterministic: whether the action of `predict(deterministic=True)` has probability 1. Otherwise
     the probabilities are those of the model's action distribution, which the policies of PPO, A2C
@@ -148,8 +148,8 @@ class PredictPolicy:
         self.normalizer = find() if normalizer is None and callable(find) else normalizer
         space = getattr(model, "observation_space", None)
         shapes = {name: observation_space(rules, name).shape for name in OBSERVATIONS}
-        self._shape = getattr(space, "shape", shapes["planes"])
-        self._dtype = getattr(space, "dtype", np.int8)
+        self._shape = getattr(space, "shape", shapes["flat"])
+        self._dtype = getattr(space, "dtype", np.float32)
         known = {shape: name for name, shape in shapes.items()} | {(rules.cells,): "grid"}
         if hasattr(space, "spaces"):
             raise ValueError(
@@ -267,7 +267,7 @@ class FunctionPolicy:
         FunctionPolicy(lambda observations, masks: network(torch.as_tensor(observations)), Rules())
 
     function: called as `function(observations, masks)` with the observations (B, ...) of the side
-    to move, in the form `observation` ("planes", "grid" or "flat"), and with masks bool (B, cells),
+    to move, in the form `observation` ("flat", "planes" or "grid"), and with masks bool (B, cells),
     True on free cells. It returns probabilities (B, cells), whose rows sum to 1, or cells (B,) of
     whole numbers; a NumPy array, or a tensor that `numpy.asarray` takes after `detach().cpu()`.
     It has to be a function: its moves must depend on the observation alone.
@@ -278,7 +278,7 @@ class FunctionPolicy:
         self,
         function: Callable[[NDArray[Any], NDArray[np.bool_]], Any],
         rules: Rules,
-        observation: str = "planes",
+        observation: str = "flat",
     ):
         if not callable(function):
             raise ValueError(

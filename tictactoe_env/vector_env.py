@@ -87,7 +87,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         k: int = 3,
         illegal: str = "lose",
         rewards: Mapping[str, float] | None = None,
-        observation: str = "planes",
+        observation: str = "flat",
         opening: str = "",
         start: str | Start = "empty",
         early_draw: bool = False,

@@ -147,7 +147,7 @@ def scores_of(scores: Scores, boards: Boards, rules: Rules) -> NDArray[np.float3
             count = len(part)
             if count < LEAST:
                 part = np.concatenate([part, np.zeros((LEAST - count, rules.cells), np.int8)])
-            parts.append(scores(torch.from_numpy(observe(part, rules))).numpy()[:count])
+            parts.append(scores(torch.from_numpy(observe(part, rules, "planes"))).numpy()[:count])
     return np.concatenate(parts)
 
 

@@ -234,6 +234,7 @@ def environment(config: TaskConfig) -> TicTacToeVecEnv:
         side="random" if config.side == "both" else config.side,
         early_draw=config.early_draw,
         rewards=config.rewards,
+        observation="planes",
     )
     env.seed(config.seed)
     return env
