@@ -29,11 +29,11 @@ from tictactoe_env import FunctionPolicy, RandomPolicy, Rules
 from tictactoe_env.wrappers import MaskInObservation, VectorMaskInObservation
 
 ID, ALIAS = "tictactoe_env/TicTacToe-v0", "TicTacToe-v0"
-OBSERVATIONS = {"planes": (2, 3, 3), "grid": (3, 3), "flat": (18,)}
+OBSERVATIONS = {"flat": (18,), "planes": (2, 3, 3), "grid": (3, 3)}
 IDS = (*tictactoe_env.ENV_IDS, *tictactoe_env.OPPONENT_IDS)
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 INFO = {"action_mask", "side", "outcome", "illegal_move"}
-FLAT, PIXELS = {"observation": "flat"}, {"render_mode": "rgb_array"}
+PIXELS = {"render_mode": "rgb_array"}
 
 
 def pixels(env):
@@ -41,10 +41,10 @@ def pixels(env):
 
 
 def stretch(observation):
-    return (10 * observation - 5).astype(np.float32)
+    return 10 * observation - 5
 
 
-STRETCHED = spaces.Box(-5, 5, (2, 3, 3), np.float32)
+STRETCHED = spaces.Box(-5, 5, (18,), np.float32)
 
 
 def fast(env):
@@ -58,82 +58,82 @@ def fast(env):
 # What a wrapper is called with, the arguments of the environment, the shape of an observation.
 SINGLE = {
     "AddRenderObservation": (pixels, PIXELS, (360, 360, 3)),
-    "AddWhiteNoise": (lambda env: wrappers.AddWhiteNoise(env, 0.5), PIXELS, (2, 3, 3)),
-    "ArrayConversion": (lambda env: wrappers.ArrayConversion(env, np, torch), {}, (2, 3, 3)),
-    "Autoreset": (wrappers.Autoreset, {}, (2, 3, 3)),
-    "ClipReward": (lambda env: wrappers.ClipReward(env, -0.5, 0.5), {}, (2, 3, 3)),
-    "DelayObservation": (lambda env: wrappers.DelayObservation(env, 1), {}, (2, 3, 3)),
+    "AddWhiteNoise": (lambda env: wrappers.AddWhiteNoise(env, 0.5), PIXELS, (18,)),
+    "ArrayConversion": (lambda env: wrappers.ArrayConversion(env, np, torch), {}, (18,)),
+    "Autoreset": (wrappers.Autoreset, {}, (18,)),
+    "ClipReward": (lambda env: wrappers.ClipReward(env, -0.5, 0.5), {}, (18,)),
+    "DelayObservation": (lambda env: wrappers.DelayObservation(env, 1), {}, (18,)),
     "DiscretizeObservation": (
         lambda env: wrappers.DiscretizeObservation(env, bins=2, multidiscrete=True),
-        FLAT,
+        {},
         (18,),
     ),
-    "DtypeObservation": (lambda env: wrappers.DtypeObservation(env, np.float64), {}, (2, 3, 3)),
+    "DtypeObservation": (lambda env: wrappers.DtypeObservation(env, np.float64), {}, (18,)),
     "FilterObservation": (
         lambda env: wrappers.FilterObservation(MaskInObservation(env), ["action_mask"]),
         {},
         {"action_mask": (9,)},
     ),
-    "FlattenObservation": (wrappers.FlattenObservation, {}, (18,)),
+    "FlattenObservation": (wrappers.FlattenObservation, {"observation": "planes"}, (18,)),
     "FrameStackObservation": (
         lambda env: wrappers.FrameStackObservation(env, 3),
         {},
-        (3, 2, 3, 3),
+        (3, 18),
     ),
     "GrayscaleObservation": (
         lambda env: wrappers.GrayscaleObservation(pixels(env)),
         PIXELS,
         (360, 360),
     ),
-    "HumanRendering": (lambda env: wrappers.HumanRendering(fast(env)), PIXELS, (2, 3, 3)),
+    "HumanRendering": (lambda env: wrappers.HumanRendering(fast(env)), PIXELS, (18,)),
     "MaxAndSkipObservation": (
         lambda env: wrappers.MaxAndSkipObservation(env, skip=2),
         {},
-        (2, 3, 3),
+        (18,),
     ),
-    "NormalizeObservation": (wrappers.NormalizeObservation, FLAT, (18,)),
-    "NormalizeReward": (wrappers.NormalizeReward, {}, (2, 3, 3)),
-    "NumpyToTorch": (lambda env: wrappers.NumpyToTorch(env), {}, (2, 3, 3)),
-    "ObstructView": (lambda env: wrappers.ObstructView(env, 0.5, 20), PIXELS, (2, 3, 3)),
-    "OrderEnforcing": (wrappers.OrderEnforcing, {}, (2, 3, 3)),
-    "PassiveEnvChecker": (wrappers.PassiveEnvChecker, {}, (2, 3, 3)),
-    "RecordEpisodeStatistics": (wrappers.RecordEpisodeStatistics, {}, (2, 3, 3)),
+    "NormalizeObservation": (wrappers.NormalizeObservation, {}, (18,)),
+    "NormalizeReward": (wrappers.NormalizeReward, {}, (18,)),
+    "NumpyToTorch": (lambda env: wrappers.NumpyToTorch(env), {}, (18,)),
+    "ObstructView": (lambda env: wrappers.ObstructView(env, 0.5, 20), PIXELS, (18,)),
+    "OrderEnforcing": (wrappers.OrderEnforcing, {}, (18,)),
+    "PassiveEnvChecker": (wrappers.PassiveEnvChecker, {}, (18,)),
+    "RecordEpisodeStatistics": (wrappers.RecordEpisodeStatistics, {}, (18,)),
     "RecordVideo": (
         lambda env: wrappers.RecordVideo(env, "videos", episode_trigger=lambda game: game == 0),
         PIXELS,
-        (2, 3, 3),
-    ),
-    "RenderCollection": (wrappers.RenderCollection, PIXELS, (2, 3, 3)),
-    "RepeatAction": (lambda env: wrappers.RepeatAction(env, 1), {}, (2, 3, 3)),
-    "RescaleObservation": (
-        lambda env: wrappers.RescaleObservation(env, np.float32(-1), np.float32(1)),
-        FLAT,
         (18,),
     ),
-    "ReshapeObservation": (lambda env: wrappers.ReshapeObservation(env, (18,)), {}, (18,)),
+    "RenderCollection": (wrappers.RenderCollection, PIXELS, (18,)),
+    "RepeatAction": (lambda env: wrappers.RepeatAction(env, 1), {}, (18,)),
+    "RescaleObservation": (
+        lambda env: wrappers.RescaleObservation(env, np.float32(-1), np.float32(1)),
+        {},
+        (18,),
+    ),
+    "ReshapeObservation": (lambda env: wrappers.ReshapeObservation(env, (2, 9)), {}, (2, 9)),
     "ResizeObservation": (
         lambda env: wrappers.ResizeObservation(pixels(env), (64, 64)),
         PIXELS,
         (64, 64, 3),
     ),
-    "StickyAction": (lambda env: wrappers.StickyAction(env, 0.3), {}, (2, 3, 3)),
+    "StickyAction": (lambda env: wrappers.StickyAction(env, 0.3), {}, (18,)),
     "TimeAwareObservation": (
         lambda env: wrappers.TimeAwareObservation(wrappers.TimeLimit(env, 9), flatten=True),
-        FLAT,
+        {},
         (19,),
     ),
-    "TimeLimit": (lambda env: wrappers.TimeLimit(env, 2), {}, (2, 3, 3)),
+    "TimeLimit": (lambda env: wrappers.TimeLimit(env, 2), {}, (18,)),
     "TransformAction": (
         lambda env: wrappers.TransformAction(env, lambda cell: 8 - cell, env.action_space),
         {},
-        (2, 3, 3),
+        (18,),
     ),
     "TransformObservation": (
         lambda env: wrappers.TransformObservation(env, stretch, STRETCHED),
         {},
-        (2, 3, 3),
+        (18,),
     ),
-    "TransformReward": (lambda env: wrappers.TransformReward(env, lambda r: 2 * r), {}, (2, 3, 3)),
+    "TransformReward": (lambda env: wrappers.TransformReward(env, lambda r: 2 * r), {}, (18,)),
 }
 NOT_FOR_US = {
     "AtariPreprocessing": "needs an Atari game",
@@ -204,19 +204,20 @@ def test_numpy_to_torch_keeps_every_entry_of_info_a_number():
 
 # The rule of Gymnasium: vector wrappers of observations do not support SAME_STEP.
 OBSERVING = {
-    "DtypeObservation": (lambda env: vector.DtypeObservation(env, np.float64), (2, 3, 3)),
-    "FlattenObservation": (vector.FlattenObservation, (18,)),
-    "NormalizeObservation": (vector.NormalizeObservation, (2, 3, 3)),
-    "RescaleObservation": (
-        lambda env: vector.RescaleObservation(
-            vector.DtypeObservation(env, np.float32), np.float32(-1), np.float32(1)
-        ),
-        (2, 3, 3),
+    "DtypeObservation": (lambda env: vector.DtypeObservation(env, np.float64), (18,)),
+    "FlattenObservation": (
+        lambda env: vector.FlattenObservation(vector.ReshapeObservation(env, (2, 9))),
+        (18,),
     ),
-    "ReshapeObservation": (lambda env: vector.ReshapeObservation(env, (18,)), (18,)),
+    "NormalizeObservation": (vector.NormalizeObservation, (18,)),
+    "RescaleObservation": (
+        lambda env: vector.RescaleObservation(env, np.float32(-1), np.float32(1)),
+        (18,),
+    ),
+    "ReshapeObservation": (lambda env: vector.ReshapeObservation(env, (2, 9)), (2, 9)),
     "TransformObservation": (
         lambda env: vector.TransformObservation(env, stretch, single_observation_space=STRETCHED),
-        (2, 3, 3),
+        (18,),
     ),
     "VectorizeTransformObservation": (
         lambda env: vector.VectorizeTransformObservation(
@@ -373,7 +374,7 @@ def test_observations_with_masks_become_tensors(kind):
     mode = AutoresetMode.NEXT_STEP
     env = vector.NumpyToTorch(VectorMaskInObservation(vector_env(kind, mode), dtype="bool"))
     observations, _, trail = play_vector(env, mode, is_torch=True)
-    assert shapes(observations) == {"observation": (3, 2, 3, 3), "action_mask": (3, 9)}
+    assert shapes(observations) == {"observation": (3, 18), "action_mask": (3, 9)}
     assert observations["action_mask"].dtype == torch.bool
     assert torch.equal(observations["action_mask"], trail[-1]["action_mask"].bool())
 
@@ -524,7 +525,7 @@ def test_copies_of_a_running_game_continue_alike():
 
 @pytest.mark.parametrize("mode", ["vector_entry_point", "sync", "async"])
 def test_make_vec_plays_in_its_three_vectorization_modes(mode):
-    env = gym.make_vec(ID, num_envs=4, vectorization_mode=mode, observation="flat")
+    env = gym.make_vec(ID, num_envs=4, vectorization_mode=mode)
     observations, infos = env.reset(seed=2)
     assert observations.shape == (4, 18)
     assert set(infos) >= INFO

@@ -30,21 +30,25 @@ def local_ray():
 def masked():
     def make_env(arguments):  # inside a function, so that Ray sends it to the workers
         # illegal="raise": an illegal move would be an error
-        env = gym.make(ID, observation="flat", illegal="raise", **arguments)
+        env = gym.make(ID, illegal="raise", **arguments)
         return MaskInObservation(env, observation="observations", dtype="float32")
 
     register_env("masked", make_env)
 
 
-def configured(env, arguments, runners=0, module=None):
+def configured(config, runners):
+    """Of another size and seed; the networks and the observations remain as they are."""
     return (
-        PPOConfig()
-        .environment(env, env_config=arguments)
-        .env_runners(num_env_runners=runners, num_envs_per_env_runner=8)
+        config.env_runners(num_env_runners=runners, num_envs_per_env_runner=8)
         .training(train_batch_size=1_000, minibatch_size=250, num_epochs=2, lr=1e-3, gamma=1.0)
-        .rl_module(rl_module_spec=RLModuleSpec(module_class=module, model_config=NETWORKS))
         .debugging(seed=0)
     )
+
+
+def with_masks(arguments, runners):
+    module = RLModuleSpec(ActionMaskingTorchRLModule, model_config=NETWORKS)
+    config = PPOConfig().environment("masked", env_config=arguments)
+    return configured(config.rl_module(rl_module_spec=module), runners)
 
 
 def trained(config, iterations=2):
@@ -68,13 +72,12 @@ def policy_of(module, is_masked):
         logits = module.forward_inference({"obs": parts if is_masked else seen})
         return torch.softmax(logits["action_dist_inputs"].double(), dim=1).numpy()
 
-    return FunctionPolicy(probabilities, Rules(), observation="flat")
+    return FunctionPolicy(probabilities, Rules())
 
 
 @pytest.mark.parametrize("runners", [0, 1])
-def test_ppo_trains_untouched_on_flat_observations(runners):
-    arguments = {"observation": "flat", "side": "X"}
-    module, results = trained(configured(ID, arguments, runners))
+def test_default_ppo_trains_by_the_id_alone(runners):
+    module, results = trained(configured(PPOConfig().environment(ID), runners))
     assert results["num_env_steps_sampled_lifetime"] >= 2_000
     assert -1 <= results["episode_return_mean"] <= 1
     found = evaluate(policy_of(module, is_masked=False))
@@ -83,8 +86,7 @@ def test_ppo_trains_untouched_on_flat_observations(runners):
 
 @pytest.mark.parametrize("runners", [0, 1])
 def test_ppo_with_masks_makes_legal_moves_only(runners):
-    config = configured("masked", {}, runners, ActionMaskingTorchRLModule)
-    module, results = trained(config)
+    module, results = trained(with_masks({}, runners))
     assert results["num_env_steps_sampled_lifetime"] >= 2_000
     found = evaluate(policy_of(module, is_masked=True))
     assert (found.x.illegal, found.o.illegal) == (0, 0)
@@ -93,7 +95,7 @@ def test_ppo_with_masks_makes_legal_moves_only(runners):
 
 def test_ppo_with_masks_learns():
     """Exactly, as X against random play, where random legal moves score 0.297."""
-    config = configured("masked", {"side": "X"}, 0, ActionMaskingTorchRLModule)
+    config = with_masks({"side": "X"}, 0)
     untrained = config.build_algo()
     before = evaluate(policy_of(untrained.get_module(), is_masked=True))
     untrained.stop()

@@ -25,10 +25,10 @@ from stable_baselines3.common.vec_env import (
 
 import tictactoe_env
 from tictactoe_env import Rules, evaluate, snapshot
+from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.sb3 import TicTacToeVecEnv
 
 ENV = "tictactoe_env:TicTacToe-v0"
-FLAT = {"observation": "flat"}
 SMALL = {
     PPO: {"n_steps": 64, "batch_size": 64},
     A2C: {},
@@ -57,15 +57,15 @@ class TestTheExample:
 
 class TestTheChecker:
     @pytest.mark.filterwarnings("error")
-    @pytest.mark.parametrize("env_id", ["TicTacToe-v0", *tictactoe_env.ENV_IDS])
-    def test_has_nothing_to_say_about_flat_observations(self, env_id):
-        check_env(gym.make(env_id, **FLAT))
+    @pytest.mark.parametrize("env_id", [*tictactoe_env.ENV_IDS, *tictactoe_env.OPPONENT_IDS])
+    def test_has_nothing_to_say(self, env_id):
+        check_env(gym.make(env_id))
 
     @pytest.mark.filterwarnings("error")
     @pytest.mark.parametrize("board", [{}, {"rows": 3, "cols": 5, "k": 4}])
     @pytest.mark.parametrize("side", ["X", "O", "random", "alternate"])
     def test_has_nothing_to_say_about_sides_and_boards(self, board, side):
-        check_env(gym.make(ENV, side=side, **board, **FLAT))
+        check_env(gym.make(ENV, side=side, **board))
 
     @pytest.mark.parametrize("observation", ["planes", "grid"])
     def test_only_advises_flat_observations_where_they_are_not(self, observation):
@@ -75,25 +75,24 @@ class TestTheChecker:
 
 @pytest.mark.parametrize("algorithm", SMALL)
 class TestAnAlgorithm:
-    @pytest.mark.parametrize("observation", ["flat", "planes", "grid"])
+    @pytest.mark.parametrize("observation", OBSERVATIONS)
     def test_trains_by_the_id_and_is_evaluated_and_an_opponent(self, algorithm, observation):
         env = gym.make(ENV, observation=observation)
         model = small_model(algorithm, env).learn(300)
         result = evaluate(model)
         assert 0 < result.x.illegal < 1  # it does not know the masks
-        opponent = gym.make(ENV, opponent=model, side="O", **FLAT)
+        opponent = gym.make(ENV, opponent=model, side="O")
         first_moves = {tuple(opponent.reset(seed=seed)[0]) for seed in range(5)}
         assert len(first_moves) == 1  # the model plays its best move
 
     def test_trains_on_many_games_and_keeps_its_moves_when_saved(self, algorithm, tmp_path):
-        model = small_model(algorithm, TicTacToeVecEnv(8, **FLAT)).learn(1_000)
+        model = small_model(algorithm, TicTacToeVecEnv(8)).learn(1_000)
         model.save(tmp_path / "model")
         assert (moves_of(algorithm.load(tmp_path / "model")) == moves_of(model)).all()
 
     def test_gives_the_same_model_for_the_same_seed(self, algorithm):
         models = [
-            small_model(algorithm, make_vec_env(ENV, n_envs=2, seed=1, env_kwargs=FLAT)).learn(400)
-            for _ in range(2)
+            small_model(algorithm, make_vec_env(ENV, n_envs=2, seed=1)).learn(400) for _ in range(2)
         ]
         assert (moves_of(models[0]) == moves_of(models[1])).all()
 
@@ -101,8 +100,8 @@ class TestAnAlgorithm:
 class TestVectorEnvironments:
     @pytest.mark.parametrize("vec_env", [DummyVecEnv, SubprocVecEnv])
     def test_play_the_same_games_in_one_process_and_in_several(self, vec_env):
-        envs = make_vec_env(ENV, n_envs=3, seed=5, vec_env_cls=vec_env, env_kwargs=FLAT)
-        plain = [gym.make(ENV, **FLAT) for _ in range(3)]
+        envs = make_vec_env(ENV, n_envs=3, seed=5, vec_env_cls=vec_env)
+        plain = [gym.make(ENV) for _ in range(3)]
         seen, rng = envs.reset(), np.random.default_rng(0)
         for number, env in enumerate(plain):
             assert (env.reset(seed=5 + number)[0] == seen[number]).all()
@@ -120,7 +119,7 @@ class TestVectorEnvironments:
         envs.close()
 
     def test_take_snapshots_in_other_processes_as_tables(self):
-        kwargs = {"opponent": "self", "side": "O", **FLAT}
+        kwargs = {"opponent": "self", "side": "O"}
         envs = make_vec_env(ENV, n_envs=2, vec_env_cls=SubprocVecEnv, env_kwargs=kwargs)
         model = small_model(PPO, envs).learn(128)
         envs.env_method("add_snapshot", snapshot(model, Rules(), deterministic=True))
@@ -130,14 +129,14 @@ class TestVectorEnvironments:
         envs.close()
 
     def test_normalize_stack_and_monitor(self, tmp_path):
-        envs = TicTacToeVecEnv(4, **FLAT)
+        envs = TicTacToeVecEnv(4)
         stacked = VecFrameStack(VecMonitor(VecNormalize(envs), str(tmp_path / "log")), 2)
         assert stacked.observation_space.shape == (36,)
         small_model(PPO, stacked).learn(512)
         assert len((tmp_path / "log.monitor.csv").read_text().splitlines()) > 20
 
     def test_a_model_that_sees_several_boards_is_refused_as_an_opponent(self):
-        stacked = VecFrameStack(make_vec_env(ENV, n_envs=2, env_kwargs=FLAT), 2)
+        stacked = VecFrameStack(make_vec_env(ENV, n_envs=2), 2)
         model = small_model(A2C, stacked)
         with pytest.raises(ValueError, match=r"observations have the shape \(36,\)"):
             evaluate(model)
@@ -147,18 +146,18 @@ class TestVectorEnvironments:
 
 class TestCallbacks:
     def test_evaluation_saves_the_best_model_and_agrees_with_the_exact_results(self, tmp_path):
-        test_env = make_vec_env(ENV, n_envs=4, seed=1, env_kwargs={"side": "X", **FLAT})
+        test_env = make_vec_env(ENV, n_envs=4, seed=1, env_kwargs={"side": "X"})
         callback = EvalCallback(
             test_env, n_eval_episodes=300, eval_freq=500, best_model_save_path=str(tmp_path)
         )
-        model = small_model(PPO, make_vec_env(ENV, n_envs=2, seed=0, env_kwargs=FLAT))
+        model = small_model(PPO, make_vec_env(ENV, n_envs=2, seed=0))
         model.learn(1_000, callback=callback)
         exact = evaluate(PPO.load(tmp_path / "best_model")).x.value
         assert abs(callback.best_mean_reward - exact) < 5 / np.sqrt(300)
 
     def test_training_stops_at_a_reward(self):
         stop = StopTrainingOnRewardThreshold(reward_threshold=-1.0)
-        env = gym.make(ENV, **FLAT)
+        env = gym.make(ENV)
         model = small_model(A2C, env)
         model.learn(
             5_000, callback=EvalCallback(Monitor(env), callback_on_new_best=stop, eval_freq=50)
@@ -166,7 +165,7 @@ class TestCallbacks:
         assert model.num_timesteps < 5_000
 
     def test_checkpoints_can_be_loaded(self, tmp_path):
-        model = small_model(DQN, gym.make(ENV, **FLAT))
+        model = small_model(DQN, gym.make(ENV))
         model.learn(400, callback=CheckpointCallback(200, str(tmp_path), save_replay_buffer=True))
         loaded = DQN.load(tmp_path / "rl_model_400_steps")
         loaded.load_replay_buffer(tmp_path / "rl_model_replay_buffer_400_steps")
@@ -176,9 +175,7 @@ class TestCallbacks:
 class TestTheMonitor:
     def test_writes_outcomes_and_sides(self, tmp_path):
         keywords = ("outcome", "side", "illegal_move")
-        env = Monitor(
-            gym.make(ENV, side="X", **FLAT), str(tmp_path / "games"), info_keywords=keywords
-        )
+        env = Monitor(gym.make(ENV, side="X"), str(tmp_path / "games"), info_keywords=keywords)
         model = small_model(A2C, env).learn(200)
         header, *rows = (tmp_path / "games.monitor.csv").read_text().splitlines()[1:]
         assert header == "r,l,t,outcome,side,illegal_move"

@@ -43,7 +43,7 @@ def plain(**arguments):
 
 def masked(**arguments):
     """An environment in which an illegal move is an error, with the mask where Tianshou looks."""
-    env = gym.make(ID, illegal="raise", observation="flat", **arguments)
+    env = gym.make(ID, illegal="raise", **arguments)
     return MaskInObservation(env, observation="obs", mask="mask", dtype="bool")
 
 
@@ -97,7 +97,7 @@ def player_of(policy):
         with torch.no_grad():
             return policy(Batch(obs=Batch(obs=observations, mask=masks), info={})).act
 
-    return FunctionPolicy(moves, Rules(), observation="flat")
+    return FunctionPolicy(moves, Rules())
 
 
 @pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])

@@ -41,17 +41,17 @@ def seeded():
     torch.set_num_threads(1)
 
 
-def make_flat():
+def make_env():
     """An environment with all numbers of info."""
-    env = GymEnv(ID, categorical_action_encoding=True, observation="flat")
+    env = GymEnv(ID, categorical_action_encoding=True)
     return env.auto_register_info_dict()
 
 
 def maker_for_processes():
-    """`make_flat` as an inner function, which other processes get by value."""
+    """`make_env` as an inner function, which other processes get by value."""
 
     def make():
-        env = GymEnv(ID, categorical_action_encoding=True, observation="flat")
+        env = GymEnv(ID, categorical_action_encoding=True)
         return env.auto_register_info_dict()
 
     return make
@@ -59,7 +59,7 @@ def maker_for_processes():
 
 def vector(mode, **arguments):
     """The package's own vector environment, with all numbers of info."""
-    env = gym.make_vec(ID, 4, autoreset_mode=mode, observation="flat", **arguments)
+    env = gym.make_vec(ID, 4, autoreset_mode=mode, **arguments)
     wrapped = GymWrapper(env, categorical_action_encoding=True)
     # With SAME_STEP TorchRL reads all of info without being asked.
     return wrapped if mode == "SAME_STEP" else wrapped.auto_register_info_dict()
@@ -108,7 +108,7 @@ def test_specs_hold_untouched_and_with_the_numbers_of_info(observation):
 
 
 def test_the_numbers_of_info_agree_with_the_games():
-    check_numbers(make_flat().rollout(300, break_when_any_done=False))
+    check_numbers(make_env().rollout(300, break_when_any_done=False))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -138,7 +138,7 @@ def test_a_reader_of_the_mask_alone_with_its_own_spec():
 @pytest.mark.parametrize("mode", [None, *MODES])
 def test_random_actions_obey_the_mask_of_info(mode):
     for transforms, is_legal in (([ActionMask()], True), ([], False)):
-        env = vector(mode) if mode else make_flat()
+        env = vector(mode) if mode else make_env()
         for transform in transforms:
             env = env.append_transform(transform)
         steps = env.rollout(200, break_when_any_done=False)
@@ -155,7 +155,7 @@ def test_random_actions_obey_the_mask_in_the_observation():
 
 def test_the_masks_in_the_observations_of_the_vector_environment_fit_the_boards():
     """With DISABLED: TorchRL reads no dictionary observation, of any environment, in SAME_STEP."""
-    games = gym.make_vec(ID, 4, autoreset_mode="DISABLED", observation="flat", illegal="raise")
+    games = gym.make_vec(ID, 4, autoreset_mode="DISABLED", illegal="raise")
     env = GymWrapper(VectorMaskInObservation(games), categorical_action_encoding=True)
     steps = with_bool_mask(env).rollout(100, masked_actor(), break_when_any_done=False)
     for boards in (steps, steps["next"]):
@@ -182,7 +182,7 @@ def test_pixels_are_what_render_draws():
 
 
 def test_a_serial_environment_resets_its_games_one_by_one():
-    env = SerialEnv(3, make_flat)
+    env = SerialEnv(3, make_env)
     check_env_specs(env)
     check_numbers(env.rollout(100, break_when_any_done=False))
 
@@ -225,12 +225,12 @@ def test_an_actor_becomes_an_opponent_and_is_evaluated_exactly():
         arrays = {"observation": torch.tensor(observations), "action_mask": torch.tensor(masks)}
         return actor.get_dist(TensorDict(arrays, len(masks))).probs
 
-    player = FunctionPolicy(probabilities, Rules(), observation="flat")
+    player = FunctionPolicy(probabilities, Rules())
     result = evaluate(player)
     assert result.x.illegal == result.o.illegal == 0
     assert not result.unbeatable  # it has not learned
     frozen = snapshot(player, Rules())
-    games = gym.make_vec(ID, 4, opponent="self", observation="flat")
+    games = gym.make_vec(ID, 4, opponent="self")
     games.add_snapshot(player)
     for weight in actor.parameters():
         torch.nn.init.normal_(weight)
