@@ -34,7 +34,7 @@ def best(network, obs, mask):
     return values.masked_fill(torch.as_tensor(mask) == 0, -10).max(1)
 
 
-envs = gym.make_vec("tictactoe_env/TicTacToe-Minimax-v0", ENVS, start="random", observation="flat")
+envs = gym.make_vec("tictactoe_env/TicTacToe-Minimax-v0", ENVS, start="random")
 obs, info = envs.reset(seed=SEED)
 buffer = deque(maxlen=CAPACITY)
 for step in range(max(1, TOTAL // ENVS)):
@@ -56,5 +56,5 @@ for step in range(max(1, TOTAL // ENVS)):
         optimizer.step()
     if step % TARGET_EVERY == 0:
         target_network.load_state_dict(network.state_dict())
-r = evaluate(FunctionPolicy(lambda o, m: best(network, o, m)[1], Rules(), "flat"))
+r = evaluate(FunctionPolicy(lambda o, m: best(network, o, m)[1], Rules()))
 print(f"X wins {r.x.win:.4f}, O {r.o.win:.4f}; unbeatable: X {r.unbeatable_x}, O {r.unbeatable_o}")

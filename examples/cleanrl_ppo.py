@@ -29,7 +29,7 @@ def act(obs, mask):
     return Categorical(logits=out[:, :9].masked_fill(torch.as_tensor(mask) == 0, -1e9)), out[:, 9]
 
 
-envs = gym.make_vec("tictactoe_env/TicTacToe-Minimax-v0", ENVS, start="random", observation="flat")
+envs = gym.make_vec("tictactoe_env/TicTacToe-Minimax-v0", ENVS, start="random")
 obs, info = envs.reset(seed=SEED)
 for update in range(updates := max(1, TOTAL // (ENVS * STEPS))):
     optimizer.param_groups[0]["lr"] = RATE * (1 - update / updates)
@@ -56,5 +56,5 @@ for update in range(updates := max(1, TOTAL // (ENVS * STEPS))):
         optimizer.zero_grad()
         (0.5 * (v - target).square() - gain - ENTROPY * moves.entropy()).mean().backward()
         optimizer.step()
-r = evaluate(FunctionPolicy(lambda o, m: act(o, m)[0].probs.argmax(1), Rules(), "flat"))
+r = evaluate(FunctionPolicy(lambda o, m: act(o, m)[0].probs.argmax(1), Rules()))
 print(f"X wins {r.x.win:.4f}, O {r.o.win:.4f}; unbeatable: X {r.unbeatable_x}, O {r.unbeatable_o}")

@@ -32,7 +32,7 @@ def q_values(observations, masks):
     return np.where(masks, q_table[rows_of(observations)], -np.inf)
 
 
-games = gym.make_vec(ID, GAMES, opponent="minimax-slip=0.5", observation="flat")
+games = gym.make_vec(ID, GAMES, opponent="minimax-slip=0.5")
 env = RecordEpisodeStatistics(games, buffer_length=2_000)
 observations, infos = env.reset(seed=0)
 for _ in range(STEPS // GAMES):
@@ -47,11 +47,11 @@ for _ in range(STEPS // GAMES):
     q_table[rows, moves] += 0.1 * (targets - q_table[rows, moves])
 print(f"mean reward of the last games, with exploration: {np.mean(env.return_queue):.2f}")
 
-policy = FunctionPolicy(lambda *boards: q_values(*boards).argmax(axis=1), Rules(), "flat")
+policy = FunctionPolicy(lambda *boards: q_values(*boards).argmax(axis=1), Rules())
 found = evaluate(policy)
 print(f"as X against random play: {found.x}\nas O: {found.o}\nunbeatable: {found.unbeatable}")
 
-game = RenderCollection(gym.make(ID, opponent=policy, observation="flat", render_mode="rgb_array"))
+game = RenderCollection(gym.make(ID, opponent=policy, render_mode="rgb_array"))
 (observation, info), ended = game.reset(seed=0), False
 while not ended:  # the policy plays against itself
     move = q_values(observation[None], info["action_mask"][None]).argmax()

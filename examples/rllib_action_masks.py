@@ -24,7 +24,7 @@ STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 40_000
 
 def make_env(arguments):
     """The environment; a worker of Ray imports the package by the name before the colon."""
-    env = gym.make("tictactoe_env:tictactoe_env/TicTacToe-v0", observation="flat", **arguments)
+    env = gym.make("tictactoe_env:tictactoe_env/TicTacToe-v0", **arguments)
     return MaskInObservation(env, observation="observations", dtype="float32")
 
 
@@ -55,6 +55,6 @@ def best_moves(observations, masks):
     return module.forward_inference({"obs": parts})["action_dist_inputs"].argmax(dim=1).numpy()
 
 
-found = evaluate(FunctionPolicy(best_moves, Rules(), observation="flat"))
+found = evaluate(FunctionPolicy(best_moves, Rules()))
 print(f"as X against random play: {found.x}\nas O: {found.o}\nunbeatable: {found.unbeatable}")
 algorithm.stop()

@@ -19,7 +19,7 @@ STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
 
 torch.set_num_threads(1)  # faster than several for networks of this size
 pool = [["self", 1], ["random", 1], ["minimax-slip=0.5", 1]]
-env = TicTacToeVecEnv(64, opponent=pool, exploring_starts=0.5, observation="flat")
+env = TicTacToeVecEnv(64, opponent=pool, exploring_starts=0.5)
 model = MaskableDQN(
     "MlpPolicy",
     env,

@@ -25,7 +25,7 @@ torch.manual_seed(0)
 
 # Tianshou looks for masks in the observation. It obeys them, so an illegal move may raise an error.
 pool = [["self", 0.5], ["minimax-slip=0.5", 0.5]]
-arguments = {"opponent": pool, "observation": "flat", "illegal": "raise"}
+arguments = {"opponent": pool, "illegal": "raise"}
 envs = [MaskInObservation(gym.make(ID, **arguments), "obs", "mask") for _ in range(16)]
 vector_env = DummyVectorEnv([lambda env=env: env for env in envs])
 vector_env.seed(0)
@@ -46,7 +46,7 @@ def moves(observations, masks):
     return policy(Batch(obs=Batch(obs=observations, mask=masks), info={})).act
 
 
-player = FunctionPolicy(moves, Rules(), observation="flat")
+player = FunctionPolicy(moves, Rules())
 for _ in range(rounds):
     algorithm.run_training(training)
     frozen = snapshot(player, Rules())  # a table: it does not learn on

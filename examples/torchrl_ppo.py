@@ -23,7 +23,7 @@ RULES, BATCH = Rules(), 4_096  # moves, in 64 games at a time
 updates = (int(sys.argv[1]) if len(sys.argv) > 1 else 100_000) // BATCH
 torch.manual_seed(0)
 pool = [["self", 0.5], ["minimax-slip=0.5", 0.5]]
-games = gym.make_vec("tictactoe_env:TicTacToe-v0", 64, opponent=pool, observation="flat")
+games = gym.make_vec("tictactoe_env:TicTacToe-v0", 64, opponent=pool)
 env = GymWrapper(games, categorical_action_encoding=True)  # reads all of info, the mask too
 env = env.append_transform(DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]))
 env.set_seed(0)
@@ -42,7 +42,7 @@ def probabilities(observations, masks):
     return actor.get_dist(TensorDict(arrays, len(masks))).probs
 
 
-player = FunctionPolicy(probabilities, RULES, observation="flat")
+player = FunctionPolicy(probabilities, RULES)
 collector = Collector(env, actor, frames_per_batch=BATCH, auto_register_policy_transforms=True)
 for _, batch in zip(range(updates), collector, strict=False):
     for _ in range(4):
