@@ -106,7 +106,7 @@ def test_the_page_of_the_environment_has_the_sections_of_gymnasiums_own_pages(co
     assert sections[:6] == [*first, "Episode end"]
     assert {"Arguments", "Version history"} <= set(sections)
     assert "| Action space | `Discrete(9)` |" in page
-    assert "| Observation space | `Box(0, 1, (2, 3, 3), int8)` |" in page
+    assert "| Observation space | `Box(0.0, 1.0, (18,), float32)` |" in page
 
 
 def test_the_page_of_the_examples_shows_every_program(conf):

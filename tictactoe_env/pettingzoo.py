@@ -1,5 +1,9 @@
 """The game for PettingZoo: an AEC environment in which the caller moves for both players.
 
+Its planes are channel first, (2, rows, cols), as PyTorch takes them. Those of PettingZoo's own
+board games are channel last, (rows, cols, 2). Leave out the `moveaxis(-1, -3)` of a program that
+was written for these: here it mixes up the cells, and no error tells.
+
     from tictactoe_env import pettingzoo as tictactoe
 
     env = tictactoe.env(rows=3, cols=3, k=3, observation="flat")
@@ -91,7 +95,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     ## Observation space
     A `Dict` with two keys, the same for both agents:
     - `observation`: the board as this agent sees it, of the kind that `observation` names; see
-      `tictactoe_env.observation.observe` and the table in `TicTacToeEnv`.
+      `tictactoe_env.observation.observe` and the table in `TicTacToeEnv`. Planes are channel
+      first; `numpy.moveaxis(planes, -3, -1)` makes them channel last, as in PettingZoo's own games.
     - `action_mask`: int8 `(cells,)`, 1 on free cells for the agent whose turn it is, and 0
       everywhere for the other one.
 
