@@ -20,17 +20,13 @@ from studies import (
     undisturbed,
     wait_for,
 )
+from text_cases import refuses
 
 from training import cluster
 from training.cluster import ClusterError, connect
 
 pytestmark = pytest.mark.cluster
 BIN = Path(sys.executable).parent
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory):
-    return undisturbed(tmp_path_factory.mktemp("plain"))
 
 
 def free_port():
@@ -131,57 +127,17 @@ def answers(port):
     return True
 
 
-def test_a_killed_worker_loses_nothing_and_nothing_is_done_twice(running, plain, tmp_path):
-    folder = tmp_path / "study"
-    study = started(folder, running.env, "--cluster", running.address)
+def test_kills_of_a_worker_and_of_the_study_lose_nothing(running, tmp_path):
+    folder, options = tmp_path / "study", ("--cluster", running.address)
+    study = started(folder, running.env, *options)
     training = wait_for(lambda: training_of(folder, 0), study)
+    assert parent_of(training) != study.pid
     os.kill(parent_of(training), signal.SIGKILL)
-    printed = printed_by(study)
-    assert starts(folder, 0) >= 2, printed
-    check(folder, plain)
-    assert printed.count("seed 0: ") == printed.count("seed 2: ") == 1
-
-
-def test_a_killed_study_stops_its_cluster_and_is_continued_on_it(running, plain, tmp_path):
-    folder = tmp_path / "study"
-    study = started(folder, running.env, "--cluster", running.address)
-    wait_for(lambda: training_of(folder, 0), study)
+    wait_for(lambda: starts(folder, 0) >= 2 and training_of(folder, 0), study)
     study.kill()
     study.wait()
-    again = started(folder, running.env, "--cluster", running.address)
-    printed_by(again)
-    check(folder, plain)
-
-
-def test_a_killed_training_is_continued_by_its_worker(running, plain, tmp_path):
-    folder = tmp_path / "study"
-    study = started(folder, running.env, "--cluster", running.address, "--jobs", "1")
-    os.kill(wait_for(lambda: training_of(folder, 1), study), signal.SIGKILL)
-    printed_by(study)
-    assert [starts(folder, seed) for seed in (0, 1, 2)] == [1, 2, 1]
-    check(folder, plain)
-
-
-def test_workers_that_do_not_see_the_folder_of_the_study_are_an_error(running, tmp_path):
-    """The folder is that of the owner alone, as on a machine without the shared disk."""
-    program = f"""import sys; sys.path.insert(0, {str(cluster.ROOT)!r})
-from pathlib import Path
-from training import cluster, jobs
-jobs.SHARED_SECONDS = cluster.SHARED_SECONDS = 1
-owner = jobs.Owner.begin(Path("study"), False, "terminal.job")
-far = jobs.Owner(**{{**vars(owner), "folder": "/no/such/folder", "host": "here"}})
-job = jobs.Job("seed 0", str(Path("study/seed-00").absolute()), "tabular_q", {{}})
-try:
-    with cluster.connect({running.address!r}) as workers:
-        cluster.os = type("", (), {{"listdir": staticmethod(lambda _: [])}})
-        print(list(cluster.outcomes([job], far, workers)))
-except cluster.ClusterError as error:
-    print("error:", error)
-"""
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=tmp_path, env=running.env, capture_output=True, text=True)
-    said = "cannot see /no/such/folder of here: give --out in a folder that all machines share"
-    assert said in done.stdout, done.stdout + done.stderr
+    printed_by(started(folder, running.env, *options))
+    check(folder, undisturbed(tmp_path))
 
 
 def test_a_scheduler_without_workers_and_a_port_of_something_else_are_errors(tmp_path, monkeypatch):
@@ -189,48 +145,26 @@ def test_a_scheduler_without_workers_and_a_port_of_something_else_are_errors(tmp
     empty = Dask(tmp_path, often(tmp_path))
     try:
         wait_for(lambda: answers(empty.port), empty.scheduler)
-        with (
-            pytest.raises(ClusterError, match="has no workers: start some"),
-            connect(empty.address),
-        ):
+        with refuses("workers", error=ClusterError), connect(empty.address):
             pass
     finally:
         empty.end()
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
-        with pytest.raises(ClusterError, match="is no Dask scheduler"):
-            connect(f"dask://127.0.0.1:{port}").__enter__()
+        address = f"dask://127.0.0.1:{silent.getsockname()[1]}"
+        with refuses(address, error=ClusterError), connect(address):
+            pass
 
 
-def test_a_cluster_of_one_slot_trains_on_its_worker(tmp_path):
+def test_a_study_whose_scheduler_is_gone_ends_with_one_line(tmp_path):
     env = often(tmp_path)
-    dask = Dask(tmp_path, env)
-    dask.add_workers(1)
-    try:
-        wait_for(lambda: answers(dask.port), dask.scheduler)
-        study = started(tmp_path / "study", env, "--cluster", dask.address)
-        training = wait_for(lambda: training_of(tmp_path / "study", 0), study)
-        assert parent_of(training) != study.pid
-        assert "1 at a time" in printed_by(study)
-    finally:
-        dask.end()
-
-
-def test_a_study_whose_scheduler_is_gone_ends_with_one_line(plain, tmp_path):
-    (tmp_path / "at").mkdir()
-    env = often(tmp_path / "at")
     dask = Dask(tmp_path, env)
     dask.add_workers()
     try:
         wait_for(lambda: answers(dask.port), dask.scheduler)
-        folder = tmp_path / "study"
-        study = started(folder, env, "--cluster", dask.address)
-        wait_for(lambda: training_of(folder, 0), study)
+        endless = ("--cluster", dask.address, "--steps", "10000000")
+        study = started(tmp_path / "study", env, *endless)
+        wait_for(lambda: training_of(tmp_path / "study", 0), study)
         os.killpg(dask.scheduler.pid, signal.SIGKILL)
-        printed = printed_by(study, 2)
-        assert "there has been no scheduler or no worker on dask://" in printed.splitlines()[-1]
+        assert dask.address in printed_by(study, 2).splitlines()[-1]
     finally:
         dask.end()
-    again = started(folder, env, "--jobs", "2")
-    printed_by(again)
-    check(folder, plain)

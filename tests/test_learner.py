@@ -1,7 +1,7 @@
 """The training loop, and the arrays and JSON that a learner's state becomes."""
 
 import numpy as np
-import pytest
+from text_cases import refuses
 
 from training.checkpoint import pack, take, with_arrays, with_generators
 from training.learner import Learner, crossed, drive
@@ -70,7 +70,7 @@ def test_a_training_pauses_about_every_second_and_is_evaluated_at_the_same_steps
 def test_a_learner_that_does_not_count_its_steps_is_stopped_and_numpys_counts_are_made_ints():
     learner, config = Rounds(0), BoardConfig(steps=10, judge_every=4)
     learner.advance = lambda most: None
-    with pytest.raises(RuntimeError, match="expected at least 4, got 0"):
+    with refuses("4", "0", error=RuntimeError):
         drive(learner, config, lambda learner: True)
     learner = Rounds(np.int64(3))
     drive(learner, config, lambda learner: True)
@@ -100,11 +100,11 @@ def test_an_array_is_taken_only_if_it_fits():
     taken = take(arrays, "a", (2, 3), np.float64)
     taken[:] = 0
     assert (arrays["a"] == 1).all()
-    for name, shape, kind, said in (
-        ("a", (3, 2), None, r"a must be finite numbers of the shape \(3, 2\), got float64"),
-        ("a", (2, 3), np.float32, r"finite float32 of the shape \(2, 3\), got float64"),
-        ("b", (1,), None, "b must be finite .*, got float64 .*, with NaN or infinity"),
-        ("c", (1,), None, "got nothing"),
+    for name, shape, kind in (
+        ("a", (3, 2), None),
+        ("a", (2, 3), np.float32),
+        ("b", (1,), None),
+        ("c", (1,), None),
     ):
-        with pytest.raises(ValueError, match=said):
+        with refuses(name, shape):
             take(arrays, name, shape, kind)
