@@ -274,7 +274,6 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
             return
         result = self._move(whole_number(action, "an action", 0, self.rules.cells - 1))
         self._moves += 1
-        self._cumulative_rewards[agent] = 0.0
         self._report(agent, result)
         self._accumulate_rewards()
         self.agent_selection = OTHER[agent]
