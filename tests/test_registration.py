@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.error import DependencyNotInstalled, ResetNeeded
+from gymnasium.error import DependencyNotInstalled, ResetNeeded, VersionNotFound
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from sample_players import CellPlayer, FixedPlayer
@@ -148,15 +148,24 @@ def test_an_id_of_an_opponent_states_the_exact_limit(env_id):
     assert gym.make_vec(env_id, 2, max_episode_steps=2).spec.reward_threshold is None
 
 
-def test_the_registry_lists_all_ids_under_one_heading():
-    printed = gym.pprint_registry(disable_print=True)
-    headings = [line for line in printed.splitlines() if "===" in line]
-    own = [env_id for env_id in gym.registry if "TicTacToe" in env_id]
-    listed = printed[printed.index("===== tictactoe_env =====") :].splitlines()[1:]
-    block = listed[: next((at for at, line in enumerate(listed) if "===" in line), None)]
-    assert len(own) == 5
-    assert set(" ".join(block).split()) >= set(own)
-    assert "===== env =====" not in headings
+def test_the_registry_lists_all_ids_and_knows_their_versions():
+    lines = gym.pprint_registry(disable_print=True).splitlines()
+    listed = {}
+    for line in lines:
+        if "=====" in line:
+            ids = listed.setdefault(line.strip("= "), [])
+        else:
+            ids.extend(line.split())
+    one, plain = tictactoe_env.ENV_IDS
+    assert set(listed["tictactoe_env"]) == {one, *tictactoe_env.OPPONENT_IDS}
+    assert listed["TicTacToe"] == [plain]
+    for env_id in (one, plain):
+        with refuses("[ `v0` ]", error=VersionNotFound):
+            gym.make(env_id.replace("v0", "v7"))
+
+
+def test_the_package_shows_its_public_names_alone():
+    assert set(dir(tictactoe_env)) == {"__version__", *tictactoe_env.__all__}
 
 
 class Hesitant(RandomPolicy):

@@ -12,7 +12,6 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from gymnasium.envs.registration import register as _register
-from gymnasium.envs.registration import registry as _registry
 
 if TYPE_CHECKING:
     from tictactoe_env.env import TicTacToeEnv
@@ -61,9 +60,6 @@ for _id in (*ENV_IDS, *OPPONENT_IDS):
         order_enforce=False,
         disable_env_checker=True,
     )
-
-# So that gym.pprint_registry() lists the other name beside the first.
-_registry[ENV_IDS[1]].namespace = "tictactoe_env"
 
 _HOMES = {
     "TicTacToeEnv": "env",
@@ -127,4 +123,4 @@ if not TYPE_CHECKING:  # type checkers shall report a name that does not exist
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(["__version__", *__all__])
