@@ -29,6 +29,10 @@ SECONDS ?= 600
 SEED ?= 0
 LOWEST ?= python3.11
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# uv takes the build of torch that this variable names; "cpu" is the one without CUDA.
+ifdef UV_TORCH_BACKEND
+PIP = uv pip install --quiet --python $(BIN)/python
+endif
 
 .PHONY: play web train quick test check lint types slow browser cluster bench bench-learning bench-web \
 	attack mutants results trained wheel ecosystem lowest pythons docs release-check help clean

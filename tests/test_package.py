@@ -173,6 +173,15 @@ def test_a_release_is_tested_and_built_before_a_job_that_runs_no_code_of_ours_pu
     assert any('release_check.py --tag "$GITHUB_REF_NAME"' in command for command in commands)
 
 
+@pytest.mark.parametrize("name", ["tests", "docs"])
+def test_hosted_jobs_have_torch_without_cuda_from_make(name):
+    content = workflow(name)
+    assert content["env"] == {"UV_TORCH_BACKEND": "cpu"}  # make needs uv then
+    for job in content["jobs"].values():
+        commands = "\n".join(step.get("run", "") for step in job["steps"])
+        assert ("make " in commands) == ('pip install "uv' in commands), commands
+
+
 def test_make_commands_of_the_workflows_exist():
     text = "\n".join(path.read_text(encoding="utf-8") for path in WORKFLOWS.values())
     used = set(re.findall(r"\bmake ([\w./-]+)", text))

@@ -2,13 +2,15 @@
 
     python tests/ecosystem/run.py                   # all libraries
     python tests/ecosystem/run.py torchrl tianshou  # two of them
+    python tests/ecosystem/run.py minari --keep     # leaves .ecosystem/minari for the next time
     python tests/ecosystem/run.py --list            # their names, examples and requirements
 
 A library is a name with three files: examples/requirements/NAME.txt, tests/ecosystem/test_NAME.py
 and at least one example (see examples/README.md). The wheel is built from the working tree and
 installed into .ecosystem/NAME together with the requirements and pytest. The tests run in an empty
-folder outside the checkout, so they import the installed wheel. The whole output of a library is
-.ecosystem/NAME.log. The exit code is 1 if anything fails.
+folder outside the checkout, so they import the installed wheel. Then the environment is deleted:
+with torch it has gigabytes. The whole output of a library is .ecosystem/NAME.log. The exit code is
+1 if anything fails. Where UV_TORCH_BACKEND is set, uv installs, and takes that build of torch.
 """
 
 from __future__ import annotations
@@ -99,9 +101,10 @@ def build_wheel(folder: Path) -> Path:
 class Library:
     """One library's virtual environment, its log, and the run of its tests."""
 
-    def __init__(self, name: str, python: str):
+    def __init__(self, name: str, python: str, keep: bool):
         self.name = name
         self.base = python
+        self.keep = keep
         self.folder = ENVIRONMENTS / name
         self.python = self.folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
         self.log = ENVIRONMENTS / f"{name}.log"
@@ -117,15 +120,20 @@ class Library:
             self._run_tests()
         except StepFailed as problem:
             self.report.problem = str(problem)
+        finally:
+            if not self.keep:
+                shutil.rmtree(self.folder, ignore_errors=True)
         self.report.seconds = time.monotonic() - begun
         return self.report
 
     def _install(self, wheel: Path) -> None:
-        """Everything in one call of pip, so that every bound holds; later only the new wheel."""
+        """Everything in one call, so that every bound holds; later only the new wheel."""
         wanted = [*requirements(self.name), PYTEST]
         stamp = self.folder / "installed.json"
         state = json.dumps([self.base, wanted, _dependencies()])
         pip = [str(self.python), "-m", "pip", "install", "--disable-pip-version-check"]
+        if "UV_TORCH_BACKEND" in os.environ:
+            pip = ["uv", "pip", "install", "--python", str(self.python)]
         if stamp.exists() and stamp.read_text() == state:
             self._call([*pip, "--force-reinstall", "--no-deps", str(wheel)])
             return
@@ -223,7 +231,8 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("names", nargs="*", metavar="NAME", help="libraries; without any, all")
     parser.add_argument("--list", action="store_true", help="print the libraries and stop")
     parser.add_argument("--short", action="store_true", help=f"all except {', '.join(LONG)}")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="libraries at a time (2)")
+    parser.add_argument("--keep", action="store_true", help="do not delete the environments")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="libraries at a time (1)")
     parser.add_argument(
         "--python", default=sys.executable, help="the Python of the environments (this one)"
     )
@@ -242,9 +251,10 @@ def main() -> None:
     ENVIRONMENTS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as threads:
         wheel = build_wheel(Path(folder))
+        made = [Library(name, arguments.python, arguments.keep) for name in names]
         print(f"{wheel.name}, {len(names)} libraries", flush=True)
         tested = []
-        for report in threads.map(lambda name: Library(name, arguments.python).test(wheel), names):
+        for report in threads.map(lambda library: library.test(wheel), made):
             tested.append(report)
             print(f"{report.name}: {'passed' if report.is_good else 'FAILED'}", flush=True)
             if not report.is_good:
