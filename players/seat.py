@@ -275,13 +275,17 @@ def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path
     """The path of the saved run that a text names; None for a person or another player.
 
     `latest:AGENT` names the newest run of an agent, on the board `rules` if there is one. what:
-    what an error calls the player. Raises ValueError for an unknown name, with the known names.
+    what an error calls the player. Raises ValueError for an unknown name, with the known names, and
+    for a path that a terminal could take for more than text.
     """
     if spec.partition(":")[0].lower() == PERSON:
         return None
     if is_learner(spec):
         return LEARNER_FOLDER if LEARNER_FOLDER.exists() else None
-    return saved_path(spec, rules, what, also=[PERSON, LEARNER] if what == "player" else [])
+    path = saved_path(spec, rules, what, also=[PERSON, LEARNER] if what == "player" else [])
+    if path is not None and not str(path).isprintable():
+        raise ValueError(f"the path of a run must be printable, got {str(path)!r}: rename the run")
+    return path
 
 
 def board_of(specs: Iterable[str]) -> Rules | None:

@@ -47,9 +47,11 @@ def certificate(
     counted: results of `counted_against_random`, printed below the exact ones. Raises ValueError if
     the certificate's `training` has not the form that a run writes.
     """
+    training = content.get("training")
+    about = None if training is None else _training_text(training)
     say(f"\n{_heading(content)}", console, "bold")
-    if content.get("training") is not None:
-        say(_training_text(content["training"]), console)
+    if about is not None:
+        say(about, console)
     _print_results(content, console, counted)
     if counted:
         say("sampled: with 95 % Wilson intervals in brackets; all other results are exact", console)

@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from shutil import copytree
 from unittest.mock import Mock
 
 import pytest
@@ -36,6 +37,7 @@ def files(tmp_path_factory):
     """A folder with a run, a store of a game, and files that are wrong in some way."""
     folder = tmp_path_factory.mktemp("files")
     assert trained("tabular_q", folder / "run", steps=500) == 0
+    copytree(folder / "run", folder / "\x1b[31mred")
     (folder / "full").mkdir()
     (folder / "full" / "file").touch()
     (folder / "letters.txt").write_text("my letters\n" * 50)
@@ -121,12 +123,13 @@ OF_EVALUATION = """
     other.json | 1 | certificate
     odd.json | 1 | training seconds
     2x4.json --rows 3 --cols 3 | 1 | 2x4 3x3
+    \x1b[31mred | 1 | '\\x1b[31mred'
     --verify none.json | 1 | none.json
     --verify cut.json | 1 | cut.json
     --verify other.json | 1 | other.json
     --verify f.json --json g.json --games 5 | 1 | --verify json, games
     random --verify f.json | 1 | --verify
-    random minimax --rows 5 --cols 5 --k 4 | 1 | 5x5
+    minimax random --rows 5 --cols 5 --k 4 | 1 | 5x5
     minimax --rows 9 --cols 9 | 1 | 9x9
     minimax --cols 4 --board 2x4x3 | 1 | --cols --board
     random --k 4 | 1 | k 4
@@ -212,8 +215,8 @@ def test_what_cannot_be_done_is_said_in_one_line_and_changes_nothing(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     before = contents(files)
-    ended, _, err = called(MODULES[program], shlex.split(arguments), capsys)
-    assert (ended, err.count("\n")) == (int(code), 1)
+    ended, out, err = called(MODULES[program], shlex.split(arguments), capsys)
+    assert (ended, out, err.count("\n")) == (int(code), "", 1)
     assert err.startswith(f"{program}: ")
     assert [word for word in mentions.split() if word not in err] == []
     assert contents(files) == before
