@@ -246,10 +246,10 @@ def test_a_copy_in_mid_game_continues_with_the_same_random_numbers(make, copied)
 
 def test_100_random_games_agree_move_by_move_with_the_environment_for_both_sides():
     """`opponent=None` has no agents, but the same boards, masks, rewards and random starts."""
-    for settings in ({}, {"start": "random", "early_draw": True}, {"observation": "flat"}):
+    for kind in ("planes", "grid", "flat"):
+        settings = {"observation": kind, "start": "random", "early_draw": kind == "grid"}
         single = tictactoe_env.TicTacToeEnv(opponent=None, **settings)
-        both = tictactoe.env(**settings)
-        compare(single, both, games=100)
+        compare(single, tictactoe.env(**settings), games=100)
 
 
 def compare(single, both, games):
