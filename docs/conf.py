@@ -63,13 +63,7 @@ nitpick_ignore_regex = [(r"py:.*", r".*")]
 smartquotes = False
 suppress_warnings = ["misc.highlighting_failure"]  # boards and outputs in fences are no program
 
-# The notebooks have no outputs: they are run when the site is built, so it shows what they print.
-nb_execution_mode = "cache"
-nb_execution_cache_path = str(HERE.parent / "build" / "notebooks")
-nb_execution_in_temp = True
-nb_execution_raise_on_error = True
-nb_execution_timeout = 600  # seconds a cell
-nb_merge_streams = True
+nb_execution_mode = "off"  # the notebooks are kept with their outputs
 
 
 def page_of(path: str) -> str:

@@ -153,7 +153,7 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         """The card in a notebook, above the shortest game that it can lose as X and as O."""
-        card = f"<pre>{escape(str(self))}</pre>"
+        card = f'<pre style="font-family: monospace">{escape(str(self))}</pre>'
         if not self._lost:
             return card
         # As an image it is also shown by viewers that remove SVG from HTML.
