@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import training  # noqa: F401  before NumPy, whose kernels it chooses
 from tictactoe_env.errors import unknown_name
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import training  # noqa: F401  before NumPy, whose kernels it chooses
+
 # The same examples in each run, and no failure because a busy machine is slow.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")

@@ -1,5 +1,6 @@
 """The contract that every page of `agents/` keeps; a page's own tests are about its learning."""
 
+import hashlib
 import json
 import random
 import re
@@ -27,7 +28,7 @@ from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.vector_env import TicTacToeVectorEnv
-from training import checkpoint
+from training import checkpoint, kernels
 from training.files import (
     DamagedFileError,
     read_arrays,
@@ -47,6 +48,16 @@ MODEL, STATE = "model.safetensors", "state.safetensors"
 EACH = pytest.mark.parametrize("agent", sorted(TRAINABLE))
 LONG = {"value_net", "neuroevolution"}  # by a second and more
 BY_SPEED = [pytest.param(a, marks=[pytest.mark.slow] * (a in LONG)) for a in sorted(TRAINABLE)]
+WEIGHTS = {  # sha256 of the arrays of a small model, its first 16 digits
+    "dqn": "5160e4c993ea76ac",
+    "maskable_ppo": "564e99e857bb662c",
+    "mcts": "951140b87ace72a2",
+    "neuroevolution": "ade3ce3dc0e600d8",
+    "tabular_q": "95b0a55f80e21b41",
+    "tictacnet": "96e26188189b9fb0",
+    "trie": "63880cab01a61b48",
+    "value_net": "78780974abb25998",
+}
 HAVE_SELF = [a for a in TRAINABLE if hasattr(agents.page(a).Config, "opponents")]
 HAVE_SELF.remove("neuroevolution")
 
@@ -159,6 +170,17 @@ def test_the_bytes_follow_from_the_seed_and_the_global_generators_are_left_alone
         models.append((tmp_path / str(number) / "0" / MODEL).read_bytes())
     assert models[0] != models[1]
     assert models[0] == models[2], "a longer run begins as a shorter one"
+
+
+@pytest.mark.skipif(
+    (np.__version__, torch.__version__.partition("+")[0]) != ("2.4.6", "2.13.0")
+    or kernels.chosen() != kernels.KERNELS["numpy"] | kernels.KERNELS["torch"],
+    reason="made with these versions and the kernels of AVX2",
+)
+def test_the_weights_are_the_same_on_every_processor(run):
+    arrays = sorted(read_arrays(run.last / MODEL)[0].items())
+    found = hashlib.sha256(b"".join(array.tobytes() for _, array in arrays)).hexdigest()
+    assert found[:16] == WEIGHTS[run.agent]
 
 
 def test_a_run_continues_bit_by_bit_from_any_evaluation(run, tmp_path):

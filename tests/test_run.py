@@ -18,8 +18,8 @@ from tictactoe_env.certificate import exact_results, read, table_of, verify
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from training import kernels, plots
 from training import learner as learner_module
-from training import plots
 from training import run as runs
 from training.files import read_json
 from training.learner import Chart, Learner, Table, drive
@@ -124,6 +124,7 @@ def test_a_run_begins_in_an_empty_folder_and_touches_no_other(tmp_path):
         started.finish()
     content, before = read_json(run / "config.json"), contents(run)
     assert (content["agent"], content["config"]) == ("somebody", asdict(Config()))
+    assert content["kernels"] == kernels.chosen()
     for folder in (run, run / "config.json"):
         with refuses(folder, "--out", f"--resume {folder}"):
             new_run(folder)

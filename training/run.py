@@ -35,7 +35,7 @@ from tictactoe_env.own_values import FILE as VALUES
 from tictactoe_env.own_values import write_values
 from tictactoe_env.proof import TABLE_CELLS, Progress
 from tictactoe_env.rules import SIDES
-from training import checkpoint
+from training import checkpoint, kernels
 from training.events import Events
 from training.files import (
     FORMAT,
@@ -87,6 +87,7 @@ ABOUT = Entries(
         "agent": Text(100),
         "config": Anything(),
         "versions": Named(Text(100), 100),
+        "kernels": Anything(),
         SEAL: HEX,
     },
     {"preset": Text(100), "rival": NAME, "rival_of": NAME},
@@ -360,7 +361,8 @@ class Run:
     def _write_config(self) -> None:
         preset = {"preset": self.preset} if self.preset else {}
         content = {"agent": self.page.AGENT, **preset, "config": asdict(self.config)}
-        write_sealed(self.folder / CONFIG, {**content, **self.relation, "versions": versions()})
+        made_with = {"versions": versions(), "kernels": kernels.chosen()}
+        write_sealed(self.folder / CONFIG, {**content, **self.relation, **made_with})
 
     def write_untrained(self, learner: Learner) -> None:
         """Write a run that has made no step: it can play, and `--resume` trains it."""
