@@ -609,8 +609,7 @@ INTRODUCTION = """# Results
 `make results`{how} writes this page. All results are exact: every possible game is followed. Only
 the seconds are measured. {machine}
 One thread, on a machine with other work. For speeds see [BENCHMARKS.md](BENCHMARKS.md).
-On another type of processor `tictacnet`, `value_net` and `neuroevolution` may learn otherwise from
-the same seed, because NumPy and torch round sums there in another way:
+On Linux and any x86-64 processor with AVX2 the same versions give these figures again:
 [Seeds and processors](RUNS.md#seeds-and-processors).
 
 The best possible result against perfect play is a draw. Against uniformly random play, a player
