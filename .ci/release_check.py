@@ -158,6 +158,8 @@ def description(wheel: Path) -> Problems:
     html = markdown.render(text, stream=io.StringIO())
     if not html:
         yield "the index cannot render the long description"
+    for words in facts.wrong_words(text):
+        yield f"the long description speaks of a clone or of a release to come: {words!r}"
     for link in facts.wrong_links(html or "", facts.own_version()):
         yield f"the long description has a link or picture that does not work on the index: {link}"
 

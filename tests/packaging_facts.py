@@ -8,6 +8,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 REPOSITORY = "https://github.com/tictactoe-env/tictactoe-env"
+NOT_OF_THE_INDEX = (
+    r"git clone|first release|not on PyPI|(?:`|^ *)make [a-z]+"
+    r"|pip install (?:-e )?[\"']?\.|\b(?:train|evaluate|play)\.py"
+)
 
 
 class Release(NamedTuple):
@@ -59,6 +63,11 @@ def built(folder: Path, *kinds: str, isolated: bool = False) -> list[Path]:
     if done.returncode:
         raise RuntimeError(f"the package cannot be built:\n{done.stdout}{done.stderr}")
     return sorted(folder.iterdir(), key=lambda path: path.suffix != ".whl")
+
+
+def wrong_words(description: str) -> list[str]:
+    """What a long description says of a clone or of a release to come."""
+    return re.findall(NOT_OF_THE_INDEX, description, re.MULTILINE)
 
 
 def wrong_links(html: str, version: str) -> list[str]:

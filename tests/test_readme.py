@@ -8,6 +8,8 @@ from pathlib import Path
 import doc_pages
 import pytest
 
+from tictactoe_env import opponents
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = doc_pages.pages()
@@ -59,6 +61,13 @@ def test_a_block_runs_alone_or_says_that_it_continues_the_one_above(name):
         assert bool(names_from_above(block.code)) == continues, block.code
         registers = continues or doc_pages.imports(block, "tictactoe_env")
         assert registers or "gym.make" not in block.code, block.code
+
+
+def test_the_proof_in_the_readme_is_what_its_command_prints(capsys):
+    command = "python -m tictactoe_env.opponents (.+)\n```\n\n```text\n(.+?)```"
+    names, proof = re.search(command, README, re.DOTALL).groups()
+    assert opponents.main(names.split()) == 0
+    assert capsys.readouterr().out == proof
 
 
 def test_the_readme_is_short_and_its_first_example_has_ten_lines():

@@ -201,6 +201,8 @@ def test_it_installs_two_packages_and_imports_without_a_warning_from_where_it_wa
     assert (version, torch) == (facts.own_version(), "False")
     assert Path(file).is_relative_to(alone.parent.parent)
     assert "minimax" in run("-m", "tictactoe_env.opponents")
+    players = ("maskable_ppo", "mcts-playouts=50")
+    assert run("-m", "tictactoe_env.opponents", *players) in facts.read("README.md")
 
 
 @pytest.mark.parametrize("name", PAGES)

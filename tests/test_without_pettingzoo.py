@@ -18,8 +18,5 @@ except ImportError as error:
 
 def test_the_import_says_what_to_install():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, cwd=ROOT)
-    assert (done.stdout, done.stderr) == (
-        'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]", '
-        'or pip install ".[pettingzoo]" in a clone\n',
-        "",
-    )
+    assert 'pip install "tictactoe-env[pettingzoo]"' in done.stdout
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")

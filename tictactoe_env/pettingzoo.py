@@ -34,8 +34,7 @@ try:
     from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 except ImportError as error:
     raise ImportError(
-        'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]", or '
-        'pip install ".[pettingzoo]" in a clone'
+        'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
     ) from error
 
 from tictactoe_env.bit_engine import OF_LEARNER

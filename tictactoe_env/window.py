@@ -29,8 +29,7 @@ class Window:
             self._window.step(None)
         except DependencyNotInstalled as error:
             raise DependencyNotInstalled(
-                'render_mode="human" needs pygame: pip install "tictactoe-env[render]", or '
-                'pip install ".[render]" in a clone'
+                'render_mode="human" needs pygame: pip install "tictactoe-env[render]"'
             ) from error
 
     def close(self) -> None:

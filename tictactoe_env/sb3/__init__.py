@@ -21,7 +21,7 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError(
         "tictactoe_env.sb3 needs stable-baselines3 and sb3-contrib: "
-        f'pip install "tictactoe-env[sb3]", or pip install ".[sb3]" in a clone ({error})'
+        f'pip install "tictactoe-env[sb3]" ({error})'
     ) from error
 
 from tictactoe_env.sb3.callbacks import ExactEvaluation, SelfPlay
