@@ -10,7 +10,7 @@ from text_cases import refuses
 
 from players.gallery import BrokenPlayerError, Entry
 from web import api
-from web.lanes import BusyError, Processes, Threads
+from web.lanes import BusyError, Processes, Threads, TooSlowError
 
 
 def test_a_process_computes_and_one_that_dies_or_takes_too_long_is_replaced():
@@ -24,7 +24,7 @@ def test_a_process_computes_and_one_that_dies_or_takes_too_long_is_replaced():
             await lane.run(os._exit, 1)
         second = await lane.run(os.getpid)
         lane.seconds = 0.05
-        with refuses("0.05 seconds", error=BusyError):
+        with refuses("0.05 seconds", error=TooSlowError):
             await lane.run(time.sleep, 600)
         lane.seconds = 60
         assert len({first, second, await lane.run(os.getpid), os.getpid()}) == 4

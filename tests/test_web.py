@@ -11,7 +11,7 @@ import threading
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from typing import get_args
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ from tictactoe_env.store import GameStore
 from tictactoe_env.trained import trained_names
 from training.metrics import write_metrics
 from web import answers, api, requests, server, work
-from web.lanes import Threads
+from web.lanes import Threads, TooSlowError
 from web.work import Work
 
 SQUARE = {"rows": 3, "cols": 3, "k": 3}
@@ -189,6 +189,20 @@ def test_one_request_a_ply_answers_the_move_and_what_the_page_shows_after_it(cli
         assert same == {name: answer[name] for name in same}
         assert ("truth" in same) == shown["truth"]
     assert (answer["standing"]["result"], len(moves)) == ("draw", 9)
+
+
+def test_what_took_too_long_for_a_player_is_not_computed_again(tmp_path, gallery):
+    lane, slow = Mock(spec=Threads), "mcts-playouts=5000"
+    lane.run = AsyncMock(side_effect=TooSlowError("60 seconds"))
+    for client in client_of(tmp_path, gallery, heavy=lane):
+        for _ in range(3):
+            shown = client.get(f"/api/agents/{slow}").json()
+            assert (shown["certificate"], shown["reason"]) == (None, "60 seconds")
+            sent = client.get(f"/api/certificates/{slow}")
+            assert (sent.status_code, sent.json()) == (503, {"error": "60 seconds"})
+            asked = {"board": SQUARE, "moves": [0], "agent": slow, "values": "expected"}
+            assert ask(client, "analysis", 503, **asked) == {"error": "60 seconds"}
+    assert lane.run.call_count == 1
 
 
 def run_in(folder, policy):

@@ -19,15 +19,16 @@ from fastapi.responses import Response
 from players.boards import BOARDS
 from players.gallery import BrokenPlayerError, Entry, Gallery, Place, read_entries
 from players.titles import story_of, title_of, unit_of
-from tictactoe_env.analysis import truth
+from tictactoe_env.analysis import EXPECTED, truth
 from tictactoe_env.games import Game, Player
 from tictactoe_env.notation import board_text, cell_text, replay
 from tictactoe_env.positions import can_enumerate
+from tictactoe_env.rules import Rules
 from tictactoe_env.standing import Standing, standing
 from tictactoe_env.store import LISTED, GameStore
 from web import requests
 from web.answers import AgentSummary
-from web.lanes import BusyError, Processes, Threads
+from web.lanes import BusyError, Processes, Threads, TooSlowError
 from web.refusals import Refusal
 from web.work import Work, in_process, is_heavy, is_large, is_registered, read_in_process
 
@@ -65,6 +66,7 @@ class Api:
         self.heavy = heavy or Processes(HEAVY_AT_ONCE, HEAVY_WAITING, HEAVY_SECONDS)
         self.readers = readers or Processes(1, 64, HEAVY_SECONDS)
         self.proofs, self._scanning = Proofs(), anyio.Lock()
+        self.slow: dict[tuple[str, Rules], str] = {}  # what took too long
 
     async def agents(self) -> Json:
         """Every agent that can be chosen, and the boards of the page and of the runs.
@@ -110,9 +112,22 @@ class Api:
         """The verified certificate of an agent without the moves, or why there is none."""
         try:
             lane = self.quick if is_registered(entry) else self.heavy
-            return await self.compute(lane, entry, "certificate", entry), ""
-        except ValueError as error:
+            return await self.of_all_moves(lane, entry, Rules(), "certificate", entry), ""
+        except (ValueError, TooSlowError) as error:
             return None, str(error)[:500]
+
+    async def of_all_moves(
+        self, lane: AnyLane, entry: Entry, rules: Rules, what: str, *asked: Any
+    ) -> Any:
+        """`compute` what needs the moves of an agent everywhere, unless that took too long once."""
+        table = (entry.sha256 or entry.id, entry.rules or rules)
+        if table in self.slow:
+            raise TooSlowError(self.slow[table])
+        try:
+            return await self.compute(lane, entry, what, *asked)
+        except TooSlowError as error:
+            self.slow[table] = str(error)
+            raise
 
     async def compute(self, lane: AnyLane, entry: Entry, what: str, *asked: Any) -> Any:
         """Call a method of Work about an agent. An agent that proves to be broken is remembered."""
@@ -145,7 +160,7 @@ class Api:
         """The whole certificate of an agent as a file, which `evaluate.py` verifies again."""
         entry = await self.entry(id, anew=True)
         lane = self.quick if is_registered(entry) else self.heavy
-        content = await self.compute(lane, entry, "certificate_file", entry)
+        content = await self.of_all_moves(lane, entry, Rules(), "certificate_file", entry)
         name = re.sub(r"[^A-Za-z0-9.=_-]+", "-", entry.id.removesuffix(".json")) + ".json"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, 200, headers, "application/json")
@@ -209,7 +224,10 @@ class Api:
         if seat is not None and seat.thinks_at_once:
             return self.work.thoughts(*question)
         lane = self.heavy if is_heavy(entry, game.rules, thinks=True) else self.quick
-        found: Json = await self.compute(lane, entry, "thoughts", *question)
+        if values == EXPECTED and not is_large(game.rules):
+            found: Json = await self.of_all_moves(lane, entry, game.rules, "thoughts", *question)
+        else:
+            found = await self.compute(lane, entry, "thoughts", *question)
         return found
 
     async def truth(self, game: Standing) -> Json:

@@ -19,6 +19,10 @@ class BusyError(Exception):
     """Too many requests of a kind at once, or one that takes too long."""
 
 
+class TooSlowError(BusyError):
+    """A request that takes too long."""
+
+
 class Lane:
     """At most `at_once` calls run, and at most `waiting` more wait.
 
@@ -61,8 +65,8 @@ class Processes(Lane):
     async def run(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
         """Call the function in a process; it, the arguments and the answer are pickled.
 
-        Raises BusyError if too many calls wait already, and if the call takes too long or its
-        process dies, for example for lack of memory; then the process is ended.
+        Raises BusyError if too many calls wait already or the process dies, for example for lack of
+        memory; TooSlowError if the call takes too long, and ends the process.
         """
         await self.admit()
         async with self._limiter:
@@ -73,6 +77,6 @@ class Processes(Lane):
                         function, *arguments, cancellable=True, limiter=alone
                     )
             except TimeoutError:
-                raise BusyError(f"this takes more than {self.seconds:g} seconds here") from None
+                raise TooSlowError(f"this takes more than {self.seconds:g} seconds") from None
             except anyio.BrokenWorkerProcess:
                 raise BusyError("the process that computed this has ended: try again") from None
