@@ -287,7 +287,9 @@ def test_sets_of_cells_are_alike_for_one_game_and_for_many(rules):
         sets.tolist(), members.astype(np.int8), lines, uniforms, drawn, strict=True
     ):
         left = bytes(1 - row)
-        assert one.view(found, 0) == bytes(row) + bytes(rules.cells) + left
-        assert one.view(0, found) == bytes(rules.cells) + bytes(row) + left
+        for rows, dtype in ((one.rows, np.int8), (one.float_rows, np.float32)):
+            own, nothing = row.astype(dtype).tobytes(), bytes(rules.cells * dtype().nbytes)
+            assert one.view(found, 0, rows) == own + nothing + left
+            assert one.view(0, found, rows) == nothing + own + left
         assert bool(one.has_line(found)) == line
         assert one.draw(found, number) == cell

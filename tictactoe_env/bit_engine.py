@@ -15,6 +15,7 @@ from numpy import ndarray
 from numpy.typing import NDArray
 
 from tictactoe_env.bitboards import bitboards_of, single_bitboards_of
+from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import (
     Policy,
     RandomPolicy,
@@ -351,12 +352,14 @@ class BitGame:
         self.rules, self._board = rules, single_bitboards_of(rules, early_draw)
         self._arguments = (rules, early_draw, observation)
         self._early_draw, self._observation = early_draw, observation
-        flat, planes = (2 * rules.cells,), (2, rules.rows, rules.cols)
-        self._shape = planes if observation == "planes" else flat
-        self._cells, self._mask_at = rules.cells, 2 * rules.cells
+        space = observation_space(rules, observation)
+        self._shape, self._dtype = space.shape, space.dtype
         self._full, self._nth = self._board.full, self._board.nth
-        self._rows, self._high_rows = self._board.rows, self._board.high_rows
-        self._lines = self._board.lines if self._high_rows and not early_draw else None
+        self._rows, is_flat = self._board.rows, observation == "flat"
+        self._shown = self._board.float_rows if is_flat else self._rows
+        self._cells, self._mask_at = rules.cells, 2 * rules.cells * (4 if is_flat else 1)
+        self._two_bytes = len(self._rows) == 2
+        self._lines = self._board.lines if self._two_bytes and not early_draw else None
         self._empty = bytearray()  # its `join` makes a fresh bytearray
 
     def __reduce__(self) -> Any:
@@ -446,30 +449,30 @@ class BitGame:
     def view(self, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
         own, other, seat = state
-        if self._high_rows:
-            low, high, free = self._rows, self._high_rows, self._full ^ (own | other)
+        if self._two_bytes:
+            low, high = self._shown
+            low_free, high_free = self._rows
+            free = self._full ^ (own | other)
             seen = self._empty.join(
                 (
                     low[own & 255],
                     high[own >> 8],
                     low[other & 255],
                     high[other >> 8],
-                    low[free & 255],
-                    high[free >> 8],
+                    low_free[free & 255],
+                    high_free[free >> 8],
                 )
             )
         else:
-            seen = self._board.view(own, other)
+            seen = self._board.view(own, other, self._shown)
         mask = ndarray(self._cells, INT8, seen, self._mask_at)
-        if self._observation == "planes":
-            return ndarray(self._shape, INT8, seen), mask
         if self._observation == "grid":
             grid = self.board(state) * np.int8(seat)
-            return grid.reshape(self.rules.rows, self.rules.cols), mask
-        return ndarray(self._shape, INT8, seen).astype(np.float32), mask
+            return grid.reshape(self._shape), mask
+        return ndarray(self._shape, self._dtype, seen), mask
 
     def board(self, state: State) -> Boards:
         """The board (cells,) int8."""
         own, other, seat = state
-        seen = np.frombuffer(self._board.view(own, other), INT8).reshape(3, -1)
+        seen = np.frombuffer(self._board.view(own, other, self._rows), INT8).reshape(3, -1)
         return (seen[0] - seen[1]) * np.int8(seat)

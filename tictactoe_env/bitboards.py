@@ -182,18 +182,15 @@ class SingleBitboards:
 
     has_line: a function of a set, not 0 if k of its cells are in a line. lines: on boards of up to
     16 cells the same as a table, else None. nth: the n-th cell of set s of 8 cells is at 8 s + n.
-    rows: of each set of 8 cells, 1 or 0 for each cell. high_rows: the same for the cells from 8 on,
-    on boards of 9 to 16 cells, else empty.
+    rows: for each 8 cells of the board 1 or 0 for each cell of each set, as the bytes of int8.
+    float_rows: the same as float32.
     """
 
     def __init__(self, rules: Rules, early_draw: bool):
         self.cells, self._early_draw = rules.cells, early_draw
         self.full = (1 << rules.cells) - 1
         self.nth = _nth().reshape(-1, PART)[: 1 << BYTE, :BYTE].tobytes()
-        self.rows = [row.tobytes() for row in _members()[: 1 << BYTE, :BYTE]]
-        two_bytes = BYTE < rules.cells <= PART
-        self.high_rows = [row[: rules.cells - BYTE] for row in self.rows] if two_bytes else []
-        self._starts_of_bytes = range(0, rules.cells, BYTE)
+        self.rows, self.float_rows = self._rows(np.int8), self._rows(np.float32)
         self.has_line: Callable[[int], int] = line_finder(rules)
         self.lines: bytes | None = None
         if rules.cells <= PART:
@@ -220,14 +217,19 @@ class SingleBitboards:
         """Whether every line has marks of both sides, so nobody can win."""
         return not (self.has_line(self.full ^ own) or self.has_line(self.full ^ other))
 
-    def view(self, own: int, other: int) -> bytearray:
-        """1 or 0 for each cell: own marks, then the other side's, then the free cells; fresh."""
-        free = self.full ^ (own | other)
-        return bytearray().join(map(self._members, (own, other, free)))
+    def _rows(self, dtype: type[np.generic]) -> list[list[bytes]]:
+        members = _members()[: 1 << BYTE].astype(dtype)
+        widths = (min(BYTE, self.cells - start) for start in range(0, self.cells, BYTE))
+        return [[row[:width].tobytes() for row in members] for width in widths]
 
-    def _members(self, cells: int) -> bytes:
-        rows, starts = self.rows, self._starts_of_bytes
-        return b"".join([rows[cells >> start & 255] for start in starts])[: self.cells]
+    def view(self, own: int, other: int, rows: list[list[bytes]]) -> bytearray:
+        """Fresh bytes: own marks, then the other side's, both by `rows`; then the free cells."""
+        parts, free = [], self.full ^ (own | other)
+        for marks, tables in ((own, rows), (other, rows), (free, self.rows)):
+            for table in tables:
+                parts.append(table[marks & 255])
+                marks >>= BYTE
+        return bytearray().join(parts)
 
     def draw(self, cells: int, uniform: float) -> int:
         """One cell of a set that is not empty: see `Bitboards.draw`."""
