@@ -147,7 +147,7 @@ def training_rate(games: int, rules: Rules) -> float:
 
 def observation_bytes(rules: Rules) -> int:
     """The size of one observation."""
-    space = observation_space(rules, "planes")
+    space = observation_space(rules)
     return int(np.prod(space.shape)) * np.dtype(space.dtype).itemsize
 
 

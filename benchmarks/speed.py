@@ -210,7 +210,7 @@ def engines(rounds: int) -> None:
     """The table of both engines on boards that either could play."""
     header("million steps/s of the engine alone", "by row", "on bitboards", "bitboards / rows")
     for rules in (Rules(), Rules(2, 5, 3)):
-        arguments = rules, False, "planes"
+        arguments = rules, False, "flat"
         for opponent in ("random", "minimax"):
             for count in (64, 1_024, 16_384):
                 both = (RowGames(*arguments), BitGames(*arguments))

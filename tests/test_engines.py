@@ -81,7 +81,7 @@ def games_after(boards, seats, results, cells, replies, rules, early_draw):
 
 @pytest.mark.parametrize("rules", BY_SPEED, ids=str)
 @EARLY_DRAW
-@pytest.mark.parametrize("observation", ["planes", "grid"])
+@pytest.mark.parametrize("observation", ["flat", "grid"])
 def test_rows_bitboards_and_lines_agree_on_every_move_and_reply(rules, early_draw, observation):
     rows, bits = RowGames(rules, early_draw, observation), BitGames(rules, early_draw, observation)
     boards, seats = every_start(rules, early_draw)

@@ -141,7 +141,7 @@ def test_an_id_of_an_opponent_states_the_exact_limit(env_id):
     worst = best_responses(opponent).values()  # of the opponent on each side
     assert env.spec.reward_threshold == pytest.approx(-sum(side.value for side in worst) / 2)
     assert gym.make_vec(env_id, 2).spec.reward_threshold == env.spec.reward_threshold
-    for kept in ({"observation": "flat"}, {"render_mode": "ansi"}):
+    for kept in ({"observation": "planes"}, {"render_mode": "ansi"}):
         assert gym.make(env_id, **kept).spec.reward_threshold == env.spec.reward_threshold
     for other in ({"side": "X"}, {"opponent": "trie"}, {"rewards": {"win": 2}}):
         assert gym.make(env_id, **other).spec.reward_threshold is None

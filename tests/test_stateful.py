@@ -41,7 +41,7 @@ class OneGame(RuleBasedStateMachine):
     @initialize(opponent=st.sampled_from(OPPONENTS), seed=SEEDS)
     def make(self, opponent, seed):
         self.env = TicTacToeEnv(opponent)
-        self.referee = Referee((3, 3, 3), "planes", False, REWARDS, "random", (), True, False)
+        self.referee = Referee((3, 3, 3), "flat", False, REWARDS, "random", (), True, False)
         with pytest.raises(ResetNeeded):
             self.env.step(0)
         self.reset(seed, "random")
