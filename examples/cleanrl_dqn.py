@@ -56,5 +56,4 @@ for step in range(max(1, TOTAL // ENVS)):
         optimizer.step()
     if step % TARGET_EVERY == 0:
         target_network.load_state_dict(network.state_dict())
-r = evaluate(FunctionPolicy(lambda o, m: best(network, o, m)[1], Rules()))
-print(f"X wins {r.x.win:.4f}, O {r.o.win:.4f}; unbeatable: X {r.unbeatable_x}, O {r.unbeatable_o}")
+print(evaluate(FunctionPolicy(lambda o, m: best(network, o, m)[1], Rules())))

@@ -56,5 +56,4 @@ for update in range(updates := max(1, TOTAL // (ENVS * STEPS))):
         optimizer.zero_grad()
         (0.5 * (v - target).square() - gain - ENTROPY * moves.entropy()).mean().backward()
         optimizer.step()
-r = evaluate(FunctionPolicy(lambda o, m: act(o, m)[0].probs.argmax(1), Rules()))
-print(f"X wins {r.x.win:.4f}, O {r.o.win:.4f}; unbeatable: X {r.unbeatable_x}, O {r.unbeatable_o}")
+print(evaluate(FunctionPolicy(lambda o, m: act(o, m)[0].probs.argmax(1), Rules())))

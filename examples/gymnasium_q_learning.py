@@ -48,8 +48,7 @@ for _ in range(STEPS // GAMES):
 print(f"mean reward of the last games, with exploration: {np.mean(env.return_queue):.2f}")
 
 policy = FunctionPolicy(lambda *boards: q_values(*boards).argmax(axis=1), Rules())
-found = evaluate(policy)
-print(f"as X against random play: {found.x}\nas O: {found.o}\nunbeatable: {found.unbeatable}")
+print(evaluate(policy))
 
 game = RenderCollection(gym.make(ID, opponent=policy, render_mode="rgb_array"))
 (observation, info), ended = game.reset(seed=0), False

@@ -15,7 +15,6 @@ import numpy as np
 
 from tictactoe_env import FunctionPolicy, Rules, evaluate, exploitability
 from tictactoe_env import pettingzoo as tictactoe
-from tictactoe_env.notation import game_text
 
 GAMES = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
 RATE, EXPLORE = 0.5, 0.7
@@ -52,9 +51,5 @@ def greedy(observations, masks):
 
 
 policy = FunctionPolicy(greedy, Rules(), observation="grid")
-found = evaluate(policy)
-for side, result in (("X", found.x), ("O", found.o)):
-    print(f"as {side} against random play: {result.win:.4f} won, {result.loss:.4f} lost, exactly")
-    if line := found.best_responses[side].losing_line:
-        print(f"as {side} it loses the game {game_text(line, Rules())}")
-print(f"after {GAMES} games: unbeatable {found.unbeatable}, exploitability", exploitability(policy))
+print(evaluate(policy))
+print(f"exploitability after {GAMES:,} games: {exploitability(policy):.4f}")

@@ -55,6 +55,5 @@ def best_moves(observations, masks):
     return module.forward_inference({"obs": parts})["action_dist_inputs"].argmax(dim=1).numpy()
 
 
-found = evaluate(FunctionPolicy(best_moves, Rules()))
-print(f"as X against random play: {found.x}\nas O: {found.o}\nunbeatable: {found.unbeatable}")
+print(evaluate(FunctionPolicy(best_moves, Rules())))
 algorithm.stop()

@@ -39,8 +39,5 @@ model = MaskableDQN(
 exact = ExactEvaluation(every=5_000, stop_at="unbeatable", best_model_save_path="best", verbose=1)
 model.learn(STEPS, callback=[exact, SelfPlay(every=5_000, keep=8)])
 
-best = evaluate(MaskableDQN.load("best/best_model"))
-print(f"the best model, of {exact.best.steps:,} steps, against random play:")
-print(f"X wins {best.x.win:.4f} and loses {best.x.loss:.4f}")
-print(f"O wins {best.o.win:.4f} and loses {best.o.loss:.4f}")
-print(f"never loses: X {best.unbeatable_x}, O {best.unbeatable_o}")
+print(f"the best model, of {exact.best.steps:,} steps:")
+print(evaluate(MaskableDQN.load("best/best_model")))

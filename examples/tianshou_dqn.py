@@ -52,7 +52,4 @@ for _ in range(rounds):
     frozen = snapshot(player, Rules())  # a table: it does not learn on
     for env in envs:
         env.unwrapped.add_snapshot(frozen)
-result = evaluate(player)
-print(f"unbeatable: {result.unbeatable}\nas X {result.x}\nas O {result.o}")
-for side, response in result.best_responses.items():
-    print(f"the shortest game that it can lose as {side}: {response.losing_line}")
+print(evaluate(player))

@@ -4,7 +4,6 @@
 """
 
 import sys
-from pathlib import Path
 
 import gymnasium as gym
 import torch
@@ -17,7 +16,6 @@ from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
 from tictactoe_env import FunctionPolicy, Rules, evaluate, snapshot
-from tictactoe_env.render import svg_game
 
 RULES, BATCH = Rules(), 4_096  # moves, in 64 games at a time
 updates = (int(sys.argv[1]) if len(sys.argv) > 1 else 100_000) // BATCH
@@ -52,9 +50,7 @@ for _, batch in zip(range(updates), collector, strict=False):
             sum(value for key, value in loss(part).items() if key.startswith("loss_")).backward()
             optimizer.step()
     games.add_snapshot(player)  # frozen: "self" also plays as the network plays now
-result = evaluate(snapshot(player, RULES, deterministic=True))
-print(f"unbeatable: {result.unbeatable}\nas X {result.x}\nas O {result.o}")
-for side, response in result.best_responses.items():
-    if line := response.losing_line:  # the shortest; None if nobody can beat it on this side
-        Path(f"lost_as_{side}.svg").write_text(svg_game(line, RULES))
-        print(f"as {side} it can lose by the moves {line}, see lost_as_{side}.svg")
+found = evaluate(snapshot(player, RULES, deterministic=True))
+print(found)
+if not found.unbeatable:
+    found.save("lost.svg")

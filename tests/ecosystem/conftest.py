@@ -1,4 +1,4 @@
-"""What the tests of all libraries share: `run_example`."""
+"""What the tests of all libraries share: `run_example`, `rates_of`."""
 
 import os
 import re
@@ -9,6 +9,18 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
+
+ROW = re.compile(r"^as ([XO]) +([\d.]+) +[\d.]+ +([\d.]+)", re.MULTILINE)
+
+
+@pytest.fixture
+def rates_of():
+    """Reads a printed evaluation: the games won and lost against random play, % by side."""
+
+    def read(printed):
+        return {side: (float(won), float(lost)) for side, won, lost in ROW.findall(printed)}
+
+    return read
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """CleanRL's PPO and DQN run by the id alone; ours learn on many games, and play as opponents."""
 
 import itertools
-import re
 
 import gymnasium as gym
 import numpy as np
@@ -121,12 +120,11 @@ def test_cleanrls_own_structure_learns_with_nothing_changed_but_the_id(program):
 @pytest.mark.parametrize(
     ("program", "steps"), [("cleanrl_ppo.py", 60_000), ("cleanrl_dqn.py", 20_000)]
 )
-def test_the_program_learns_and_prints_its_exact_results(run_example, program, steps):
+def test_the_program_learns_and_prints_its_exact_results(run_example, rates_of, program, steps):
     """An untrained network wins 70 to 80 % of its games as X against random play, half as O."""
-    printed = run_example(program, steps)
-    win_x, win_o = re.search(r"X wins (0\.\d+), O (0\.\d+)", printed).groups()
-    assert float(win_x) > 0.9
-    assert float(win_o) > 0.6
+    rates = rates_of(run_example(program, steps))
+    assert rates["X"][0] > 90
+    assert rates["O"][0] > 60
 
 
 def network(seed):

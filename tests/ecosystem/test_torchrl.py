@@ -1,7 +1,6 @@
 """TorchRL takes the environments untouched: specs, info, masks, pixels, batches, collectors."""
 
 import os
-import re
 
 import gymnasium as gym
 import numpy as np
@@ -262,11 +261,6 @@ def test_both_seats_through_the_environment_of_pettingzoo():
 
 def test_the_example_draws_games_that_it_can_lose(run_example, tmp_path):
     printed = run_example("torchrl_ppo.py", 12_288)
-    assert "unbeatable: False" in printed  # after three updates
-    assert printed.count("illegal=0.0,") == 2
-    drawn = re.findall(r"as ([XO]) it can lose by the moves (.*), see (\S+)", printed)
-    assert drawn
-    for side, moves, name in drawn:
-        picture = (tmp_path / name).read_text()
-        assert 'class="line"' in picture  # the opponent's three in a row
-        assert len(moves.split(", ")) % 2 == (side == "O")  # the opponent had the last move
+    assert "Can be beaten as " in printed  # after three updates
+    assert "illegal" not in printed
+    assert 'class="line"' in (tmp_path / "lost.svg").read_text()  # the opponent's three in a row
