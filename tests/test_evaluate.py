@@ -4,7 +4,6 @@ import itertools
 import json
 import re
 import shutil
-import sys
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from small_runs import trained, without
 from text_cases import called, rows_of
 
 import evaluate
-from terminal import proving
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, match, tabulate
 from tictactoe_env.analysis import truth
 from tictactoe_env.canonical import CanonicalPolicy
@@ -146,10 +144,6 @@ def test_a_board_too_large_to_be_proven_gets_a_sampled_table(capsys, tmp_path):
     stated = json.loads(path.read_text())["sampled"]["random"]["random (2)"]
     assert stated["win"] == found.result.win
     assert stated["intervals"]["draw"] == list(found.intervals["draw"])
-    size = "--rows 2 --cols 7 --k 7 --games 20 --max-positions 0"
-    printed = shown(capsys, "minimax random", size)
-    pairs = itertools.product(("minimax", "random"), repeat=2)
-    assert [tuple(row[:2]) for row in rows_of(printed)] == list(pairs)
 
 
 @pytest.fixture(scope="module")
@@ -185,25 +179,6 @@ def test_what_needs_more_positions_than_the_limit_is_sampled_or_refused(capsys, 
     ):
         assert limit in error_of(capsys, *arguments)
     assert "5x5" in error_of(capsys, lines[0], "--rows 5 --cols 5 --k 4")
-
-
-def test_progress_of_a_proof_is_one_line_of_a_terminal_and_now_and_then_a_line_of_a_file(
-    monkeypatch, capsys
-):
-    for seconds, at_terminal, begin, end in (
-        (10, False, "", ""),
-        (0, False, "", "\n"),
-        (0, True, "\r", ""),
-    ):
-        monkeypatch.setattr(proving, "FILE_SECONDS", seconds)
-        monkeypatch.setattr(sys.stderr, "isatty", lambda at_terminal=at_terminal: at_terminal)
-        with proving.shown("lines", SQUARE) as progress:
-            progress("X", 3, 1234)
-            said = capsys.readouterr().err
-            assert said.startswith(begin)
-            assert said.endswith(end)
-            assert ("1,234 positions" in said) == (seconds == 0)
-        assert not capsys.readouterr().err.strip()
 
 
 def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, tmp_path):

@@ -103,23 +103,16 @@ WRONG = {
     "seed": (-1, 2**63),
     "id": (0,),
     "time": ("yesterday", "2026-05-09T07:35:25", 17, None, EARLIEST),
+    "cell": ((0, 9), (0, -1), "a1 b2"),
 }
+NAMES = ("", "A" * 101, "Ann\nO=agent", " Ann", "\ud800", 7)
+PLAYERS = [*(("human", name) for name in NAMES), ("run", "dqn", "runs/\0"), ("run", "dqn", None)]
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, v) for name in WRONG for v in WRONG[name]])
 def test_every_field_is_checked(name, value):
     with refuses(name):
-        replace(game(), **{name: value})
-
-
-@pytest.mark.parametrize("moves", [(0, 9), (0, -1), "a1 b2"])
-def test_a_move_is_a_cell(moves):
-    with refuses("cell", repr(moves[1]) if moves[0] == 0 else "'a'"):
-        replace(game(), moves=moves)
-
-
-NAMES = ("", "A" * 101, "Ann\nO=agent", " Ann", "\ud800", 7)
-PLAYERS = [*(("human", name) for name in NAMES), ("run", "dqn", "runs/\0"), ("run", "dqn", None)]
+        replace(game(), **{"moves" if name == "cell" else name: value})
 
 
 @pytest.mark.parametrize("fields", [*PLAYERS, ("person", "Ann")])

@@ -3,7 +3,6 @@
 import io
 import json
 import sys
-import warnings
 
 import pytest
 from rich.console import Console
@@ -12,12 +11,11 @@ from text_cases import HOSTILE, called
 import evaluate
 import play
 from players.gallery import Gallery
-from terminal import battle, proving, report
+from terminal import battle, report
 from terminal.game import who
 from terminal.plain import plain
 from terminal.replay import Replay
 from terminal.talk import Talk
-from terminal.trainer import warnings_on
 from tictactoe_env.certificate import certify
 from tictactoe_env.evaluation import evaluate as evaluated
 from tictactoe_env.games import Game, Player
@@ -88,11 +86,6 @@ def progress(text, console, is_live):
     display.stop()
 
 
-def warned(text, console):
-    with warnings_on(console):
-        warnings.warn(text, stacklevel=1)
-
-
 def certificate(text):
     """A certificate with texts that are not checked."""
     training = {"preset": text, **POINT, "best_at": POINT}
@@ -114,7 +107,6 @@ SHOWN = {
     "talk": lambda text, console: Talk(console).say(printable(text), "bold"),
     "progress": lambda text, console: progress(text, console, False),
     "bar": lambda text, console: progress(text, console, True),
-    "warning": warned,
 }
 
 
@@ -129,7 +121,7 @@ def test_names_are_shown_as_they_are_on_a_terminal(place):
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_the_players_of_a_game_are_shown_as_they_are(text, monkeypatch):
+def test_the_players_of_a_game_are_shown_as_they_are(text):
     assert is_harmless(who(text, "X"))
     assert plain(text).plain == printable(text, lines=True)
     assert not plain(text).spans
@@ -139,9 +131,3 @@ def test_the_players_of_a_game_are_shown_as_they_are(text, monkeypatch):
         shown = printed(lambda console: console.print(Replay(game).picture(console)))
         assert text in shown
         assert is_harmless(shown)
-    stream = io.StringIO()
-    stream.isatty = lambda: True
-    monkeypatch.setattr(sys, "stderr", stream)
-    with proving.shown(text, ROW) as show:
-        show("X", 1, 1)
-    assert is_harmless(stream.getvalue().replace("\r", ""))

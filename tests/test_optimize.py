@@ -91,9 +91,8 @@ def test_a_trial_is_pruned_above_the_median_where_those_that_ended_count(others,
     assert tuning.ExactMedianPruner().prune(study, running) == is_pruned
 
 
-@pytest.mark.parametrize("agent", ["tabular_q", pytest.param("dqn", marks=pytest.mark.slow)])
-def test_the_seeds_of_a_trial_train_as_they_would_alone(agent):
-    page, config = agents.page(agent), small_config(agent)
+def test_the_seeds_of_a_trial_train_as_they_would_alone():
+    page, config = agents.page("tabular_q"), small_config("tabular_q")
     together = [tuning.Training(page, replace(config, seed=seed), "steps") for seed in (0, 1)]
     models = [[], []]
     while not all(training.is_over for training in together):
@@ -128,15 +127,6 @@ def test_a_search_prints_the_command_that_makes_its_best_trial_again(tmp_path, c
     assert code == (0 if reached and best["steps_of_seed_1"] else 1)
     assert ("PROVEN" in again) == (reached != "")
     assert not reached or f"{int(reached):,} steps" in again
-
-
-def test_a_goal_that_is_proven_after_the_last_step_scores_1(tmp_path):
-    board = "--rows 1 --cols 2 --k 2 --until unbeatable --seeds-per-trial 1"
-    options = ["tabular_q", *board.split(), "--games", "64", "--steps", "10", "--judge-every", "5"]
-    assert search(tmp_path / "a", 1, agent_and_options=options) == 0
-    (row,) = by_trial(tmp_path / "a").values()
-    assert int(row["steps_of_seed_0"]) > 10
-    assert float(row["score"]) == 1
 
 
 def begun(folder, trials):
@@ -175,17 +165,6 @@ def test_what_a_process_has_claimed_is_left_to_it_until_it_is_gone(tmp_path):
             assert tuning.place_of(second.claim(2)) == 1
             assert tuning.place_of(first.claim(3)) == 0  # its own, which it has not finished
         assert tuning.place_of(second.claim(2)) == 0
-
-
-def test_on_larger_boards_opponents_are_not_searched_since_few_have_perfect_ones(monkeypatch):
-    found = {}
-    monkeypatch.setattr("terminal.tuner.optimize", lambda *_, **given: found.update(given) or 0)
-    board = ["--rows", "4", "--cols", "4", "--k", "4"]
-    assert train.main(["dqn", "--optimize", "2", *board, "--hidden", "32"]) == 0
-    assert found["fixed"] == ["cols", "hidden", "k", "opponents", "rows"]
-    page, config = agents.page("dqn"), agents.page("dqn").Config(hidden=(32,), average=0.5)
-    searched = set(tuning.searched_options(page, config, ["epsilon_end"]))
-    assert searched == set(page.SEARCH) - {"epsilon_end", "hidden", "average"}
 
 
 def test_options_that_contradict_each_other_are_a_failed_trial_with_its_reason(tmp_path, capsys):

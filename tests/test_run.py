@@ -195,19 +195,6 @@ def test_an_interrupt_stops_at_the_next_evaluation_and_a_second_one_at_once(tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_checkpoints_are_written_from_time_to_time(tmp_path, monkeypatch):
-    now, seen = [1000.0], []
-    monkeypatch.setattr(runs.time, "monotonic", lambda: now[0])
-
-    def later(steps):
-        now[0] += 12
-        progress = tmp_path / "checkpoint" / "progress.json"
-        seen.append(read_json(progress)["steps"] if progress.exists() else 0)
-
-    trained(new_run(tmp_path, steps=800), [RANDOM], meanwhile=later)
-    assert seen == [0, 0, 0, 300, 300, 300, 600, 600]
-
-
 def interrupted_between(folder, monkeypatch, at, policies=(RANDOM, PERFECT)):
     """A run whose steps take 0.12 seconds each, ended after some steps, with checkpoints."""
     now = [1000.0]

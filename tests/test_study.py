@@ -3,10 +3,12 @@
 import os
 import shutil
 import signal
-from dataclasses import replace
+import threading
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from small_runs import small_config
 from studies import (
     AGENT,
     check,
@@ -22,11 +24,12 @@ from studies import (
 from text_cases import called, refuses
 
 import train
+from terminal.job import train as do_the_job
 from tictactoe_env.certificate import read, verify
 from training import cluster
 from training.cluster import ClusterError, Lost, cluster_address, connect
 from training.files import read_json
-from training.jobs import KILL, Job, Owner, do_job, read_outcome
+from training.jobs import EXIT_FINISHED, EXIT_STOPPED, KILL, Job, Owner, do_job, read_outcome
 from training.locks import locked
 from training.study import parse_seeds, seeds_text, summary, summary_table
 
@@ -114,9 +117,6 @@ def test_a_table_counts_the_proven_and_gives_medians_and_ranges():
     assert table["proven unbeatable"] == "2 of 3"
     assert table["- steps until then"] == "2,500 (2,000 to 3,000)"
     assert table["losses against random, %"] == "2.00 (1.00 to 3.00)"
-    row = {"seed": 0, "state": "finished", "steps": 100, "seconds": 2.0, "always_wins_x": True}
-    row |= {"always_wins_x_steps": 100, **{f"unbeatable_{s}": s == "x" for s in ("x", "o", "both")}}
-    assert summary_table([row])[1][0] == ["wins against everybody", "1 of 1", "", ""]
 
 
 def test_a_finished_study_trains_nothing_again_and_refuses_other_options_by_name(
@@ -180,6 +180,17 @@ def test_a_seed_that_fails_is_reported_and_the_others_go_on(finished, tmp_path, 
     rows = read_json(folder / "study.json")["runs"]
     states = {row["seed"]: row["state"] for row in rows}
     assert states == {3: "finished", 5: "failed", 6: "finished"}
+
+
+def test_the_process_of_a_job_stops_at_an_evaluation_and_goes_on_from_there(tmp_path, no_charts):
+    config, ended = asdict(small_config(AGENT)), threading.Event()
+    job = Job("seed 0", str(tmp_path / "seed-00"), AGENT, config)
+    ended.set()
+    assert do_the_job(job, ended) == EXIT_STOPPED
+    assert 0 < job.steps_saved < config["steps"]
+    ended.clear()
+    assert do_the_job(job, ended) == do_the_job(job, ended) == EXIT_FINISHED
+    assert job.has_reached_its_goal
 
 
 def test_a_training_that_is_killed_each_time_is_given_up(tmp_path):

@@ -2,29 +2,25 @@
 
 import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from itertools import count
 
 import pytest
 from rich.console import Console
 from small_runs import (
-    JUDGE_EVERY,
-    OPTIONS,
-    ROOT,
     assert_same,
     contents,
-    environment,
     killed_at,
     metrics,
     trained,
 )
+from text_cases import called
 
+import agents
 import train
 from terminal.trainer import new_folder
-from tictactoe_env.certificate import read, verify
+from tictactoe_env.certificate import certify, read, write
+from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.rules import Rules
 from training import run as runs
 from training.files import read_json
 from training.manifest import check_all
@@ -119,35 +115,19 @@ def test_a_run_that_is_killed_before_any_change_of_its_files_ends_with_the_same_
     assert_same(folder, reference)
 
 
-# A run that writes a checkpoint at each evaluation, as one does that goes on for long.
-OFTEN = "import sys, training.run as run, train; run.CHECKPOINT_SECONDS = 0; "
+# --- opponents that are runs ----------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_process_that_gets_a_signal_leaves_a_run_that_continues_bit_by_bit(number, tmp_path):
-    folder, other = tmp_path / "run", tmp_path / "other"
-    options = [ROUNDS, *OPTIONS[ROUNDS], "--steps", "10000000", "--out", str(folder)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    command = [sys.executable, "-c", f"{OFTEN}sys.exit(train.main(sys.argv[1:]))", *options]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment(), **pipes)
-    while not (folder / "checkpoint/progress.json").exists() or len(metrics(folder)) < 2:
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(number)
-    printed = process.communicate(timeout=300)[0]
-    assert "Traceback" not in printed
-    if number == signal.SIGINT:
-        assert process.returncode == 0
-        assert f"train.py --resume {folder}\n" in printed
-        assert "\x1b" not in printed, "a pipe gets no escape codes"
-        verify(read(folder))
-        saved = read_json(folder / "checkpoint" / "progress.json")
-        assert saved == {"steps": last_step(folder)}
-    else:
-        assert process.returncode == -number
-    more = last_step(folder) + JUDGE_EVERY
-    repeated = ("--steps", str(more), "--seed", "0")  # options may be repeated as they were
-    assert train.main(["--resume", str(folder), *repeated]) == 0
-    assert trained(ROUNDS, other, steps=more) == 0
-    assert_same(folder, other)
+@pytest.mark.parametrize("agent", [ROUNDS, "maskable_ppo"])
+def test_a_run_is_loaded_without_its_opponent_and_continues_with_it(agent, tmp_path, capsys):
+    folder, foe = tmp_path / "run", tmp_path / "foe"
+    write(certify(MinimaxPolicy(Rules()), "minimax"), foe / "certificate.json")
+    assert trained(agent, folder, "--opponents", f"{foe}:1,random:1", steps=1_024) == 0
+    table = agents.load(folder).table
+    foe.rename(tmp_path / "elsewhere")
+    assert (agents.load(folder).table == table).all()
+    resume = ["--resume", str(folder), "--steps", "2048"]
+    code, _, err = called(train, resume, capsys)
+    assert (code, err.count("\n"), str(foe) in err) == (2, 1, True)
+    (tmp_path / "elsewhere").rename(foe)
+    assert train.main(resume) == 0
