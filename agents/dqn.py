@@ -70,7 +70,7 @@ from tictactoe_env.observation import observe
 from tictactoe_env.own_values import OwnValues
 from tictactoe_env.positions import positions_of
 from tictactoe_env.proof import TABLE_CELLS
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import MaskableDQN, MaskableDQNPolicy
 from training.board_network import Opening, encoder_options
 from training.canonical import CanonicalBoards
@@ -78,12 +78,10 @@ from training.learner import Arrays, BoardPlayer, State
 from training.limits import LIMITS
 from training.network_policy import (
     LivePolicy,
-    LiveValues,
     NetworkPolicy,
     joined,
     live_policy,
     parted,
-    scores_of,
 )
 from training.options import (
     Count,
@@ -393,22 +391,15 @@ def network_of(config: Config, model: Arrays) -> BoardQNetwork:
 
 def live_policy_of(config: Config, weights: Arrays) -> LivePolicy:
     """The greedy policy of a saved network on a board without a table."""
-    network = network_of(config, weights)
-
-    def q_values(boards: Boards) -> NDArray[Any]:
-        values = scores_of(network.move_scores, boards, config.rules)
-        return np.where(values == LOWEST, -np.inf, values).astype(np.float32)
-
-    values = LiveValues(q_values, *reward_scale(config.results, config.discount), decide=True)
-    found = NetworkPolicy(
+    network = NetworkPolicy(
         config.rules,
-        network.move_scores,
+        network_of(config, weights).move_scores,
         weights,
-        values,
         opens_at_random=config.opens_at_random,
         refutations=parted(weights, config.rules)[1],
+        worth=reward_scale(config.results, config.discount),
     )
-    return live_policy(found, config.symmetry)
+    return live_policy(network, config.symmetry)
 
 
 def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:

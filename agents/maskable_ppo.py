@@ -42,7 +42,6 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 from sb3_contrib.common.maskable.distributions import MaskableDistribution
@@ -50,23 +49,20 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.utils import FloatSchedule
 
 from tictactoe_env.observation import observe
-from tictactoe_env.own_values import OwnValues
 from tictactoe_env.policy import TabularPolicy, one_hot
 from tictactoe_env.positions import positions_of
 from tictactoe_env.proof import TABLE_CELLS
-from tictactoe_env.rules import Boards, Rules, to_move
+from tictactoe_env.rules import Rules
 from training.board_network import Opening, encoder_options
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State
 from training.limits import LIMITS
 from training.network_policy import (
     LivePolicy,
-    LiveValues,
     NetworkPolicy,
     joined,
     live_policy,
     parted,
-    scores_of,
 )
 from training.options import (
     Count,
@@ -351,11 +347,6 @@ class BoardPolicy(MaskableActorCriticPolicy):
         logits = self.action_net(latent).gather(1, cells)
         return logits.masked_fill(self.opening.forbidden(planes), TAKEN)
 
-    def position_values(self, planes: torch.Tensor) -> torch.Tensor:
-        """Values (B, 1) of planes (B, 2, rows, cols). Equal boards are not looked for."""
-        boards, _ = self.canonical.each(planes.float())
-        return self.value_net(self.mlp_extractor.forward_critic(self.features_extractor(boards)))
-
     def predict_values(self, obs: Any) -> torch.Tensor:
         """Values (B, 1)."""
         return self.log_probs_and_values(obs)[1]
@@ -385,12 +376,10 @@ def tables_of(policy: BoardPolicy, rules: Rules) -> tuple[TabularPolicy, Tabular
 
 def live_policy_of(config: Config, weights: Arrays, is_greedy: bool = True) -> LivePolicy:
     """The policy of saved networks on a board without a table: greedy, or drawn by its logits."""
-    networks = networks_of(config, weights)
     network = NetworkPolicy(
         config.rules,
-        networks.move_scores,
+        networks_of(config, weights).move_scores,
         weights,
-        live_values(config, networks),
         is_greedy=is_greedy,
         opens_at_random=config.opens_at_random,
         refutations=parted(weights, config.rules)[1],
@@ -413,59 +402,6 @@ def networks_of(config: Config, model: Arrays) -> BoardPolicy:
         )
     load_weights(policy, parted(model, config.rules)[0])
     return policy
-
-
-MEANING = "minus what its value network expects for the other side after the move"
-
-
-def own_values(config: Config, model: Arrays) -> OwnValues:
-    """The value network's view of the position after each move, for the side that moved.
-
-    After a move the other side is to move. What the network expects for that side is taken with the
-    opposite sign. The network has learned what the agent itself reaches against the opponents of
-    its training, who make mistakes. So it expects much for any side that is to move, and the values
-    of moves are low; they show which moves it prefers. Finished positions are valued exactly.
-    """
-    positions = positions_of(config.rules)
-    going, children = positions.unfinished, positions.children[positions.unfinished]
-    _, draw, loss = config.results
-    worth = np.where(positions.outcome_x == 0, draw, loss)  # of the side to move, at the end
-    with torch.no_grad():
-        planes = torch.as_tensor(observe(positions.boards[going], config.rules, "planes"))
-        worth[going] = networks_of(config, model).predict_values(planes)[:, 0].numpy()
-    if config.early_draw:
-        worth[positions.is_dead & ~positions.is_over] = draw
-    values = np.where(children >= 0, -worth[children], np.nan)
-    return OwnValues(values, *scale_of(config))
-
-
-def scale_of(config: Config) -> tuple[str, float, float]:
-    """What the values are, in words, and those of a sure loss and of a sure win."""
-    win, draw, loss = config.results
-    meaning = f"{MEANING}: win {win:g}, draw {draw:g}, loss {loss:g}"
-    return meaning, min(-win, loss), max(win, -loss)
-
-
-def live_values(config: Config, networks: BoardPolicy) -> LiveValues:
-    """The same values as `own_values`, computed for the boards that are asked for."""
-    rules, (_, draw, loss) = config.rules, config.results
-
-    def of(boards: Boards) -> NDArray[Any]:
-        at, cells = np.nonzero(boards == 0)
-        after = boards[at]
-        after[np.arange(len(at)), cells] = to_move(boards)[at]
-        x, o = rules.to_bits(after)
-        won = rules.has_line(x) | rules.has_line(o)
-        drawn = rules.is_full(x, o) | (rules.is_dead(x, o) & config.early_draw)
-        other = np.where(won, loss, draw)
-        going = ~(won | drawn)
-        if going.any():
-            other[going] = scores_of(networks.position_values, after[going], rules)[:, 0]
-        values = np.full(boards.shape, np.nan)
-        values[at, cells] = -other
-        return values
-
-    return LiveValues(of, *scale_of(config))
 
 
 # --- the learner ---------------------------------------------------------------------------------

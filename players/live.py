@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tictactoe_env.lines import LinesPolicy
 from tictactoe_env.policy import Probs
@@ -21,7 +20,7 @@ class LivePlayer:
 
     def __init__(self, lines: LinesPolicy, model: Any):
         self.lines, self.model, self.rules = lines, model, lines.rules
-        self.meaning, self.scale = model.meaning, model.scale
+        self.q_values, self.meaning, self.scale = model.q_values, model.meaning, model.scale
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) on unfinished boards (B, cells)."""
@@ -30,8 +29,3 @@ class LivePlayer:
         if unknown.any():
             probs[unknown] = self.model.probs(boards[unknown])
         return probs
-
-    def q_values(self, boards: Boards) -> NDArray[np.floating[Any]]:
-        """The model's values of the moves (B, cells) on unfinished boards (B, cells)."""
-        values: NDArray[np.floating[Any]] = self.model.q_values(boards)
-        return values

@@ -10,6 +10,7 @@ from text_cases import refuses
 import agents
 import train
 from players.seat import run_seat
+from tictactoe_env.analysis import kinds_of
 from tictactoe_env.canonical import CanonicalPolicy
 from tictactoe_env.certificate import load_policy, read, verify
 from tictactoe_env.evaluation import Evaluation, best_play_x, evaluate, evaluate_side
@@ -117,10 +118,9 @@ def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(a
             assert np.array_equal(player.probs(images[own, number]), probs[own][:, cells])
 
 
-@NETWORKS
-def test_live_values_are_those_of_the_table_on_small_boards(agent):
+def test_live_values_are_those_of_the_table_on_small_boards():
     """The same network, asked for single boards and for all positions of 3x3."""
-    page, config = config_of(agent, "--rows", "3", "--cols", "3", "--k", "3")
+    page, config = config_of("dqn", "--rows", "3", "--cols", "3", "--k", "3")
     model = page.begin(config).model()
     table = own_values_of(page, config, model)
     small = positions_of(Rules())
@@ -129,6 +129,15 @@ def test_live_values_are_those_of_the_table_on_small_boards(agent):
     found = np.where(boards == 0, live.q_values(boards), np.nan)
     assert np.allclose(found, table.values, atol=1e-5, equal_nan=True)
     assert (live.meaning, live.scale) == (table.meaning, (table.low, table.high))
+
+
+@pytest.mark.parametrize("board", [(), ("--rows", "3", "--cols", "3", "--k", "3")])
+def test_a_policy_network_has_probabilities_and_no_values(board):
+    """Its value network learns what it reaches against opponents who make mistakes."""
+    page, config = config_of("maskable_ppo", *board)
+    model = page.begin(config).model()
+    assert own_values_of(page, config, model) is None
+    assert "own" not in kinds_of(page.player(config, model), config.rules)
 
 
 # --- the training ---------------------------------------------------------------------------------
@@ -220,12 +229,12 @@ def test_a_training_writes_its_run_and_a_certificate_that_verifies(agent, tmp_pa
     )
     assert float(best["x_win"]) == found.x.win == content["as_x"]["vs_random"]["win"]
     assert {row["sampled_x"] + row["sampled_o"] for row in rows} == {"00"}
-    check_seat(folder)
+    check_seat(folder, agent)
     printed = capsys.readouterr().out
     assert re.search(r"\d  +\d+\.\d( +\d+\.\d\d){6}(  [XO] unbeatable)?\n", printed), "exact"
 
 
-def check_seat(folder):
+def check_seat(folder, agent):
     """A saved run moves as its certificate states on its lines, elsewhere as its model."""
     seat, lines, boards = run_seat(folder, "run", SQUARE), load_policy(folder), boards_of(SQUARE)
     known = lines.knows(boards)
@@ -234,7 +243,7 @@ def check_seat(folder):
     probs, model = seat.policy.probs(boards), agents.load(folder)
     assert np.array_equal(probs[known], lines.probs(boards[known]))
     assert np.array_equal(probs[~known], model.probs(boards[~known]))
-    assert seat.kinds == ("own",)
+    assert seat.kinds == (("own",) if agent == "dqn" else ())
     (folder / "model.safetensors").unlink()
     assert np.array_equal(run_seat(folder, "run", SQUARE).policy.probs(boards), lines.probs(boards))
 

@@ -7,17 +7,15 @@ import shutil
 import learners
 import numpy as np
 import pytest
-import torch
 from sample_players import fixed_table
 from small_runs import python, trained
 from text_cases import refuses
 
-from agents import maskable_ppo, mcts, tabular_q, tictacnet, trie
+from agents import mcts, tabular_q, tictacnet, trie
 from players.seat import run_seat
 from tictactoe_env.certificate import load_policy, read
 from tictactoe_env.mcts import Graph, TreeSearchPolicy
 from tictactoe_env.notation import parse_board, parse_game, replay
-from tictactoe_env.observation import observe
 from tictactoe_env.own_values import (
     OwnValues,
     ValuedPolicy,
@@ -32,7 +30,6 @@ from tictactoe_env.rules import Rules
 from tictactoe_env.search import SearchPolicy
 from tictactoe_env.solver import solve
 from tictactoe_env.standing import standing
-from training.torch_arrays import weights_of
 
 RULES = Rules(2, 3, 2)
 POSITIONS = positions_of(RULES)
@@ -299,29 +296,6 @@ def test_the_trie_gives_a_move_the_mean_result_of_the_games_that_reached_the_pos
             else:
                 assert values[cell] == mean or (np.isnan(values[cell]) and found is None)
     assert (proven > 0) == (rule == "counting")
-
-
-def test_ppo_expects_of_a_move_the_opposite_of_what_it_expects_for_the_other_side_after_it():
-    options = {"hidden": (16,), "batch_size": 64, "epochs": 2, "opponents": "random"}
-    config = maskable_ppo.Config(num_envs=32, rollout_steps=4, **options)
-    policy = maskable_ppo.build(config).learn(512).policy
-    own = maskable_ppo.own_values(config, weights_of(policy))
-    for text in ("X../.O./...", "XX./OO./..."):
-        board = parse_board(text, Rules())
-        row = np.flatnonzero((board == learners.BOARDS).all(axis=1))[0]
-        for cell in np.flatnonzero(board == 0):
-            after = board.copy()
-            after[cell] = 1
-            if (text, cell) == ("XX./OO./...", 2):
-                assert own.values[row, cell] == 1, "X has won"
-                continue
-            with torch.no_grad():
-                seen = torch.as_tensor(observe(after[None], Rules(), "planes"))
-                for_o = policy.predict_values(seen)
-            assert own.values[row, cell] == pytest.approx(-float(for_o), abs=1e-6)
-    last = learners.BOARDS[-1]
-    assert (last == 0).sum() == 1
-    assert own.values[-1][last == 0][0] in (0, 1), "the game is over after it"
 
 
 @pytest.mark.parametrize(

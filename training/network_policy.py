@@ -7,7 +7,6 @@ On larger boards there are too many, and its player is one of these.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -30,27 +29,14 @@ Scores = Callable[[torch.Tensor], torch.Tensor]
 """A network: from planes (B, 2, rows, cols) to the scores of the moves (B, cells)."""
 
 
-class LiveValues(NamedTuple):
-    """What a network thinks of the moves, computed for the boards that are asked for.
-
-    of: from boards (B, cells) to values (B, cells) for the side to move, -inf or NaN for forbidden
-    moves. meaning, low, high: see `OwnValues`. decide: whether the player moves by them.
-    """
-
-    of: Callable[[Boards], NDArray[np.floating[Any]]]
-    meaning: str
-    low: float
-    high: float
-    decide: bool = False
-
-
 class NetworkPolicy:
-    """The policy of a network on any board, with the network's own values of the moves.
+    """The policy of a network on any board.
 
     scores: the network, on the CPU. weights: the arrays from which its page makes the same network
     again. is_greedy: whether it makes the move of the highest score, of equal ones the lowest cell;
     otherwise it draws by the softmax of the scores. opens_at_random: whether all first moves are
-    equally likely. refutations: moves that it does not make if it is greedy.
+    equally likely. refutations: moves that it does not make if it is greedy. worth: what the scores
+    are if they are values of the moves, as `reward_scale` says it; without it `q_values` is None.
     """
 
     def __init__(
@@ -58,30 +44,19 @@ class NetworkPolicy:
         rules: Rules,
         scores: Scores,
         weights: Arrays,
-        values: LiveValues,
         *,
         is_greedy: bool = True,
         opens_at_random: bool = False,
         refutations: Refutations | None = None,
+        worth: tuple[str, float, float] | None = None,
     ):
-        self.rules, self.scores, self.weights, self.values = rules, scores, weights, values
+        self.rules, self.scores, self.weights = rules, scores, weights
         self.is_greedy, self.opens_at_random = is_greedy, opens_at_random
         self.refutations = refutations
-
-    @property
-    def meaning(self) -> str:
-        """What the values are, in words."""
-        return self.values.meaning
-
-    @property
-    def moves_by_values(self) -> bool:
-        """Whether it makes the move of the highest value."""
-        return self.values.decide and self.refutations is None
-
-    @property
-    def scale(self) -> tuple[float, float]:
-        """The values of a sure loss and of a sure win."""
-        return self.values.low, self.values.high
+        self.meaning, low, high = worth or ("", -1.0, 1.0)
+        self.scale = low, high
+        self.q_values = self._values if worth else None
+        self.moves_by_values = worth is not None and refutations is None
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) on unfinished boards (B, cells)."""
@@ -105,9 +80,10 @@ class NetworkPolicy:
         is_left = ((boards == 0) & ~refuted).any(axis=1, keepdims=True)
         return np.where(refuted & is_left, np.float32(-np.inf), scores)
 
-    def q_values(self, boards: Boards) -> NDArray[np.floating[Any]]:
-        """The network's values of the moves (B, cells) on unfinished boards (B, cells)."""
-        return self.values.of(np.asarray(boards, dtype=np.int8))
+    def _values(self, boards: Boards) -> NDArray[np.float32]:
+        """The scores (B, cells) on unfinished boards (B, cells), -inf for illegal moves."""
+        found = scores_of(self.scores, np.asarray(boards, dtype=np.int8), self.rules)
+        return np.where(found == np.finfo(np.float32).min, np.float32(-np.inf), found)
 
 
 REFUTED = "refuted."  # how the names of their arrays begin, beside the weights
