@@ -8,7 +8,7 @@
 # make browser  the tests of the page in Chromium, which must be installed
 # make cluster  the tests of studies on local clusters of Dask and Ray
 # make bench    speeds, as tables; make bench-learning: learning; make bench-web: the page's server
-# make attack   kills, full disks, damaged files, wrong games: SECONDS=600 SEED=0
+# make fuzz     kills, failing disks, wrong games, hostile files and requests: SECONDS=600 SEED=0
 # make mutants  changes to rules, solver, match, proof, certificate: does a test notice each? An hour
 # make results  train every agent, evaluate it exactly, write docs/RESULTS.md
 # make trained  write the trained agents of the package from the runs of make results
@@ -35,7 +35,7 @@ PIP = uv pip install --quiet --python $(BIN)/python
 endif
 
 .PHONY: play web train quick test check lint types slow browser cluster bench bench-learning bench-web \
-	attack mutants results trained wheel ecosystem lowest pythons docs release-check help clean
+	fuzz mutants results trained wheel ecosystem lowest pythons docs release-check help clean
 .DEFAULT_GOAL := test
 
 $(VENV)/bin/python:
@@ -128,8 +128,8 @@ bench-learning: $(VENV)/train.installed
 bench-web: $(VENV)/web.installed
 	$(BIN)/python -m benchmarks.web $(ARGS)
 
-attack: $(VENV)/test.installed
-	$(BIN)/python -m attack --seconds $(SECONDS) --seed $(SEED) $(ARGS)
+fuzz: $(VENV)/test.installed
+	$(BIN)/python -m pytest tests/fuzz --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
 mutants: $(VENV)/mutants.installed
 	$(BIN)/mutmut run $(ARGS)

@@ -14,8 +14,9 @@ import training  # noqa: F401  before NumPy, whose kernels it chooses
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
-collect_ignore = ["ecosystem"]  # run by make ecosystem, with the libraries that they test
-NEEDED = {"numpy", "gymnasium", "pytest", "hypothesis", "tictactoe_env", "playthroughs", "oracles"}
+collect_ignore = ["ecosystem", "fuzz"]  # run by make ecosystem and by make fuzz
+NEEDED = {"numpy", "gymnasium", "pytest", "hypothesis", "tictactoe_env"}
+NEEDED |= {"playthroughs", "oracles", "fuzz"}
 
 
 @pytest.fixture(autouse="MUTANT_UNDER_TEST" in os.environ)

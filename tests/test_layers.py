@@ -28,9 +28,8 @@ EXTRAS = {
     "sb3": {"stable_baselines3", "sb3_contrib", "torch", "cloudpickle"},
     "pettingzoo": {"pettingzoo"},
 }
-COMPUTED = {"tictactoe_env/__init__.py", "agents/__init__.py", "attack/__main__.py"}
-# Measures the insides of one page, and lists the loader of one.
-WITH_A_PAGE = {"benchmarks/playouts.py", "attack/loaders.py"}
+COMPUTED = {"tictactoe_env/__init__.py", "agents/__init__.py"}
+WITH_A_PAGE = {"benchmarks/playouts.py"}  # measures the insides of one page
 
 # Private names of Stable-Baselines3 and sb3-contrib that subclasses have to override or set, those
 # of PettingZoo that every AEC environment calls, and those of tuples, of gymnasium.Env, and of os.

@@ -89,13 +89,13 @@ def test_linked_files_trained_agents_and_make_commands_exist():
     expected = {"docs/BENCHMARKS": {"bench", "bench-learning"}, "docs/RESULTS": {"results"}}
     expected |= {
         "docs/PLAY": {"play", "web"},
-        "docs/SERVER": {"bench-web", "attack"},
+        "docs/SERVER": {"bench-web", "fuzz"},
         "docs/self_play": {"train"},
         "README": None,
         "CONTRIBUTING": None,
     }
     expected |= {"docs/training": {"train"}, "docs/agents": {"results"}}
-    expected["docs/RELIABILITY"] = {"attack", "mutants", "bench-web"}
+    expected["docs/RELIABILITY"] = {"fuzz", "mutants"}
     for name, commands in expected.items():
         text = (ROOT / f"{name}.md").read_text(encoding="utf-8")
         found = set(re.findall(r"(?:`|^    |^)make ([a-z-]+)", text, re.MULTILINE))

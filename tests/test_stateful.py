@@ -1,119 +1,27 @@
 """Calls in any order, drawn by hypothesis: an environment follows the rules, a store loses nothing.
 
-A failure is shrunk to the shortest series of calls that shows it. `make attack` draws longer ones.
+A failure is shrunk to the shortest series of calls that shows it. `make fuzz` draws longer ones.
 """
 
-import copy
 import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from any_games import any_games
-from gymnasium.error import ResetNeeded
+from fuzz.fuzz_referee import ManyGames, OneGame
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
     RuleBasedStateMachine,
-    initialize,
     invariant,
-    precondition,
     rule,
 )
 
-from attack.referee import End, Referee
-from tictactoe_env import TicTacToeEnv
 from tictactoe_env.games import RESULTS
 from tictactoe_env.store import GameStore, StoreError, UnknownGameError
-
-REWARDS = {"win": 1.0, "draw": 0.0, "loss": -1.0, "illegal": -1.0}
-SEEDS = st.integers(0, 2**31)
-SIDES = ("X", "O", "random")
-OPPONENTS = ("random", "minimax", "minimax-slip=0.5", [["random", 1], ["minimax-first", 3]])
-
-
-class OneGame(RuleBasedStateMachine):
-    """A learner that moves, resets, changes its opponent and copies its environment at will."""
-
-    @initialize(opponent=st.sampled_from(OPPONENTS), seed=SEEDS)
-    def make(self, opponent, seed):
-        self.env = TicTacToeEnv(opponent)
-        self.referee = Referee((3, 3, 3), "flat", False, REWARDS, "random", (), True, False)
-        with pytest.raises(ResetNeeded):
-            self.env.step(0)
-        self.reset(seed, "random")
-
-    @rule(seed=st.none() | SEEDS, side=st.sampled_from(SIDES))
-    def reset(self, seed, side):
-        seen, info = self.env.reset(seed=seed, options={} if side == "random" else {"side": side})
-        self.seat, self.end = int(info["side"]), End(False)
-        self.board = self.referee.board(seen, self.seat)
-        replace(self.referee, sides=side).begins(self.board, self.seat, None)
-
-    @precondition(lambda self: not self.end.over)
-    @rule(number=st.integers(0, 8))
-    def move(self, number):
-        free = [cell for cell in range(9) if not self.board[cell]]
-        self.step(free[number % len(free)])
-
-    @rule(cell=st.integers(0, 8))
-    def step(self, cell):
-        if self.end.over:
-            with pytest.raises(ResetNeeded):
-                self.env.step(cell)
-            return
-        seen, reward, terminated, truncated, info = self.env.step(cell)
-        after = self.referee.board(seen, self.seat)
-        self.end = self.referee.steps(self.board, self.seat, cell, after)
-        self.board = after
-        assert (terminated, info["outcome"], info["illegal_move"]) == self.end
-        assert (reward, truncated) == (self.referee.reward(self.end), False)
-        assert info["side"] == self.seat
-
-    @rule(wrong=st.sampled_from([-1, 9, 2**70, 1.0, True, "a1", None, [0], np.float32(1)]))
-    def refuse(self, wrong):
-        with pytest.raises((ValueError, TypeError, ResetNeeded)):
-            self.env.step(wrong)
-
-    @rule(moves=st.permutations(range(9)), count=st.integers(0, 9))
-    def reset_to_a_board(self, moves, count):
-        """An unfinished board is where the game starts, a finished one is refused."""
-        board = (0,) * 9
-        for number, cell in enumerate(moves[:count]):
-            if self.referee.winner(board) is None:
-                board = (*board[:cell], -1 if number % 2 else 1, *board[cell + 1 :])
-        text = "".join(".XO"[mark] for mark in board)
-        mover = "X" if self.referee.mover(board) == 1 else "O"
-        options = {"board": f"{text[:3]}/{text[3:6]}/{text[6:]}", "side": mover}
-        if self.referee.winner(board) is not None:
-            with pytest.raises(ValueError, match=text[:3]):
-                self.env.reset(options=options)
-            return
-        seen, info = self.env.reset(options=options)
-        self.seat, self.end, self.board = int(info["side"]), End(False), board
-        assert self.referee.board(seen, self.seat) == board
-        assert self.seat == self.referee.mover(board)
-
-    @rule(opponent=st.sampled_from(OPPONENTS))
-    def change_the_opponent(self, opponent):
-        self.env.set_opponent(opponent)
-
-    @precondition(lambda self: not self.end.over)
-    @rule(cell=st.integers(0, 8))
-    def copy(self, cell):
-        """Two copies go on alike, and leave the game as it is."""
-        one, two = copy.deepcopy(self.env), copy.deepcopy(self.env)
-        (seen, *told), (same, *again) = one.step(cell), two.step(cell)
-        assert np.array_equal(seen, same)
-        assert told[:3] == again[:3]
-
-    @invariant()
-    def the_board_and_its_mask_are_those_of_the_game(self):
-        assert tuple(self.env.board.tolist()) == self.board
-        assert self.env.action_masks().tolist() == [mark == 0 for mark in self.board]
 
 
 class OneStore(RuleBasedStateMachine):
@@ -197,7 +105,7 @@ class OneStore(RuleBasedStateMachine):
         assert list(self.stores[1]) == self.games
 
 
-TestOneGame = OneGame.TestCase
-TestOneGame.settings = settings(max_examples=40, stateful_step_count=25)
+TestOneGame, TestManyGames = OneGame.TestCase, ManyGames.TestCase
+TestOneGame.settings = TestManyGames.settings = settings(max_examples=15, stateful_step_count=25)
 TestOneStore = OneStore.TestCase
 TestOneStore.settings = settings(max_examples=10, stateful_step_count=12)

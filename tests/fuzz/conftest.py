@@ -1,0 +1,58 @@
+"""Fuzzing: `make fuzz SECONDS=3600 SEED=7` draws cases until the time is over, in turns."""
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import hypothesis.core
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parents[2]
+settings.register_profile(
+    "fuzz",
+    max_examples=50,
+    stateful_step_count=40,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=list(HealthCheck),
+)
+settings.load_profile("fuzz")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--seconds", type=float, help="draw other cases until this time is over")
+    parser.addoption("--seed", type=int, default=0, help="of the cases that are drawn")
+
+
+def pytest_runtestloop(session):
+    """Run the test whose file has taken the least time so far, and so on until the end.
+
+    Each time it has another seed. A test that has found something is not run again.
+    """
+    seconds, seed = session.config.option.seconds, session.config.option.seed
+    if seconds is None or session.config.option.collectonly:
+        return None
+    end, spent, rounds, items = time.monotonic() + seconds, Counter(), Counter(), session.items
+
+    def chosen(after=None):
+        others = [item for item in items if item is not after] or items
+        return min(others, key=lambda item: (spent[item.path], spent[item]), default=None)
+
+    item = chosen()
+    while item is not None and time.monotonic() < end:
+        began, failed, following = time.monotonic(), session.testsfailed, chosen(after=item)
+        number = 1_000_000 * seed + rounds[item]
+        hypothesis.core.global_force_seed = number
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+        took = time.monotonic() - began
+        spent[item.path] += took
+        spent[item] += took
+        rounds[item] += 1
+        if session.testsfailed > failed:
+            items.remove(item)
+            own = f"{item.path.relative_to(ROOT)}{item.nodeid[item.nodeid.index('::') :]}"
+            print(f"\nrepeat it with: python -m pytest '{own}' --hypothesis-seed={number}")
+        item = following if following in items else chosen()
+    for item in session.items:
+        print(f"{rounds[item]:6} rounds, {spent[item]:7.1f} s  {item.nodeid}")
+    return True

@@ -1,0 +1,116 @@
+"""Certificates of drawn players, true and forged: the package and the plain verifier agree."""
+
+import base64
+import hashlib
+import json
+import zlib
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from damage import changed, damaged
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import plain_proof
+from sample_players import random_probs
+
+from tictactoe_env.certificate import CertificateError, certify, read, verify
+from tictactoe_env.opponents import make_opponent
+from tictactoe_env.policy import TabularPolicy, tabulate
+from tictactoe_env.rules import Rules
+
+SIZES = ((1, 3, 2), (2, 3, 3), (2, 3, 2), (3, 2, 3), (1, 5, 3), (2, 4, 3), (3, 3, 3))
+PLAYERS = ("minimax-first", "minimax", "random", None)
+FOLDER = TemporaryDirectory()  # removed at the end
+FILE = Path(FOLDER.name, "certificate.json")
+
+
+@cache
+def table_of(size, player):
+    """The table of a player on a board: of an opponent, or of one that moves on taken cells too."""
+    rules = Rules(*size)
+    if player is None:
+        return TabularPolicy(rules, random_probs(rules, np.random.default_rng(0), 0.3))
+    return tabulate(make_opponent(player, rules), rules)
+
+
+@st.composite
+def certificates(draw):
+    """The certificate of a player with up to three other moves than those that it is known by."""
+    size = draw(st.sampled_from(SIZES))
+    known = table_of(size, draw(st.sampled_from(PLAYERS)))
+    table = np.array(known.table)
+    for _ in range(draw(st.integers(0, 3))):
+        row, share = (
+            draw(st.integers(0, len(table) - 1)),
+            draw(st.sampled_from((1, 0.5, 1e-9, 1e-13))),
+        )
+        cell = draw(st.integers(0, table.shape[1] - 1))
+        table[row] = (1 - share) * table[row] + share * np.eye(table.shape[1])[cell]
+    policy = TabularPolicy(known.rules, table)
+    content = certify(policy, "drawn", lines_only=draw(st.booleans()))
+    return json.loads(json.dumps(content))
+
+
+def moves_text(content):
+    """The text of the moves of a certificate."""
+    moves = content.get("moves")
+    if isinstance(moves, str):
+        return zlib.decompress(base64.b64decode(moves))
+    return json.dumps(moves, sort_keys=True, separators=(",", ":")).encode()
+
+
+@st.composite
+def forged(draw):
+    """The bytes of a certificate with other moves, figures or entries; its digest may fit them."""
+    content = draw(certificates())
+    if draw(st.booleans()):
+        moves = draw(changed(json.loads(moves_text(content))))
+        if content["format"] == 2:
+            packed = zlib.compress(json.dumps(moves, separators=(",", ":")).encode())
+            moves = base64.b64encode(packed).decode()
+        content = {**content, "moves": moves}
+    else:
+        content = draw(changed(content) | st.just(content))
+    if isinstance(content, dict) and draw(st.integers(0, 9)):
+        try:
+            digest = hashlib.sha256(moves_text(content)).hexdigest()
+        except (ValueError, zlib.error):
+            digest = ""
+        content = {**content, "sha256_of_moves": digest}
+    return json.dumps(content).encode()
+
+
+def verdicts(data):
+    """What the package and the plain verifier say against these bytes; None if they accept them."""
+    FILE.write_bytes(data)
+    found = []
+    for check, refusal in (
+        (lambda: verify(read(FILE)), CertificateError),
+        (lambda: plain_proof.check(plain_proof.read(FILE)), plain_proof.Refused),
+    ):
+        try:
+            check()
+            found.append(None)
+        except refusal as error:
+            found.append(str(error))
+    return found
+
+
+@given(certificates())
+def test_a_certificate_is_accepted_by_both(content):
+    assert verdicts(json.dumps(content).encode()) == [None, None]
+
+
+@given(forged())
+def test_a_forged_certificate_is_accepted_by_both_or_by_none(data):
+    package, plainly = verdicts(data)
+    assert (package is None) == (plainly is None), (package, plainly)
+    assert package is None or package.isprintable()
+
+
+@given(certificates().map(lambda content: json.dumps(content).encode()).flatmap(damaged))
+def test_a_damaged_certificate_is_accepted_by_both_or_by_none(data):
+    package, plainly = verdicts(data)
+    assert (package is None) == (plainly is None), (package, plainly)

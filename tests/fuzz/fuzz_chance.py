@@ -1,0 +1,153 @@
+"""The laws of chance: replies, results and starts against exact probabilities, by chi-square.
+
+The exact probabilities are fractions of oracles/plain_game.py. What never may happen is found at
+once. Else a finding is a chi-square with a probability below 1e-9, so 10,000 cases of right laws
+give a false alarm with a chance of 1 in 100,000. With its 200,000 draws, a case finds a result that
+is off by 1 % of all games with a chance above 99 %.
+"""
+
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from oracles.plain_game import plain
+
+from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
+from tictactoe_env.notation import board_text
+from tictactoe_env.rules import Rules
+
+DRAWS = 200_000
+SINGLE = 4_000  # draws of an environment for single games, which is slower
+MOST = 6.0  # standard deviations: a probability of 1e-9
+BOARDS = st.sampled_from([Rules(*size) for size in ((3, 3, 3), (2, 3, 2), (2, 4, 3), (3, 2, 3))])
+MODES = st.sampled_from(("SAME_STEP", "NEXT_STEP", "DISABLED"))
+SEEDS, PLACES = st.integers(0, 2**31), st.floats(0, 1, exclude_max=True)
+few = settings(max_examples=4, phases=[Phase.reuse, Phase.generate])
+
+
+def mixed(game, board, share):
+    """Perfect play, but a random move with this probability."""
+    best, any_cell = game.perfect(board), game.uniform(board)
+    return {cell: (1 - share) * best.get(cell, 0) + share * any_cell[cell] for cell in any_cell}
+
+
+OPPONENTS = st.sampled_from(
+    [
+        ("random", lambda game, board: game.uniform(board)),
+        ("minimax", lambda game, board: game.perfect(board)),
+        ("minimax-first", lambda game, board: {min(game.best(board)): Fraction(1)}),
+        ("minimax-slip=0.1", lambda game, board: mixed(game, board, Fraction(1, 10))),
+        ("minimax-slip=0.8", lambda game, board: mixed(game, board, Fraction(4, 5))),
+    ]
+)
+"""Opponents, and the probability of each of their moves on a board."""
+POOLS = st.lists(st.tuples(OPPONENTS, st.integers(1, 5)), min_size=1, max_size=3)
+
+
+def check_law(law, counts):
+    """Check that these counts follow these probabilities.
+
+    The cube root of a chi-square is nearly normal (Wilson and Hilferty, 1931).
+    """
+    assert {key for key, count in counts.items() if count} <= {key for key in law if law[key]}
+    total, free = sum(counts.values()), sum(share > 0 for share in law.values()) - 1
+    parts = {key: total * float(share) for key, share in law.items() if share}
+    square = sum((counts.get(key, 0) - part) ** 2 / part for key, part in parts.items())
+    if free:
+        spread = 2 / (9 * free)
+        assert ((square / free) ** (1 / 3) - 1 + spread) / sqrt(spread) < MOST
+
+
+def sizes_of(rules):
+    return {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
+
+
+def position(game, place, rules):
+    """A position that no move ends, and the options of a reset to it for the opponent's move."""
+    boards = [
+        board
+        for board in game.unfinished
+        if all(game.positions[game.after(board, cell)] is None for cell in game.free(board))
+    ]
+    board = boards[int(place * len(boards))]
+    return board, {"board": board_text(board, rules), "side": "XO"[game.mover(board) == 1]}
+
+
+@few
+@given(BOARDS, OPPONENTS, PLACES, MODES, SEEDS)
+def test_many_games_get_replies_of_the_stated_probabilities(rules, opponent, place, mode, seed):
+    game, (name, law) = plain(rules), opponent
+    board, options = position(game, place, rules)
+    env = TicTacToeVectorEnv(DRAWS // 4, name, autoreset_mode=mode, **sizes_of(rules))
+    env.reset(seed=seed)
+    counts = np.zeros(rules.cells, dtype=int)
+    for _ in range(4):
+        env.reset(options=options)
+        counts += (env.boards != np.array(board)).sum(axis=0)
+    check_law(law(game, board), dict(enumerate(counts.tolist())))
+
+
+@few
+@given(BOARDS, OPPONENTS, PLACES, SEEDS)
+def test_a_single_game_gets_replies_of_the_stated_probabilities(rules, opponent, place, seed):
+    game, (name, law) = plain(rules), opponent
+    board, options = position(game, place, rules)
+    env, counts = TicTacToeEnv(name, **sizes_of(rules)), np.zeros(rules.cells, dtype=int)
+    env.reset(seed=seed)
+    for _ in range(SINGLE):
+        env.reset(options=options)
+        counts += env.board != np.array(board)
+    check_law(law(game, board), dict(enumerate(counts.tolist())))
+
+
+@few
+@given(
+    BOARDS, st.lists(st.tuples(OPPONENTS, st.integers(1, 5)), min_size=1, max_size=3), MODES, SEEDS
+)
+def test_random_play_has_the_stated_results(rules, pool, mode, seed):
+    """pool: the opponents of which one is drawn for each game, by their weights."""
+    game, law = plain(rules), {}
+    whole = 2 * sum(weight for _, weight in pool)
+    for (_, choice), weight in pool:
+        as_x = game.match(game.uniform, lambda board, choice=choice: choice(game, board))
+        as_o = game.match(lambda board, choice=choice: choice(game, board), game.uniform)
+        for side, chances in ((1, as_x[:3]), (-1, as_o[2::-1])):
+            for outcome, chance in zip((1, 0, -1), chances, strict=True):
+                law[side, outcome] = law.get((side, outcome), 0) + Fraction(weight, whole) * chance
+    counts, rng = dict.fromkeys(law, 0), np.random.default_rng(seed)
+    names = [(name, weight) for (name, _), weight in pool]
+    env = TicTacToeVectorEnv(DRAWS // 10, names, autoreset_mode=mode, **sizes_of(rules))
+    env.reset(seed=seed)
+    for _ in range(10):
+        for result in first_results(env, rng, mode):
+            counts[result] += 1
+    check_law(law, counts)
+
+
+def first_results(env, rng, mode):
+    """The side and the outcome of the first game of each row, whatever its length."""
+    env.reset()
+    first = np.ones(env.num_envs, dtype=bool)
+    while first.any():
+        masks = env.action_masks()
+        _, _, ended, _, infos = env.step((masks * rng.random(masks.shape)).argmax(axis=1))
+        told = infos["final_info"] if mode == "SAME_STEP" and ended.any() else infos
+        for row in np.flatnonzero(first & ended).tolist():
+            yield int(told["side"][row]), int(told["outcome"][row])
+        first &= ~ended
+        if mode == "DISABLED" and ended.any():
+            env.reset(options={"reset_mask": ended})
+
+
+@few
+@given(BOARDS, st.sampled_from(("random", "X", "O")), SEEDS)
+def test_random_starts_are_all_unfinished_positions_alike(rules, side, seed):
+    game = plain(rules)
+    boards = [board for board in game.unfinished if side in ("random", "XO"[game.mover(board) < 0])]
+    env = TicTacToeVectorEnv(DRAWS, "random", side, start="random", **sizes_of(rules))
+    env.reset(seed=seed)
+    found, numbers = np.unique(env.boards, axis=0, return_counts=True)
+    counts = dict(zip(map(tuple, found.tolist()), numbers.tolist(), strict=True))
+    check_law(dict.fromkeys(boards, Fraction(1, len(boards))), counts)

@@ -1,0 +1,74 @@
+"""Games to import, damaged and hostile: games that follow the rules, or a refusal in one line."""
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from any_games import any_games
+from damage import changed, damaged
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles.plain_game import plain_standing
+
+from tictactoe_env.games import Game, json_text
+from tictactoe_env.store import GameStore, read_games
+
+GAMES = st.lists(any_games(), min_size=1, max_size=4)
+FOLDER = TemporaryDirectory()  # removed at the end
+
+
+def check_import(data):
+    """The games of these bytes, which follow the rules; None if they are refused."""
+    path, said, games = Path(FOLDER.name, "games"), "", None
+    path.write_bytes(data)
+    try:
+        games = list(read_games(path))
+    except ValueError as error:
+        said = str(error)
+    assert said.isprintable()
+    for game in games or ():
+        size = (game.rules.rows, game.rules.cols, game.rules.k)
+        found = plain_standing(game.moves, size, game.ended == "early")
+        if game.ended == "resigned":
+            assert (found["ended"], found["illegal"]) == ("", None)
+        else:
+            winner = found["winner"] or "draw"
+            assert (found["ended"], winner) == (game.ended, game.result)
+            assert found["illegal"] in (None, len(game.moves) - 1)
+        assert Game.parse(game.line()) == game or game.id is not None
+        assert Game.from_json(game.as_json()) == game
+    return games
+
+
+def as_lines(games):
+    return "".join(f"{game.line()}\n" for game in games).encode()
+
+
+@given(GAMES)
+def test_games_are_read_as_they_were_written(games):
+    assert check_import(as_lines(games)) == games
+    assert check_import(json_text(games).encode()) == games
+
+
+@given(GAMES.map(as_lines).flatmap(damaged))
+def test_damaged_lines_are_games_or_refused(data):
+    check_import(data)
+
+
+@given(GAMES.map(lambda games: json_text(games).encode()).flatmap(damaged))
+def test_damaged_json_is_games_or_refused(data):
+    check_import(data)
+
+
+@given(GAMES.map(lambda games: [game.as_json() for game in games]).flatmap(changed))
+def test_json_of_other_values_is_games_or_refused(values):
+    check_import(json.dumps(values).encode())
+
+
+@given(GAMES)
+def test_games_that_are_imported_are_in_the_store(games):
+    path = Path(FOLDER.name, "games.db")
+    path.unlink(missing_ok=True)
+    with GameStore(path) as store:
+        store.import_lines(as_lines(games).decode().splitlines())
+        assert list(store.export_lines()) == [game.line() for game in games]

@@ -1,0 +1,175 @@
+"""Hostile requests to the server of the page: drawn from its description, malformed, of strangers.
+
+The server runs in a process of its own, in a folder with a player, a file that is none, a secret.
+"""
+
+import asyncio
+import json
+import re
+import urllib.request
+from collections import namedtuple
+from functools import partial
+
+import pytest
+import schemathesis
+from damage import changed, damaged
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+
+from benchmarks.web import post, serving
+from tictactoe_env.certificate import certify, write
+from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.rules import Rules
+from web.requests import EXAMPLES
+
+SECRET = "a-file-that-is-not-of-the-page"
+PATIENCE = 60.0  # seconds for one request; the server ends a computation after as many
+CHECKS = {
+    "not_a_server_error": {"expected-statuses": ["2xx", "3xx", "4xx", "503"]},
+    "positive_data_acceptance": {"enabled": False},  # a game has rules beside its schema
+}
+POSTS = {
+    "/api/move": "MoveAsked",
+    "/api/analysis": "AnalysisAsked",
+    "/api/verdicts": "FinishedAsked",
+    "/api/games": "GameAsked",
+}
+GETS = (
+    *("/", "/games", "/agents/minimax", "/openapi.json", "/static/play.js", "/api/agents"),
+    *("/api/agents/models/run.json", "/api/agents/models/torn.json", "/api/games/1", "/nothing"),
+    "/api/games?limit=20&before=100&player=minimax&result=draw",
+)
+PATHS = ("/static/{}secret.txt", "/{}secret.txt", "/api/agents/{}secret.txt", "//{}secret.txt")
+WAYS = (  # up from the folder of the page, or to that of the server
+    *("../", "..%2f", "%2e%2e/", "..\\", "....//", "%252e%252e/", "%c0%ae%c0%ae/", "..;/", "%00"),
+    *("?", "#", "%zz", "%ff", "\xff", "~/", "/proc/self/cwd/", "file:///", "{}", "a" * 5000),
+)
+METHODS = ("GET", "HEAD", "PUT", "OPTIONS", "TRACE", "CONNECT", "PRI", "get", "G\x00", "X" * 99)
+LINES = (  # of a header
+    *("Content-Length: -1", "Content-Length: 1e3", "Content-Length: 5, 6", "Content-Length: 0x10"),
+    *("Content-Length: 99999999999999999999", "Transfer-Encoding: chunked", "Trailer: Host"),
+    *("Transfer-Encoding: gzip, chunked", "Transfer-Encoding: identity", "Expect: 100-continue"),
+    *("Content-Encoding: gzip", "Content-Type: text/html", "Range: bytes=0-0,5-1,-0", "Host:"),
+    *("If-None-Match: \xff", "If-Modified-Since: never", "Upgrade: h2c", "Connection: upgrade"),
+    *("Accept-Encoding: br;q=x", " folded", ": none", "X: \x00", "X : space", "X"),
+    *("Cookie: " + "c" * 20_000, "Origin: null", "Sec-Fetch-Site: none", "Forwarded: for=x"),
+)
+Page = namedtuple("Page", "port operations log")
+
+
+def text_of(method, path, *lines, body=b""):
+    """The bytes of a request."""
+    head = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", "Connection: close", *lines, "\r\n"]
+    return "\r\n".join(head).encode("latin-1", "replace") + body
+
+
+def sent(path, value):
+    """A request that sends a value as JSON, and asks for the end of the connection."""
+    return post(path, value).replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
+
+
+EXAMPLE = st.sampled_from(sorted(POSTS)).map(lambda path: (path, EXAMPLES[POSTS[path]]))
+VALUES = EXAMPLE.flatmap(lambda found: changed(found[1]).map(partial(sent, found[0])))
+FILES = st.builds(
+    lambda path, way, times: text_of("GET", path.format(times * way)),
+    st.sampled_from(PATHS),
+    st.sampled_from(WAYS),
+    st.integers(1, 6),
+)
+HEADS = st.builds(
+    lambda method, path, lines: text_of(method, path, *lines),
+    st.sampled_from(METHODS),
+    st.sampled_from(GETS),
+    st.lists(st.sampled_from(LINES), max_size=4),
+)
+BODIES = EXAMPLE.map(lambda found: sent(*found)) | VALUES
+READS = st.sampled_from([text_of("GET", path) for path in GETS if path.startswith("/api")])
+MALFORMED = VALUES | FILES | HEADS | (BODIES | FILES | HEADS).flatmap(damaged)
+HOSTS = ("evil.com", "127.0.0.1.evil.com", "localhost.evil.com", "127.0.0.2", "0.0.0.0", "[::]")
+HOSTS += ("127.0.0.1@evil.com", "", "127.0.0.1:x", "localhost.", "127.1", "[::1", "a b")
+ORIGINS = ("http://evil.com", "null", "http://localhost", "http://127.0.0.1:1", "")
+FOREIGN = st.sampled_from(
+    [
+        *((f"Host: {host}", (421, 400)) for host in HOSTS),
+        *((f"Origin: {origin}", (403,)) for origin in ORIGINS),
+        *((f"Sec-Fetch-Site: {site}", (403,)) for site in ("cross-site", "same-site", "x")),
+    ]
+)
+"""A line of a header by which a stranger is known, and the statuses with which it is refused."""
+
+
+@pytest.fixture(scope="session")
+def page(tmp_path_factory):
+    """The port of a server, the operations that it describes, and its log."""
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "secret.txt").write_text(SECRET)
+    write(certify(MinimaxPolicy(Rules()), "run"), folder / "models" / "run.json")
+    (folder / "models" / "torn.json").write_text('{"format": 1, ')
+    config = schemathesis.Config.from_dict({"checks": CHECKS})
+    with open(folder / "log", "w") as log, serving(folder, stderr=log) as (_, address):
+        with urllib.request.urlopen(f"{address}/openapi.json") as described:
+            schema = schemathesis.openapi.from_dict(json.load(described), config=config)
+        schema.config.update(base_url=address)
+        operations = [found.ok() for found in schema.get_all_operations()]
+        yield Page(int(address.rpartition(":")[2]), operations, folder / "log")
+
+
+def answers(page, requests):
+    """What the server sends for these requests, which are sent at once, until it closes each."""
+
+    async def answer(data):
+        reader, writer = await asyncio.open_connection("127.0.0.1", page.port)
+        try:
+            writer.write(data)
+            return await asyncio.wait_for(reader.read(), PATIENCE)
+        except ConnectionError:
+            return b""
+        finally:
+            writer.close()
+
+    async def all_answers():
+        return await asyncio.gather(*map(answer, requests))
+
+    found = asyncio.run(all_answers())
+    for data in found:
+        for status, rest in re.findall(rb"HTTP/1\.1 (\d+) .*\r\n((?:.+\r\n)*)", data):
+            assert int(status) < 500 or (status == b"503" and b"retry-after" in rest.lower())
+        assert b"Traceback" not in data
+        assert SECRET.encode() not in data
+    assert "Traceback" not in page.log.read_text()
+    return found
+
+
+def games_of(page):
+    """The games that the server has, as it shows them."""
+    return answers(page, [text_of("GET", "/api/games")])[0].partition(b"\r\n\r\n")[2]
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_answers_are_as_they_are_described(page, data):
+    operation = data.draw(st.sampled_from(page.operations))
+    mode = data.draw(st.sampled_from(GenerationMode))
+    case = data.draw(operation.as_strategy(generation_mode=mode))
+    case.call_and_validate(timeout=PATIENCE)
+    answers(page, ())
+
+
+@settings(max_examples=10)
+@given(st.lists(MALFORMED, min_size=1, max_size=32))
+def test_malformed_requests_are_answered_or_their_connections_closed(page, requests):
+    answers(page, requests)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(FOREIGN, BODIES | READS), min_size=1, max_size=16))
+def test_strangers_are_refused_and_change_nothing(page, foreign):
+    stored, requests = games_of(page), []
+    for (line, _), data in foreign:
+        own = b"Host: 127.0.0.1\r\n" if line.startswith("Host:") else b""
+        requests.append(data.replace(own, b"", 1).replace(b"\r\n", f"\r\n{line}\r\n".encode(), 1))
+    for ((_, statuses), data), answer in zip(foreign, answers(page, requests), strict=True):
+        assert int(answer.split()[1]) in statuses, data
+        assert b"access-control-allow-origin" not in answer.lower()
+    assert games_of(page) == stored

@@ -1,0 +1,175 @@
+"""Small trainings in forked children, whose changes to their files are counted and disturbed.
+
+A change is a file opened for writing, a half of a write, a flush, a renaming, a removal, or a new
+folder. Between two changes nothing on the disk differs, so a kill can tell no other moments apart.
+A checkpoint is written at each evaluation, so most changes lie between one and the next.
+"""
+
+import builtins
+import io
+import multiprocessing
+import os
+import sys
+from collections import namedtuple
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+
+from small_runs import JUDGE_EVERY, OPTIONS, assert_same
+
+import agents
+import train
+from tictactoe_env.certificate import read, verify
+from training import learner, run
+from training.manifest import check_all
+
+PLACE = TemporaryDirectory()  # removed at the end
+FORK = multiprocessing.get_context("fork")
+CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate")
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+GOAL = "--rows 2 --opponents minimax-slip=0.6 --judge-every 64 --steps 50000 --seed 5"
+RIVAL = "--games 32 --judge-every 500 --steps 1500 --opponents rival --snapshot-every 300"
+QUICK_FIRST = ("tabular_q", "trie", "mcts", "tictacnet", "neuroevolution")
+
+Training = namedtuple("Training", "name agent options until", defaults=("steps",))
+
+
+def small(agent):
+    """The training of an agent, with three evaluations."""
+    steps = () if "--steps" in OPTIONS[agent] else ("--steps", str(3 * JUDGE_EVERY))
+    return Training(agent, agent, (*OPTIONS[agent], *steps))
+
+
+TRAININGS = (
+    *map(small, QUICK_FIRST),
+    Training("goal", "tabular_q", (*OPTIONS["tabular_q"], *GOAL.split()), "unbeatable"),
+    Training("rival", "tabular_q", (*RIVAL.split(), "--rival", f"tabular_q {RIVAL}")),
+    *map(small, sorted(set(OPTIONS) - set(QUICK_FIRST))),
+)
+"""One of each learner, one that ends at its goal, and one of two learners."""
+
+
+class Watched(io.FileIO):
+    """A file of which each write is two changes."""
+
+    def write(self, data):
+        part = bytes(data)
+        half = len(part) // 2
+        self.meet("write")
+        done = super().write(part[:half])
+        self.meet("write")
+        return done + super().write(part[half:]) if done == half else done  # a disk may be full
+
+
+def watch(folder, meet):
+    """Call meet(kind) before each change below a folder, from here on to the end of the process."""
+    folder, really_open, really_fsync = os.path.realpath(folder), open, os.fsync
+
+    def is_below(path):
+        # A name alone belongs to an open folder: shutil.rmtree removes files in this way.
+        text = os.fsdecode(path) if not isinstance(path, int) and path is not None else "/"
+        return os.path.abspath(text).startswith(folder) or os.sep not in text
+
+    def see(event, arguments):
+        if event == "open":
+            path, _, flags = arguments
+            if isinstance(flags, int) and flags & WRITING and is_below(path):
+                meet("open")
+        elif event in CHANGES and is_below(arguments[0]):
+            meet(event)
+
+    def opened(file, mode="r", buffering=-1, *more, **named):
+        is_written = "b" in mode and set(mode) & set("wxa+") and not isinstance(file, int)
+        if not (is_written and is_below(file)):
+            return really_open(file, mode, buffering, *more, **named)
+        raw = Watched(file, mode.replace("b", ""))
+        raw.meet = meet
+        return raw if buffering == 0 else io.BufferedWriter(raw)
+
+    def fsync(file):
+        meet("flush")
+        really_fsync(file)
+
+    sys.addaudithook(see)
+    builtins.open = io.open = opened
+    os.fsync = fsync
+
+
+def in_child(action, *arguments):
+    """The exit code of a forked child, minus the signal that has ended it, and what it printed."""
+    printed = Path(PLACE.name, "printed")
+
+    def act():
+        with open(printed, "w", buffering=1) as file, redirect_stdout(file), redirect_stderr(file):
+            sys.exit(action(*arguments))
+
+    child = FORK.Process(target=act)
+    child.start()
+    child.join()
+    return child.exitcode, printed.read_text()
+
+
+def trained(arguments, folder, meet):
+    """Train as train.py does; meet(number, kind) is called before each change below the folder."""
+    run.CHECKPOINT_SECONDS = -1
+    learner.PIECE_SECONDS = float("inf")  # no pauses by the clock: they write checkpoints too
+    count = 0
+
+    def counted(kind):
+        nonlocal count
+        count += 1
+        meet(count, kind)
+
+    watch(folder, counted)
+    code = train.main([*map(str, arguments)])
+    print(f"\nchanges: {count}")
+    return code
+
+
+def begin(training, folder, meet=lambda number, kind: None):
+    """Begin a training below a folder, in a child."""
+    goal = () if training.until == "steps" else ("--until", training.until)
+    arguments = (training.agent, *training.options, *goal, "--out", folder / "run")
+    return in_child(trained, arguments, folder, meet)
+
+
+def resume(training, folder, meet=lambda number, kind: None):
+    """Continue a training in a child; of what it finds, each file is whole or is refused."""
+    goal = () if training.until == "steps" else ("--until", training.until)
+
+    def action():
+        load_all(folder / "run")
+        return trained(("--resume", folder / "run", *goal), folder, meet)
+
+    return in_child(action)
+
+
+def load_all(folder):
+    """Load everything that a disturbed training has left, as far as it is there."""
+    for load in (agents.load, lambda folder: verify(read(folder)), check_all):
+        with suppress(ValueError, OSError):
+            load(folder)
+
+
+@cache
+def whole(training):
+    """The folder of an undisturbed training, and how many changes it made to its files."""
+    os.environ["OMP_NUM_THREADS"] = "1"  # threads of the parent are missing in its children
+    agents.page(training.agent)  # imported once for all children
+    folder = Path(mkdtemp(dir=PLACE.name))
+    code, printed = begin(training, folder)
+    assert code == 0, printed
+    return folder, int(printed.rpartition("changes: ")[2])
+
+
+def has_checkpoint(folder):
+    """Whether there is anything to continue from."""
+    return any((folder / "run" / name).exists() for name in ("checkpoint", ".checkpoint.old"))
+
+
+def check_end(training, folder):
+    """Check that a training has ended with the bytes of the undisturbed one."""
+    for found in sorted(folder.glob("run*")):
+        check_all(found)
+        assert_same(found, whole(training)[0] / found.name)
