@@ -104,7 +104,9 @@ class Menu:
                 actions[choice - 1]()
 
     def _understand(self, text: str) -> int | Rules:
-        """The number of a choice, or another board."""
+        """The number of a choice, or another board; q is the last choice."""
+        if text.lower() in ("q", "quit"):
+            return len(CHOICES)
         if not (text[:1].isdigit() and "x" in text.lower()):
             return number(1, len(CHOICES), also=", or a board such as 4x4x3")(text)
         return parse_size(text)

@@ -391,7 +391,7 @@ def menu(answers, store, rules=None, **about):
 
 
 def test_the_menu_is_asked_again_until_it_is_left_and_perfect_play_takes_either_side(store):
-    text = menu("11 x 1 quit 10", store)
+    text = menu("11 x 1 quit q", store)
     assert not missing(text, "1 to 10", "'11'", "'x'")
     assert text.count("1  two players") == 2
     menu("3 sideways O resign 10", store)
