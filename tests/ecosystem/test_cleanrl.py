@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.distributions import Categorical
 
-from tictactoe_env import FunctionPolicy, Rules, best_responses, evaluate, tabulate
+from tictactoe_env import FunctionPolicy, Rules, evaluate
 
 ID = "tictactoe_env:TicTacToe-v0"
 
@@ -150,31 +150,3 @@ def test_a_network_is_an_opponent_of_the_vector_environment_and_is_frozen_there(
     assert (envs.reset(seed=3)[0] == first).all()
     envs.unwrapped.set_opponent(policy)
     assert (envs.reset(seed=3)[0][:, 9] == 1).all()  # X now takes the first cell
-
-
-def test_a_network_that_ignores_the_mask_is_judged_with_its_illegal_moves():
-    layers = network(2)
-    blind = FunctionPolicy(lambda o, m: layers(torch.as_tensor(o)).argmax(1), Rules())
-    masked = FunctionPolicy(lambda o, m: masked_softmax(layers)(o, m).argmax(1), Rules())
-    assert evaluate(blind).x.illegal > 0.1
-    assert evaluate(masked).x.illegal == 0
-    assert best_responses(blind)["X"].can_lose
-
-
-def test_probabilities_and_moves_of_a_network_agree_with_the_games_that_are_played():
-    policy = FunctionPolicy(masked_softmax(network(3)), Rules())
-    result = evaluate(policy).x
-    games, rng, table = 4_000, np.random.default_rng(1), tabulate(policy, Rules())
-    envs = gym.make_vec(ID, games, side="X", autoreset_mode="NEXT_STEP")
-    obs, _ = envs.reset(seed=0)
-    outcome, over = np.zeros(games, dtype=np.int8), np.zeros(games, dtype=bool)
-    while not over.all():
-        boards = (obs[:, :9] - obs[:, 9:]).astype(np.int8)
-        below = table.probs(boards * ~over[:, None]).cumsum(axis=1) < rng.random((games, 1))
-        obs, _, done, _, info = envs.step(below.sum(axis=1))
-        new = done & ~over
-        outcome[new] = info["outcome"][new]
-        over |= done
-    for value, probability in ((1, result.win), (0, result.draw), (-1, result.loss)):
-        error = np.sqrt(probability * (1 - probability) / games)
-        assert abs((outcome == value).mean() - probability) < 5 * error

@@ -1,36 +1,23 @@
 """Gymnasium itself: its wrappers, checkers, videos, specs and vector environments."""
 
-import copy
-import json
-import pickle
-import subprocess
-import sys
 from functools import partial
 from itertools import product
 
-import cloudpickle
 import gymnasium as gym
 import numpy as np
 import pytest
 import torch
 from gymnasium import spaces, wrappers
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import performance
-from gymnasium.utils.env_checker import check_env, data_equivalence
-from gymnasium.utils.env_match import check_environments_match
-from gymnasium.utils.save_video import save_video
+from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import vector
 from moviepy import VideoFileClip
 from PIL import Image
 
-import tictactoe_env
-from tictactoe_env import FunctionPolicy, RandomPolicy, Rules
 from tictactoe_env.wrappers import MaskInObservation, VectorMaskInObservation
 
 ID, ALIAS = "tictactoe_env/TicTacToe-v0", "TicTacToe-v0"
-OBSERVATIONS = {"flat": (18,), "planes": (2, 3, 3), "grid": (3, 3)}
-IDS = (*tictactoe_env.ENV_IDS, *tictactoe_env.OPPONENT_IDS)
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 INFO = {"action_mask", "side", "outcome", "illegal_move"}
 PIXELS = {"render_mode": "rgb_array"}
@@ -183,21 +170,6 @@ def test_a_wrapper_of_gymnasium_plays_whole_games(name, tmp_path, monkeypatch):
         assert env.get_wrapper_attr("action_masks")().shape == (9,)
     assert games > 3
     env.close()
-
-
-def test_numpy_to_torch_keeps_every_entry_of_info_a_number():
-    env, plain = wrappers.NumpyToTorch(gym.make(ID, side="O")), gym.make(ID, side="O")
-    env.reset(seed=0)
-    plain.reset(seed=0)
-    ended = False
-    while not ended:
-        cell = int(np.flatnonzero(plain.unwrapped.action_masks())[0])
-        *_, ended, _, info = env.step(torch.tensor(cell))
-        *_, expected = plain.step(cell)
-        assert {key: value.tolist() for key, value in info.items()} == {
-            key: value.tolist() for key, value in expected.items()
-        }
-        assert all(value.dtype == torch.int8 for value in info.values())
 
 
 # --- wrappers of vector environments ----------------------------------------------------------
@@ -407,15 +379,6 @@ def test_record_video_writes_every_board_of_a_game(tmp_path):
     check_video(tmp_path / "game" / "rl-video-episode-0.mp4", steps + 1)
 
 
-def test_save_video_writes_the_pictures_of_a_rendered_list(tmp_path):
-    env = gym.make(ID, render_mode="rgb_array_list")
-    steps = play_game(env)
-    frames = env.render()
-    assert len(frames) == steps + 1
-    save_video(frames, str(tmp_path), episode_trigger=lambda game: True, fps=2)
-    check_video(tmp_path / "rl-video-episode-0.mp4", steps + 1)
-
-
 @pytest.mark.filterwarnings("error")
 def test_a_person_can_play_in_gymnasiums_window(monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
@@ -451,78 +414,6 @@ def test_a_person_can_play_in_gymnasiums_window(monkeypatch):
 # --- specs, checkers, tools ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("env_id", IDS)
-@pytest.mark.parametrize("observation", OBSERVATIONS)
-@pytest.mark.parametrize("mode", [None, "ansi", "rgb_array"])
-@pytest.mark.filterwarnings("error")
-def test_the_checker_passes_without_a_warning(env_id, observation, mode):
-    env = gym.make(env_id, observation=observation, render_mode=mode)
-    assert env.observation_space.shape == OBSERVATIONS[observation]
-    check_env(env.unwrapped, skip_render_check=mode is None)
-    play_game(gym.make(env_id, observation=observation, disable_env_checker=False))
-
-
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        lambda env: env,
-        lambda env: MaskInObservation(env, "obs", "mask", "bool"),
-        lambda env: wrappers.RecordEpisodeStatistics(
-            wrappers.FlattenObservation(MaskInObservation(wrappers.TimeLimit(env, 5)))
-        ),
-    ],
-)
-def test_a_spec_gives_the_same_games_in_a_process_that_has_imported_nothing(wrap):
-    arguments = {"opponent": [["random", 1], ["minimax", 2]], "side": "alternate", "rows": 4}
-    env = wrap(gym.make(f"tictactoe_env:{ID}", **arguments))
-    text = env.spec.to_json()
-    assert json.loads(text)["kwargs"].items() >= arguments.items()
-    program = """
-import sys, gymnasium as gym
-from gymnasium.envs.registration import EnvSpec
-env = gym.make(EnvSpec.from_json(sys.stdin.read()))
-print(repr([env.reset(seed=3), env.step(5)[:4], env.reset()]))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], input=text, text=True, capture_output=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == repr([env.reset(seed=3), env.step(5)[:4], env.reset()])
-    assert gym.make(EnvSpec.from_json(text)).spec == env.spec
-
-
-def uniform(observations, masks):
-    return masks / masks.sum(axis=1, keepdims=True)
-
-
-@pytest.mark.parametrize("policy", [RandomPolicy(), FunctionPolicy(uniform, Rules())])
-def test_a_spec_with_a_policy_as_an_object_gives_the_same_games_again(policy):
-    env = gym.make(ID, opponent=policy)
-    again = gym.make(EnvSpec.from_json(env.spec.to_json()))
-    check_environments_match(env, again, num_steps=40, seed=2)
-
-
-def test_both_ids_are_the_same_environment():
-    both = [gym.make(env_id, side="O", **PIXELS) for env_id in (ID, ALIAS)]
-    check_environments_match(*both, num_steps=60, seed=1)
-
-
-def test_copies_of_a_running_game_continue_alike():
-    env = gym.make(ID, opponent="minimax-slip=0.3")
-    env.reset(seed=4, options={"side": "X"})
-    env.step(4)
-    copies = [
-        pickle.loads(pickle.dumps(env)),
-        cloudpickle.loads(cloudpickle.dumps(env)),
-        copy.deepcopy(env),
-    ]
-    futures = []
-    for game in (env, *copies):
-        cell = int(np.flatnonzero(game.get_wrapper_attr("action_masks")())[0])
-        futures.append([game.step(cell), game.reset(), game.reset()])
-    assert all(data_equivalence(futures[0], future) for future in futures[1:])
-
-
 @pytest.mark.parametrize("mode", ["vector_entry_point", "sync", "async"])
 def test_make_vec_plays_in_its_three_vectorization_modes(mode):
     env = gym.make_vec(ID, num_envs=4, vectorization_mode=mode)
@@ -546,15 +437,6 @@ def test_async_and_sync_play_the_same_games(mode):
         env.close()
 
 
-@pytest.mark.parametrize("kind", ["native", "sync"])
-def test_a_list_of_seeds_and_a_time_limit_are_accepted(kind):
-    mode = {"native": "vector_entry_point"}.get(kind, kind)
-    env = gym.make_vec(ID, 2, vectorization_mode=mode, max_episode_steps=9)
-    first, again = (env.reset(seed=[7, 8])[0] for _ in range(2))
-    assert np.array_equal(first, again)
-    env.close()
-
-
 def test_gymnasiums_benchmarks_run():
     env = gym.make(ID, **PIXELS)
     assert performance.benchmark_step(env, target_duration=0.05, seed=0) > 0
@@ -563,15 +445,6 @@ def test_gymnasiums_benchmarks_run():
     assert performance.benchmark_render(env, target_duration=0.05) > 0
     for mode in MODES:
         assert performance.benchmark_vector_step(vector_env("native", mode), 0.05, seed=0) > 0
-
-
-def test_the_registry_lists_all_ids_under_the_name_of_the_package():
-    printed = gym.pprint_registry(disable_print=True)
-    headings = [line.strip("= ") for line in printed.splitlines() if line.startswith("=")]
-    assert headings.count("tictactoe_env") == 1
-    assert "env" not in headings
-    block = printed.split("===== tictactoe_env =====")[1].split("=====")[0]
-    assert all(env_id in block for env_id in IDS)
 
 
 def test_the_example_learns_evaluates_exactly_and_saves_a_game(run_example, rates_of, tmp_path):

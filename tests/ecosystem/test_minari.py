@@ -72,14 +72,6 @@ def test_all_numbers_of_info_are_recorded_on_reset_and_on_every_step(observation
     assert {1, -1} <= outcomes
 
 
-def test_an_illegal_move_is_recorded_as_such():
-    dataset = recorded(3, lambda env, info: 4, opponent="random", side="X")
-    for episode in dataset:
-        assert episode.actions.tolist() == [4, 4]
-        assert episode.infos["illegal_move"].tolist() == [0, 0, 1]
-        assert episode.rewards.tolist() == [0, -1]
-
-
 @pytest.mark.parametrize("seeds", [True, False], ids=["own seeds", "Minari's 64-bit seeds"])
 def test_the_recovered_environment_plays_the_recorded_games_again(seeds):
     dataset = recorded(10, first_free, seeds, opponent=POOL, side="random", observation="grid")
@@ -128,12 +120,6 @@ def test_the_recorded_returns_agree_with_the_exact_expectation():
     assert set(returns.tolist()) == {0.0, 1.0}
 
 
-def test_recording_causes_no_warning_of_spaces_or_specs(recwarn):
-    recorded(3, first_free, opponent=make_opponent("minimax", Rules()))
-    texts = [str(warning.message) for warning in recwarn]
-    assert [text for text in texts if "not in" in text or "serializable" in text] == []
-
-
 def test_the_example_proves_its_clone_unbeatable(run_example):
     printed = run_example("minari_dataset.py")
     assert "Cannot be beaten" in printed
@@ -141,7 +127,3 @@ def test_the_example_proves_its_clone_unbeatable(run_example):
     games, mean, exact = re.search(r"(\d+) games, mean return (\S+), exact (\S+)", printed).groups()
     assert int(games) == 1500
     assert abs(float(mean) - float(exact)) < 0.04  # four standard errors
-
-
-def test_the_example_names_a_lost_game_of_a_clone_of_few_games(run_example):
-    assert "Can be beaten as X (" in run_example("minari_dataset.py", 100)

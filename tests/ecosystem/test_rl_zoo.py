@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 from rl_zoo3 import ALGOS
 from sb3_contrib import MaskablePPO
 
@@ -38,11 +37,6 @@ def train(folder, algorithm, *arguments):
     done = zoo(folder, "train", "--algo", algorithm, *files, *arguments)
     assert done.returncode == 0, done.stdout
     return folder / "logs" / algorithm / f"{RUN}_1" / f"{RUN}.zip", done.stdout
-
-
-def test_the_repository_has_a_file_for_each_algorithm_with_discrete_actions():
-    assert sorted(path.stem for path in FILES.glob("*.yml")) == sorted([*NAMES, "ppo_mask"])
-    assert set(ALGOS) - set(NAMES) == {"ars", "crossq", "ddpg", "sac", "td3", "tqc"}
 
 
 def test_the_example_trains_a_maskable_ppo_and_evaluates_it(run_example, rates_of, tmp_path):
@@ -103,13 +97,3 @@ def test_optuna_searches_hyperparameters(tmp_path):
     done = zoo(tmp_path, "train", "--algo", "a2c", *files, *search)
     assert done.returncode == 0, done.stdout
     assert "Number of finished trials:  2" in done.stdout
-
-
-def test_the_environment_is_found_only_with_its_package(tmp_path):
-    done = zoo(tmp_path, "train", "--algo", "ppo", "-n", 10, packages=())
-    assert "not found in gym registry" in done.stdout
-
-
-@pytest.mark.parametrize("path", sorted(FILES.glob("*.yml")), ids=lambda path: path.stem)
-def test_a_file_holds_one_entry_for_the_environment(path):
-    assert list(yaml.safe_load(path.read_text())) == [ENV]

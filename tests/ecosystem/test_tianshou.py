@@ -16,11 +16,9 @@ from tianshou.utils.net.discrete import DiscreteActor, DiscreteCritic
 
 from tictactoe_env import (
     FunctionPolicy,
-    RandomPolicy,
     Rules,
     best_responses,
     evaluate,
-    exact_result,
     tabulate,
 )
 from tictactoe_env.wrappers import MaskInObservation
@@ -146,14 +144,6 @@ def test_a_masked_dqn_never_moves_onto_a_taken_cell(vector):
     assert batch.terminated.any()
 
 
-def test_the_same_exploration_without_a_mask_does_make_illegal_moves():
-    collector = collector_of(dqn((2, 3, 3), eps=0.5), DummyVectorEnv([plain] * 4))
-    collector.reset()
-    collector.collect(n_step=400)
-    batch, _ = collector.buffer.sample(0)
-    assert batch.info.illegal_move.any()
-
-
 def test_a_trained_policy_is_an_opponent_and_is_evaluated_exactly():
     algorithm = dqn(18)
     train(algorithm, collector_of(algorithm, DummyVectorEnv([masked] * 4)), 1_000)
@@ -171,19 +161,6 @@ def test_a_trained_policy_is_an_opponent_and_is_evaluated_exactly():
     assert reward == 1
     minimax = gym.make(ID, opponent="minimax").unwrapped
     minimax.set_opponent(player)  # as a live opponent as well
-
-
-def test_a_played_match_agrees_with_the_exact_result():
-    """500 games as X against random play, within four standard errors."""
-    algorithm = dqn(18)
-    exact = exact_result(player_of(algorithm.policy), RandomPolicy())
-    vector_env = DummyVectorEnv([lambda: masked(opponent="random", side="X")] * 8)
-    vector_env.seed(1)
-    collector = Collector(algorithm, vector_env)
-    collector.reset()
-    returns = collector.collect(n_episode=500).returns
-    deviation = np.sqrt((exact.win + exact.loss - exact.value**2) / 500)
-    assert abs(np.mean(returns) - exact.value) < 4 * deviation
 
 
 @pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])

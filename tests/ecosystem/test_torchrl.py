@@ -8,8 +8,7 @@ import pytest
 import torch
 from tensordict import TensorDict
 from tensordict.nn import TensorDictModule
-from torchrl.collectors import Collector, MultiSyncCollector
-from torchrl.data import Binary
+from torchrl.collectors import Collector
 from torchrl.envs import (
     ActionMask,
     DTypeCastTransform,
@@ -18,14 +17,12 @@ from torchrl.envs import (
     ParallelEnv,
     PettingZooWrapper,
     SerialEnv,
-    TransformedEnv,
     check_env_specs,
 )
-from torchrl.envs.gym_like import default_info_dict_reader
 from torchrl.modules import MLP, MaskedCategorical, ProbabilisticActor
 
 from tictactoe_env import FunctionPolicy, Rules, evaluate, pettingzoo, snapshot
-from tictactoe_env.wrappers import MaskInObservation, VectorMaskInObservation
+from tictactoe_env.wrappers import VectorMaskInObservation
 
 ID = "tictactoe_env:TicTacToe-v0"
 INFO = {"action_mask", "side", "outcome", "illegal_move"}
@@ -119,21 +116,6 @@ def test_the_vector_environment_gives_the_same_numbers(mode):
     check_numbers(steps)
 
 
-def test_next_step_is_refused_by_torchrl_itself():
-    env = gym.make_vec(ID, 2, autoreset_mode="NEXT_STEP")
-    with pytest.raises(RuntimeError, match="must be one of SAME_STEP or DISABLED"):
-        GymWrapper(env)
-
-
-def test_a_reader_of_the_mask_alone_with_its_own_spec():
-    reader = default_info_dict_reader(["action_mask"], spec=[Binary(9, dtype=torch.int8)])
-    env = GymEnv(ID, illegal="raise").set_info_dict_reader(reader)
-    env = TransformedEnv(env, ActionMask())
-    check_env_specs(env)
-    steps = env.rollout(200, break_when_any_done=False)
-    assert steps["next", "done"].sum() > 20  # an illegal move would have raised
-
-
 @pytest.mark.parametrize("mode", [None, *MODES])
 def test_random_actions_obey_the_mask_of_info(mode):
     for transforms, is_legal in (([ActionMask()], True), ([], False)):
@@ -143,13 +125,6 @@ def test_random_actions_obey_the_mask_of_info(mode):
         steps = env.rollout(200, break_when_any_done=False)
         assert steps["next", "done"].sum() > 20
         assert steps["next", "illegal_move"].any() != is_legal
-
-
-def test_random_actions_obey_the_mask_in_the_observation():
-    env = GymWrapper(MaskInObservation(gym.make(ID, illegal="raise")))
-    env = TransformedEnv(env, ActionMask())
-    check_env_specs(env)
-    assert env.rollout(100, break_when_any_done=False)["next", "done"].any()
 
 
 def test_the_masks_in_the_observations_of_the_vector_environment_fit_the_boards():
@@ -203,18 +178,6 @@ def test_a_collector_gathers_masked_moves():
         assert not batch["next", "illegal_move"].any()
         sizes.append(batch.numel())
     assert sizes == [400, 400]
-
-
-def test_collectors_in_other_processes_gather_moves():
-    collector = MultiSyncCollector(
-        [maker_for_processes()] * 2, frames_per_batch=200, total_frames=200
-    )
-    try:
-        (batch,) = list(collector)
-        assert batch.numel() == 200
-        check_numbers(batch)
-    finally:
-        collector.shutdown()
 
 
 def test_an_actor_becomes_an_opponent_and_is_evaluated_exactly():
