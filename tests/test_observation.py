@@ -40,6 +40,7 @@ def test_both_observations_from_given_seats_give_the_board_back(rows, cols, coun
 
 
 def stable_baselines3_games(**arguments):
+    pytest.importorskip("sb3_contrib")
     return pytest.importorskip("tictactoe_env.sb3").TicTacToeVecEnv(2, **arguments)
 
 

@@ -87,6 +87,7 @@ def test_what_git_says_is_compared(ready, monkeypatch, capsys, command, answer, 
 def test_a_page_for_the_index_that_speaks_of_a_clone_or_of_a_release_to_come_is_refused(
     tmp_path, text, named
 ):
+    pytest.importorskip("readme_renderer")
     wheel = tmp_path / "a.whl"
     for page, count in (("`pip install a`, then `python -m a`.", 0), (text, 1)):
         with zipfile.ZipFile(wheel, "w") as archive:
