@@ -10,9 +10,9 @@ from notebooks import executed, outputs
 FOLDER = Path(__file__).parent.parent / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 SHOWS = {
-    "find_the_lost_game": ["text", "text/html", "data:image/svg+xml", "Can be beaten as O"],
-    "train_and_prove": ["text", "image/png", "Cannot be beaten"],
-    "what_a_network_believes": ["text", "image/png", "data:image/gif", "Cannot be beaten"],
+    "find_the_lost_game": ["text", "text/html", "data:image/svg+xml", "can be beaten as O"],
+    "train_and_prove": ["text", "image/png", "cannot be beaten"],
+    "what_a_network_believes": ["text", "image/png", "data:image/gif", "cannot be beaten"],
 }
 
 

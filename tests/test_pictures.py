@@ -32,7 +32,7 @@ def test_the_board_of_the_readme_shows_the_exact_result_of_every_move():
 
 def test_the_picture_of_the_lost_game_is_the_game_that_the_page_prints():
     assert pictures.lost_game() == (DOCS / "lost_game.svg").read_text(encoding="utf-8")
-    assert "a lost game: b1 a3 a1 c1 b2 b3 c3\n" in (DOCS / "exact_evaluation.md").read_text()
+    assert "as O (b1 a3 a1 c1 b2 b3 c3)" in (DOCS / "exact_evaluation.md").read_text()
 
 
 def test_the_picture_of_the_environment_is_a_game_that_it_renders(tmp_path):

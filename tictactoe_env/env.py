@@ -396,7 +396,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         return observation, self._rewards[result], True, False, info
 
     def _cell(self, action: Any) -> int:
-        is_number = isinstance(action, np.integer) and type(action) is not np.timedelta64
+        is_number = isinstance(action, np.integer) and not isinstance(action, np.timedelta64)
         if is_number and 0 <= action <= self._last_cell:
             return int(action)
         return whole_number(action, "an action", 0, self._last_cell)

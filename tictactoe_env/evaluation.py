@@ -32,11 +32,6 @@ from tictactoe_env.proof import TABLE_CELLS, Limit, Progress, provable, reach_of
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.solver import solve
 
-HEADINGS = (
-    "",
-    "      against random play, %     against the best response",
-    "         won   drawn    lost           lost, %  won - lost",
-)
 UNTIL = ("steps", "unbeatable", "optimal")  # goals of a training
 
 
@@ -119,8 +114,6 @@ class Evaluation:
         """Whether it can be beaten, in words, such as "can be beaten as O (a1 b2 b1 a3 c1)"."""
         if self.always_wins_x:
             return "wins against everybody as X, and O cannot avoid losing"
-        if len(self.sampled) == len(SIDES):
-            return "nothing is proven"
         safe = {"X": self.unbeatable_x, "O": self.unbeatable_o}
         games = {
             side: None if safe[side] else game_text(self._lost.get(side, ()), self.rules)
@@ -137,17 +130,21 @@ class Evaluation:
 
     def __str__(self) -> str:
         """The verdict, and below it a table of the results: a few lines of at most 80 columns."""
-        verdict = self.verdict[0].upper() + self.verdict[1:]
-        proven = "" if len(self.sampled) == len(SIDES) else ": proven"
-        lines = [fill(f"{verdict}{proven} on {self.rules}", 80, subsequent_indent="  "), *HEADINGS]
+        proven = "Not proven" if len(self.sampled) == len(SIDES) else f"Proven: {self.verdict}"
+        lines = [
+            fill(proven, 80, subsequent_indent="  "),
+            "",
+            f"{self.rules!s:15}{'against random, %':>22}{'against the best response':>27}",
+            f"{'':15}{'won':>8}{'drawn':>7}{'lost':>7}{'lost, %':>14}{'won - lost':>13}",
+        ]
         for side, result in (("X", self.x), ("O", self.o)):
-            shares = (result.win, result.draw, result.loss)
-            line = f"as {side}" + "".join(f"{100 * share:8.2f}" for share in shares)
+            line = f"as {side:12}{100 * result.win:8.2f}"
+            line += f"{100 * result.draw:7.2f}{100 * result.loss:7.2f}"
             if side in self.best_responses:
                 worst = self.best_responses[side]
-                line += f"{100 * worst.loss:18.2f}{round(worst.value, 2) + 0.0:12.2f}"
+                line += f"{100 * worst.loss:14.2f}{round(worst.value, 2) + 0.0:13.2f}"
             if result.illegal:
-                line += f"  {100 * result.illegal:.2f} % illegal"
+                line += f"  {100 * result.illegal:.2f} illegal"
             lines.append(line + "  sampled games" * (side in self.sampled))
         return "\n".join(lines)
 
@@ -188,6 +185,8 @@ def verdict_text(games: Mapping[str, str | None], is_optimal: bool) -> str:
     lost = {side: f" ({game})" * bool(game) for side, game in games.items() if game is not None}
     if lost:
         return f"can be beaten {' and '.join(f'as {side}{game}' for side, game in lost.items())}"
+    if not games:
+        return "not proven"
     as_side = "" if len(games) == 2 else f" as {' '.join(games)}"
     return f"cannot be beaten{as_side}{', optimal' * is_optimal}"
 

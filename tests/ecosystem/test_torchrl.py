@@ -224,6 +224,6 @@ def test_both_seats_through_the_environment_of_pettingzoo():
 
 def test_the_example_draws_games_that_it_can_lose(run_example, tmp_path):
     printed = run_example("torchrl_ppo.py", 12_288)
-    assert "Can be beaten as " in printed  # after three updates
+    assert "can be beaten as " in printed  # after three updates
     assert "illegal" not in printed
     assert 'class="line"' in (tmp_path / "lost.svg").read_text()  # the opponent's three in a row

@@ -7,8 +7,7 @@
     model = MaskableDQN("MlpPolicy", env, gamma=1.0, train_freq=1, batch_size=512)
     model.learn(100_000)
     model.save("model")
-    found = evaluate(model)  # exact: all games are computed
-    print(found.x, found.o, found.unbeatable)
+    print(evaluate(model))  # exact: all games are computed
 
 `TicTacToeVecEnv` plays many games at once, for any algorithm. `MaskableDQN` is a DQN that leaves
 illegal actions out, for any environment with `action_masks()`; `ActionMaskInfo` is a wrapper for
