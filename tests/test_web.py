@@ -24,7 +24,7 @@ from benchmarks.web import serving
 from players.gallery import BUILT_IN, Gallery
 from players.seat import Seat
 from tictactoe_env import register_opponent, unregister_opponent
-from tictactoe_env.certificate import certify, write
+from tictactoe_env.certificate import certify, read, write
 from tictactoe_env.games import ENDINGS, ORIGINS, RESULTS, Game, Player
 from tictactoe_env.own_values import OwnValues, checked, write_values
 from tictactoe_env.policy import RandomPolicy
@@ -35,7 +35,6 @@ from tictactoe_env.trained import trained_names
 from training.metrics import write_metrics
 from web import answers, api, requests, server, work
 from web.lanes import Threads, TooSlowError
-from web.work import Work
 
 SQUARE = {"rows": 3, "cols": 3, "k": 3}
 SMALL = {"rows": 2, "cols": 3, "k": 2}
@@ -49,15 +48,23 @@ JSON = {"content-type": "application/json"}
 DESCRIBED = {}  # /openapi.json
 
 
+def run_in(folder, policy):
+    """The folder of a new run on the small board."""
+    run = folder / "runs" / "dqn-0"
+    write(certify(policy, "dqn", Rules(**SMALL), seed=7), run / "certificate.json")
+    return run
+
+
 @pytest.fixture(scope="module")
 def gallery(tmp_path_factory):
     """STUBBORN, which always marks a1, taken or not; runs/dqn-0; a broken certificate."""
     folder, rules = tmp_path_factory.mktemp("gallery"), Rules(**SMALL)
-    for place in ("models", "runs/dqn-0"):
-        (folder / place).mkdir(parents=True)
     write(certify(CellPlayer(0), "dqn", rules), folder / STUBBORN)
-    random = certify(RandomPolicy(), "dqn", rules, seed=7)
-    write(random, folder / "runs" / "dqn-0" / "certificate.json")
+    run, shape = run_in(folder, RandomPolicy()), positions_of(rules)
+    values = np.where(np.arange(6) == 3, np.nan, 0.25) * np.ones((len(shape.unfinished), 1))
+    known = shape.ply[shape.unfinished] != 1
+    own = checked(OwnValues(values, "a guess", 0.0, 2.0, known), rules)
+    write_values(own, read(run)["sha256_of_moves"], run / "values.npz")
     (folder / "models" / "broken.json").write_text("{")
     return Gallery([folder / "models", folder / "runs"])
 
@@ -109,6 +116,7 @@ def ask(client, path, status=200, **content):
 
 
 ENDLESS = {"board": LARGE, "moves": [0]}
+ON_SMALL = {"board": SMALL, "moves": [4], "agent": "runs/dqn-0"}
 RESIGNED = {"moves": [4], "ended": "resigned", "result": "X"}
 ONLY_CENTRE = {"ply": 1, "better": [4], "replies": [1, 2, 4]}  # X a1, O a2: each forks
 LINE = {"turn": None, "ended": "line", "result": "X", "line": [0, 1, 2]}
@@ -122,7 +130,6 @@ ANSWERS = [  # what is asked; what is sent; values in the answer by the names th
     ("GET growth/minimax", {}, {"steps": []}),
     ("GET certificates/minimax", {}, {"agent": "minimax", "format": 1}),
     ("GET games", {}, {"games": [], "count": 0, "next": None}),
-    ("POST analysis", {"moves": [0], "truth": True}, {"truth moves 0": None}),
     ("POST analysis", {"moves": [0], "truth": True}, {"truth moves 1 value": -1}),
     ("POST analysis", {"moves": [0], "truth": True}, {"truth position": {"value": 0, "plies": 8}}),
     ("POST analysis", {"board": WIDE, "moves": [], "truth": True}, {"truth position value": 1}),
@@ -131,8 +138,10 @@ ANSWERS = [  # what is asked; what is sent; values in the answer by the names th
     ("POST analysis", {"moves": [0], "agent": "minimax"}, {"thoughts probs 4": 1}),
     ("POST analysis", {"moves": [0, 4], "agent": "search"}, {"thoughts kinds 1": "expected"}),
     ("POST analysis", {"moves": [0], "agent": "mcts-playouts=50"}, {"thoughts scale": [0, 1]}),
+    ("POST analysis", ON_SMALL, {"thoughts values": [0.25, 0.25, 0.25, None, None, 0.25]}),
+    ("POST analysis", ON_SMALL, {"thoughts": {"kind": "own", "scale": [0, 2], "new": True}}),
+    ("POST analysis", {**ON_SMALL, "values": "expected"}, {"thoughts kind": "expected"}),
     ("POST analysis", {**ENDLESS, "agent": "search-depth=1"}, {"thoughts kinds": ["own"]}),
-    ("POST analysis", {**ENDLESS, "agent": "random"}, {"thoughts values": None}),
     ("POST verdicts", {"moves": X_WINS}, {"verdicts 1 threw_away": True, "decisive": ONLY_CENTRE}),
     ("POST verdicts", {"moves": DRAWN}, {"decisive": None}),
     ("POST verdicts", {"moves": [0, 0], "ended": "illegal"}, {"decisive better": [4]}),
@@ -205,35 +214,8 @@ def test_what_took_too_long_for_a_player_is_not_computed_again(tmp_path, gallery
     assert lane.run.call_count == 1
 
 
-def run_in(folder, policy):
-    """The folder of a run on the small board, and its certificate."""
-    content = certify(policy, "dqn", Rules(**SMALL), seed=7)
-    write(content, folder / "runs" / "dqn-0" / "certificate.json")
-    return folder / "runs" / "dqn-0", content
-
-
-def test_the_own_values_of_a_run_are_answered_or_its_results_against_random(tmp_path):
-    rules, (folder, content) = Rules(**SMALL), run_in(tmp_path, CellPlayer(0))
-    shape = positions_of(rules)
-    values = np.where(np.arange(6) == 3, np.nan, 0.25) * np.ones((len(shape.unfinished), 1))
-    known = shape.ply[shape.unfinished] != 1
-    own = checked(OwnValues(values, "a guess", 0.0, 2.0, known), rules)
-    write_values(own, content["sha256_of_moves"], folder / "values.npz")
-    asked = {"board": SMALL, "moves": [4], "agent": "runs/dqn-0"}
-    for client in client_of(tmp_path, Gallery([tmp_path / "runs"])):
-        found = ask(client, "analysis", **asked)["thoughts"]
-        assert found["values"] == [0.25, 0.25, 0.25, None, None, 0.25], "d is taken, NaN unknown"
-        assert (found["kind"], found["meaning"], found["scale"]) == ("own", "a guess", [0, 2])
-        assert (found["new"], found["kinds"]) == (True, ["own", "expected"])
-        found = ask(client, "analysis", values="expected", **asked)["thoughts"]
-        assert (found["kind"], found["values"][3] is None) == ("expected", False)
-        (folder / "values.npz").write_bytes(b"")
-    for client in client_of(tmp_path / "again", Gallery([tmp_path / "runs"])):
-        assert "values.npz" in ask(client, "analysis", 400, **asked)["error"]
-
-
 def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
-    folder, content = run_in(tmp_path, RandomPolicy())
+    folder = run_in(tmp_path, RandomPolicy())
     rates = dict.fromkeys((f"{side}_{rate}" for side in "xo" for rate in RATES), 0.25)
     proven = dict.fromkeys(("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o"), 0)
     rows = [{"steps": 10 * n, "seconds": n / 2, **rates, **proven} for n in range(1_000)]
@@ -242,7 +224,7 @@ def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
     write_metrics(folder / "metrics.csv", [*rows, {**rows[-1], "sampled_x": 1}])
     for client in client_of(tmp_path, Gallery([tmp_path / "runs"])):
         sent = client.get("/api/certificates/runs/dqn-0")
-        assert sent.json() == content
+        assert sent.json() == read(folder)
         assert '"runs-dqn-0.json"' in sent.headers["content-disposition"]
         steps = client.get("/api/growth/runs/dqn-0").json()["steps"]
         assert (steps[0]["steps"], steps[-1]["steps"]) == (0, 9_990)
@@ -332,20 +314,17 @@ BAD_GAMES = [  # changes to GAME
     ({"moves": [0] * 11}, "11 moves"),
     ({"origin": "training"}, "'origin'"),
 ]
-NOBODY = ("minimaxx", "/etc/passwd", "runs/./dqn-0", "\ud800", "runs/dqn-0/certificate.json")
+NOBODY = ("minimaxx", "/etc/passwd", "\ud800", "runs/dqn-0/certificate.json")
 BODIES = [
-    *[(body, 400, "JSON") for body in (b"{", b"", b"[" * 4_000 + b"]" * 4_000)],
-    *[(body, 400, "JSON") for body in (b'{"board": "\xff"}', b"[" + b"9" * 5_000 + b"]")],
+    (b"{", 400, "JSON"),
+    (b"", 400, "JSON"),
+    (b"[" * 4_000 + b"]" * 4_000, 400, "JSON"),
     (b'{"board": NaN}', 400, "NaN"),
-    (json.dumps(MOVE).replace("[0]", "[1e999]").encode(), 400, "move 1"),
     (b'{"board": 1, "board": 2}', 400, "repeated"),
     (b"[" * 3_000_000, 413, "8,192 bytes"),
     ((b" " * 1_000 for _ in range(100)), 413, "8,192 bytes"),
     (b"[1, 2]", 400, "[1, 2]"),
-    (b"null", 400, "None"),
 ]
-NO_AGENTS = ("nobody", "..%2f..%2fetc%2fpasswd", "runs/dqn-0%00")
-NO_FILES = ("..%2fserver.py", "..%5cserver.py", "/etc/passwd", "%2fetc%2fpasswd", "")
 REFUSED = [
     *[("POST move", {**MOVE, **change}, 400, mention) for change, mention in BAD_MOVES],
     *[("POST games", {**GAME, **change}, 400, mention) for change, mention in BAD_GAMES],
@@ -356,26 +335,20 @@ REFUSED = [
     ("POST analysis", {"board": SQUARE}, 400, "moves"),
     *[("POST move", *rest) for rest in BODIES],
     *[(f"GET games/{id}", b"", 404, id) for id in ("1", "0", "9" * 23)],
-    ("GET games/1%20OR%201=1", b"", 404, "'1 OR 1=1'"),
-    ("GET games/%D9%A1", b"", 404, "\N{ARABIC-INDIC DIGIT ONE}"),
     *[(f"GET games?limit={limit}", b"", 400, "limit") for limit in (0, 101, "1e1")],
     ("GET games?before=99999999999999999999999", b"", 400, "before"),
     ("GET games?result=won", b"", 400, "'won'"),
     ("GET games?people=yes", b"", 400, "'yes'"),
     ("GET games?origin=everything", b"", 400, "'everything'"),
     ("GET games?orgin=web", b"", 400, "'orgin'; did you mean 'origin'?"),
-    *[
-        (f"GET {what}/{id}", b"", 404, "agent")
-        for id in NO_AGENTS
-        for what in ("agents", "growth", "certificates")
-    ],
+    *[(f"GET {what}/nobody", b"", 404, "'nobody'") for what in ("agents", "growth")],
     ("GET certificates/models/broken.json", b"", 400, "models/broken.json"),
     ("GET nothing", b"", 404, "/api/nothing"),
     ("GET move", b"", 405, "/api/move"),
     ("DELETE games/1", b"", 405, "/api/games/1"),
     ("OPTIONS agents", b"", 405, "/api/agents"),
     ("POST ../games/1", b"", 405, "/games/1"),
-    *[(f"GET ../static/{path}", b"", 404, "/static/") for path in NO_FILES],
+    *[(f"GET ../static/{path}", b"", 404, "/static/") for path in ("..%2fserver.py", "")],
 ]
 
 
@@ -392,14 +365,7 @@ def test_a_bad_request_is_refused_and_the_error_names_what_is_wrong(
     assert status != 405 or method not in answer.headers["allow"].split(", ")
 
 
-@pytest.mark.parametrize("name", MOVE)
-def test_no_depth_of_a_value_makes_the_server_fail(client, name):
-    for depth in range(900, 1000, 5):
-        body = json.dumps({**MOVE, name: "?"}).replace('"?"', "[" * depth + "]" * depth)
-        assert client.post("/api/move", content=body, headers=JSON).status_code == 400
-
-
-@pytest.mark.parametrize("kind", ["text/plain", "multipart/form-data", "", "application/jsonp"])
+@pytest.mark.parametrize("kind", ["text/plain", ""])
 def test_another_content_type_is_refused(client, kind):
     answer = client.post("/api/games", content="{}", headers={"content-type": kind})
     assert (answer.status_code, repr(kind) in answer.json()["error"]) == (415, True)
@@ -421,17 +387,11 @@ OURS = [
     {},
     {"sec-fetch-site": "none"},
     {"origin": "http://127.0.0.1", "sec-fetch-site": "same-origin"},
-    {"host": "localhost:8000", "origin": "http://localhost:8000"},
     {"host": "[::1]:8000", "origin": "http://[::1]:8000", "sec-fetch-site": "same-origin"},
 ]
 OTHERS = [  # the headers of browsers for a page of another origin
-    {"origin": "http://evil.example"},
-    {"origin": "null"},
-    {"origin": "http://127.0.0.1:8001"},
-    {"origin": "https://127.0.0.1"},
-    {"origin": "http://localhost"},  # another name is another origin
-    {"sec-fetch-site": "same-site"},
-    {"sec-fetch-site": "new-in-some-browser"},
+    *[{"origin": origin} for origin in ("null", "http://127.0.0.1:8001", "http://localhost")],
+    *[{"sec-fetch-site": site} for site in ("same-site", "cross-site", "new-in-some-browser")],
     {"origin": "http://127.0.0.1", "sec-fetch-site": "cross-site"},
     {"origin": "http://evil.example", "sec-fetch-site": "same-origin"},
 ]
@@ -508,7 +468,6 @@ SCHEDULE = [  # what is asked; whether it waits for a place among heavy requests
     ("POST move", MOVE, False),
     ("POST move", {**MOVE, "agent": "mcts-playouts=50"}, False),
     ("POST move", {**MOVE, "agent": "mcts-playouts=1000"}, True),
-    ("POST move", {**MOVE, "agent": "mcts-milliseconds=1"}, True),
     ("POST move", {**MOVE, "agent": "search-seconds=0.1"}, True),
     ("POST move", {**MOVE, "board": SMALL, "moves": [], "agent": "runs/dqn-0"}, False),
     ("POST move", {**MOVE, "board": LARGE, "agent": "random"}, False),
@@ -554,28 +513,6 @@ def test_what_another_process_finds_broken_is_listed_as_broken(tmp_path):
         assert not client.get("/api/agents/models/forged.json").json()["broken"]
 
 
-def test_the_list_of_many_runs_comes_in_parts_and_one_run_without_the_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(api, "SCAN_SECONDS", 0)
-    content = certify(RandomPolicy(), "dqn", Rules(**SMALL))
-    for number in range(4):
-        write(content, tmp_path / "runs" / f"dqn-{number}" / "certificate.json")
-    for client in client_of(tmp_path, Gallery([tmp_path / "runs"])):
-        move = {"board": SMALL, "moves": [], "agent": "runs/dqn-3"}
-        assert ask(client, "move", **move)["cell"] in range(6)
-        answers = [client.get("/api/agents").json() for _ in range(4)]
-        assert [answer["unread"] for answer in answers] == [2, 1, 0, 0]
-        names = [agent["name"] for agent in answers[0]["agents"][-2:]]
-        assert names == ["dqn-0", "dqn-3"]
-
-
-def test_the_last_players_are_kept_and_the_oldest_made_anew(gallery, monkeypatch):
-    monkeypatch.setattr(work, "KEPT", 2)
-    kept, ids = Work(gallery), ("random", "minimax", "random", "search-depth=1")
-    seats = [kept.seat(gallery.entry(id), Rules()) for id in ids]
-    ready = [kept.ready(gallery.entry(id), Rules()) for id in ids]
-    assert ready == [seats[0], None, seats[0], seats[3]]
-
-
 def test_a_store_that_cannot_be_used_is_told_and_play_goes_on(keeper):
     keeper.store.close()
     for method, path in (("GET", "games"), ("GET", "games/1"), ("POST", "games")):
@@ -584,10 +521,9 @@ def test_a_store_that_cannot_be_used_is_told_and_play_goes_on(keeper):
     assert ask(keeper, "move", **MOVE)["cell"] == 4
 
 
-@pytest.mark.parametrize("failure", [{"side_effect": ZeroDivisionError}, {"return_value": None}])
-def test_a_failure_of_the_server_shows_no_traceback(client, monkeypatch, failure):
-    monkeypatch.setattr(api, "standing_json", Mock(**failure))  # None is no standing
-    assert len(ask(client, "analysis", 500, board=SQUARE, moves=[])["error"]) < 60
+def test_a_failure_of_the_server_shows_no_traceback(client, monkeypatch):
+    monkeypatch.setattr(api, "standing_json", Mock(side_effect=ZeroDivisionError))
+    assert "ZeroDivision" not in ask(client, "analysis", 500, board=SQUARE, moves=[])["error"]
 
 
 def test_the_program_serves_on_this_machine_only_and_ends_cleanly(tmp_path, capsys):
