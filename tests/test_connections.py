@@ -154,28 +154,6 @@ def test_a_new_connection_takes_the_place_of_a_silent_one_but_not_of_one_that_is
     served(test, is_held=True, limit_concurrency=2)
 
 
-NO_HTTP = [
-    b"\x00\x01 garbage\r\n\r\n",
-    GET + b"\x00\x01\r\n\r\n",
-    CHUNKS + b"zz\r\n",
-    POST + b"Content-Length: x\r\n\r\n",
-    POST + b"Upgrade: x\r\nConnection: upgrade\r\n\r\n",
-]
-
-
-@pytest.mark.parametrize("sent", NO_HTTP)
-@pytest.mark.parametrize("is_half_closed", [False, True])
-def test_what_is_no_http_makes_no_traceback(sent, is_half_closed, caplog):
-    async def test(ask, server):
-        reader, writer = await ask(sent)
-        if is_half_closed:
-            writer.write_eof()
-        await rest(reader)
-
-    served(test, patience=0.05)
-    assert [record for record in caplog.records if record.levelno > logging.WARNING] == []
-
-
 def test_a_warning_that_a_client_can_cause_is_logged_once_and_an_error_always(capsys):
     logging.config.dictConfig(log_config())
     logger = logging.getLogger("uvicorn.error")

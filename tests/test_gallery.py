@@ -198,23 +198,6 @@ def test_a_run_that_is_asked_for_is_read_alone_and_an_unknown_id_reads_nothing(g
     assert gallery.found("minimax") == gallery.known("minimax")
 
 
-def test_the_games_that_a_run_has_learned_are_counted_again_when_there_are_more(
-    tmp_path, monkeypatch
-):
-    counted = []
-    monkeypatch.setattr(
-        gallery_of_players, "games_since", lambda *asked: counted.append(asked) or len(counted)
-    )
-    folder = tmp_path / "runs" / "trie"
-    folder.mkdir(parents=True)
-    write(certify(RandomPolicy(), "trie", SMALL), folder / "certificate.json")
-    (folder / "model.safetensors").touch()
-    gallery = Gallery([tmp_path / "runs"])
-    assert [gallery.entries()[-1].learned for _ in range(3)] == [1, 1, 1]
-    (folder / "learned.db").write_bytes(b"grown")
-    assert gallery.found("runs/trie").learned == 2
-
-
 @pytest.mark.parametrize("agent", WITH_VALUES)
 def test_a_run_that_says_more_than_its_moves_is_asked_for_it(tmp_path, no_charts, agent):
     folder, board = tmp_path / "runs" / agent, np.zeros(9, dtype=np.int8)

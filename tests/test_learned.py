@@ -210,15 +210,6 @@ def test_resume_takes_in_what_was_played_and_the_games_of_files(folder, capsys):
 
 
 @pytest.mark.slow
-def test_a_file_that_a_run_began_with_is_known_when_it_is_given_again(folder, capsys):
-    Path("games.txt").write_text(f"{X_WINS.line()}\n" * 2)
-    learn_from = ["--learn-from", "games.txt"]
-    assert train.main(["trie", "--steps", "5", "--out", "runs/begun", *learn_from]) == 0
-    assert train.main(["--resume", "runs/begun", "--steps", "10", *learn_from]) == 0
-    assert "took in 0 games, left out 2 learned before" in capsys.readouterr().out
-
-
-@pytest.mark.slow
 def test_the_learner_begins_with_its_first_game_and_learns_from_every_game_of_a_person(client):
     def listed():
         found = client.get("/api/agents").json()["agents"]

@@ -266,36 +266,24 @@ def test_the_trie_gives_a_move_the_mean_result_of_the_games_that_reached_the_pos
 ):
     games = ["a1 b1 a2 b2 a3", "a2 b1 a1 c3 c2 b2 b3 c1 a3", "b2 a1 c3 a3 a2 c2 b1 b3 c1"]
     games += ["a1 b1 a2 b2 c3 b3"]  # O wins, because X missed a3 of the first game
-    tree = trie.Trie(Rules(), rule)
-    results, seen = {}, set()
-    for game in games:
-        moves = parse_game(game, Rules())
-        tree.learn(moves)
-        boards = replay(moves, Rules())
+    learner, results = trie.begin(trie.Config(rule=rule)), {}
+    for moves in (parse_game(game, Rules()) for game in games):
+        learner.trie.learn(moves)
         winner = {"X": 1, "O": -1, None: 0}[standing(moves, Rules()).winner]
-        for board in boards:
+        for board in replay(moves, Rules()):
             results.setdefault(board.tobytes(), []).append(winner)
-            seen.add(board.tobytes())
-    learner = trie.begin(trie.Config(rule=rule))
-    learner.trie = tree
     own = checked(trie.own_values(learner.config, learner.model()), Rules())
-    known = np.array([board.tobytes() in seen for board in learners.BOARDS])
-    assert np.array_equal(own.known, known)
-    proven = 0
-    for values, board in zip(own.values, learners.BOARDS, strict=True):
-        mark = 1 if (board != 0).sum() % 2 == 0 else -1
-        for cell in np.flatnonzero(board == 0):
-            after = board.copy()
-            after[cell] = mark
-            found = results.get(after.tobytes())
-            mean = np.nan if found is None else np.float32(mark * np.mean(found))
-            if rule == "counting" and values[cell] != mean and found:
-                row = positions_of(Rules()).rows(after[None])[0]
-                assert values[cell] == -tree.known[row] != 0
-                proven += 1
-            else:
-                assert values[cell] == mean or (np.isnan(values[cell]) and found is None)
-    assert (proven > 0) == (rule == "counting")
+    assert own.known.tolist() == [board.tobytes() in results for board in learners.BOARDS]
+    means = np.full(own.values.shape, np.nan, dtype=np.float32)
+    for row, cell in np.argwhere(learners.BOARDS == 0):
+        after = learners.BOARDS[row].copy()
+        after[cell] = mark = 1 if after.sum() == 0 else -1
+        if after.tobytes() in results:
+            means[row, cell] = mark * np.mean(results[after.tobytes()])
+    differs = (own.values != means) & ~(np.isnan(own.values) & np.isnan(means))
+    truth = solve(Rules()).move_values(learners.BOARDS)
+    assert (own.values[differs] == truth[differs]).all(), "what the games have proven"
+    assert differs.any() == (rule == "counting")
 
 
 @pytest.mark.parametrize(

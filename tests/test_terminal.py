@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from rich.console import Console
-from sample_players import CellPlayer, FixedPlayer
+from sample_players import CellPlayer
 from small_runs import trained
 from text_cases import refuses
 
@@ -22,14 +22,13 @@ from agents import TRAINABLE
 from agents.trie import TrieLearner
 from players.gallery import BUILT_IN
 from players.groups import GROUPS
-from players.seat import Seat, board_of, seat_of
-from terminal import battle
+from players.seat import board_of, seat_of
 from terminal.game import Table, seats_of
 from terminal.keys import Keys
 from terminal.menu import Menu
 from terminal.picture import Line, picture
 from terminal.picture import number as number_text
-from terminal.replay import Replay, print_list, watch
+from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
 from terminal.tree import MAX_LINES, tree_text
 from tictactoe_env import Game, GameStore, Player, RandomPolicy, Rules
@@ -209,17 +208,12 @@ def test_a_battle_is_kept_game_by_game_and_counted_or_else_written_down(store):
     assert f"3 games: minimax (X) won {won}, random (O) won 0, drawn {3 - won}" in text
     boards = sum(len(game.moves) + 1 for game in games)
     assert text.count("minimax (X) against random (O)") == boards
-    for rules in (Rules(), LARGE):
-        policies = {"X": RandomPolicy(), "O": FixedPlayer(1)}
-        seats = {side: Seat(Player("agent", side), rules, policies[side]) for side in "XO"}
-        game = Table(seats, rules, talking(), store).play(seed=9)
-        assert list(game.moves) == battle.play(*policies.values(), rules, seed=9)
     store.close()
     talk = talking()
     with pytest.raises(StoreError, match="closed"):
-        Table(seats, rules, talk, store).play_all(1, 0)
+        Table(seats_of(("random", "random"), Rules(), talk), Rules(), talk, store).play_all(1, 0)
     last = said(talk).splitlines()[-1]
-    assert Game.parse(last.partition("it is: ")[2]).x == Player("agent", "X")
+    assert Game.parse(last.partition("it is: ")[2]).x == Player("agent", "random")
 
 
 # --- keys -------------------------------------------------------------------------------------
@@ -279,17 +273,6 @@ def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(tmp_path, tr
     write(certify(MinimaxPolicy(Rules()), "trie"), folder / "certificate.json")
     with refuses("model.safetensors"):
         seat_of(str(folder), Rules())
-
-
-def test_a_replay_goes_forwards_and_backwards_and_shows_the_truth_if_asked_to():
-    replay = Replay(Game.parse(LONG_GAME))
-    places = {"left": 0, "right": 1, "n": 1, "end": 7, "home": 0, "x": 0}
-    for key, at in places.items():
-        replay.go(key)
-        assert replay.at == at
-    for key in ("end", "v", "left"):
-        replay.go(key)
-    assert "win 1" in replay.picture(talking().console).plain
 
 
 ABOUT = "x=human:Ann o=agent:minimax time=2026-01-02T03:04:05Z"
