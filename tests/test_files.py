@@ -203,6 +203,7 @@ ALLOWED = {
     "tictactoe_env/__main__.py": {"os.open"},  # /dev/null
     "tictactoe_env/store.py": {"os.open"},  # /dev/null
     "training/events.py": {"open"},  # a new file to be written
+    "training/kernels.py": {"open"},  # /proc/cpuinfo
     "training/jobs.py": {"open"},  # a log to be written
     "web/requests.py": {"read_text"},  # a file of the package
     "agents/__init__.py": {"open"},  # the pages of the agents

@@ -5,18 +5,9 @@ from text_cases import refuses
 
 import agents
 from agents import TRAINABLE
-from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Rules
-from training.memory import most_positions
 from training.options import options_of, playing
 
 BILLION = 1_000_000_000
-
-
-@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 3), (3, 3, 3)])
-def test_no_board_has_more_positions_than_estimated(shape):
-    rules = Rules(*shape)
-    assert len(positions_of(rules)) <= most_positions(rules.cells)
 
 
 @pytest.mark.parametrize(

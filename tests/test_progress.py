@@ -1,14 +1,16 @@
 """training/progress.py: the lines that a training prints."""
 
 import re
+from dataclasses import asdict
 from io import StringIO
+from math import isnan
 
 import pytest
 from rich.console import Console
 
 from tictactoe_env import Rules, evaluate, make_opponent
 from training.progress import Display, describe, notes_text
-from training.tally import Tally
+from training.tally import Tally, windows_chart
 
 WIN, DRAW, LOSS = ({"outcome": number, "terminal_observation": ()} for number in (1, 0, -1))
 RANDOM, PERFECT = (make_opponent(name, Rules()) for name in ("random", "minimax"))
@@ -49,3 +51,33 @@ def test_the_notes_of_a_training_say_which_games_were_won():
     text = notes_text(5_668, 2.0, {**tally.notes(), "learning_rate": 0.00025})
     for fact in ("2,834 steps", "games 2,834", "0.00025", "600 won", "400 lost", "700 won"):
         assert fact in text
+
+
+# --- windows of a thousand games ------------------------------------------------------------------
+
+
+def shown(tally):
+    return tuple(tally.notes().values())
+
+
+def test_a_window_ends_with_its_thousandth_game_and_the_best_one_is_kept():
+    tally = Tally()
+    tally.add([WIN, {}] * 600 + [DRAW] * 300 + [LOSS] * 99)
+    assert shown(tally) == (999, 0, 0, 0, 0)
+    tally.add([WIN] * 2)
+    assert shown(tally) == (1_001, 601, 300, 99, 601)
+    tally.add([DRAW] * 999)
+    assert shown(tally) == (2_000, 1, 999, 0, 601)
+    tally.add([WIN] * 1_500 + [DRAW] * 900 + [LOSS] * 100)  # more than a window holds
+    assert shown(tally) == (4_500, 500, 500, 0, 1_000)
+    assert Tally(**asdict(tally)) == tally
+
+
+def test_the_chart_of_windows_begins_where_there_are_some():
+    tally = Tally(games=1_999, won=700, last=600, best=800)
+    tally.add([WIN])
+    chart = windows_chart([{"steps": 1_000}, {"steps": 2_000, **tally.notes()}], "duel")
+    assert chart.xs == [1, 2]
+    found = [values for _, _, values in chart.curves]
+    assert [values[1] for values in found] == [701, 0, 299]
+    assert all(isnan(values[0]) for values in found)

@@ -259,20 +259,6 @@ def test_a_run_continues_with_its_rows_its_seconds_its_best_and_its_certificate(
     assert content["training"]["best_at"]["steps"] == content["training"]["steps"] == 700
 
 
-def test_a_run_continues_with_a_note_that_its_first_rows_lack(tmp_path):
-    """As after an update that notes more, or less, than the version that began the run."""
-    trained(new_run(tmp_path), [RANDOM], notes={"loss": [4, 3, 2, 1], "entries": [5, 6, 7, 8]})
-    run, learner = resumed(tmp_path, [RANDOM, BEST], steps=600)
-    learner._notes = {"games": [1] * 6, "entries": [9] * 6}
-    with run:
-        drive(learner, run.config, run.evaluate)
-    assert run.finish()["training"]["entries"] == 9, "of the best model"
-    found = [(row["loss"], row["entries"], row["games"]) for row in metrics(tmp_path)]
-    old = [(f"{loss}.0", f"{9 - loss}.0", "") for loss in (4, 3, 2, 1)]
-    assert found == [*old, *[("", "9.0", "1.0")] * 2]
-    assert resumed(tmp_path)[0].rows == run.rows
-
-
 def test_where_one_side_is_trained_only_that_side_counts_and_ends_the_run(tmp_path):
     """A player whose X is weak and whose O never loses is better, as O, than the opposite."""
     is_x = positions_of(RULES).x_to_move[UNFINISHED][:, None]

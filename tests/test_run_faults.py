@@ -15,7 +15,7 @@ from training import events, run
 from training.locks import locked
 from training.manifest import check_all
 
-AGENT, STEPS = "tabular_q", 2000
+AGENT, STEPS, SMALL = "tabular_q", 2000, ("--rows", "2")
 pytestmark = pytest.mark.usefixtures("no_charts")
 
 
@@ -29,7 +29,7 @@ def often(monkeypatch):
 def finished(tmp_path_factory, no_charts):
     """The folder of a finished small run, not to be changed."""
     folder = tmp_path_factory.mktemp("runs") / "run"
-    assert trained(AGENT, folder, steps=STEPS) == 0
+    assert trained(AGENT, folder, *SMALL, steps=STEPS) == 0
     return folder
 
 
@@ -58,7 +58,7 @@ def test_an_error_of_the_disk_says_how_to_go_on_and_loses_nothing(
     with monkeypatch.context() as disk:
         disk.setattr(files.os, place, fail)
         with pytest.raises(SystemExit, match="2"):
-            trained(AGENT, folder, steps=STEPS)
+            trained(AGENT, folder, *SMALL, steps=STEPS)
     said = capsys.readouterr().err
     assert (said.count("\n"), os.strerror(errno.ENOSPC) in said) == (1, True)
     assert said.count(str(folder)) >= 1 + (after > 1), "the file is named"
@@ -83,7 +83,7 @@ def test_a_training_goes_on_without_the_file_of_tensorboard(tmp_path, capsys, mo
         flush = close = lambda self: self.write(b"")
 
     monkeypatch.setattr(events, "open", lambda path, mode: Broken(), raising=False)
-    assert trained(AGENT, tmp_path / "run", steps=STEPS) == 0
+    assert trained(AGENT, tmp_path / "run", *SMALL, steps=STEPS) == 0
     check_all(tmp_path / "run")
     out, err = capsys.readouterr()
     assert out.count(os.strerror(errno.ENOSPC)) == 1

@@ -67,19 +67,6 @@ def test_seeds_are_ranges_and_lists_and_a_cluster_has_an_address():
             cluster_address(bad)
 
 
-@pytest.mark.parametrize(
-    ("address", "package"), [("dask://127.0.0.1:9", "distributed"), ("ray://127.0.0.1:9", "ray")]
-)
-def test_a_missing_package_and_an_address_where_nobody_is_are_errors(
-    address, package, capsys, tmp_path, monkeypatch
-):
-    monkeypatch.setitem(__import__("sys").modules, package, None)
-    line = [*QUICK, "--seeds", "0", "--out", tmp_path / "a", "--cluster", address]
-    assert package in error_of(capsys, *line)
-    monkeypatch.setattr(cluster, "_need", lambda *_: None)
-    assert address in error_of(capsys, *line)
-
-
 # --- results -------------------------------------------------------------------------------------
 
 

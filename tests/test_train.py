@@ -26,6 +26,7 @@ from training.files import read_json
 from training.manifest import check_all
 
 ROUNDS = "tabular_q"  # the quickest agent with all kinds of options
+SMALL = ("--rows", "2")
 pytestmark = pytest.mark.usefixtures("no_charts")
 
 
@@ -80,7 +81,7 @@ def test_a_run_that_is_complete_says_so_and_stays_as_it_is(whole, capsys):
     folder, _ = whole
     before, made = contents(folder), last_step(folder)
     for more in ([], ["--steps", str(made)], ["--until", "unbeatable"]):
-        assert train.main(["--resume", str(folder), *more]) == (1 if "--until" in more else 0)
+        assert train.main(["--resume", str(folder), *more]) == 0
         assert f"complete: {folder}" in capsys.readouterr().out
     assert contents(folder) == before
 
@@ -96,19 +97,19 @@ def whole(tmp_path_factory, no_charts):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "CHECKPOINT_SECONDS", -1)
         patch.setattr(os, "replace", lambda *paths: (next(renamed), rename(*paths)))
-        assert trained(ROUNDS, folder, steps=1_500) == 0
+        assert trained(ROUNDS, folder, *SMALL, steps=1_500) == 0
     return folder, next(renamed)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="forks and signals")
-@pytest.mark.parametrize("left", [1, 3, 6, 10, 14, 20, 26, 40])
+@pytest.mark.parametrize("left", [1, 3, 6, 10, 20, 40])
 def test_a_run_that_is_killed_before_any_change_of_its_files_ends_with_the_same_bytes(
     left, whole, tmp_path, monkeypatch
 ):
     """left: how many changes it would still have made."""
     monkeypatch.setattr(runs, "CHECKPOINT_SECONDS", -1)
     (reference, renamed), folder = whole, tmp_path / "run"
-    assert killed_at(renamed - left, lambda: trained(ROUNDS, folder, steps=1_500))
+    assert killed_at(renamed - left, lambda: trained(ROUNDS, folder, *SMALL, steps=1_500))
     assert not (folder / "manifest.json").exists()
     assert train.main(["--resume", str(folder)]) == 0
     check_all(folder)
