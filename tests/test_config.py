@@ -97,55 +97,52 @@ def assert_same_games(env, twin):
 
 BROKEN = SimpleNamespace(probs=lambda boards: np.full(boards.shape, 0.5))
 # One of each kind: `test_opponents`, `test_rules` and `test_notation` have more of theirs.
-BAD_ARGUMENTS = [  # name, error, values
-    ("opponent", "unknown opponent 'minmax'; did you mean 'minimax'?", "minmax"),
-    ("opponent", "slip of minimax must be a number, such as minimax-slip=0.1", "minimax-slip=1e"),
-    ("opponent", "a player must have the method probs", 3, print),
-    ("opponent", "must be a list of [opponent, weight]", [], ["random", "minimax"]),
-    ("opponent", "weights must be finite", [["random", 0]], [["random", 10**400]]),
-    ("opponent", "plays on 2x3, 2 in a row, not on 3x3, 3 in a row", fixed_table(Rules(2, 3, 2))),
-    ("side", "unknown side 'alternating'; did you mean 'alternate'?", "alternating"),
-    ("side", "unknown side", b"X", None, 1),
-    ("cols", "cols must be a whole number of at least 1, got", 0, True, 3.0, "3", None),
-    ("k", "k must be at most max(rows, cols) = 3, got 4", 4),
-    ("illegal", "unknown treatment of illegal moves 'lost'; did you mean 'lose'?", "lost"),
-    ("rewards", "unknown reward 'wins'; did you mean 'win'?", {"wins": 1}),
-    *(
-        ("rewards", "'win' must be a finite number", {"win": n})
-        for n in ("1", 10**400, math.nan, True)
-    ),
-    ("rewards", "rewards must be a mapping such as", [1, 0, -1, -1]),
-    ("observation", "did you mean 'planes'?", "plane"),
-    ("opening", "cell 4 is taken in", "b2 b2"),
-    ("opening", 'leaves a finished game, "XXX/OO./..."', "a1 a2 b1 b2 c1"),
-    ("opening", "leaves a finished game", "a1 b1 c1 a2 c2 b2 b3 c3 a3"),
-    ("opening", "a game must be text", None, ["b2"]),
-    ("start", "did you mean 'random'?", "randon"),
-    ("early_draw", "early_draw must be True or False, got", 1, "yes"),
-    ("render_mode", "did you mean 'rgb_array'?", "rgb_aray"),
+BAD_ARGUMENTS = [  # name, what the error names, values
+    ("opponent", "'minmax' 'minimax'", "minmax"),
+    ("opponent", "slip minimax 1e", "minimax-slip=1e"),
+    ("opponent", "probs", 3, print),
+    ("opponent", "list", [], ["random", "minimax"]),
+    ("opponent", "weights", [["random", 0]], [["random", 10**400]]),
+    ("opponent", "2x3, 3x3,", fixed_table(Rules(2, 3, 2))),
+    ("side", "'alternating' 'alternate'", "alternating"),
+    ("side", "side", b"X", None, 1),
+    ("cols", "cols", 0, True, 3.0, "3", None),
+    ("k", "k 3 4", 4),
+    ("illegal", "'lost' 'lose'", "lost"),
+    ("rewards", "'wins' 'win'", {"wins": 1}),
+    *(("rewards", "'win'", {"win": n}) for n in ("1", 10**400, math.nan, True)),
+    ("rewards", "rewards", [1, 0, -1, -1]),
+    ("observation", "'plane' 'planes'", "plane"),
+    ("opening", "cell 4", "b2 b2"),
+    ("opening", '"XXX/OO./..."', "a1 a2 b1 b2 c1"),
+    ("opening", "opening", "a1 b1 c1 a2 c2 b2 b3 c3 a3"),
+    ("opening", "game", None, ["b2"]),
+    ("start", "'randon' 'random'", "randon"),
+    ("early_draw", "early_draw", 1, "yes"),
+    ("render_mode", "'rgb_aray' 'rgb_array'", "rgb_aray"),
 ]
 BAD_TOGETHER = [
     ({"opponent": "no/such/run"}, "no/such/run"),
-    ({"opponent": BROKEN}, "probabilities must sum to 1"),
-    *(({"opening": "b2", "start": s}, 'other than "empty" exclude') for s in ("random", print)),
-    ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "leaves a finished game"),
-    ({"start": "random", "rows": 5, "cols": 5}, "at most 16 cells"),
-    ({"opponent": "minimax", "rows": 5, "cols": 5}, "5x5 are too many to enumerate: at most 16"),
+    ({"opponent": BROKEN}, "probabilities"),
+    *(({"opening": "b2", "start": s}, "opening start") for s in ("random", print)),
+    ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "opening"),
+    ({"start": "random", "rows": 5, "cols": 5}, "16 cells"),
+    ({"opponent": "minimax", "rows": 5, "cols": 5}, "5x5 16"),
 ]
 
 
 def test_a_wrong_argument_or_opponent_is_refused_and_changes_nothing(make):
     env, twin = going(make)
     wrong = [({name: v}, text) for name, text, *values in BAD_ARGUMENTS for v in values]
-    for arguments, message in wrong + BAD_TOGETHER:
-        with refuses(message, error=(ValueError, FileNotFoundError)):
+    for arguments, mentions in wrong + BAD_TOGETHER:
+        with refuses(*mentions.split(), error=(ValueError, FileNotFoundError)):
             make(**arguments)
         if set(arguments) == {"opponent"}:
-            with refuses(message, error=(ValueError, FileNotFoundError)):
+            with refuses(*mentions.split(), error=(ValueError, FileNotFoundError)):
                 env.set_opponent(**arguments)
     assert_same_games(env, twin)
     for num_envs in (0, -1, True, 2.0, "2", None, math.nan):
-        with refuses("num_envs must be a whole number of at least 1"):
+        with refuses("num_envs"):
             TicTacToeVectorEnv(num_envs)
     with refuses("render mode", "'human'"):
         TicTacToeVectorEnv(2, render_mode="human")
@@ -163,29 +160,29 @@ def test_any_part_of_the_rewards_can_be_given_and_later_changes_to_them_do_not_c
         assert config.reward_table.tolist() == table
 
 
-BAD_OPTIONS = [  # error, values
-    ("options must be a mapping with the keys side, opponent, board", [], "", 0, False, "side"),
-    ("options must be a mapping", [("side", "X")]),
-    ("unknown reset option 'sid'; did you mean 'side'?", {"sid": "X"}),
-    ("unknown side 'x'; did you mean 'X'", {"side": "x"}),
-    ("unknown side", {"side": "random"}, {"side": None}, {"side": 1}),
-    ("did you mean 'minimax'?", {"opponent": "minimaks"}),
-    ("on 2x3, 2 in a row, not on 3x3", {"opponent": fixed_table(Rules(2, 3, 2))}),
-    ("a board must be text such as", {"board": None}, {"opponent": "minimax", "board": np.ones(9)}),
-    ("got 2 X and 0 O", {"board": "XX./.../..."}),
-    ("leaves a finished game", {"board": "XXX/OO./..."}, {"board": "XOX/XXO/OXO"}),
+BAD_OPTIONS = [  # what the error names, values
+    ("options side opponent board", [], "", 0, False, "side"),
+    ("options", [("side", "X")]),
+    ("'sid' 'side'", {"sid": "X"}),
+    ("'x' 'X'", {"side": "x"}),
+    ("side", {"side": "random"}, {"side": None}, {"side": 1}),
+    ("'minimaks' 'minimax'", {"opponent": "minimaks"}),
+    ("2x3, 3x3,", {"opponent": fixed_table(Rules(2, 3, 2))}),
+    ("board", {"board": None}, {"opponent": "minimax", "board": np.ones(9)}),
+    ("XX./.../...", {"board": "XX./.../..."}),
+    ("board", {"board": "XXX/OO./..."}, {"board": "XOX/XXO/OXO"}),
     ("reset_mask", {"reset_mask": [True, False, False]}),
 ]
 
 
 def test_a_wrong_seed_or_reset_option_is_refused_and_changes_nothing(make):
     env, twin = going(make)
-    for message, *values in BAD_OPTIONS:
+    for mentions, *values in BAD_OPTIONS:
         for options in values:
-            with refuses(message):
+            with refuses(*mentions.split()):
                 env.reset(seed=1, options=options)
     for seed in (-1, 1.0, 1.5, True, np.True_, "1", math.nan, math.inf, {}):
-        with refuses("seed must be a whole number of at least 0 or None"):
+        with refuses("seed"):
             env.reset(seed=seed)
     for seed in ([1], (1, 2), [1, None, 2], [1, 2, -1]):
         with refuses("seed"):
@@ -197,20 +194,20 @@ def test_a_wrong_seed_or_reset_option_is_refused_and_changes_nothing(make):
 
 def test_a_reset_mask_is_a_bool_array_with_one_entry_a_game():
     env, ones = TicTacToeVectorEnv(3), np.ones(3, dtype=bool)
-    with refuses("the first reset must start all games"):
+    with refuses("reset_mask"):
         env.reset(options={"reset_mask": np.array([True, False, True])})
     env.reset(seed=0)
     for mask in (ones.tolist(), ones.astype(np.int8), ones[:2], ~ones, ones[:, None], True):
-        with refuses("must be a bool array of the shape (3,) with at least one True"):
+        with refuses("reset_mask", "(3,)"):
             env.reset(options={"reset_mask": mask})
-    with refuses("unknown reset option 'reset_mask'"):
+    with refuses("'reset_mask'"):
         TicTacToeEnv().reset(options={"reset_mask": ones[:1]})
 
 
 def test_a_board_option_must_fit_the_rules_of_the_board(make):
     small, dead = {"rows": 2, "cols": 3, "k": 2}, "OXO/XXO/.OX"  # no line of it is open
     for arguments, board in ((small, "XX./O.."), ({"early_draw": True}, dead)):
-        with refuses("finished game"):
+        with refuses(board):
             make(**arguments).reset(options={"board": board, "side": "X"})
     for arguments, board in ((small, "X../.O."), ({}, dead)):
         make(**arguments).reset(options={"board": board, "side": "X"})
@@ -243,7 +240,7 @@ def test_a_set_opponent_counts_at_once_and_for_all_later_games(make):
 
 
 @pytest.mark.parametrize("early_draw", [False, True])
-@pytest.mark.parametrize("size", [(3, 3, 3), (2, 3, 2), (3, 4, 2)], ids=str)
+@pytest.mark.parametrize("size", [(3, 3, 3), (2, 3, 2)], ids=str)
 def test_random_starts_are_uniform_over_all_unfinished_positions(size, early_draw):
     positions = positions_of(Rules(*size))
     over = positions.is_over | (positions.is_dead & early_draw)
@@ -303,21 +300,22 @@ def always(board, seat=1):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "mentions"),
     [
-        ({"k": 1, "side": "O", "start": "random"}, "no unfinished position with O to move"),
-        (always([0] * 8), "start: boards must be whole numbers of the shape"),
-        (always([0.0] * 9), "9) and dtype float64"),
-        (always([2] + [0] * 8), "start: boards must hold only +1 (X), -1 (O) and 0 (free)"),
-        (always([-1] + [0] * 8), "as many X as O or one X more, got [-1, 0"),
-        (always([0] * 9, 0), "start: seats must hold only +1 (X) and -1 (O)"),
-        (always([1, 1, 1, -1, -1, 0, 0, 0, 0]), 'leaves a finished game, "XXX/OO./..."'),
-        (always([1, 1, 0, -1, -1, 0, 1, 0, 0]), "the opponent's first move ended"),
+        ({"k": 1, "side": "O", "start": "random"}, "O"),
+        (always([0] * 8), "start boards shape"),
+        (always([0.0] * 9), "start float64"),
+        (always([2] + [0] * 8), "start boards"),
+        (always([-1] + [0] * 8), "[-1, 0, 0,"),
+        (always([0] * 9, 0), "start seats"),
+        (always([1, 1, 1, -1, -1, 0, 0, 0, 0]), '"XXX/OO./..."'),
+        (always([1, 1, 0, -1, -1, 0, 1, 0, 0]), "opponent first move"),
     ],
 )
-def test_a_start_from_no_unfinished_board_is_refused_and_leaves_no_game(make, arguments, message):
+def test_a_start_from_no_unfinished_board_is_refused_and_leaves_no_game(make, arguments, mentions):
     env = make(opponent=CellPlayer(5), **arguments)
-    with refuses(message):
+    env.reset(options={"board": ".../.../...", "side": "X"})
+    with refuses(*mentions.split()):
         env.reset(seed=0)
     with pytest.raises(ResetNeeded):
         step(env, [0, 0, 0])
@@ -388,18 +386,18 @@ def test_saved_games_continue_bit_for_bit_in_another_environment(arguments, mode
     assert (mode == "SAME_STEP") == (not seen & {4, 5}), "illegal moves are among the saved games"
 
 
-BAD_STATES = [  # name, error, values
-    ("boards", "the state: boards must be whole numbers of the", np.zeros((2, 9), dtype=int)),
-    ("boards", "as many X as O or one X more", np.ones((3, 9), dtype=int)),
-    *(("boards", "results do not fit", [[1, 1, 1, -1, -1, o, 0, 0, 0]] * 3) for o in (0, -1)),
-    ("seats", "the state: seats must hold only", [0, 1, 1]),
-    ("results", "the state's results must be from 0 to 5, got 0 to 6", [0, 0, 6]),
-    ("results", "results do not fit its boards", [0, 0, 1]),
-    ("which", "the state's which must be from 0 to 1, got 0 to 2", [0, 2, 0]),
-    ("begun", "the state's begun must be whole numbers of the shape", [1.0, 1.0, 1.0]),
-    ("begun", "the state's begun must be from 0", [-1, 0, 0]),
-    ("generator", "the state's generator does not fit", {"bit_generator": "PCG64"}, None),
-    ("more", "a state must be a mapping with the keys", 1),
+BAD_STATES = [  # name, what the error names, values
+    ("boards", "state boards", np.zeros((2, 9), dtype=int)),
+    ("boards", "board", np.ones((3, 9), dtype=int)),
+    *(("boards", "results boards", [[1, 1, 1, -1, -1, o, 0, 0, 0]] * 3) for o in (0, -1)),
+    ("seats", "state seats", [0, 1, 1]),
+    ("results", "results 5 6", [0, 0, 6]),
+    ("results", "results boards", [0, 0, 1]),
+    ("which", "which 1 2", [0, 2, 0]),
+    ("begun", "begun", [1.0, 1.0, 1.0]),
+    ("begun", "begun", [-1, 0, 0]),
+    ("generator", "generator", {"bit_generator": "PCG64"}, None),
+    ("more", "state", 1),
 ]
 
 
@@ -407,9 +405,9 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing():
     with pytest.raises(ResetNeeded):
         TicTacToeVectorEnv(3).state_dict()
     env, twin = going(MANY["SAME_STEP"])
-    for name, message, *values in BAD_STATES:
+    for name, mentions, *values in BAD_STATES:
         for state in (*({**env.state_dict(), name: value} for value in values), []):
-            with refuses(message if state else "a state must be a mapping with the keys"):
+            with refuses(*(mentions.split() if state else ["state"])):
                 env.load_state_dict(state)
     assert_same_games(env, twin)
 
@@ -449,8 +447,7 @@ def test_a_taken_cell_and_a_policy_that_answers_wrongly_raise_and_no_game_moves(
     env.reset(seed=0)
     twin, cells = copy.deepcopy(env), some_cells(env, np.random.default_rng(0))
     cells[-1] = np.flatnonzero(boards_of(env)[-1])[0]
-    message = rf"cell {cells[-1]} is taken in .* \(O to move, legal: "
-    with pytest.raises(IllegalMoveError, match=message):
+    with refuses(f"cell {cells[-1]}", error=IllegalMoveError):
         step(env, cells)
     assert np.array_equal(boards_of(env), boards_of(twin))
     legal = some_cells(env, np.random.default_rng(1))
@@ -458,7 +455,7 @@ def test_a_taken_cell_and_a_policy_that_answers_wrongly_raise_and_no_game_moves(
     if board:  # a table is checked before the games
         env = make(side="X", opponent=BROKEN, **board)
         env.reset()
-        with refuses("probabilities must sum to 1"):
+        with refuses("probabilities"):
             step(env, [0, 1, 2])
         assert not boards_of(env).any()
 
@@ -467,11 +464,11 @@ def test_a_taken_cell_and_a_policy_that_answers_wrongly_raise_and_no_game_moves(
 def test_a_call_before_reset_and_after_close_is_refused(make, board):
     env = make(render_mode="ansi", **board)
     for call in (lambda: step(env, [0] * 3), env.action_masks, env.render, lambda: boards_of(env)):
-        with pytest.raises(ResetNeeded, match="before reset"):
+        with refuses("reset", error=ResetNeeded):
             call()
     env.reset()
     env.close()
     env.close()
     for call in (lambda: step(env, [0, 0, 0]), env.reset, lambda: env.set_opponent("random")):
-        with pytest.raises(ClosedEnvironmentError, match="closed"):
+        with refuses("closed", error=ClosedEnvironmentError):
             call()

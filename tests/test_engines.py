@@ -208,35 +208,6 @@ def test_each_reply_has_the_probability_of_the_opponents_table(engine, rules, ta
         assert max(abs(share.get(s, 0.0) - prob) for s, prob in expected.items()) < EXACT
 
 
-@pytest.mark.parametrize("rules", [Rules(4, 4, 4), Rules(7, 8, 5), Rules(5, 3, 4)], ids=str)
-@EARLY_DRAW
-def test_random_games_on_large_boards_follow_the_lines_move_by_move(rules, early_draw):
-    rng, games, ended = np.random.default_rng(SEED), BitGames(rules, early_draw, "grid"), set()
-    seats = np.where(np.arange(40) % 2, 1, -1).astype(np.int8)
-    states = games.start(np.zeros((40, rules.cells), dtype=np.int8), seats)
-    replies = games.prepare([RandomPolicy()])
-    states = games.reply(states, replies, nobody(seats), rng)
-    for _ in range(rules.cells):
-        old, results = games.boards(states), games.result(states)
-        over = results != ONGOING
-        cells = (games.legal(states) * rng.random((40, rules.cells))).argmax(axis=1)
-        after, found = games.advance(
-            states, cells, replies, nobody(seats), rng, np.flatnonzero(over)
-        )
-        states = np.where(over, states, after)
-        new = games.boards(states)
-        drawn = np.where(((new != old) & (new == -seats[:, None])).any(axis=1)[:, None], new, 0)
-        answers = ((drawn == -seats[:, None]) & (old == 0)).argmax(axis=1)
-        expected, standing = games_after(old, seats, results, cells, answers, rules, early_draw)
-        assert np.array_equal(new, expected)
-        assert np.array_equal(games.result(states), standing)
-        assert np.array_equal(found[~over], standing[~over])
-        assert np.array_equal(games.observe(states).reshape(40, -1), new * seats[:, None])
-        ended |= set(standing.tolist())
-    assert ended >= {WIN, LOSS}
-    assert (games.result(states) != ONGOING).all()
-
-
 class Counted:
     """A player that plays any free cell, and counts how often it is asked."""
 

@@ -1,6 +1,7 @@
 """Players that lose, or play worse than the limit, with a probability close to 0."""
 
 import functools
+import hashlib
 import json
 from fractions import Fraction
 
@@ -186,6 +187,13 @@ def test_a_chance_that_is_too_small_for_a_number_is_refused():
     assert not match.always_wins(TableReach("X", player.by_row(), SHORT))
     with refuses("as X"):
         certify(player, "seldom", SHORT)
+    moves = certificate.moves_of(player)
+    digest = hashlib.sha256(json.dumps(moves, sort_keys=True, separators=(",", ":")).encode())
+    stated = certify(Player(winning), "always", SHORT)
+    as_x = {**stated["as_x"], "optimal": False}
+    forged = {**stated, "optimal": False, "as_x": as_x, "moves": moves}
+    with refuses("as X", error=CertificateError):
+        certificate.check_verdict({**forged, "sha256_of_moves": digest.hexdigest()})
 
 
 def test_figures_of_zero_are_stated_for_zero_only():
