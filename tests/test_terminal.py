@@ -26,8 +26,8 @@ from players.seat import board_of, seat_of
 from terminal.game import Table, seats_of
 from terminal.keys import Keys
 from terminal.menu import Menu
-from terminal.picture import Line, picture
 from terminal.picture import number as number_text
+from terminal.picture import picture
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
 from terminal.tree import MAX_LINES, tree_text
@@ -323,7 +323,6 @@ def test_the_list_shows_the_newest_games_and_how_to_see_more(store):
     ("width", "words"),
     [
         (100, ["│    1 │ 2026-05-09 09:35 │ Ann │", "│ 3x3x3 │ X won  │ b2 a1 "]),
-        (72, ["│    1 │ 2026-05-09 09:35 │ Ann │", "│ 3x3x3 │ X won  │     5 │"]),
         (40, ["   1  2026-05-09 09:35  3x3x3\n      Ann against unknown\n      X won, 5 moves\n"]),
     ],
 )
@@ -338,16 +337,6 @@ def test_the_list_has_local_times_and_fits_the_terminal(store, monkeypatch, widt
     time.tzset()
     assert max(map(len, shown.splitlines()[:4])) <= width
     assert not missing(shown, *words)
-
-
-def test_values_that_do_not_fit_a_narrow_terminal_are_left_out_and_that_is_said():
-    rules = Rules(7, 8, 4)
-    about, empty = [[Line("+0.93"), Line("draw")]] * rules.cells, np.zeros(rules.cells, np.int8)
-    for width, words in ((40, ("52 columns", "has 40")), (60, ["+0.93"])):
-        console = talking(force_terminal=True, width=width).console
-        shown = picture(empty, rules, console, None, about).plain
-        assert not missing(shown, *words)
-        assert max(map(len, shown.splitlines()[:-1])) <= width
 
 
 # --- the menu ---------------------------------------------------------------------------------
@@ -444,11 +433,8 @@ def test_every_question_of_the_menu_has_a_way_back(store):
     assert (text.count("0 to go back"), text.count("1  two players"), store.count()) == (4, 5, 0)
 
 
-def test_the_game_tree_of_a_trie_and_of_any_player_is_printed(store, tmp_path, monkeypatch, trie):
+def test_the_game_tree_of_any_player_is_printed(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(trie, "runs/trie-0")
-    text = menu(f"9 {2 + len(BUILT_IN) + len(trained_names())} 1 10", store)
-    assert not missing(text, "10 games, ", "1. X ")
     text = menu("9 11  O 10", store)
     assert text.count("1. X ") == 9, "every move of the other side"
     assert not missing(text, "1. X a1            draws", "  2. O b2  100.0 %   draws")
