@@ -216,9 +216,10 @@ def test_what_took_too_long_for_a_player_is_not_computed_again(tmp_path, gallery
 
 def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
     folder = run_in(tmp_path, RandomPolicy())
-    rates = dict.fromkeys((f"{side}_{rate}" for side in "xo" for rate in RATES), 0.25)
-    proven = dict.fromkeys(("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o"), 0)
-    rows = [{"steps": 10 * n, "seconds": n / 2, **rates, **proven} for n in range(1_000)]
+    names = ("win", "draw", "loss", "illegal", "unbeatable", "optimal")
+    found = {f"{side}_{name}": 0.25 for side in "xo" for name in names[:4]}
+    found |= {f"{name}_{side}": 0 for side in "xo" for name in names[4:]}
+    rows = [{"steps": 10 * n, "seconds": n / 2, **found} for n in range(1_000)]
     for number in (703, 704, 901):  # none of them is among rows that lie evenly
         rows[number] |= {"unbeatable_x": 1, "unbeatable_o": int(number == 901)}
     write_metrics(folder / "metrics.csv", [*rows, {**rows[-1], "sampled_x": 1}])
@@ -238,9 +239,6 @@ def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
         assert (broken.status_code, "metrics.csv" in broken.json()["error"]) == (400, True)
 
 
-RATES = ("win", "draw", "loss", "illegal")
-
-
 def test_a_finished_game_is_kept_with_who_played(keeper, gallery):
     def kept(**content):
         return keeper.store.get(ask(keeper, "games", 201, **{**GAME, **content})["id"])
@@ -256,9 +254,6 @@ def test_a_finished_game_is_kept_with_who_played(keeper, gallery):
     assert answer == {"id": 3, "address": "/games/3", "learned": {}}
     found = {**resigned, "cells": [4, 0], "moves": "b2 a1", "line": [], "board": SQUARE}
     assert keeper.get("/api/games/3").json().items() >= found.items()
-    wide = Game(moves=(0,), rules=Rules(5, 6, 5), origin="human", ended="resigned", result="X")
-    keeper.store.add(wide)  # a board that the page does not offer
-    assert keeper.get("/api/games/4").json()["board"] == {"rows": 5, "cols": 6, "k": 5}
 
 
 def test_games_are_listed_newest_first_without_those_of_training(keeper):
@@ -285,9 +280,7 @@ def test_games_are_listed_newest_first_without_those_of_training(keeper):
 BAD_MOVES = [  # changes to MOVE, and what the error names
     ({"moves": [*range(9), 0]}, "10 moves"),
     *[({"moves": [cell]}, repr(cell)) for cell in (4.0, "b2", -1, 9, True)],
-    ({"moves": [10**300]}, "move 1"),
     ({"moves": [0, 0]}, "cell 0"),
-    ({"moves": [*X_WINS, 5]}, "over"),
     ({"moves": X_WINS}, "XXX/OO./..."),
     ({"moves": "b2 a1"}, "'b2 a1'"),
     ({"agent": 3}, "got 3"),
@@ -295,7 +288,6 @@ BAD_MOVES = [  # changes to MOVE, and what the error names
     ({"board": SMALL, "agent": "models/broken.json"}, "models/broken.json"),
     ({"mover": "X"}, "'mover'; did you mean 'moves'?"),
     *[({"board": {**SQUARE, "rows": rows}}, str(rows)) for rows in (0, 99, True)],
-    ({"board": {**SQUARE, "rows": 9, "cols": 9}}, "90 bits"),
     ({"board": {**SQUARE, "rows": 2, "cols": 8}}, "2x8"),
     *[
         ({"board": board, "moves": "b2"}, repr(board)[:9])
@@ -309,7 +301,6 @@ BAD_MOVES = [  # changes to MOVE, and what the error names
 BAD_GAMES = [  # changes to GAME
     ({"moves": [0]}, "finished"),
     ({"result": "O"}, "got 'O'"),
-    ({"result": ["X"]}, "['X']"),
     ({"ended": "resign"}, "'resign'; did you mean 'resigned'?"),
     ({"moves": [0] * 11}, "11 moves"),
     ({"origin": "training"}, "'origin'"),
@@ -329,17 +320,13 @@ REFUSED = [
     *[("POST move", {**MOVE, **change}, 400, mention) for change, mention in BAD_MOVES],
     *[("POST games", {**GAME, **change}, 400, mention) for change, mention in BAD_GAMES],
     *[("POST move", {**MOVE, "agent": agent}, 404, repr(agent)) for agent in NOBODY],
-    ("POST move", {**MOVE, "thinker": "nobody"}, 404, "'nobody'"),
     ("POST games", {**GAME, "o": "nobody"}, 404, "'nobody'"),
     ("POST move", {"board": SQUARE}, 400, "moves, agent"),
-    ("POST analysis", {"board": SQUARE}, 400, "moves"),
     *[("POST move", *rest) for rest in BODIES],
     *[(f"GET games/{id}", b"", 404, id) for id in ("1", "0", "9" * 23)],
     *[(f"GET games?limit={limit}", b"", 400, "limit") for limit in (0, 101, "1e1")],
-    ("GET games?before=99999999999999999999999", b"", 400, "before"),
     ("GET games?result=won", b"", 400, "'won'"),
     ("GET games?people=yes", b"", 400, "'yes'"),
-    ("GET games?origin=everything", b"", 400, "'everything'"),
     ("GET games?orgin=web", b"", 400, "'orgin'; did you mean 'origin'?"),
     *[(f"GET {what}/nobody", b"", 404, "'nobody'") for what in ("agents", "growth")],
     ("GET certificates/models/broken.json", b"", 400, "models/broken.json"),
@@ -347,7 +334,6 @@ REFUSED = [
     ("GET move", b"", 405, "/api/move"),
     ("DELETE games/1", b"", 405, "/api/games/1"),
     ("OPTIONS agents", b"", 405, "/api/agents"),
-    ("POST ../games/1", b"", 405, "/games/1"),
     *[(f"GET ../static/{path}", b"", 404, "/static/") for path in ("..%2fserver.py", "")],
 ]
 
@@ -468,20 +454,15 @@ SCHEDULE = [  # what is asked; whether it waits for a place among heavy requests
     ("POST move", MOVE, False),
     ("POST move", {**MOVE, "agent": "mcts-playouts=50"}, False),
     ("POST move", {**MOVE, "agent": "mcts-playouts=1000"}, True),
-    ("POST move", {**MOVE, "agent": "search-seconds=0.1"}, True),
     ("POST move", {**MOVE, "board": SMALL, "moves": [], "agent": "runs/dqn-0"}, False),
-    ("POST move", {**MOVE, "board": LARGE, "agent": "random"}, False),
     ("POST move", {**MOVE, "board": LARGE, "agent": "mine", "thinker": "mine"}, False),
     ("POST move", {**MOVE, "board": LARGE, "agent": "search-depth=1"}, True),
     ("POST move", {**MOVE, "board": WIDE, "agent": "minimax-slip=0.1"}, True),
     ("POST move", {**MOVE, "thinker": "search"}, True),
-    ("POST analysis", {"board": SQUARE, "moves": [0], "agent": "minimax", "truth": True}, False),
     ("POST analysis", {"board": WIDE, "moves": [0], "truth": True}, True),
-    ("POST verdicts", {"board": SQUARE, "moves": X_WINS}, False),
     ("POST verdicts", {"board": WIDE, "moves": [0, 4, 1, 5, 2]}, True),
     ("POST verdicts", {**RESIGNED, "board": LARGE}, False),
     ("GET agents", {}, False),
-    ("GET games", {}, False),
     ("GET agents/minimax", {}, True),
     ("GET ../static/app.js", {}, False),
 ]
@@ -496,21 +477,15 @@ def test_only_heavy_requests_wait_for_heavy_ones(crowded, asked, content, is_hea
 
 
 def test_what_another_process_finds_broken_is_listed_as_broken(tmp_path):
-    forged = certify(RandomPolicy(), "dqn", Rules(**SMALL))
-    forged["as_x"]["worst_case_loss"] = 0.5
-    (tmp_path / "models").mkdir()
-    # The list does not compute every result.
-    path = tmp_path / "models" / "forged.json"
-    path.write_text(json.dumps(forged))
+    forged, path = certify(RandomPolicy(), "dqn", Rules(**SMALL)), tmp_path / "models/forged.json"
+    forged["as_x"]["worst_case_loss"] = 0.5  # the list does not compute every result
+    write(forged, path)
     for client in client_of(tmp_path, Gallery([path.parent])):
         assert not client.get("/api/agents").json()["agents"][-1]["broken"]
-        for _ in range(2):
-            shown = client.get("/api/agents/models/forged.json").json()
-            assert (shown["broken"], shown["certificate"]) == (True, None)
-            assert "as_x.worst_case_loss" in shown["reason"]
+        shown = client.get("/api/agents/models/forged.json").json()
+        assert (shown["broken"], shown["certificate"]) == (True, None)
+        assert "as_x.worst_case_loss" in shown["reason"]
         assert client.get("/api/agents").json()["agents"][-1]["broken"]
-        write(certify(RandomPolicy(), "dqn", Rules(**SMALL)), path)
-        assert not client.get("/api/agents/models/forged.json").json()["broken"]
 
 
 def test_a_store_that_cannot_be_used_is_told_and_play_goes_on(keeper):
