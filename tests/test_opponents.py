@@ -93,23 +93,23 @@ def test_a_name_stands_for_a_policy_with_its_options(name, kind, attributes):
 
 
 REFUSED = """
-    rnadom             | unknown opponent 'rnadom'; did you mean 'random'?
-    minimax-slip=much  | slip of minimax must be a number, such as minimax-slip=0.1, got
-    minimax-slip=1.5   | slip must be a probability from 0 to 1, got 1.5
-    search-depht=3     | unknown option of search 'depht'; did you mean 'depth'
-    search-depth=2-depth=3 | an option is repeated in 'search-depth=2-depth=3': give each once
-    random-depth=2     | random has no options, got 'depth=2'
-    search-depth=x     | depth of search must be a whole number, such as search-depth=4, got
-    minimax-ties=frist | unknown way to break ties 'frist'; did you mean 'first'? (known: first, r
-    runs/none          | there is no saved run or certificate at 'runs/none', and no player has thi
-    none.json          | there is no saved run or certificate at 'none.json', and no player has this
+    rnadom             | 'rnadom' 'random'
+    minimax-slip=much  | slip minimax much
+    minimax-slip=1.5   | slip 1.5
+    search-depht=3     | search 'depht' 'depth'
+    search-depth=2-depth=3 | 'search-depth=2-depth=3'
+    random-depth=2     | random 'depth=2'
+    search-depth=x     | depth search x
+    minimax-ties=frist | 'frist' 'first'
+    runs/none          | 'runs/none'
+    none.json          | 'none.json'
 """
-ODD = ("", "unknown opponent ''"), ("x" * 5000, "unknown opponent 'xxx")
+ODD = ("", "''"), ("x" * 5000, "'xxx")
 
 
-@pytest.mark.parametrize(("name", "message"), [*cases(REFUSED), *ODD])
-def test_what_is_no_opponent_is_refused_with_a_guess(name, message):
-    with refuses(message):
+@pytest.mark.parametrize(("name", "mentions"), [*cases(REFUSED), *ODD])
+def test_what_is_no_opponent_is_refused_with_a_guess(name, mentions):
+    with refuses(*mentions.split()):
         make_opponent(name, Rules())
 
 
@@ -122,9 +122,9 @@ def test_a_saved_run_is_an_opponent_or_is_refused_with_the_reason(tmp_path):
         assert np.array_equal(opponent.probs(boards), RandomPolicy().probs(boards))
     (tmp_path / "model.zip").write_bytes(b"PK")
     for path, rules, reason in (
-        ("run", Rules(), "run plays on 2x3, 2 in a row, not on 3x3, 3 in a row"),
+        ("run", Rules(), "2x3, 2 in a row"),
         ("", RECTANGLE, str(tmp_path / certificate.FILE)),
-        ("model.zip", RECTANGLE, "may execute code when it is read"),
+        ("model.zip", RECTANGLE, "model.zip"),
     ):
         with refuses(reason):
             make_opponent(tmp_path / path, rules)
@@ -137,12 +137,12 @@ def test_latest_is_the_newest_run_of_an_agent_on_this_board_if_there_is_one(runs
     assert saved_path("mcts") is saved_path("trie") is newest_run("dqn") is None
     assert make_opponent("latest:sarsa", RECTANGLE).rules == RECTANGLE
     for name, reason in (
-        ("latest:trie", "models/old.json plays on 3x3, 3 in a row, not on 2x3, 2 in a row"),
-        ("latest:dqn", "no run of 'dqn' in models/ or runs/ (runs there: sarsa, trie): train one"),
-        ("sarsa", "'sarsa' is no player of this package: the newest run of this agent is latest:s"),
-        ("self", "'self' stands for snapshots of a learner, which only an environment (add_"),
+        ("latest:trie", "models/old.json 3x3, 2x3,"),
+        ("latest:dqn", "'dqn' models/ runs/ sarsa, trie"),
+        ("sarsa", "'sarsa' latest:sarsa"),
+        ("self", "'self' add_snapshot"),
     ):
-        with refuses(reason):
+        with refuses(*reason.split()):
             make_opponent(name, RECTANGLE)
     certified(runs / "runs/sarsa-4", age=-100)
     assert str(saved_path("latest:sarsa")) == "runs/sarsa-4"
@@ -201,7 +201,7 @@ def test_every_door_lists_the_same_names_in_its_error(runs, door, capsys):
     trained = [name for name in trained_names() if name != "mcts"]
     examples = ["minimax-slip=0.1", "search-depth=4", "mcts-playouts=50"]
     assert known_names() == [*NAMES, *examples, *trained, *newest]
-    with refuses("'minmax'; did you mean 'minimax'") as error:
+    with refuses("'minmax'", "'minimax'") as error:
         (DOORS | COMMANDS)[door]("minmax", capsys)
     listed = str(error.value).partition("(known: ")[2].rstrip("\n)").split(", ")
     assert set(known_names()) <= set(listed)
@@ -217,13 +217,13 @@ def test_objects_and_pools_of_them_are_opponents_if_they_can_play():
     model = types.SimpleNamespace(predict=predict)
     assert isinstance(make_opponent(model, Rules()), PredictPolicy)
     for spec, hint in (
-        (None, "a player must have the method probs"),
-        ([["random", 1]], "a pool is a list of [opponent, weight], as the opponent of an environ"),
+        (None, "probs"),
+        ([["random", 1]], "pool"),
         (types.SimpleNamespace(predict=lambda o, deterministic: (3, None)), ""),
     ):
-        with refuses(hint or "predict must take a batch of observations and return one action"):
+        with refuses(hint or "predict"):
             tabulate(make_opponent(spec, Rules()), Rules())
-    with refuses("; make_opponent('trie', rules) makes a player from a name"):
+    with refuses("make_opponent('trie', rules)"):
         evaluate_policy("trie")
     pool = make_pool(policy, Rules())
     assert pool == Pool((policy,), (1.0,))
@@ -252,18 +252,16 @@ def test_opponents_are_drawn_by_their_weights_and_the_seed():
 
 
 NO_LISTS = [], ["random"], ["random", "minimax"], ["random", 0.5], [["random"]], [["random", 1, 2]]
-NO_PAIRS = "a pool of opponents must be a list of [opponent, weight], such as [["
-NO_WEIGHTS = "weights must be finite, not negative and not all zero, got"
 
 
 def test_a_list_that_is_no_pool_is_refused():
-    for spec, message in (
-        *((spec, NO_PAIRS) for spec in NO_LISTS),
-        ({"random": 1, "trie": 1}, NO_PAIRS),
-        ([["random", "much"], ["random", 1]], f"{NO_WEIGHTS} ['much', 1]"),
-        ([["random", 1], ["minmax", 1]], "unknown opponent 'minmax'; did you mean 'minimax'"),
+    for spec, mention in (
+        *((spec, "[opponent, weight]") for spec in NO_LISTS),
+        ({"random": 1, "trie": 1}, "[opponent, weight]"),
+        ([["random", "much"], ["random", 1]], "['much', 1]"),
+        ([["random", 1], ["minmax", 1]], "'minmax'"),
     ):
-        with refuses(message):
+        with refuses(mention):
             make_pool(spec, Rules())
 
 
@@ -275,14 +273,14 @@ POOLS = """
     runs/dqn-0:1e-1,random:0.1          | [('runs/dqn-0', 0.5), ('random', 0.5)]
     latest:dqn,latest:trie:1            | [('latest:dqn', 0.5), ('latest:trie', 0.5)]
 """
-NO_POOLS = f"""
-    random:much,minimax | name:weight,name:weight, got 'random:much' in 'random:much,minimax'
-    random:             | name:weight,name:weight, got 'random:' in 'random:'
-    random,             | name:weight,name:weight, got 'random,'
-    :0.5                | name:weight,name:weight, got ':0.5'
-    random:0            | {NO_WEIGHTS} [0.0]
-    random:-1,minimax:2 | {NO_WEIGHTS} [-1.0, 2.0]
-    random:nan          | {NO_WEIGHTS} [nan]
+NO_POOLS = """
+    random:much,minimax | name:weight 'random:much'
+    random:             | name:weight 'random:'
+    random,             | name:weight 'random,'
+    :0.5                | name:weight ':0.5'
+    random:0            | weights [0.0]
+    random:-1,minimax:2 | weights [-1.0, 2.0]
+    random:nan          | weights [nan]
 """
 
 
@@ -291,7 +289,7 @@ def test_a_pool_reads_as_names_with_weights(text, pairs):
     assert parse_pool(f" {text} ") == ast.literal_eval(pairs)
 
 
-@pytest.mark.parametrize(("text", "message"), [*cases(NO_POOLS), ("", "name:weight, got ''")])
-def test_a_text_that_is_no_pool_is_refused(text, message):
-    with refuses(message):
+@pytest.mark.parametrize(("text", "mentions"), [*cases(NO_POOLS), ("", "name:weight ''")])
+def test_a_text_that_is_no_pool_is_refused(text, mentions):
+    with refuses(*mentions.split()):
         parse_pool(text)

@@ -141,7 +141,7 @@ WRONG = [[], [0, 0], [1, -1], [np.nan, 1], [float("inf"), 1], ["much", 1], [None
 def test_weights_are_scaled_to_sum_to_1_and_others_refused():
     assert list(map(module.checked_weights, ([1, 3], [0, 2]))) == [[0.25, 0.75], [0, 1]]
     for weights in WRONG:
-        with refuses(f"weights must be finite, not negative and not all zero, got {weights}"):
+        with refuses("weights", weights):
             module.MixturePolicy([(RandomPolicy(), weight) for weight in weights])
 
 
@@ -185,13 +185,13 @@ def test_a_player_is_known_by_its_methods_and_its_board():
     policy, model = RandomPolicy(), Model(2, 2, 3)
     assert module.as_policy(policy, RECTANGLE) is policy
     assert module.as_policy(model, RECTANGLE).model is model
-    for wrong, message in (
-        (3, "probs(boards) or Stable-Baselines3's predict(observation), got 3 of type int"),
-        (RandomPolicy, f"got {RandomPolicy} of type type"),
-        (MinimaxPolicy(RECTANGLE), "this player plays on 2x3, 2 in a row, not on 3x3, 3 in a row"),
-        (Model(2, 2, 3), "shape (2, 2, 3), but a board of 3x3 gives {'flat': (18,), 'planes'"),
+    for wrong, mentions in (
+        (3, "probs predict int"),
+        (RandomPolicy, "probs RandomPolicy"),
+        (MinimaxPolicy(RECTANGLE), "2x3, 3x3,"),
+        (Model(2, 2, 3), "(2, 2, 3) 3x3 'flat'"),
     ):
-        with refuses(message):
+        with refuses(*mentions.split()):
             module.as_policy(wrong, Rules())
 
 
@@ -230,7 +230,7 @@ def test_a_model_that_carries_a_state_is_refused_however_it_is_used():
         lambda: TicTacToeEnv("self").add_snapshot(model),
         lambda: evaluate(model),
     ):
-        with refuses("returns a state: its moves depend on the moves before"):
+        with refuses("state"):
             use()
 
 
@@ -254,24 +254,24 @@ def test_a_function_of_observations_and_masks_is_a_policy(kind):
 
 def test_what_a_function_returns_is_checked():
     for result, message in (
-        (np.zeros((2, 6)), "must sum to 1"),
-        (np.zeros((2, 5)), "must have the shape (2, 6)"),
-        (np.array([0, 6]), "whole numbers from 0 to 5, got 6"),
-        (np.array([0, 0.5]), "whole numbers from 0 to 5, got 0.5"),
+        (np.zeros((2, 6)), "row 0"),
+        (np.zeros((2, 5)), "(2, 6)"),
+        (np.array([0, 6]), "5, got 6"),
+        (np.array([0, 0.5]), "5, got 0.5"),
     ):
         policy = module.FunctionPolicy(lambda seen, masks, result=result: result, RECTANGLE)
         with refuses(message):
             policy.probs(np.zeros((2, 6), dtype=np.int8))
-    with refuses("needs a function(observations, masks)"):
+    with refuses("function"):
         module.FunctionPolicy("probs", RECTANGLE)
-    with refuses("unknown observation 'plane'"):
+    with refuses("observation", "'plane'"):
         module.FunctionPolicy(len, RECTANGLE, "plane")
 
 
 @pytest.mark.parametrize("action", [-1, 6, 2.5])
 def test_a_model_that_moves_off_the_board_is_refused(action):
     model = SimpleNamespace(predict=lambda seen, deterministic: (np.full(len(seen), action), None))
-    with refuses(f"the model must predict cells, whole numbers from 0 to 5, got {action}"):
+    with refuses("model", 5, action):
         module.PredictPolicy(model, RECTANGLE).probs(np.zeros((2, 6), dtype=np.int8))
 
 
@@ -281,31 +281,27 @@ def changed(row, *values):
     return table
 
 
-SHAPE = "probabilities must have the shape (57, 6), got"
-SIGN, SUM = "must be finite and not negative", "must sum to 1 in each row, row"
-
-
 @pytest.mark.parametrize(
-    ("table", "message"),
+    ("table", "mention"),
     [
-        (np.full((56, 6), 1 / 6), f"{SHAPE} (56, 6)"),
-        (np.full((57, 9), 1 / 9), f"{SHAPE} (57, 9)"),
-        (np.full(57, 1.0), f"{SHAPE} (57,)"),
+        (np.full((56, 6), 1 / 6), "(56, 6)"),
+        (np.full((57, 9), 1 / 9), "(57, 9)"),
+        (np.full(57, 1.0), "(57,)"),
         ((row for row in np.full((57, 6), 1 / 6)), "generator"),
         ([{}] * 57, "(57, 6)"),
-        (changed(3, np.nan, 1, 0, 0, 0, 0), SIGN),
-        (changed(3, np.inf, 1, 0, 0, 0, 0), SIGN),
-        (changed(3, -0.5, 1.5, 0, 0, 0, 0), SIGN),
-        (changed(3, 0), f"{SUM} 3 sums to 0.0"),
-        (changed(56, 1, 0.5, 0, 0, 0, 0), f"{SUM} 56 sums to 1.5"),
-        (changed(3, 0.9999, 0, 0, 0, 0, 0), f"{SUM} 3 sums to 0.9999"),
+        (changed(3, np.nan, 1, 0, 0, 0, 0), "probabilities"),
+        (changed(3, np.inf, 1, 0, 0, 0, 0), "probabilities"),
+        (changed(3, -0.5, 1.5, 0, 0, 0, 0), "probabilities"),
+        (changed(3, 0), "row 3"),
+        (changed(56, 1, 0.5, 0, 0, 0, 0), "1.5"),
+        (changed(3, 0.9999, 0, 0, 0, 0, 0), "0.9999"),
     ],
     ids="short wide flat generator dicts NaN infinite negative zero much little".split(),  # noqa: SIM905
 )
-def test_a_table_that_holds_no_probabilities_is_refused(table, message):
-    with refuses(message):
+def test_a_table_that_holds_no_probabilities_is_refused(table, mention):
+    with refuses(mention):
         TabularPolicy(RECTANGLE, table)
-    with refuses(message):
+    with refuses(mention):
         tabulate(SimpleNamespace(probs=lambda boards: table), RECTANGLE)
 
 
@@ -316,17 +312,14 @@ def test_a_table_keeps_a_scaled_copy_that_cannot_be_written():
     softmax[:] = 7
     assert np.abs(table.table.sum(axis=1) - 1).max() < 1e-15
     assert np.abs(table.table - given).max() < 1e-5
-    with refuses("read-only"):
+    with refuses():
         table.table[0, 0] = 1
 
 
 def test_a_table_is_not_asked_for_finished_or_unreachable_boards():
     table = tabulate(RandomPolicy(), RECTANGLE)
-    for boards, message in (
-        (boards_of("XX./O.."), "a finished board has no move: ask for unfinished boards only"),
-        ([[-1, 0, 0, 0, 0, 0]], "cannot reach"),
-    ):
-        with refuses(message):
+    for boards in (boards_of("XX./O.."), [[-1, 0, 0, 0, 0, 0]]):
+        with refuses("board"):
             table.probs(boards)
 
 
