@@ -55,7 +55,7 @@ SINGLE = {
         {},
         (18,),
     ),
-    "DtypeObservation": (lambda env: wrappers.DtypeObservation(env, np.float64), {}, (18,)),
+    "DtypeObservation": (lambda env: wrappers.DtypeObservation(env, np.int8), {}, (18,)),
     "FilterObservation": (
         lambda env: wrappers.FilterObservation(MaskInObservation(env), ["action_mask"]),
         {},
@@ -176,7 +176,7 @@ def test_a_wrapper_of_gymnasium_plays_whole_games(name, tmp_path, monkeypatch):
 
 # The rule of Gymnasium: vector wrappers of observations do not support SAME_STEP.
 OBSERVING = {
-    "DtypeObservation": (lambda env: vector.DtypeObservation(env, np.float64), (18,)),
+    "DtypeObservation": (lambda env: vector.DtypeObservation(env, np.int8), (18,)),
     "FlattenObservation": (
         lambda env: vector.FlattenObservation(vector.ReshapeObservation(env, (2, 9))),
         (18,),
