@@ -444,9 +444,9 @@ class ValueNet(Learner):
     results: (3, N) for each position the weight of the games that reached it, and the sum and the
     sum of squares of their results for the side that had just moved.
     values, previous: (N,) by the last champion and the one before it, None for random play.
-    history: for each level the losses (training and validation of each epoch), the epoch of the
-    champion, the lowest possible loss, and wins, losses and draws against the level before, exact
-    and sampled. recent: the results of the games of each level since the last `tables`.
+    history: for each level the losses of each epoch (see `fit`), the epoch of the champion, the
+    lowest possible loss, and wins, losses and draws against the level before, exact and sampled.
+    recent: the results of the games of each level since the last `tables`.
     """
 
     def __init__(self, config: Config):
@@ -481,7 +481,7 @@ class ValueNet(Learner):
     def notes(self) -> dict[str, float]:
         """The level, the losses of its champion, and the lowest possible loss."""
         last = self.history[-1]
-        training, validation = last["losses"][last["champion"] - 1]
+        training, validation, _ = last["losses"][last["champion"] - 1]
         return {
             "level": len(self.history),
             "training_loss": training,
@@ -506,7 +506,7 @@ class ValueNet(Learner):
         rates, games = Number(0, 1), Whole(high=2 * config.match_games)
         loss = Number(0, is_finite=False)
         level = {
-            "losses": [[loss, loss]] * config.epochs,
+            "losses": [[loss] * 3] * config.epochs,
             "champion": Whole(1, config.epochs),
             "least": loss,
             "exact": [rates] * 3,
@@ -666,7 +666,9 @@ class ValueNet(Learner):
     def fit(self, rng: np.random.Generator, examples: int) -> dict[str, Any]:
         """Train on the results and keep the champion, the epoch with the lowest validation loss.
 
-        examples: how many are drawn in an epoch.
+        examples: how many are drawn in an epoch. The losses of an epoch are those of training, of
+        what this level holds out, and of what the first level held out, which is the same at all
+        levels, so it shows how they differ.
         """
         config, network, level = self.config, self.network, len(self.history)
         after = self.afterstates
@@ -688,7 +690,8 @@ class ValueNet(Learner):
         optimizer = torch.optim.Adam(
             network.parameters(), lr=rate, weight_decay=config.weight_decay, fused=True
         )
-        losses: list[tuple[float, float]] = []
+        first = np.where(self.held_out(0), games, 0.0)
+        losses: list[tuple[float, ...]] = []
         champion, weights = 0, network.state_dict()
         with torch.random.fork_rng():
             torch.manual_seed(int(rng.integers(2**31)))
@@ -696,7 +699,7 @@ class ValueNet(Learner):
                 batches = -(-examples // config.batch_size)
                 self._epoch(optimizer, mean, known / known.sum(), batches, rng)
                 errors = (after.outputs(network) - mean) ** 2 + spread
-                losses.append((mean_of(errors, known), mean_of(errors, unknown)))
+                losses.append(tuple(mean_of(errors, part) for part in (known, unknown, first)))
                 # without held-out positions the loss is NaN and the last epoch is the champion
                 if epoch == 0 or not losses[-1][1] > losses[champion][1]:
                     champion = epoch
@@ -733,10 +736,10 @@ class ValueNet(Learner):
         for number, results in enumerate(self.recent, len(self.history) - len(self.recent) + 1):
             level = self.history[number - 1]
             losses = [
-                (epoch, *pair, epoch == level["champion"])
-                for epoch, pair in enumerate(level["losses"], 1)
+                (epoch, *three, epoch == level["champion"])
+                for epoch, three in enumerate(level["losses"], 1)
             ]
-            names = ["epoch", "train", "validation", "is_champion"]
+            names = ["epoch", "train", "validation", "first_validation", "is_champion"]
             tables[f"level-{number:02d}/dataset.csv"] = dataset_of(results, self.afterstates)
             tables[f"level-{number:02d}/losses.csv"] = Table(names, losses)
         matches = [
@@ -763,17 +766,22 @@ class ValueNet(Learner):
         }
 
     def epochs(self) -> Chart:
-        """The loss of each epoch, a curve a level; of more than LEVELS only some, evenly spaced."""
-        history, which = self.history, int(self.config.validation > 0)
+        """The loss of each epoch, a curve a level; of more than LEVELS only some, evenly spaced.
+
+        Of all levels on the same positions, those that the first one held out.
+        """
+        history, which = self.history, 2 if self.config.validation > 0 else 0
         curves = [
             (
                 f"level {number + 1}",
                 f"C{at % 10}.{('-', '--')[at // 10 % 2]}",
-                [pair[which] for pair in history[number]["losses"]],
+                [three[which] for three in history[number]["losses"]],
             )
             for at, number in enumerate(range(0, len(history), -(-len(history) // LEVELS)))
         ]
-        title = f"{('training', 'validation')[which]} loss of each level"
+        title = "training loss of each level"
+        if which:
+            title = "loss of each level on the positions that level 1 held out"
         epochs = range(1, self.config.epochs + 1)
         return Chart(title, "epoch", "mean squared error of a result", epochs, curves)
 
@@ -783,7 +791,7 @@ class ValueNet(Learner):
         These are figures 5, 6 and 9 of the article on tutorial_learnbyplay.
         """
         history, levels = self.history, range(1, len(self.history) + 1)
-        training, validation = zip(
+        training, validation, _ = zip(
             *(level["losses"][level["champion"] - 1] for level in history), strict=True
         )
         least = [level["least"] for level in history]

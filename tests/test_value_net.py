@@ -126,12 +126,22 @@ def test_the_champion_has_the_least_loss_on_what_was_held_out_or_is_the_last():
     for memory in (0.5, 0.0):
         learner = after(2, epochs=6, learning_rate=0.02, memory=memory)
         for level in learner.history:
-            validation = [loss for _, loss in level["losses"]]
+            validation = [loss for _, loss, _ in level["losses"]]
             assert validation[level["champion"] - 1] == min(validation)
         expected = learner.recent[1] + memory * learner.recent[0]
         assert learner.results == pytest.approx(expected, abs=1e-12)
     (last,) = after(1, validation=0.0).history
     assert (last["champion"], np.isnan(last["losses"][0][1])) == (2, True)
+
+
+def test_all_levels_are_measured_on_the_positions_that_the_first_one_held_out(learner):
+    """Figure 5 of the article: one set, so that the levels can be compared."""
+    first, last, states = learner.history[0], learner.history[-1], learner.afterstates
+    assert all(validation == same for _, validation, same in first["losses"])
+    rows = states.rows[learner.held_out(0)[states.index]]
+    values, (games, sums, squares) = learner.values[rows], learner.results[:, rows]
+    loss = (games * values**2 - 2 * values * sums + squares).sum() / games.sum()
+    assert last["losses"][last["champion"] - 1][2] == pytest.approx(loss, rel=1e-5)
 
 
 def test_a_network_learns_the_mean_result_of_every_position():
@@ -171,7 +181,7 @@ def test_losses_of_all_epochs_and_games_against_random_are_drawn(learner):
     """As figures 5 and 9 of the article; of many levels some have a curve."""
     charts, exact = learner.charts([]), evaluate(learner.policy())
     curves = {name: list(ys) for name, _, ys in charts["epochs.png"].curves}
-    losses = [[validation for _, validation in level["losses"]] for level in learner.history]
+    losses = [[first for *_, first in level["losses"]] for level in learner.history]
     assert curves == dict(zip(("level 1", "level 2", "level 3"), losses, strict=True))
     assert list(charts["epochs.png"].xs) == [1, 2]
     many, every = copy(learner), replace(SMALL, validation=0.0)
