@@ -139,10 +139,12 @@ def test_what_the_readme_calls_proven_is_what_the_studies_found():
     four = "4x4, four in a row"
     assert proven[four, "`maskable_ppo`"] == f"{larger['maskable_ppo --preset 4x4']} seeds"
     assert proven[four, "`dqn`"] == f"{larger['dqn --rows 4 --cols 4 --k 4']} seeds"
-    both = larger["maskable_ppo --preset 5x5-x"], larger["maskable_ppo --preset 5x5-o"]
-    assert both == ("X, 3 of 3", "O, 1 of 2: seed 0; seed 1 was stopped unproven")
-    said = proven["5x5, four in a row", "`maskable_ppo`"]
-    assert said == "as X, 3 of 3 seeds; as O, 1 of 2 seeds"
+    five = {agent: says for (board, agent), says in proven.items() if board.startswith("5x5")}
+    said_x, said_o = larger["maskable_ppo --preset 5x5-x"], larger["maskable_ppo --preset 5x5-o"]
+    assert five.pop("`maskable_ppo`") == f"as {said_x} seeds"
+    ((with_refutations, says),) = five.items()
+    assert "refutations" in with_refutations
+    assert said_o.startswith(f"O, with remembered refutations, {says[6:12]}: ")
     won = {larger[f"maskable_ppo --preset {name}"] for name in ("3x4", "3x5", "4x4-k3")}
     assert won == {"X wins against everybody, 3 of 3"}
     said = proven["3x4, 3x5 and 4x4, three in a row", "`maskable_ppo`"]
