@@ -575,10 +575,18 @@ class DQNLearner(SB3Learner):
         return player(self.config, weights)
 
     def notes(self) -> dict[str, float]:
-        """Games, wins, draws, losses, epsilon, and how often the target network was copied."""
-        every = self.config.target_every
-        updates = {"target updates": self.steps // every} if every else {}
-        return {**super().notes(), "epsilon": self.algorithm.exploration_rate, **updates}
+        """Games, wins, draws, losses, epsilon, copies to the target network, value of the start.
+
+        Q(start) is the value of the best first move, which a learner of O does not make.
+        """
+        config, found = self.config, {**super().notes(), "epsilon": self.algorithm.exploration_rate}
+        if config.target_every:
+            found["target updates"] = self.steps // config.target_every
+        if config.side != "O":
+            empty = torch.zeros(1, 2, config.rows, config.cols, device=self.algorithm.device)
+            with torch.no_grad():
+                found["Q(start)"] = float(self.algorithm.policy.player.move_scores(empty).max())
+        return found
 
     def model(self) -> Arrays:
         """The weights of the network that plays, and the refuted moves."""

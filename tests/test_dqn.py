@@ -149,6 +149,14 @@ def test_the_network_plays_and_is_copied_to_the_target_network_now_and_then():
     assert later.policy.player is later.q_net
 
 
+@pytest.mark.parametrize("name", dqn.PRESETS)
+def test_the_value_of_the_start_is_noted_for_a_learner_that_makes_the_first_move(name):
+    learner = dqn.begin(duel(name))
+    first = learner.policy().q_values(np.zeros((1, 9), np.int8)).max()
+    expected = None if name == "duel-second" else pytest.approx(first, abs=1e-6)
+    assert learner.notes().get("Q(start)") == expected
+
+
 BEST_RUNS = [*zip(dqn.PRESETS, (0.9714, 0.7587, 0.9714), (0.0234, 0.2233, 0.0182), strict=True)]
 
 

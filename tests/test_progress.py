@@ -37,6 +37,17 @@ def test_a_row_is_printed_at_each_tenth_and_when_something_is_first_proven(setti
     assert ("1,000/1,000 steps" in shown) == ("force_terminal" in settings)
 
 
+def test_a_log_tells_of_the_games_that_were_counted_at_each_row(monkeypatch):
+    monkeypatch.setattr("training.progress.PLAIN_SECONDS", 0.0)
+    console, tally = Console(file=StringIO(), width=100), Tally()
+    display, results = Display("agent", 1_000, 0, console), evaluate(RANDOM, rules=Rules())
+    for steps in (100, 200, 300):
+        tally.add([WIN] * 1_000)
+        display.show(steps, 1.0, results, RANDOM, tally.notes(), is_last=False)
+    shown = console.file.getvalue()
+    assert re.findall(r" to ([\d,]+): 1000 won", shown) == ["1,000", "2,000", "3,000"]
+
+
 def test_results_are_described_in_per_cent_with_what_is_proven():
     random = describe(evaluate(RANDOM, rules=Rules()))
     assert random == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"

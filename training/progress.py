@@ -28,8 +28,8 @@ class Display:
 
     On a terminal a bar and a sentence follow the training. A row of a table is printed at every
     tenth of the steps, and when something is proven that no earlier row has; elsewhere also every
-    two seconds. The heading of the table is printed with its first row; on a narrow console the
-    rows are lines of text.
+    two seconds, with the notes of a learner that counts its games. The heading of the table is
+    printed with its first row; on a narrow console the rows are lines of text.
     total: the steps at which training ends. done: the steps made before, in a resumed training.
     is_live: False where two displays share a terminal: they print lines that begin with the name.
     """
@@ -123,8 +123,9 @@ class Display:
             self._last_line = now
             self._proven.add(proven(results))
             self._print_row(steps, seconds, results)
-            if is_last and not self._live:
+            if not self._live and (is_last or MOST in notes):
                 self._print(notes_text(steps, seconds, notes))
+            if not self._live and is_last:
                 self._print(values)
 
     def _print_row(self, steps: int, seconds: float, results: Evaluation) -> None:
