@@ -134,7 +134,7 @@ BAD_ACTIONS = [
     *(True, False, np.True_, np.array(True), 0.0, 4.5, np.float64(4), np.array(4.0), math.nan),
     *(math.inf, -math.inf, None, "4", "", b"4", [4], (4,), np.array([4]), {}, 4j, slice(4), ...),
     *(-1, 9, 2**63, -(2**63), 2**64, np.int64(-1), np.int64(9), np.uint64(2**63)),
-    *(np.timedelta64(4), np.datetime64(4, "s"), np.ma.array(4, mask=True), np.ma.masked),
+    *(np.timedelta64(4, "s"), np.datetime64(4, "s"), np.ma.array(4, mask=True), np.ma.masked),
 ]
 
 
