@@ -291,17 +291,7 @@ def check_seen(last, observation, info):
 @pytest.mark.parametrize("make", [tictactoe.env, tictactoe.raw_env])
 @pytest.mark.parametrize(
     "action",
-    [
-        9,
-        -1,
-        1.0,
-        True,
-        "b2",
-        None,
-        np.array([1]),
-        np.timedelta64(1, "s"),
-        np.ma.array(1, mask=True),
-    ],
+    [9, -1, 1.0, True, "b2", None, np.array([1]), np.timedelta64(1, "s"), np.ma.array(1, mask=1)],
 )
 def test_a_wrong_action_is_a_value_error_and_changes_nothing(make, action):
     env = play(make(), [4])
