@@ -3,14 +3,12 @@
 import asyncio
 import contextlib
 import json
-import logging
-import logging.config
 
 import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from web.connections import Connection, log_config
+from web.connections import Connection
 
 GET = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 POST = GET.replace(b"GET", b"POST").removesuffix(b"\r\n")
@@ -149,12 +147,3 @@ def test_a_new_connection_takes_the_place_of_a_silent_one_but_not_of_one_that_is
         assert [await status(reader) for reader in (first, second)] == [200, 200]
 
     served(test, is_held=True, limit_concurrency=2)
-
-
-def test_a_warning_that_a_client_can_cause_is_logged_once_and_an_error_always(capsys):
-    logging.config.dictConfig(log_config())
-    logger = logging.getLogger("uvicorn.error")
-    for number in range(5):
-        logger.warning("descriptors: %s", number)
-        logger.error("a failure")
-    assert capsys.readouterr().err.count("\n") == 6

@@ -161,6 +161,7 @@ OF_PLAY = """
     --x minimax --o random --board 5x5x4 | 1 | minimax
     --x random --o none | 1 | 'none'
     --x random --o random --store letters.txt | 1 | letters.txt
+    --web --store letters.txt | 1 | letters.txt
 """
 OF_MODULES = """
     tictactoe_env --opponent minmax | 2 | 'minmax' 'minimax'

@@ -7,7 +7,7 @@ import learners
 import numpy as np
 import pytest
 from sample_players import fixed_table
-from small_runs import python, trained
+from small_runs import trained, without
 from text_cases import refuses
 
 from agents import mcts, tabular_q, tictacnet, trie
@@ -108,33 +108,20 @@ def run(tmp_path_factory, no_charts):
     return folder
 
 
-THINKS = """
-import sys
-from pathlib import Path
-import numpy as np
-from players.seat import run_seat
-from tictactoe_env.rules import Rules
-found = run_seat(Path(sys.argv[1]), "dqn", Rules()).thoughts(np.zeros(9, dtype=np.int8))
-heavy = {"torch", "stable_baselines3", "safetensors", "pydantic"} & set(sys.modules)
-print(found.kind, found.values[4], heavy)
-"""
-
-
 def test_the_own_values_of_a_run_are_shown_without_torch_and_without_its_model(run, tmp_path):
-    done = python("-c", THINKS, run)
-    assert done.stderr == ""
     own = read_values(run / "values.npz", load_policy(run), read(run)["sha256_of_moves"])
-    first = own.values[0]
-    assert done.stdout == f"own {float(first[4])} set()\n"
-    alone = tmp_path / "dqn-0"
-    alone.mkdir()
     for name in ("certificate.json", "values.npz"):
-        shutil.copy(run / name, alone)
-    for path in (alone, alone / "certificate.json"):
+        shutil.copy(run / name, tmp_path)
+    for path in (tmp_path, tmp_path / "certificate.json"):
         found = run_seat(path, "dqn", Rules()).thoughts(np.zeros(9, dtype=np.int8))
         assert (found.kind, found.kinds) == ("own", ("own", "expected"))
         assert (found.scale, found.meaning[-22:]) == ((-2.0, 1.0), "win 1, draw 0, loss -2")
-        assert found.values == first.tolist()
+        assert found.values == own.values[0].tolist()
+    program = f"""from pathlib import Path; import numpy as np; from players.seat import run_seat
+seat = run_seat(Path({str(run)!r}), "dqn", __import__("tictactoe_env").Rules())
+print(seat.thoughts(np.zeros(9, dtype=np.int8)).values[4])"""
+    packages = "torch stable_baselines3 safetensors pydantic"
+    assert without(packages, program) == f"{float(own.values[0, 4])}\n"
 
 
 def test_a_run_without_the_file_has_its_results_against_random_and_a_wrong_file_is_refused(
