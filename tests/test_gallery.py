@@ -46,15 +46,14 @@ def changed(**changes):
     return json.dumps({**CONTENT, **changes})
 
 
-@pytest.mark.parametrize("sides", ["XO", "X"])
-def test_a_certificate_of_lines_is_an_agent_of_its_board(folders, sides):
+def test_a_certificate_of_lines_is_an_agent_of_its_board(folders):
     rules = Rules(4, 4, 4)
-    content = certify(LineCounter(rules), "lines", rules, sides=tuple(sides))
+    content = certify(LineCounter(rules), "lines", rules, sides=("X",))
     write(content, folders / "models" / "lines.json")
     gallery = Gallery([folders / "models"])
     entry = gallery.entry("models/lines.json")
     assert (entry.rules, entry.unbeatable, entry.verified) == (rules, True, False)
-    assert ("claims" in entry.about, "as X (" in entry.about) == (True, sides == "X")
+    assert ("claims" in entry.about, "as X (" in entry.about) == (True, True)
     assert gallery.certificate(entry.id) == content
     entry = next(one for one in gallery.entries() if one.id == entry.id)
     assert (entry.verified, "claims" in entry.about) == (True, False)
