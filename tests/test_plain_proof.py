@@ -1,6 +1,5 @@
-"""Certificates, recomputed by oracles/plain_proof.py, which shares no code with the package."""
+"""The verifier in plain Python: its numbers; it accepts and refuses what the package does."""
 
-import ast
 import base64
 import copy
 import functools
@@ -9,26 +8,27 @@ import json
 import os
 import subprocess
 import sys
-import time
 import zlib
-from pathlib import Path
+from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 from oracles import plain_proof
 from oracles.plain_proof import Refused
-from sample_players import FixedPlayer, LineCounter, Mistaken, random_probs
+from sample_players import FixedPlayer, LineCounter, random_probs
+from text_cases import refuses
 
 from tictactoe_env import certificate
 from tictactoe_env import lines as lines_module
 from tictactoe_env.canonical import CanonicalPolicy
 from tictactoe_env.certificate import CertificateError, certify, verify
-from tictactoe_env.notation import parse_board
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import RandomPolicy, TabularPolicy
+from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules
 
-RECTANGLE = Rules(2, 3, 3)
+SMALL, SQUARE = Rules(2, 3, 3), Rules(4, 4, 4)
+slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 
 
 def certified(policy, rules, **options):
@@ -36,167 +36,39 @@ def certified(policy, rules, **options):
     return json.loads(json.dumps(certify(policy, "test", rules, **options)))
 
 
-def sealed(content):
-    """The content with the digest of the moves that it has now."""
-    text = json.dumps(content["moves"], sort_keys=True, separators=(",", ":"))
-    return {**content, "sha256_of_moves": hashlib.sha256(text.encode()).hexdigest()}
-
-
-def refused_by_both(content):
-    with pytest.raises(Refused):
-        plain_proof.check(content)
-    with pytest.raises(CertificateError):
-        verify(content)
-
-
-def test_it_imports_the_standard_library_only():
-    tree = ast.parse(Path(plain_proof.__file__).read_text(encoding="utf-8"))
-    names = [one.module for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)]
-    imports = [one for one in ast.walk(tree) if isinstance(one, ast.Import)]
-    names += [name.name for one in imports for name in one.names]
-    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
-
-
-def test_as_a_program_it_needs_the_file_only_and_refuses_a_false_one(tmp_path):
-    content = certified(make_opponent("minimax-first", Rules(2, 4, 3)), Rules(2, 4, 3))
-    program = [sys.executable, "-I", "-S", plain_proof.__file__]
-    for given, code, said in (
-        (content, 0, "c.json: as X unbeatable, "),
-        ({**content, "unbeatable": False}, 1, "c.json: REFUSED: unbeatable is True, "),
-    ):
-        (tmp_path / "c.json").write_text(json.dumps(given))
-        done = subprocess.run([*program, "c.json"], cwd=tmp_path, capture_output=True, text=True)
-        assert (done.returncode, said in done.stdout) == (code, True), done
-
-
-AGENTS = {"maskable_ppo": True, "dqn": True, "tabular_q": True, "minimax": True, "random": False}
-AGENTS |= {"tictacnet-tictac": False}
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_it_agrees_with_the_certificate_of_an_agent_on_3x3(agent):
-    content = certified(make_opponent(agent, Rules()), Rules())
+def accepted(content):
+    """What the plain verifier finds of a certificate that the package accepts."""
     verify(content)
-    nearest = [meeting.start.nearest for meeting in plain_proof.check(content).values()]
-    assert (nearest == [None, None]) is AGENTS[agent]
+    return plain_proof.check(content)
 
 
-def stochastic(rules):
-    """Arbitrary probabilities, on taken cells too, some of them zero."""
-    return TabularPolicy(rules, random_probs(rules, np.random.default_rng(0), 0.3))
+# --- numbers --------------------------------------------------------------------------------------
+
+HALF = {"win": Fraction(737, 1260), "draw": Fraction(8, 63), "loss": Fraction(121, 420)}
 
 
-OTHERS = [
-    (lambda rules: FixedPlayer(3), Rules(2, 4, 3)),
-    (stochastic, RECTANGLE),
-    (lambda rules: RandomPolicy(), Rules(1, 1, 1)),
-    (lambda rules: RandomPolicy(), Rules(2, 3, 1)),
-    pytest.param(lambda rules: FixedPlayer(3), Rules(3, 4, 3), marks=pytest.mark.slow),
-    pytest.param(
-        lambda rules: make_opponent("minimax-first", rules), Rules(3, 4, 4), marks=pytest.mark.slow
-    ),
-]
-
-
-@pytest.mark.parametrize(("player", "rules"), OTHERS)
-def test_it_agrees_on_other_boards_and_with_players_that_draw_their_moves(player, rules):
-    content = certified(player(rules), rules)
-    verify(content)
-    plain_proof.check(content)
-
-
-# --- a losing line deep down ----------------------------------------------------------------------
-
-
-def late_mistake(meeting):
-    """A board, a cell and a length: a move that loses, as late in the game as can be.
-
-    The length is that of a game in which the player makes this move and the other side wins.
-    """
-    game = meeting.game
-    assert meeting.start.nearest is None
-    for board in sorted(meeting.decisions, key=lambda board: board.count(".")):
-        for cell, place in enumerate(game.place.values()):
-            after = game.after(board, place)
-            if board[place] != "." or game.wins(after, place):
-                continue
-            if any(game.wins(game.after(after, reply), reply) for reply in game.free(after)):
-                return board, cell, game.cells - board.count(".") + 2
-    raise AssertionError("no move loses at once")
-
-
-def check_late_mistake(player, rules, side, form=None, **options):
-    """The losing line of a player with one late mistake is found by the package and plainly.
-
-    form: makes the certified player from the one that makes the mistake.
-    """
-    form = form or (lambda player: player)
-    content = certified(form(player), rules, **options)
-    board, cell, length = late_mistake(plain_proof.check(content)[side])
-    mistaken = Mistaken(player, parse_board(board, rules), cell)
-    again = certified(form(mistaken), rules, **options)
-    verify(again)
-    assert plain_proof.check(again)[side].start.nearest == length
-    line = again[f"as_{side.lower()}"]["losing_line"]
-    assert len(line) == length
-    others = [line[:-1], [*line, line[-1]], line[::-1], line[1:2] + line[:1] + line[2:], None]
-    for wrong in others if rules.cells <= 12 else others[:1]:
-        stated = copy.deepcopy(again)
-        stated[f"as_{side.lower()}"]["losing_line"] = wrong
-        refused_by_both(stated)
-    # The moves of one player with the results of the other.
-    refused_by_both({**again, "moves": content["moves"]})
-    refused_by_both(
-        {**content, "moves": again["moves"], "sha256_of_moves": again["sha256_of_moves"]}
-    )
-    return length
+def test_the_numbers_of_three_by_three_are_those_that_are_known():
+    meetings = accepted(certified(make_opponent("random", Rules()), Rules()))
+    x, o = (meetings[side].result() for side in "XO")
+    assert x == {**HALF, "illegal": 0}
+    assert o == {"win": HALF["loss"], "draw": HALF["draw"], "loss": HALF["win"], "illegal": 0}
+    perfect = meetings["X"].game.perfect
+    assert (len(perfect.values), perfect.value(".../.../...")) == (4_520, 0)
+    assert [perfect.limit(side) for side in "XO"] == [Fraction(191, 192), Fraction(866, 945)]
+    assert (meetings["X"].start.nearest, meetings["O"].start.nearest) == (6, 5)
 
 
 @pytest.mark.parametrize(
-    ("sizes", "side", "length"),
-    [
-        pytest.param((3, 3, 3), "X", 8, marks=pytest.mark.slow),
-        ((3, 3, 3), "O", 9),
-        ((2, 4, 3), "X", 8),
-        ((2, 4, 3), "O", 7),
-    ],
+    ("sizes", "value"), [((2, 3, 2), 1), ((2, 4, 3), 0), slow((2, 5, 3), 0), slow((3, 4, 3), 1)]
 )
-def test_the_only_losing_line_of_a_player_is_found_however_deep_it_is(sizes, side, length):
-    player = make_opponent("minimax-first", Rules(*sizes))
-    assert check_late_mistake(player, Rules(*sizes), side) == length
+def test_the_values_of_boards_are_those_that_are_known(sizes, value):
+    assert plain_proof.Game(*sizes).perfect.values[plain_proof.Game(*sizes).empty] == value
 
 
-# --- larger boards: the moves in the positions that can be met ------------------------------------
-
-SQUARE, RECTANGLE_15, LARGE = Rules(4, 4, 4), Rules(3, 5, 4), Rules(5, 5, 4)
-PLAYERS = {
-    "lines": LineCounter,
-    "other lines": lambda rules: LineCounter(rules, (1, 4, 16, 100_000), (0, 4, 16, 1_000)),
-    "minimax": lambda rules: make_opponent("minimax-first", rules),
-    "canonical": lambda rules: CanonicalPolicy(LineCounter(rules), rules),
-}
-MET = [*((name, SQUARE) for name in PLAYERS), ("canonical", RECTANGLE_15)]
-MET += [("other lines", RECTANGLE_15)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "rules"), MET, ids=str)
-def test_it_agrees_on_boards_of_15_and_16_cells_on_both_sides(name, rules):
-    content = certified(PLAYERS[name](rules), rules)
-    verify(content)
-    assert (content["format"], content["canonical"]) == (2, name == "canonical")
-    meetings = plain_proof.check(content)
-    assert [one.start.nearest for one in meetings.values()] == [None, None]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["canonical", "lines"])
-def test_it_agrees_on_5x5_as_x(name):
-    content = certified(PLAYERS[name](LARGE), LARGE, sides=("X",))
-    verify(content)
-    meetings = plain_proof.check(content)
-    assert (list(meetings), meetings["X"].start.nearest) == (["X"], None)
-    assert len(meetings["X"].decisions) == content["as_x"]["decisions"] > 25_000
+def test_a_player_that_counts_lines_decides_in_as_many_positions_as_are_known():
+    content = certified(LineCounter(Rules()), Rules(), lines_only=True)
+    found = {side: len(meeting.decisions) for side, meeting in accepted(content).items()}
+    assert found == {"X": 88, "O": 286}
 
 
 EXAMPLE = '{"X":[[1],[2,0,0]],"O":[[1,0,0,2],[3,2,1,2,0]]}'  # of docs/CERTIFICATE.md
@@ -211,385 +83,246 @@ def test_the_example_of_the_documentation_has_the_positions_that_it_states():
     assert (o.start.nearest, len(o.known), len(o.decisions)) == (3, 14, 9)
 
 
+# --- certificates that both accept ----------------------------------------------------------------
+
+PLAYERS = {
+    "fixed": lambda rules: FixedPlayer(3),
+    "lines": LineCounter,
+    "canonical": lambda rules: CanonicalPolicy(LineCounter(rules), rules),
+    # Arbitrary probabilities, on taken cells too, some of them zero.
+    "any": lambda rules: TabularPolicy(rules, random_probs(rules, np.random.default_rng(0), 0.3)),
+}
+
+
+def player(name, rules):
+    return PLAYERS[name](rules) if name in PLAYERS else make_opponent(name, rules)
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "is_beaten"),
+    [
+        *((name, Rules(), False) for name in ("maskable_ppo", "dqn", "tabular_q", "minimax")),
+        ("tictacnet-tictac", Rules(), True),
+        ("random", Rules(1, 1, 1), True),
+        ("random", Rules(2, 3, 1), True),
+        ("fixed", Rules(2, 4, 3), True),
+        ("any", SMALL, True),
+        slow("fixed", Rules(3, 4, 3), True),
+        slow("lines", SQUARE, False),
+        slow("canonical", SQUARE, False),
+        slow("canonical", Rules(3, 5, 4), False),
+    ],
+)
+@pytest.mark.parametrize("lines_only", [False, True])
+def test_a_certificate_is_accepted_by_both(name, rules, is_beaten, lines_only):
+    meetings = accepted(certified(player(name, rules), rules, lines_only=lines_only))
+    assert any(meeting.start.nearest is not None for meeting in meetings.values()) == is_beaten
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("is_canonical", "side"), [(False, "X"), (True, "O")])
-def test_the_only_losing_line_on_4x4_is_found_near_the_end_of_the_game(is_canonical, side):
-    form = (lambda player: CanonicalPolicy(player, SQUARE)) if is_canonical else None
-    player = LineCounter(SQUARE)
-    assert check_late_mistake(player, SQUARE, side, form=form, sides=(side,)) >= 14
+def test_a_certificate_of_5x5_is_accepted_by_both():
+    rules = Rules(5, 5, 4)
+    meetings = accepted(certified(player("canonical", rules), rules, sides=("X",)))
+    assert (list(meetings), meetings["X"].start.nearest) == (["X"], None)
 
 
-@pytest.mark.parametrize("rules", [RECTANGLE, Rules(2, 4, 3), Rules(1, 1, 1)], ids=str)
-@pytest.mark.parametrize("name", ["stochastic", "random", "minimax", "minimax-first"])
-def test_both_formats_state_the_same_results_of_the_same_player(name, rules):
-    player = stochastic(rules) if name == "stochastic" else make_opponent(name, rules)
-    whole, lines = certified(player, rules), certified(player, rules, lines_only=True)
-    verify(lines)
-    plain_proof.check(lines)
-    for side in ("as_x", "as_o"):
-        for name in ("unbeatable", "losing_line", "worst_case_value", "worst_case_loss"):
-            assert lines[side][name] == pytest.approx(whole[side][name], abs=1e-12)
-
-
-# --- changed certificates -------------------------------------------------------------------------
-
-
-def paths_of(value, path=()):
-    if isinstance(value, dict):
-        return [found for name, part in value.items() for found in paths_of(part, (*path, name))]
-    return [path]
-
-
-def other(value):
-    """Another value of the same kind."""
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int):
-        return value + 1
-    if isinstance(value, float):
-        return value + 1e-6
-    if value == ["X", "O"]:
-        return ["X"]
-    return ["a1"] if value is None else None
-
-
-RESULTS = paths_of(certificate.exact_results(RandomPolicy(), RECTANGLE))
-
-
-@pytest.mark.parametrize("path", RESULTS, ids=".".join)
-@pytest.mark.parametrize("agent", ["minimax-first", "random"])
-def test_a_wrong_figure_is_refused(agent, path):
-    content = certified(make_opponent(agent, RECTANGLE), RECTANGLE)
-    *groups, name = path
-    group = functools.reduce(lambda found, key: found[key], groups, content)
-    group[name] = other(group[name])
-    refused_by_both(content)
-
-
-def without(content, board):
-    del content["moves"][board]
-
-
-def with_move(content, board, move="c3"):
-    content["moves"][board] = move
-
-
-CHANGES = {
-    "the first decision is missing": lambda content: without(content, ".../.../..."),
-    "a decision that is never met is missing": lambda content: without(content, "XO./XO./..."),
-    "a finished board": lambda content: with_move(content, "XXX/OO./..."),
-    "a board that play cannot reach": lambda content: with_move(content, "OO./.../..."),
-    "no cell": lambda content: with_move(content, ".../.../...", "d1"),
-    "a taken cell": lambda content: with_move(content, "X../.../...", "a1"),
-    "half a move": lambda content: with_move(content, ".../.../...", {"a1": 0.5}),
-    "another board": lambda content: content["board"].update(rows=1, cols=9),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_other_decisions_than_those_of_the_board_are_refused(change):
-    content = certified(make_opponent("minimax-first", Rules()), Rules())
-    CHANGES[change](content)
-    refused_by_both(sealed(content))
-
-
-def test_another_digest_and_unknown_entries_are_refused():
-    content = certified(make_opponent("minimax-first", Rules()), Rules())
-    refused_by_both({**content, "sha256_of_moves": content["sha256_of_moves"][::-1]})
-    refused_by_both({**content, "strength": 9})
-
-
-HOSTILE_ENTRIES = [
-    *({"agent": agent} for agent in ("a\n", "\x1b[8m", "", " a", "a  b", "x" * 101, None, ["a"])),
-    *({"seed": seed} for seed in (-1, 0.5, "0", True, 2**128)),
-    *({"training": {"preset": preset}} for preset in ("a\n", None, 3)),
-    *({name: {"a\x1b": 1}} for name in ("config", "training", "versions")),
-    *({name: {"a": ["\u202e"]}} for name in ("config", "training", "versions")),
-    *({"config": {"a": number}} for number in (float("nan"), float("inf"))),
-    {"config": None},
-]
-
-
-@pytest.mark.parametrize("entries", HOSTILE_ENTRIES, ids=repr)
-def test_information_that_is_not_safe_to_print_is_refused(entries):
-    refused_by_both({**certified(RandomPolicy(), Rules(1, 3, 2)), **entries})
-
-
-@pytest.mark.parametrize("move", ["B2", " b2", {"B2": 1.0}, {"b2": 1.0, "c3": 0.0}, {"b2": 0.9}])
-def test_moves_in_another_spelling_and_shares_of_zero_are_refused(move):
-    content = certified(make_opponent("minimax-first", Rules()), Rules())
-    with_move(content, "X../.../...", move)
-    refused_by_both(sealed(content))
-
-
-# --- changed certificates of lines ----------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def lines():
-    """A certificate of the lines on 2x5, to be copied before it is changed."""
-    rules = Rules(2, 5, 4)
-    return certified(CanonicalPolicy(LineCounter(rules), rules), rules, lines_only=True)
-
-
-def with_text(content, change):
-    """The content with other moves, and the digest of them."""
-    moves = json.loads(plain_proof.text_of(content))
-    change(moves)
-    text = json.dumps(moves, separators=(",", ":")).encode()
-    packed = base64.b64encode(zlib.compress(text)).decode()
-    return {**content, "moves": packed, "sha256_of_moves": hashlib.sha256(text).hexdigest()}
-
-
-def other_cell(moves, side, ply):
-    """Change the first decision of a ply to another cell of 10."""
-    moves[side][ply][0] = (moves[side][ply][0] + 1) % 10
-
-
-def move_last(moves):
-    moves["X"][1] = moves["X"][1][1:] + moves["X"][1][:1]
-
-
-CHANGED_LINES = {
-    "a later move of X": lambda moves: other_cell(moves, "X", 3),
-    "the first move of X": lambda moves: other_cell(moves, "X", 0),
-    "a late move of O": lambda moves: other_cell(moves, "O", 4),
-    "a missing move": lambda moves: moves["O"][3].pop(),
-    "a surplus move": lambda moves: moves["O"][3].append(0),
-    "a missing ply": lambda moves: moves["X"].pop(),
-    "a surplus ply": lambda moves: moves["O"].append([0]),
-    "another order": move_last,
-    "no cell": lambda moves: moves["X"][0].__setitem__(0, 10),
-    "half a move": lambda moves: moves["X"][0].__setitem__(0, {"5": 0.5}),
-    "a missing side": lambda moves: moves.pop("O"),
-}
-
-
-@pytest.mark.parametrize("change", CHANGED_LINES)
-def test_other_moves_on_the_lines_are_refused(change, lines):
-    refused_by_both(with_text(lines, CHANGED_LINES[change]))
-    plain_proof.check(lines)
-
-
-def test_another_digest_and_damaged_moves_are_refused(lines):
-    refused_by_both({**lines, "sha256_of_moves": lines["sha256_of_moves"][::-1]})
-    refused_by_both({**lines, "moves": lines["moves"][:-8]})
-    refused_by_both({**lines, "moves": "?" + lines["moves"]})
-
-
-FIGURES = ["unbeatable", "canonical", "as_x.unbeatable", "as_o.always_wins", "as_x.positions"]
-FIGURES += ["as_o.decisions", "as_o.worst_case_value", "as_x.worst_case_loss", "as_o.losing_line"]
-FIGURES += ["as_x.vs_random.win", "as_x.vs_random.draw", "as_o.vs_random.loss", "sides"]
-
-
-@pytest.mark.parametrize("path", FIGURES)
-def test_a_wrong_figure_on_the_lines_is_refused(path, lines):
-    content = copy.deepcopy(lines)
-    *groups, name = path.split(".")
-    group = functools.reduce(lambda found, key: found[key], groups, content)
-    group[name] = other(group[name])
-    refused_by_both(content)
-
-
-# --- forged and hostile files ---------------------------------------------------------------------
-
-TINY = Rules(1, 3, 2)  # X wins in the middle, so the exact loss of perfect play as X is 0
+# --- forged ones, which both refuse ---------------------------------------------------------------
 
 
 @functools.cache
-def tiny(lines_only=False):
-    """A certificate of perfect play on 1x3; change a copy only."""
-    return certified(make_opponent("minimax-first", TINY), TINY, lines_only=lines_only)
+def known(lines_only=False, name="minimax-first", rules=Rules(1, 3, 2)):  # noqa: B008
+    """A certificate; change a copy only. On 1x3 the loss of perfect play as X is exactly 0."""
+    return certified(player(name, rules), rules, lines_only=lines_only)
 
 
-def tiny_with(path, value, lines_only=False):
-    """The text of it with another value of an entry, such as "board/rows"."""
-    content = copy.deepcopy(tiny(lines_only))
+def changed(content, path, value):
+    """The text of a certificate with another value of an entry, such as "board/rows"."""
+    content = copy.deepcopy(content)
     *groups, name = path.split("/")
-    group = functools.reduce(lambda found, key: found.setdefault(key, {}), groups, content)
-    group[name] = value
-    return json.dumps(sealed(content) if path.startswith("moves") and not lines_only else content)
+    functools.reduce(lambda found, key: found.setdefault(key, {}), groups, content)[name] = value
+    if path.startswith("moves") and content["format"] == 1:
+        content["sha256_of_moves"] = hashlib.sha256(plain_proof.text_of(content)).hexdigest()
+    return json.dumps(content)
 
 
-def tiny_without(name):
-    return json.dumps({one: value for one, value in tiny().items() if one != name})
+def lines_with(text, pack=zlib.compress):
+    """The certificate of lines with another text of the moves, or in another packing."""
+    packed, digest = base64.b64encode(pack(text.encode())), hashlib.sha256(text.encode())
+    moves = {"moves": packed.decode(), "sha256_of_moves": digest.hexdigest()}
+    return {**known(True), **moves}
 
 
-def replaced(text, old, new):
-    """The text with another part in place of the first `old`."""
-    assert old in text
-    return text.replace(old, new, 1)
+def nested(depth):
+    return functools.reduce(lambda found, _: {"a": found}, range(depth), 1)
 
 
-def tiny_lines(change=lambda text: text, pack=zlib.compress):
-    """The text of its lines after a change of the moves' text, in another packing."""
-    text = change(plain_proof.text_of(tiny(lines_only=True)).decode()).encode()
-    packed = base64.b64encode(pack(text)).decode()
-    digest = hashlib.sha256(text).hexdigest()
-    return json.dumps({**tiny(lines_only=True), "moves": packed, "sha256_of_moves": digest})
+def figures_of(value, path):
+    """The path of each number, word and line below an entry, with another value of its kind."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from figures_of(part, f"{path}/{name}")
+    elif isinstance(value, bool):
+        yield path, not value
+    elif isinstance(value, (int, float)):
+        yield path, value + (1 if isinstance(value, int) else 1e-6)
+    else:
+        yield path, ["a1"] if value is None else None
 
 
-def nested(depth, inner=1):
-    return functools.reduce(lambda found, _: {"a": found}, range(depth), inner)
-
-
-def first_move(decision):
-    return lambda text: replaced(text, '{"X":[[1]', f'{{"X":[[{decision}]')
-
-
-WRONG_ENTRIES = [
-    *(("format", number) for number in (True, 1.0, 0, 3, "1", None)),
-    *(("board/rows", rows) for rows in (10**9, 3.0, True, 0, -1, "1", None)),
-    *(("board", board) for board in ({"rows": 4, "cols": 4, "k": 4}, [1, 3, 2], {"rows": 3})),
-    *(("board/k", k) for k in (0, 4)),
-    ("board/depth", 1),
-    *(("training/" + name, -1) for name in ("seconds", "steps", "games", "entries", "a/steps")),
-    *(("training/seconds", seconds) for seconds in ("1", True, None, 2**128)),
-    *(("training/" + name, 1) for name in ("best_at", "first_unbeatable", "first_optimal")),
-    ("training", None),
-    *(("config/a", value) for value in (2**128, nested(20), ["a"] * 10_000, "a" * 100_001)),
-    *(("as_x/vs_random/" + name, 1e-13) for name in ("draw", "loss", "illegal")),
-    *(("as_x/worst_case_loss", loss) for loss in (1e-13, False, "0", None, [])),
-    *(("as_x", side) for side in (3, None, [], {})),
-    *(("as_x/unbeatable", value) for value in (1, 1.0)),
-    *(("as_o/losing_line", line) for line in (5, "a1", {"b1": 1, "a1": 2, "c1": 3}, ["z9"], [[]])),
-    *(("moves", moves) for moves in ([], None, 3, "a1", {})),
-    ("moves/XO?", "a1"),
-    *(("moves/X.O", move) for move in ({"b1": True}, {"b1": "1"}, 1, None, ["b1"])),
-    ("sha256_of_moves", None),
-    ("a", 1),
-]
-WRONG_LINES = [
-    *(("canonical", value) for value in (0, 0.0, None, "", [])),
-    *(("as_x/decisions", number) for number in (3.0, True)),
-    *(("sides", sides) for sides in (3, None, "XO", ["O", "X"], ["X", "X"], {"X": 1, "O": 1})),
-    *(("moves", moves) for moves in ({}, [], None, 3, "a", "\u00e9")),
-]
-FORGERIES = {
-    **{f"{path}: {value!r:.40}": (tiny_with, path, value) for path, value in WRONG_ENTRIES},
+TEXT, MOVES = json.dumps(known()), plain_proof.text_of(known(True)).decode()
+FIRST = '{"X":[[1]'  # the first decision of the lines
+WRONG = {
+    "format": (True, 1.0, 0, 3, "1", None),
+    "agent": ("a\n", "\x1b[8m", "", " a", "a  b", "x" * 101, None, ["a"]),
+    "seed": (-1, 0.5, "0", True, 2**128),
+    "board/rows": (10**9, 3.0, True, 0, -1, "1", None),
+    "board/k": (0, 4),
+    "board": ({"rows": 4, "cols": 4, "k": 4}, [1, 3, 2], {"rows": 3}, {**known()["board"], "a": 1}),
+    "training": (None, *({"preset": preset} for preset in ("a\n", None, 3))),
+    **{f"training/{name}": (-1, "1", True, None) for name in plain_proof.NUMBERS},
+    "training/a/steps": (-1, 2**128),
+    **{f"training/{name}": (1,) for name in plain_proof.POINTS},
+    "config": (None, {"a\x1b": 1}, {"a": ["\u202e"]}, {"a": float("nan")}, {"a": float("inf")}),
+    "config/a": (2**128, nested(20), ["a"] * 10_000, "a" * 100_001),
+    **{f"as_x/vs_random/{name}": (1e-13,) for name in ("draw", "loss", "illegal")},
+    "as_x/worst_case_loss": (1e-13, False, "0", None, []),
+    "as_x": (3, None, [], {}),
+    "as_x/unbeatable": (1, 1.0),
+    "as_o/losing_line": (5, "a1", {"b1": 1, "a1": 2}, ["z9"], [[]], [], ["b1", "a1", "c1", "a1"]),
+    "moves": ([], None, 3, "a1", {}),
+    "moves/XO?": ("a1",),
+    "moves/XX.": ("c1",),
+    "moves/X.O": (*({"b1": share} for share in (True, "1", 0.5)), 1, None, ["b1"], "a1", "B1"),
+    "moves/X..": ({"b1": 1.0, "c1": 0.0}, " b1"),
+    "sha256_of_moves": (None, known()["sha256_of_moves"][::-1]),
+    "a": (1,),
+}
+WRONG_LINES = {
+    "canonical": (True, 0, 0.0, None, "", []),
+    "as_x/decisions": (3.0, True),
+    "sides": (["X"], 3, None, "XO", ["O", "X"], ["X", "X"], {"X": 1, "O": 1}),
+    "moves": ({}, [], None, 3, "a", "\u00e9", known(True)["moves"][:-8]),
+    "sha256_of_moves": (known(True)["sha256_of_moves"][::-1],),
+}
+WRONG_MOVES = {
     **{
-        f"lines {path}: {value!r:.40}": (tiny_with, path, value, True)
-        for path, value in WRONG_LINES
+        f"the decision {decision}": MOVES.replace(FIRST, f'{{"X":[[{decision}]', 1)
+        for decision in ("0", '"1"', "1.0", "true", '{"1":true}', '{"1":"1"}', "null", "[1]", "{}")
     },
-    **{f"without {name}": (tiny_without, name) for name in tiny() if name != "training"},
-    "a result twice": (replaced, json.dumps(tiny()), "{", '{"as_x": {}, '),
-    "a position twice": (replaced, json.dumps(tiny()), '"moves": {', '"moves": {"...": "a1", '),
-    "a cell twice": (
-        replaced,
-        tiny_with("moves/...", {"b1": 1.0}),
-        '{"b1": 1.0}',
-        '{"b1": 1.0, "b1": 1.0}',
-    ),
-    "lines, a side twice": (tiny_lines, lambda text: replaced(text, "{", '{"X":[[0]],')),
-    "lines, a cell twice": (tiny_lines, first_move('{"1":1.0,"1":1.0}')),
-    **{
-        f"lines, the decision {decision}": (tiny_lines, first_move(decision))
-        for decision in ('"1"', "1.0", "true", '{"1":true}', '{"1":"1"}', "null", "[1]", "{}")
-    },
-    "lines, bytes after the end": (tiny_lines, str, lambda text: zlib.compress(text) + b"\0"),
-    "lines, the end is missing": (tiny_lines, str, lambda text: zlib.compress(text)[:-4]),
-    "lines, no compression": (tiny_lines, str, bytes),
-    "lines, a byte order mark": (tiny_lines, lambda text: "\ufeff" + text),
-    "lines, nested": (tiny_lines, lambda text: "[" * 100_000),
-    "lines, cut": (tiny_lines, lambda text: text[:-1]),
-    "lines, no object": (tiny_lines, lambda text: "3"),
-    **{f"the text {text!r}": (str, text) for text in ("", "[]", "{}", "3", "null", '"a"', "NaN")},
-    "cut": (lambda: json.dumps(tiny())[:-1],),
-    "text after the end": (lambda: json.dumps(tiny()) + "{}",),
-    "a byte order mark": (lambda: "\ufeff" + json.dumps(tiny()),),
-    "5,000 digits": (replaced, json.dumps(tiny()), '"seed": null', '"seed": ' + "9" * 5_000),
-    "an exponent": (replaced, json.dumps(tiny()), '"config": {', '"config": {"a": 1e999'),
-    "nested lists": (str, "[" * 100_000),
-    "nested objects": (str, '{"a":' * 100_000),
-    "no UTF-8": (lambda: "\udcff",),
+    "a side twice": MOVES.replace("{", '{"X":[[0]],', 1),
+    "a cell twice": MOVES.replace(FIRST, '{"X":[[{"1":1.0,"1":1.0}]', 1),
+    "a surplus move": MOVES.replace(FIRST, '{"X":[[1,1]', 1),
+    "a surplus ply": MOVES.replace("]]}", "],[0]]}", 1),
+    "a missing ply": MOVES.replace(f"{FIRST},", '{"X":[', 1),
+    "a byte order mark": "\ufeff" + MOVES,
+    "nested": "[" * 100_000,
+    "cut": MOVES[:-1],
+    "no object": "3",
+}
+TEXTS = {
+    "a result twice": TEXT.replace("{", '{"as_x": {}, ', 1),
+    "a position twice": TEXT.replace('"moves": {', '"moves": {"...": "a1", ', 1),
+    "cut": TEXT[:-1],
+    "text after the end": TEXT + "{}",
+    "a byte order mark": "\ufeff" + TEXT,
+    "5,000 digits": TEXT.replace('"seed": null', '"seed": ' + "9" * 5_000, 1),
+    "an exponent": TEXT.replace('"config": {', '"config": {"a": 1e999', 1),
+    "nested lists": "[" * 100_000,
+    "nested objects": '{"a":' * 100_000,
+    **{text: text for text in ("", "[]", "{}", "3", "null", '"a"', "NaN", "\udcff")},
 }
 
 
-@pytest.mark.parametrize("name", FORGERIES)
-def test_a_forged_or_hostile_file_is_refused_by_both(name, tmp_path):
-    forge, *arguments = FORGERIES[name]
+def forgeries():
+    """What each forged certificate is called, and its text."""
+    for content, wrong in ((known(), WRONG), (known(True), WRONG_LINES)):
+        for path, values in wrong.items():
+            for value in values:
+                yield f"{content['format']} {path}: {value!r:.30}", changed(content, path, value)
+    for about in product((False, True), ("random", "minimax-first")):
+        content = known(*about, SMALL)
+        for name in {*content} & {"unbeatable", "optimal", "as_x", "as_o", "optimal_moves"}:
+            for path, value in figures_of(content[name], name):
+                yield f"{content['format']} {path} {value}", changed(content, path, value)
+    for name in known():
+        yield f"without {name}", json.dumps({one: known()[one] for one in known() if one != name})
+    for name, text in WRONG_MOVES.items():
+        yield f"lines, {name}", json.dumps(lines_with(text))
+    for name, pack in (
+        ("bytes after the end", lambda text: zlib.compress(text) + b"\0"),
+        ("the end is missing", lambda text: zlib.compress(text)[:-4]),
+        ("no compression", bytes),
+    ):
+        yield f"lines, {name}", json.dumps(lines_with(MOVES, pack))
+    yield from TEXTS.items()
+
+
+FORGED = dict(forgeries())
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_certificate_is_refused_by_both(name, tmp_path):
     file = tmp_path / "c.json"
-    file.write_bytes(forge(*arguments).encode("utf-8", "surrogateescape"))
+    file.write_bytes(FORGED[name].encode("utf-8", "surrogateescape"))
     with pytest.raises(Refused):
         plain_proof.check(plain_proof.read(file))
     with pytest.raises(CertificateError):
         verify(certificate.read(file))
 
 
-@pytest.mark.parametrize("lines_only", [False, True])
-def test_the_certificate_that_is_forged_is_accepted_by_both(lines_only, tmp_path):
-    file = tmp_path / "c.json"
-    file.write_text(tiny_lines() if lines_only else json.dumps(tiny()))
-    plain_proof.check(plain_proof.read(file))
-    verify(certificate.read(file))
-
-
-def test_information_up_to_the_bounds_is_accepted_by_both():
+def test_what_is_forged_is_accepted_before_and_information_up_to_its_bounds():
     config = {"a": nested(18), "b": ["a"] * 9_900, "c": "a" * 100_000, "d": 2**128 - 1}
-    content = {**tiny(), "config": config, "training": {"seconds": 0, "best_at": {"steps": 1.5}}}
-    verify(content)
-    plain_proof.check(content)
+    training = {"seconds": 0, "best_at": {"steps": 1.5}}
+    for content in (
+        known(),
+        known(True),
+        lines_with(MOVES),
+        {**known(), "config": config, "training": training},
+    ):
+        accepted(content)
 
 
 def test_a_file_and_moves_above_the_bounds_are_refused_by_both(tmp_path, monkeypatch):
     file = tmp_path / "c.json"
     with file.open("wb") as empty:
         empty.truncate(plain_proof.MOST_BYTES + 1)  # takes no room on the disk
-    with pytest.raises(Refused, match="larger than 32 MB"):
-        plain_proof.read(file)
-    with pytest.raises(CertificateError, match="larger than 32 MB"):
-        certificate.read(file)
-    with pytest.raises(Refused, match="too many values"):
-        plain_proof.json_value(b"[" * (plain_proof.MOST_SIGNS + 1))
     monkeypatch.setattr(plain_proof, "MOST_TEXT", 1 << 20)
     monkeypatch.setattr(lines_module, "MAX_TEXT", 1 << 20)
-    bomb = json.loads(tiny_lines(lambda text: text + " " * (1 << 20)))
-    with pytest.raises(Refused, match="larger than 1 MB"):
-        plain_proof.check(bomb)
-    with pytest.raises(CertificateError, match="larger than 1 MB"):
-        verify(bomb)
+    bomb = lines_with(MOVES + " " * (1 << 20))
+    for ours, theirs in (
+        (lambda: plain_proof.read(file), lambda: certificate.read(file)),
+        (lambda: plain_proof.check(bomb), lambda: verify(bomb)),
+    ):
+        with refuses("larger", error=Refused):
+            ours()
+        with refuses("larger", error=CertificateError):
+            theirs()
+    with refuses("values", error=Refused):
+        plain_proof.json_value(b"[" * (plain_proof.MOST_SIGNS + 1))
 
 
-def run_plainly(folder, *names):
-    """The program on files in a folder. It must end soon."""
-    program = [sys.executable, "-I", "-S", plain_proof.__file__, *names]
-    return subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=20)
+# --- as a program ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        "[" * 100_000,
-        tiny_with("board", {"rows": 4, "cols": 4, "k": 4}),
-        tiny_with("board/rows", 10**9),
-        tiny_with("as_x/unbeatable", "\n\x1b[8m" + "a" * 10_000),
-    ],
-    ids="{:.30}".format,
-)
-def test_the_program_refuses_a_hostile_file_in_one_line(text, tmp_path):
-    (tmp_path / "c.json").write_text(text)
-    done = run_plainly(tmp_path, "c.json")
-    assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout.startswith("c.json: REFUSED: ")
-    assert len(done.stdout.splitlines()) == 1
-    assert len(done.stdout) < 400
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_the_program_never_waits_for_a_pipe_and_names_a_missing_file(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    for name in ("pipe", "missing", "."):
-        done = run_plainly(tmp_path, name)
-        assert (done.returncode, done.stderr) == (1, "")
-        assert done.stdout == f"{name}: REFUSED: there is no such file\n"
-
-
-@pytest.mark.slow
-def test_moves_that_would_fill_the_memory_are_refused_in_a_second(tmp_path):
-    (tmp_path / "c.json").write_text(tiny_lines(lambda text: " " * (129 << 20)))
-    began = time.perf_counter()
-    done = run_plainly(tmp_path, "c.json")
-    assert time.perf_counter() - began < 1
-    assert "the moves are larger than 128 MB" in done.stdout
+def test_as_a_program_it_needs_nothing_but_its_file_and_refuses_in_one_line(tmp_path):
+    (tmp_path / "true").write_text(TEXT)
+    (tmp_path / "false").write_text(
+        json.dumps(changed(known(), "as_x/unbeatable", "\n\x1b" * 9_000))
+    )
+    (tmp_path / "deep").write_text("[" * 100_000)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+    program = [sys.executable, "-I", "-S", plain_proof.__file__]
+    for name, code in (
+        ("true", 0),
+        ("false", 1),
+        ("deep", 1),
+        ("pipe", 1),
+        ("missing", 1),
+        (".", 1),
+    ):
+        done = subprocess.run([*program, name], cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (code, "")
+        assert done.stdout.count("\n") == (1 if code else 2)
+        assert done.stdout.startswith(f"{name}: REFUSED: " if code else f"{name}: as X wins")
+        assert len(done.stdout) < 400
