@@ -1,19 +1,19 @@
 """Fuzzing: `make fuzz SECONDS=3600 SEED=7` draws cases until the time is over, in turns."""
 
+import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import hypothesis.core
 from hypothesis import HealthCheck, settings
 
-ROOT = Path(__file__).parents[2]
 settings.register_profile(
     "fuzz",
-    max_examples=50,
+    max_examples=20,
     stateful_step_count=40,
     deadline=None,
     print_blob=True,
+    report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )
 settings.load_profile("fuzz")
@@ -30,8 +30,8 @@ def pytest_runtestloop(session):
     Each time it has another seed. A test that has found something is not run again.
     """
     seconds, seed = session.config.option.seconds, session.config.option.seed
-    if seconds is None or session.config.option.collectonly:
-        return None
+    if seconds is None or session.config.option.collectonly or session.testsfailed:
+        return None  # as pytest does it
     end, spent, rounds, items = time.monotonic() + seconds, Counter(), Counter(), session.items
 
     def chosen(after=None):
@@ -50,9 +50,9 @@ def pytest_runtestloop(session):
         rounds[item] += 1
         if session.testsfailed > failed:
             items.remove(item)
-            own = f"{item.path.relative_to(ROOT)}{item.nodeid[item.nodeid.index('::') :]}"
-            print(f"\nrepeat it with: python -m pytest '{own}' --hypothesis-seed={number}")
+            again = f"{sys.executable} -m pytest '{item.nodeid}' --hypothesis-seed={number}"
+            print(f"\nrepeat it with: {again}")
         item = following if following in items else chosen()
-    for item in session.items:
-        print(f"{rounds[item]:6} rounds, {spent[item]:7.1f} s  {item.nodeid}")
+    for item in rounds:
+        print(f"\n{rounds[item]:6} rounds, {spent[item]:7.1f} s  {item.nodeid}", end="")
     return True

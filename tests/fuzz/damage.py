@@ -29,7 +29,9 @@ def damaged(draw, data):
 def changed(draw, value):
     """JSON values of which one is replaced, left out, given twice or under another name."""
     if not isinstance(value, (dict, list)) or not value or draw(st.integers(0, 9)) == 9:
-        return draw(st.sampled_from(HOSTILE))
+        is_number = isinstance(value, (int, float))
+        near = [value + 1, value + 1e-6, value - 1e-6, -value] if is_number else []
+        return draw(st.sampled_from([*HOSTILE, *3 * near]))
     if isinstance(value, list):
         at = draw(st.integers(0, len(value) - 1))
         parts = [[], [draw(changed(value[at]))], [value[at]] * 2]

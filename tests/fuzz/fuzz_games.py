@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles.plain_game import plain_standing
 
-from tictactoe_env.games import Game, json_text
+from tictactoe_env.games import ENDINGS, RESULTS, Game, json_text
 from tictactoe_env.store import GameStore, read_games
 
 GAMES = st.lists(any_games(), min_size=1, max_size=4)
@@ -62,6 +62,25 @@ def test_damaged_json_is_games_or_refused(data):
 
 @given(GAMES.map(lambda games: [game.as_json() for game in games]).flatmap(changed))
 def test_json_of_other_values_is_games_or_refused(values):
+    check_import(json.dumps(values).encode())
+
+
+@st.composite
+def other_games(draw):
+    """A game as JSON with other moves, another end or another result."""
+    values = draw(any_games()).as_json()
+    moves = values["moves"].split()
+    at = draw(st.integers(0, len(moves)))
+    ways = [moves[:at], moves[:at] + moves[at + 1 :], moves[at:] + moves[:at], [*moves, *moves[:1]]]
+    moves = draw(st.sampled_from([moves, *ways]))
+    ended, result = (draw(st.sampled_from(names)) for names in (ENDINGS, RESULTS))
+    others = {"moves": " ".join(moves), "ended": ended, "result": result}
+    names = draw(st.sets(st.sampled_from(sorted(others)), min_size=1))
+    return {**values, **{name: others[name] for name in names}}
+
+
+@given(st.lists(other_games(), min_size=1, max_size=3))
+def test_games_of_other_moves_or_ends_follow_the_rules_or_are_refused(values):
     check_import(json.dumps(values).encode())
 
 

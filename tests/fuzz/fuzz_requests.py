@@ -55,6 +55,19 @@ LINES = (  # of a header
     *("Accept-Encoding: br;q=x", " folded", ": none", "X: \x00", "X : space", "X"),
     *("Cookie: " + "c" * 20_000, "Origin: null", "Sec-Fetch-Site: none", "Forwarded: for=x"),
 )
+TEXTS = (
+    *("NaN", "-Infinity", "1e999", "{", "[" * 4_000, '{"a":' * 1_500, '"\\ud800"', "\ufeff{}"),
+    *(
+        '{"moves": [], "moves": [0]}',
+        "9" * 8_000,
+        "-",
+        "\x00",
+        "null",
+        '"',
+        "\xff\xfe",
+        "x" * 9_000,
+    ),
+)
 Page = namedtuple("Page", "port operations log")
 
 
@@ -71,6 +84,13 @@ def sent(path, value):
 
 EXAMPLE = st.sampled_from(sorted(POSTS)).map(lambda path: (path, EXAMPLES[POSTS[path]]))
 VALUES = EXAMPLE.flatmap(lambda found: changed(found[1]).map(partial(sent, found[0])))
+BODIES = st.builds(
+    lambda path, body: text_of(
+        "POST", path, "Content-Type: application/json", f"Content-Length: {len(body)}", body=body
+    ),
+    st.sampled_from(sorted(POSTS)),
+    st.sampled_from(TEXTS).map(str.encode),
+)
 FILES = st.builds(
     lambda path, way, times: text_of("GET", path.format(times * way)),
     st.sampled_from(PATHS),
@@ -83,9 +103,9 @@ HEADS = st.builds(
     st.sampled_from(GETS),
     st.lists(st.sampled_from(LINES), max_size=4),
 )
-BODIES = EXAMPLE.map(lambda found: sent(*found)) | VALUES
+BODIES = EXAMPLE.map(lambda found: sent(*found)) | VALUES | BODIES
 READS = st.sampled_from([text_of("GET", path) for path in GETS if path.startswith("/api")])
-MALFORMED = VALUES | FILES | HEADS | (BODIES | FILES | HEADS).flatmap(damaged)
+MALFORMED = BODIES | FILES | HEADS | (BODIES | FILES | HEADS).flatmap(damaged)
 HOSTS = ("evil.com", "127.0.0.1.evil.com", "localhost.evil.com", "127.0.0.2", "0.0.0.0", "[::]")
 HOSTS += ("127.0.0.1@evil.com", "", "127.0.0.1:x", "localhost.", "127.1", "[::1", "a b")
 ORIGINS = ("http://evil.com", "null", "http://localhost", "http://127.0.0.1:1", "")
