@@ -13,15 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from learners import trained as driven
 from small_runs import OPTIONS, python, small_config
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from text_cases import refuses
 
 import agents
 import train as command
 from agents import TRAINABLE
 from agents.dqn import BoardDQN
-from tictactoe_env.certificate import load_policy, read, table_of, verify
+from tictactoe_env.certificate import load_policy, read, verify
+from tictactoe_env.evaluation import evaluate
 from tictactoe_env.observation import observe
 from tictactoe_env.own_values import read_values
 from tictactoe_env.policy import TabularPolicy, tabulate
@@ -36,7 +37,7 @@ from training.files import (
     write_arrays,
     write_sealed,
 )
-from training.learner import Learner, drive
+from training.learner import drive
 from training.options import OptionError, options_of
 from training.selfplay import SelfPlay
 from training.values import own_values_of
@@ -44,6 +45,7 @@ from training.values import own_values_of
 RULES = Rules()
 BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]
 WITH_TORCH = {"dqn", "maskable_ppo", "value_net"}
+LONG_ROUNDS = {"maskable_ppo", "value_net"}  # as long as from one evaluation to the next
 WITHOUT_VALUES = {"maskable_ppo", "neuroevolution"}  # which have probabilities and scores of moves
 MODEL, STATE = "model.safetensors", "state.safetensors"
 EACH = pytest.mark.parametrize("agent", sorted(TRAINABLE))
@@ -59,8 +61,37 @@ WEIGHTS = {  # sha256 of the arrays of a small model, its first 16 digits
     "trie": "63880cab01a61b48",
     "value_net": "78780974abb25998",
 }
-HAVE_SELF = [a for a in TRAINABLE if hasattr(agents.page(a).Config, "opponents")]
-HAVE_SELF.remove("neuroevolution")
+REFUSED = [
+    ("dqn", {"buffer_size": 10}, "buffer_size"),
+    ("dqn", {"rows": 3, "cols": 4, "refutations": 1}, "refutations"),
+    ("dqn", {"opening": "d1"}, "'d1'"),
+    ("dqn", {"opening": "b2", "side": "O"}, "'b2'"),
+    ("dqn", {"opponents": "minmax"}, "'minimax'"),
+    ("maskable_ppo", {"opening": "random", "side": "O"}, "'random'"),
+    ("mcts", {"value": "rolouts"}, "'rollouts'"),
+    ("mcts", {"playout": "descent", "value": "runs/dqn-0"}, "descent"),
+    ("neuroevolution", {"fitness": "footbal"}, "'football'"),
+    ("neuroevolution", {"fitness": "points"}, "--points"),
+    ("neuroevolution", {"opponents": "self"}, "'self'"),
+    ("neuroevolution", {"winners": 100}, "winners"),
+    ("neuroevolution", {"hidden": 0}, "rebirth"),
+    ("neuroevolution", {"points": "3,1,0"}, "'3,1,0'"),
+    ("neuroevolution", {"points": "3,1,0,1e999"}, "1e999"),
+    ("neuroevolution", {"points": "footbal"}, "'football'"),
+    ("tabular_q", {"rewards": "not-loosing"}, "'not-losing'"),
+    ("tabular_q", {"rewards": "1,0"}, "'1,0'"),
+    ("tabular_q", {"rewards": "1,nan,0"}, "nan"),
+    ("tictacnet", {"side": "X", "sides_in_turn": True}, "sides_in_turn"),
+    ("tictacnet", {"side": "O", "rows": 2, "cols": 2, "k": 1}, "O"),
+    ("tictacnet", {"rewards": (1.0, -0.5, -1.0)}, "rewards"),
+    ("trie", {"lookup": "sequence"}, "one-tie"),
+    ("trie", {"rule": "one-tie", "untried": "draw"}, "counting"),
+    ("value_net", {"k": 1}, "k must"),
+    ("value_net", {"dataset": "games.csv", "first_agent": "random"}, "dataset"),
+    ("value_net", {"architecture": "SaintAndre_0"}, "SaintAndre_0"),
+    ("value_net", {"architecture": "Coptic_64"}, "Coptic_64"),
+]
+GOALS = {"dqn": "optimal", "maskable_ppo": "optimal", "tabular_q": "optimal"}
 
 
 @dataclass
@@ -83,7 +114,7 @@ class SmallRun:
         checkpoint.restore(folder, self.agent, config, agents.page(self.agent).begin(config))
 
 
-def trained(agent, config, folder, resume=None, most=None):
+def trained(agent, config, folder, resume=None, most=None, pause=None):
     """(table, notes, steps) of each evaluation of a training that saves into `folder`."""
     learner, seen = agents.page(agent).begin(config), []
     if resume is not None:
@@ -94,7 +125,7 @@ def trained(agent, config, folder, resume=None, most=None):
         seen.append((learner.policy(), learner.notes(), learner.steps))
         return len(seen) == most
 
-    drive(learner, config, evaluate)
+    drive(learner, config, evaluate, pause)
     return seen
 
 
@@ -119,19 +150,6 @@ def bytes_of(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-@EACH
-def test_a_page_defines_the_contract_and_nothing_that_the_house_does(agent):
-    page = agents.page(agent)
-    assert agent == page.AGENT
-    assert re.fullmatch(r".+\.", page.Config.__doc__.split("\n")[0])
-    assert all(re.fullmatch(r".+\.", known.sentence) for known in options_of(page.Config))
-    assert isinstance(page.begin(small_config(agent)), Learner)
-    source = Path(page.__file__).read_text()
-    house = r"^(?:import|from) (csv|json|argparse|matplotlib|safetensors|os|shutil|training\.run)\b"
-    found = set(re.findall(house, source, re.MULTILINE))
-    assert found == ({"argparse"} if agent == "trie" else set()), "python -m agents.trie prints it"
-
-
 def test_evaluations_come_when_due_with_the_same_notes_and_a_table_of_probabilities(run):
     table = run.seen[-1][0]
     assert isinstance(table, TabularPolicy)
@@ -153,24 +171,40 @@ def generators():
     return random.getstate(), numpys, torch.get_rng_state().numpy().tobytes()
 
 
-def test_the_bytes_follow_from_the_seed_and_the_global_generators_are_left_alone(run, tmp_path):
-    np.random.seed(123)  # noqa: NPY002 - what others do with the global generators does not matter
+def test_the_bytes_follow_from_the_seed_and_a_run_continues_from_every_evaluation(run, tmp_path):
+    """What others do with the global generators does not matter, and they are left alone."""
+    np.random.seed(123)  # noqa: NPY002
     torch.manual_seed(123)
     before = generators()
-    again = trained(run.agent, run.config, tmp_path / "same")
-    agents.load(tmp_path / "same" / "0")
+    for number, steps in enumerate(run.steps):
+        folder, last = tmp_path / str(number), run.folder / str(number - 1)
+        ((*_, made),) = trained(run.agent, run.config, folder, last if number else None, most=1)
+        assert made == steps
+        assert bytes_of(folder / "0") == bytes_of(run.folder / str(number))
+    agents.load(tmp_path / "0" / "0")
     assert generators() == before
-    assert [steps for *_, steps in again] == run.steps
-    for number in map(str, range(len(run.seen))):
-        assert bytes_of(tmp_path / "same" / number) == bytes_of(run.folder / number)
-    other = replace(run.config, seed=run.config.seed + 1)
-    shorter = replace(run.config, steps=run.steps[0])
-    models = []
-    for number, config in enumerate((run.config, other, shorter)):
-        trained(run.agent, config, tmp_path / str(number), most=1)
-        models.append((tmp_path / str(number) / "0" / MODEL).read_bytes())
-    assert models[0] != models[1]
-    assert models[0] == models[2], "a longer run begins as a shorter one"
+    trained(run.agent, replace(run.config, seed=run.config.seed + 1), tmp_path / "other", most=1)
+    assert bytes_of(tmp_path / "other" / "0")[MODEL] != bytes_of(run.folder / "0")[MODEL]
+
+
+def test_pauses_and_the_length_of_a_run_change_nothing_and_a_pause_continues(
+    run, tmp_path, monkeypatch
+):
+    """In pieces of a round up to the second evaluation; another learner takes over in between."""
+    monkeypatch.setattr("training.learner.PIECE_SECONDS", 0.0)
+    steps, folder, pauses = run.steps[1], tmp_path / "pause", []
+    config = replace(run.config, steps=steps, judge_every=2 * steps)
+
+    def leave(learner):
+        if learner.steps > run.steps[0] // 2:
+            checkpoint.save(folder, run.agent, config, learner)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trained(run.agent, config, tmp_path, pause=leave)
+    trained(run.agent, config, tmp_path, folder, pause=lambda learner: pauses.append(learner.steps))
+    assert pauses or run.agent in LONG_ROUNDS
+    assert bytes_of(tmp_path / "0")[MODEL] == bytes_of(run.folder / "1")[MODEL]
 
 
 @pytest.mark.skipif(
@@ -182,24 +216,6 @@ def test_the_weights_are_the_same_on_every_processor(run):
     arrays = sorted(read_arrays(run.last / MODEL)[0].items())
     found = hashlib.sha256(b"".join(array.tobytes() for _, array in arrays)).hexdigest()
     assert found[:16] == WEIGHTS[run.agent]
-
-
-def test_a_run_continues_bit_by_bit_from_any_evaluation(run, tmp_path):
-    for number in range(1, len(run.seen)):
-        folder = tmp_path / str(number)
-        left = trained(run.agent, run.config, folder, resume=run.folder / str(number - 1))
-        assert [steps for *_, steps in left] == run.steps[number:]
-        for place in range(len(left)):
-            assert bytes_of(folder / str(place)) == bytes_of(run.folder / str(number + place))
-
-
-@pytest.mark.parametrize("agent", HAVE_SELF)
-def test_self_as_an_opponent_is_not_random_play(agent):
-    configs = [small_config(agent, opponents=opponents) for opponents in ("random", "self")]
-    one, other = (agents.page(agent).begin(config) for config in configs)
-    for learner, config in zip((one, other), configs, strict=True):
-        drive(learner, config, lambda learner: False)
-    assert (one.policy().table != other.policy().table).any()
 
 
 def test_a_saved_model_plays_the_same_table_without_environment_and_opponents(run, monkeypatch):
@@ -226,68 +242,16 @@ print("torch" in sys.modules)"""
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 
-@pytest.mark.parametrize("agent", TRAINABLE)
-def test_pauses_change_nothing_and_a_checkpoint_between_evaluations_continues(
-    agent, tmp_path, monkeypatch
-):
-    """In pieces of a round; at the second pause another learner takes over from the files."""
-    page, steps, config = agents.page(agent), [], small_config(agent)
-    pieces = 4 if agent in ("maskable_ppo", "value_net") else 1  # whose rounds are that long
-    enough = pieces * config.judge_every
-    config = replace(config, steps=enough, judge_every=2 * enough)
-    begun, whole, other = (page.begin(config) for _ in range(3))
-    drive(whole, config, lambda learner: True)
-    monkeypatch.setattr("training.learner.PIECE_SECONDS", 0.0)
-
-    class Ended(Exception):
-        pass
-
-    def end_at_the_second(learner):
-        steps.append(learner.steps)
-        if len(steps) == 2:
-            checkpoint.save(tmp_path, agent, config, learner)
-            raise Ended
-
-    with pytest.raises(Ended):
-        drive(begun, config, lambda learner: True, end_at_the_second)
-    checkpoint.restore(tmp_path, agent, config, other)
-    drive(other, config, lambda learner: True, lambda learner: steps.append(learner.steps))
-    assert len(steps) > 2
-    for name, array in whole.model().items():
-        assert array.tobytes() == other.model()[name].tobytes()
-
-
-CUT, CHANGED = (lambda data: data[:-7]), (lambda data: data[:-1] + bytes([data[-1] ^ 1]))
-
-
-@pytest.mark.parametrize("change", [CUT, CHANGED, lambda data: None], ids=["cut", "changed", "no"])
-def test_damaged_files_are_refused_and_named(run, tmp_path, change):
-    for name in (MODEL, "model.json", STATE, "state.json"):
-        copy = run.copy(tmp_path / name)
-        data = change((copy / name).read_bytes())
-        (copy / name).unlink() if data is None else (copy / name).write_bytes(data)
-        match = rf"{name.partition('.')[0]}\.(safetensors|json)"
-        with pytest.raises((DamagedFileError, FileNotFoundError), match=match):
-            run.restore(copy)
-        if name.startswith("model"):
-            with pytest.raises((DamagedFileError, FileNotFoundError), match=match):
-                agents.load(copy)
-
-
-def test_what_is_beside_a_model_must_fit_it(run, tmp_path):
-    path = run.copy(tmp_path / "run") / "model.json"
+def test_what_is_beside_a_model_must_fit_it(small_run, tmp_path):
+    path = small_run("tabular_q").copy(tmp_path / "run") / "model.json"
     saved = {key: value for key, value in read_json(path).items() if key != "seal"}
-    small, unknown = {**saved["config"], "cols": 2, "k": 2}, {**saved["config"], "colour": 1}
-    for change, words in (
-        ({"agent": "somebody"}, "'somebody'"),
-        ({"config": unknown}, "this one does not know the options colour"),
-        ({"config": small}, "model.safetensors does not fit its configuration"),
-    ):
+    unknown = {**saved["config"], "colour": 1}
+    for change, mention in (({"agent": "somebody"}, "'somebody'"), ({"config": unknown}, "colour")):
         write_sealed(path, {**saved, **change})
-        with refuses(words, error=DamagedFileError):
+        with refuses(mention, error=DamagedFileError):
             agents.load(path.parent)
     path.write_text(json.dumps({**saved, "steps": 1}))
-    with refuses("an earlier version of this program wrote it", error=DamagedFileError):
+    with refuses(path, error=DamagedFileError):
         agents.load(path.parent)
 
 
@@ -303,67 +267,47 @@ def test_arrays_of_another_shape_are_refused(run, tmp_path, name):
             agents.load(copy) if is_played else run.restore(copy)
 
 
-def test_files_that_do_not_belong_together_are_refused(run, tmp_path):
+def test_files_that_do_not_belong_together_are_refused(small_run, tmp_path):
+    run = small_run("tabular_q")
     mixed = run.copy(tmp_path / "mixed")
     for name in (MODEL, "model.json"):
         shutil.copy(run.folder / "1" / name, mixed / name)
-    with pytest.raises(DamagedFileError, match="were not saved together"):
+    with refuses(mixed / MODEL, STATE, error=DamagedFileError):
         run.restore(mixed)
-    with pytest.raises(ValueError, match="was trained with another seed: continue with the same"):
+    with refuses("seed"):
         run.restore(run.folder / "0", seed=run.config.seed + 1)
-    beside = run.copy(tmp_path / "older") / "state.json"
-    hidden = ("state", "seal")
-    content = {key: value for key, value in read_json(beside).items() if key not in hidden}
-    write_sealed(beside, content)
-    with refuses("state.json is damaged: the content lacks 'state'", error=DamagedFileError):
-        run.restore(beside.parent)
 
 
+@pytest.mark.usefixtures("no_charts")
 @pytest.mark.parametrize("agent", BY_SPEED)
-def test_a_run_from_the_command_line_has_all_its_files(agent, tmp_path, capsys):
+def test_a_run_from_the_command_line_is_proven_and_shows_the_values_of_its_model(agent, tmp_path):
     folder, path = tmp_path / "run", tmp_path / "model.zip"
     more = ["--export-sb3", str(path)] if agent == "dqn" else []
     more += [] if "--steps" in OPTIONS[agent] else ["--steps", "2048"]
     assert command.main([agent, *OPTIONS[agent], *more, "--out", str(folder)]) == 0
-    content = read(folder)
+    content, table = read(folder), load_policy(folder)
     verify(content)
     assert content["agent"] == agent
-    assert (agents.load(folder).table == table_of(content).table).all()
+    assert (agents.load(folder).table == table.table).all()
     if agent == "dqn":
-        assert f"Stable-Baselines3's own file: {path}\n" in capsys.readouterr().out
         moves, _ = BoardDQN.load(path).predict(observe(BOARDS, RULES, "planes"), deterministic=True)
-        assert (moves == table_of(content).table.argmax(axis=1)).all()
-    check_own_values(agent, folder)
-    tags = EventAccumulator(str(folder)).Reload().Tags()["scalars"]
-    assert ("train/loss" in tags) == (agent in {"dqn", "maskable_ppo"})
-    known = {"certificate.json", "config.json", "growth.png", "metrics.csv", "checkpoint"}
-    known |= {"manifest.json", ".lock"}
-    names = {path.name for path in folder.iterdir()}
-    assert known <= names
-    further = r"model\.\w+|values\.npz|events\.out.*|.*\.(csv|png)|level-.*"
-    assert all(re.fullmatch(further, name) for name in names - known)
-
-
-def check_own_values(agent, folder):
-    """The file of values holds those of the model, and the player makes the moves of the best."""
-    page, path, table = agents.page(agent), folder / "values.npz", load_policy(folder)
+        assert (moves == table.table.argmax(axis=1)).all()
+    files = {"config.json", "metrics.csv", "checkpoint", "manifest.json"}
+    assert files <= {path.name for path in folder.iterdir()}
+    page, path = agents.page(agent), folder / "values.npz"
     own = own_values_of(page, *checkpoint.load_model(page, folder))
     assert path.exists() == (own is not None) == (agent not in WITHOUT_VALUES)
     if own is None:  # its network scores cells for one move; it does not estimate results
         return
-    found = read_values(path, table, read(folder)["sha256_of_moves"])
+    found = read_values(path, table, content["sha256_of_moves"])
     assert np.array_equal(found.values, own.values, equal_nan=True)
-    assert found.values.shape == (4520, 9)
     assert (found.meaning, found.scale) == (own.meaning, (own.low, own.high))
-    free = BOARDS == 0
-    assert np.isnan(found.values[~free]).all()
+    assert np.isnan(found.values[BOARDS != 0]).all()
     known = np.where(np.isnan(found.values), -np.inf, found.values)
     plays = (table.table > 0) & (known > -np.inf)  # tictacnet may play taken cells
-    is_best = known == known.max(axis=1, keepdims=True)
-    assert is_best[plays].all()
+    assert (known == known.max(axis=1, keepdims=True))[plays].all()
     assert plays.any(axis=1).mean() > 0.5 or agent in {"mcts", "trie", "tictacnet"}
-    limits = {"mcts": (0, 1), "trie": (-1, 1), "value_net": (-1.5, 1.5), "tictacnet": (0, 1)}
-    low, high = limits.get(agent, (-3, 3))
+    low, high = {"dqn": (-3, 3), "value_net": (-1.5, 1.5)}.get(agent, found.scale)
     assert low <= np.nanmin(found.values) < np.nanmax(found.values) <= high
 
 
@@ -389,6 +333,35 @@ def test_every_option_refuses_what_is_beyond_its_bounds(agent):
                 kind(**{known.name: value})
 
 
+@pytest.mark.parametrize(("agent", "options", "mention"), REFUSED)
+def test_options_that_do_not_go_together_are_refused_by_name(agent, options, mention):
+    page = agents.page(agent)
+    with refuses(mention):
+        page.begin(page.Config(**options))
+
+
+@pytest.mark.parametrize("agent", ["dqn", "maskable_ppo", "tabular_q", "tictacnet"])
+def test_snapshots_begin_with_the_untrained_learner_and_follow_at_fixed_steps(agent):
+    """An algorithm of Stable-Baselines3 takes them at the start of its next round."""
+    config = small_config(agent, opponents="self", snapshot_every=512, snapshots=3)
+    learner = agents.page(agent).begin(config)
+    untrained = getattr(learner, "snapshot", learner.policy)().table
+    assert (untrained.max(axis=1) < 1).any() == (agent == "maskable_ppo"), "as it explores"
+    while learner.steps < 2_048:
+        learner.advance(1)
+        due = learner.steps - getattr(learner, "round_steps", 0)
+        assert len(learner.pool.snapshots) == min(3, 1 + due // 512)
+        assert due >= 512 or (learner.pool.snapshots[0].table == untrained).all()
+
+
+@pytest.mark.slow
+@EACH
+def test_every_agent_learns_to_be_unbeatable_or_reaches_the_best_achievable_results(agent):
+    """191/192 wins as X and 866/945 as O on 3x3; an untrained player can be beaten."""
+    page, goal = agents.page(agent), GOALS.get(agent, "unbeatable")
+    assert evaluate(driven(page, page.Config(), goal).policy()).reached(goal)
+
+
 @EACH
 def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
@@ -397,11 +370,8 @@ def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monk
     shown = " ".join(re.sub("[│╭╮╰╯─]", " ", capsys.readouterr().out).split())
     page = agents.page(agent)
     for known in options_of(page.Config):
-        bound = f" [{known.bound}]" if known.bound and "|" not in known.metavar else ""
         assert f"--{known.name.replace('_', '-')}" in shown
-        assert f"{known.sentence}{bound}" in shown
+        assert known.sentence in shown
     for name, preset in page.PRESETS.items():
         assert page.Config(**preset.options) != page.Config()
-        copy = " (a copy, weaknesses included)" if preset.weak else ""
-        sentence = f"{name} {preset.sentence}{copy}"
-        assert sentence in shown.partition(f"presets of {agent}:")[2]
+        assert f"{name} {preset.sentence}" in shown

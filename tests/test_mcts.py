@@ -46,13 +46,6 @@ def test_a_saved_player_can_value_positions_instead_of_rollouts(tmp_path):
     assert evaluate(learner.policy()).unbeatable
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_four_thousand_playouts_make_it_unbeatable(seed):
-    """Without playouts it moves at random, wins 58 % as X and 29 % as O, and can be beaten."""
-    results = evaluate(trained(mcts, Config(seed=seed, judge_every=4_000)).policy())
-    assert (results.unbeatable, results.x.win >= 0.98, results.o.win >= 0.90) == (True,) * 3
-
-
 @pytest.mark.slow
 def test_draws_that_count_as_wins_make_it_draw_more():
     """It wins 54 % as O, the median of ten seeds, instead of 92 % where a draw counts half."""
@@ -60,13 +53,12 @@ def test_draws_that_count_as_wins_make_it_draw_more():
     assert results.o.win < 0.75
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_preset_tictac_has_the_results_of_that_system(seed):
+def test_the_preset_tictac_has_the_results_of_that_system():
     """nestedsoftware/tictac, run: X 81.51 / 18.49 / 0 and O 62.22 / 37.78 / 0 per cent, exact.
 
     Its graph is the same in every run, and so is this one for every seed.
     """
-    learner = mcts.begin(Config(**TICTAC, seed=seed))
+    learner = mcts.begin(Config(**TICTAC, seed=1))
     learner.advance(learner.config.steps)
     results = evaluate(learner.policy())
     assert learner.steps == 4_000
@@ -84,8 +76,3 @@ def test_a_resumed_descent_continues_with_the_visits_of_all_positions_above():
     second.advance(150)
     models = [learner.model() for learner in (through, second)]
     assert all((models[0][name] == models[1][name]).all() for name in models[0])
-
-
-def test_a_descent_evaluates_no_new_position():
-    with refuses("descent", "value"):
-        Config(playout="descent", value="runs/dqn-0")

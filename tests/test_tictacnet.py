@@ -5,13 +5,10 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 import torch
-from learners import BOARDS, POSITIONS, RULES, row, trained
+from learners import BOARDS, POSITIONS, RULES, row
 from sample_players import CellPlayer
-from text_cases import refuses
 
-from agents import tictacnet
 from agents.tictacnet import LEAST_WEIGHT, Config, Network, begin
-from tictactoe_env.evaluation import evaluate
 from tictactoe_env.match import result_vs_random
 from tictactoe_env.pool import make_pool
 from tictactoe_env.positions import positions_of, symmetries_of
@@ -52,12 +49,7 @@ TORCH = {name: getattr(torch, name) for name in ("relu", "tanh", "sigmoid")} | {
 
 @pytest.mark.parametrize(
     ("name", "hidden", "output"),
-    [
-        ("Adam", "relu", "sigmoid"),
-        ("SGD", "relu", "sigmoid"),
-        ("Adam", "tanh", "tanh"),
-        ("Adam", "sigmoid", "linear"),
-    ],
+    [("Adam", "relu", "sigmoid"), ("SGD", "tanh", "tanh"), ("Adam", "sigmoid", "linear")],
 )
 def test_values_gradients_and_steps_of_2025_weights_are_those_of_torch(name, hidden, output):
     chosen = {"hidden_activation": hidden, "output_activation": output}
@@ -118,33 +110,13 @@ def test_wrong_values_at_a_limit_of_the_output_change_only_with_lift(output):
 
 
 @pytest.mark.parametrize("output", ["tanh", "linear"])
-def test_rewards_below_0_need_an_output_that_reaches_them(output):
+def test_rewards_may_be_below_0_with_an_output_that_reaches_them(output):
     """Cells without a transition have no part in the distance from the best move."""
-    rewards = {"rewards": (1.0, -0.5, -1.0)}
-    with refuses("rewards must be from 0 to 1 with a sigmoid at the output, got 1,-0.5,-1"):
-        Config(**rewards)
-    config = replace(PLAIN, focus=0.5, output_activation=output, **rewards)
+    config = replace(PLAIN, focus=0.5, output_activation=output, rewards=(1.0, -0.5, -1.0))
     targets, weights = with_memory(config, [(0, 0, -2), (0, 1, -1)], [1, 1])._targets()
     assert targets[0, :2].tolist() == [-0.5, -1]
     counts = np.array([LEAST_WEIGHT + np.exp(-gap / 0.5) for gap in (0, 0.5)])
     assert weights[0, :2] == pytest.approx(counts / counts.sum())
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"hidden_activation": "tanh"},
-        {"output_activation": "tanh", "rewards": (1.0, 0.0, -1.0)},
-        pytest.param({"output_activation": "linear"}, marks=pytest.mark.slow),
-    ],
-    ids=["tanh", "tanh output", "linear output"],
-)
-def test_it_learns_with_other_activations(options):
-    """Never beaten within a million moves; an untrained player moves to taken cells."""
-    learner = trained(tictacnet, Config(steps=1_000_000, **options), until="unbeatable")
-    assert evaluate(learner.policy()).unbeatable
-    loaded = tictacnet.player(learner.config, learner.model())
-    assert (loaded.values == learner.policy().values).all()
 
 
 def test_an_untrained_network_moves_to_taken_cells_and_is_evaluated_as_it_is():
@@ -178,8 +150,7 @@ def test_an_opponent_that_moves_to_a_taken_cell_loses(monkeypatch):
     assert (opening % learner.nexts).tolist() == [learner.nexts - 3]
 
 
-@pytest.mark.parametrize("replay", [True, False])
-@pytest.mark.parametrize("shown", [True, False])
+@pytest.mark.parametrize(("shown", "replay"), [(True, True), (False, True), (True, False)])
 def test_only_with_shown_illegal_are_cells_taught_that_were_never_tried(shown, replay):
     learner = begin(replace(PLAIN, shown_illegal=shown, replay=replay, focus=0.0, epsilon=0.0))
     learner.round()
@@ -190,8 +161,9 @@ def test_only_with_shown_illegal_are_cells_taught_that_were_never_tried(shown, r
     assert not targets[TAKEN & (weights > 0)].any()
 
 
-@pytest.mark.parametrize("replay", [True, False])
-@pytest.mark.parametrize(("side", "parity"), [("both", {0, 1}), ("X", {0}), ("O", {1})])
+@pytest.mark.parametrize(
+    ("replay", "side", "parity"), [(True, "both", {0, 1}), (False, "X", {0}), (True, "O", {1})]
+)
 def test_every_transition_of_the_side_is_stored_once_for_good_or_for_a_round(replay, side, parity):
     learner, before = begin(replace(SMALL, replay=replay, side=side)), 0
     for _ in range(5):
