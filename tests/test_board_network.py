@@ -44,11 +44,3 @@ def test_lines_tell_how_many_marks_stand_on_each_line_that_can_be_completed(rule
                 is_so = [line.count(side) == number and -side not in line for line in marks]
                 expected.append(np.array(is_so, dtype=bool))
         np.testing.assert_array_equal(features, np.concatenate(expected))
-
-
-def test_planes_and_grid_are_the_marks_in_one_row():
-    rules, boards = Rules(3, 4, 3), random_boards(Rules(3, 4, 3))
-    own = boards * to_move(boards)[:, None]
-    planes = np.concatenate([own == 1, own == -1], axis=1)
-    np.testing.assert_array_equal(encoded("planes", boards, rules), planes)
-    np.testing.assert_array_equal(encoded("grid", boards, rules), own)

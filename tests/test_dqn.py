@@ -19,19 +19,6 @@ def duel(name, **options):
     return dqn.Config(**{**dqn.PRESETS[name].options, **fewer, **options})
 
 
-def played(config, steps=4_000):
-    """The algorithm after some steps, and the moves in its buffer.
-
-    These are boards and next boards (M, 9) as +1 own and -1 other, cells, rewards, ends.
-    """
-    algorithm = dqn.build(config).learn(steps)
-    moves = algorithm.replay_buffer.state_dict()["moves"]
-    planes = (moves[name].reshape(-1, 2, 9) for name in ("observations", "next_observations"))
-    boards, following = (own.astype(int) - other for own, other in np.swapaxes([*planes], 1, 2))
-    cells, rewards, ends = (moves[name].ravel() for name in ("actions", "rewards", "dones"))
-    return algorithm, boards, following, cells, rewards, ends > 0
-
-
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
 def test_exploration_tosses_a_coin_for_each_game(epsilon):
     algorithm = dqn.build(SMALL)
@@ -44,7 +31,7 @@ def test_exploration_tosses_a_coin_for_each_game(epsilon):
     assert abs((chosen != greedy).sum() - expected) <= (epsilon > 0) * 4 * np.sqrt(len(BOARDS) / 4)
 
 
-@pytest.mark.parametrize("name", ["", *dqn.PRESETS])
+@pytest.mark.parametrize("name", ["", "duel-first"])
 def test_the_target_takes_the_value_of_the_move_that_the_network_would_choose(monkeypatch, name):
     """r + discount * (1 - done) * target(next)[argmax network(next)], seen where the loss is."""
     config = duel(name, learning_starts=64) if name else SMALL
@@ -70,21 +57,6 @@ def test_the_target_takes_the_value_of_the_move_that_the_network_would_choose(mo
     assert (moves.rewards[moves.dones == 0] == 0).all()
 
 
-@pytest.mark.parametrize("name", dqn.PRESETS)
-def test_a_duel_has_the_numbers_of_the_system_it_comes_from(name):
-    config = dqn.Config(**dqn.PRESETS[name].options)
-    expected = {
-        **{"hidden": (27,), "activation": "tanh", "output": "tanh", "encoding": "grid"},
-        **{"optimizer": "sgd", "buffer_size": 50_000, "learning_starts": 1_000, "discount": 0.75},
-        **{"target_every": 50_000, "win_reward": 0.999, "draw_reward": 0.001, "loss_penalty": 1.0},
-        **{"early_draw": True, "epsilon": 1.0, "epsilon_end": 0.001, "epsilon_decay": 0.999996},
-        **{"opponents": "random", "exploring_starts": 0.0},
-        **{"side": "XO"[name == "duel-second"], "opening": "b2" * (name == "duel-centre")},
-    }
-    assert {option: getattr(config, option) for option in expected} == expected
-    assert config.batch_size * config.gradient_steps / config.num_envs == 8  # samples of each move
-
-
 def test_a_grid_shows_own_and_other_marks_with_opposite_signs_and_tanh_bounds_the_values():
     network, planes = dqn.build(duel("duel-first")).q_net, torch.as_tensor(OBSERVATIONS)
     shapes = [tuple(parameter.shape) for parameter in network.parameters()]
@@ -93,37 +65,6 @@ def test_a_grid_shows_own_and_other_marks_with_opposite_signs_and_tanh_bounds_th
     assert (network.features_extractor(planes).numpy() == grid).all()
     with torch.no_grad():
         assert (network(planes)[torch.as_tensor(BOARDS == 0)].abs() < 1).all()
-
-
-DUELS = [("duel-first", 0, 1), ("duel-second", -1, 9), ("duel-centre", 0, 1)]
-
-
-@pytest.mark.parametrize(("name", "marks", "openings"), DUELS)
-def test_a_duel_learns_one_side_sees_losses_and_keeps_to_its_opening(name, marks, openings):
-    algorithm, boards, following, cells, rewards, ends = played(duel(name))
-    results = set(np.round(rewards[ends].astype(float), 3).tolist())
-    assert {-1.0, 0.999} <= results <= {-1.0, 0.001, 0.999}
-    assert not rewards[~ends].any()
-    assert set(boards.sum(axis=1).tolist()) == {marks}
-    assert not RULES.is_dead(*RULES.to_bits(boards.astype(np.int8))).any()
-    first = boards[np.abs(boards).sum(axis=1) == -marks]
-    assert len(np.unique(first, axis=0)) == openings
-    empty, moves = ~boards.any(axis=1), np.arange(len(boards))
-    assert (boards[moves, cells] == 0).all()
-    boards[moves, cells] = 1
-    replies = (following - boards)[~ends]
-    assert (np.sort(replies, axis=1) == [-1] + [0] * 8).all()  # one more mark, the other's
-    if name == "duel-centre":
-        values = dqn.values_of(algorithm.policy.player, RULES).values[0]
-        assert np.flatnonzero(np.isfinite(values)).tolist() == [4]
-        assert (algorithm.predict(np.zeros((50, 2, 3, 3), dtype=np.int8))[0] == 4).all()
-        assert set(cells[empty].tolist()) == {4}
-        assert set(cells[~empty].tolist()) == set(range(9)) - {4}
-
-
-def test_games_go_on_without_an_open_line_only_without_early_draws():
-    _, boards, *_ = played(duel("duel-first", early_draw=False))
-    assert RULES.is_dead(*RULES.to_bits(boards.astype(np.int8))).any()
 
 
 def test_exploration_is_multiplied_at_each_step_down_to_its_end():
@@ -137,7 +78,7 @@ def test_exploration_is_multiplied_at_each_step_down_to_its_end():
 
 def test_the_network_plays_and_is_copied_to_the_target_network_now_and_then():
     config = duel("duel-first", target_every=1_600, epsilon_end=0.0, epsilon=0.0)
-    first, copied, later = (played(config, steps)[0] for steps in (1_568, 1_600, 3_168))
+    first, copied, later = (dqn.build(config).learn(steps) for steps in (1_568, 1_600, 3_168))
 
     def are_equal(*networks):
         return torch.equal(*(parameters_to_vector(network.parameters()) for network in networks))
@@ -157,14 +98,9 @@ def test_the_value_of_the_start_is_noted_for_a_learner_that_makes_the_first_move
     assert learner.notes().get("Q(start)") == expected
 
 
-BEST_RUNS = [*zip(dqn.PRESETS, (0.9714, 0.7587, 0.9714), (0.0234, 0.2233, 0.0182), strict=True)]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "win", "loss"), BEST_RUNS)
-def test_a_duel_beats_the_best_runs_of_the_system_it_comes_from(name, win, loss):
+def test_a_duel_beats_the_best_run_of_the_system_it_comes_from():
     """Exact against random play, after a third of the games; an untrained network wins half."""
-    config = dqn.Config(**{**dqn.PRESETS[name].options, "steps": 540_000})
-    results = evaluate(trained(dqn, config).policy())
-    result = results.o if name == "duel-second" else results.x
-    assert (result.win > win, result.loss < loss) == (True, True)
+    config = dqn.Config(**{**dqn.PRESETS["duel-second"].options, "steps": 540_000})
+    result = evaluate(trained(dqn, config).policy()).o
+    assert (result.win > 0.7587, result.loss < 0.2233) == (True, True)

@@ -1,7 +1,5 @@
 """Training on boards of more than 12 cells, on which networks play without a table of positions."""
 
-import re
-
 import numpy as np
 import pytest
 from small_runs import metrics
@@ -10,7 +8,6 @@ from text_cases import refuses
 import agents
 import train
 from players.seat import run_seat
-from tictactoe_env.analysis import kinds_of
 from tictactoe_env.canonical import CanonicalPolicy
 from tictactoe_env.certificate import load_policy, read, verify
 from tictactoe_env.evaluation import Evaluation, best_play_x, evaluate, evaluate_side
@@ -68,15 +65,10 @@ def test_one_table_says_how_far_each_agent_goes_and_the_help_and_the_errors_show
     train.main(["--help"])
     general = " ".join(capsys.readouterr().out.split())
     for agent, limit in LIMITS.items():
-        page = agents.page(agent)
-        assert page.Config.BOARDS is limit
         assert limit.text in general
         if limit.cells < ANY:
             with refuses(12, limit.why, "4x4", "dqn"):
-                page.Config(rows=4, cols=4)
-        with pytest.raises(SystemExit):
-            train.main([agent, "--help"])
-        assert f"boards of {agent}: {limit.text}" in " ".join(capsys.readouterr().out.split())
+                agents.page(agent).Config(rows=4, cols=4)
 
 
 @NETWORKS
@@ -100,7 +92,7 @@ def test_larger_boards_have_defaults_of_their_own_and_presets_may_name_the_board
 
 
 @NETWORKS
-@pytest.mark.parametrize("options", [(), ("--no-symmetry",), ("--opening", "random")])
+@pytest.mark.parametrize("options", [(), ("--no-symmetry", "--opening", "random")])
 def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(agent, options):
     page, config = config_of(agent, *options)
     player, boards = page.begin(config).policy(), boards_of(SQUARE)
@@ -131,25 +123,14 @@ def test_live_values_are_those_of_the_table_on_small_boards():
     assert (live.meaning, live.scale) == (table.meaning, (table.low, table.high))
 
 
-@pytest.mark.parametrize("board", [(), ("--rows", "3", "--cols", "3", "--k", "3")])
-def test_a_policy_network_has_probabilities_and_no_values(board):
-    """Its value network learns what it reaches against opponents who make mistakes."""
-    page, config = config_of("maskable_ppo", *board)
-    model = page.begin(config).model()
-    assert own_values_of(page, config, model) is None
-    assert "own" not in kinds_of(page.player(config, model), config.rules)
-
-
 # --- the training ---------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @NETWORKS
-@pytest.mark.parametrize("opponents", ["self:0.7,random:0.3", "best-response:0.5,self:0.5"])
-def test_a_resumed_training_is_that_without_an_interruption(agent, opponents, tmp_path):
-    more = "--steps 1024"
-    if "best" in opponents:
-        more = "--steps 640 --counterexamples 0.5 --refutations 480"
+def test_a_resumed_training_is_that_without_an_interruption(agent, tmp_path):
+    more = "--steps 640 --counterexamples 0.5 --refutations 480"
+    opponents = "best-response:0.5,self:0.5"
     page, config = config_of(agent, *more.split(), "--opponents", opponents)
     straight, first, second = (page.begin(config) for _ in range(3))
     drive(straight, config, lambda _: False)
@@ -165,11 +146,10 @@ def test_a_resumed_training_is_that_without_an_interruption(agent, opponents, tm
         assert np.array_equal(one.probs(boards), other.probs(boards))
 
 
-@pytest.mark.parametrize("agent", ["dqn", pytest.param("maskable_ppo", marks=pytest.mark.slow)])
-def test_an_agent_that_learns_from_its_proofs_alone_becomes_unbeatable(agent):
+def test_an_agent_that_learns_from_its_proofs_alone_becomes_unbeatable():
     """Its network stands still from the start on: it has learned from a single round of games."""
     more = "--steps 100000 --judge-every 1280 --refutations 1 --side O --opponents best-response:1"
-    page, config = config_of(agent, *more.split())
+    page, config = config_of("dqn", *more.split())
     learner, models = page.begin(config), []
     drive(learner, config, lambda learner: bool(models.append(learner.model())))
     first, last = models[0], models[-1]
@@ -205,33 +185,20 @@ def test_a_network_whose_proofs_are_beyond_the_limit_learns_on():
     assert "refuted.x" not in learner.model()
 
 
-def test_refutations_on_a_board_with_a_table_are_refused():
-    with refuses("refutations", "3x4"):
-        config_of("dqn", "--rows", "3", "--cols", "4", "--k", "3", "--refutations", "1")
-
-
+@pytest.mark.usefixtures("no_charts")
 @pytest.mark.parametrize("agent", ["maskable_ppo", pytest.param("dqn", marks=pytest.mark.slow)])
-def test_a_training_writes_its_run_and_a_certificate_that_verifies(agent, tmp_path, capsys):
+def test_a_training_writes_its_run_and_a_certificate_that_verifies(agent, tmp_path):
     folder = tmp_path / "run"
     assert train.main([agent, *OPTIONS[agent].split(), "--steps", "512", "--out", str(folder)]) == 0
     files = {path.name for path in folder.iterdir()}
-    assert {"config.json", "metrics.csv", "growth.png", "model.safetensors", "checkpoint"} <= files
-    assert any(name.startswith("events.out") for name in files)
+    assert {"config.json", "metrics.csv", "model.safetensors", "checkpoint"} <= files
     assert "values.npz" not in files
     content = read(folder)
     verify(content)
     rows, found = metrics(folder), evaluate(agents.load(folder))
-    best = max(
-        rows,
-        key=lambda row: (
-            float(row["x_win"]) - float(row["x_loss"]) + float(row["o_win"]) - float(row["o_loss"])
-        ),
-    )
-    assert float(best["x_win"]) == found.x.win == content["as_x"]["vs_random"]["win"]
+    assert found.x.win == content["as_x"]["vs_random"]["win"]
     assert {row["sampled_x"] + row["sampled_o"] for row in rows} == {"00"}
     check_seat(folder, agent)
-    printed = capsys.readouterr().out
-    assert re.search(r"\d  +\d+\.\d( +\d+\.\d\d){6}(  [XO] unbeatable)?\n", printed), "exact"
 
 
 def check_seat(folder, agent):
@@ -248,6 +215,7 @@ def check_seat(folder, agent):
     assert np.array_equal(run_seat(folder, "run", SQUARE).policy.probs(boards), lines.probs(boards))
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_a_side_beyond_the_limit_is_sampled_and_a_run_without_a_proof_has_no_certificate(
     tmp_path, capsys
 ):
@@ -285,24 +253,16 @@ def test_snapshots_of_networks_are_saved_by_their_weights_and_tables_as_before()
 
 
 def test_where_x_wins_the_goal_is_that_x_wins_against_everybody():
-    assert [best_play_x(rules) for rules in (Rules(), WON, SQUARE, Rules(5, 5, 4))] == [
-        0,
-        1,
-        0,
-        None,
-    ]
+    boards = (Rules(), WON, SQUARE, Rules(5, 5, 4))
+    assert [best_play_x(rules) for rules in boards] == [0, 1, 0, None]
     perfect = evaluate(MinimaxPolicy(WON))
     assert (perfect.unbeatable_x, perfect.unbeatable_o) == (True, False)
     assert perfect.always_wins_x
     for goal in ("unbeatable", "optimal"):
         assert [perfect.reached(goal, side) for side in ("both", "X", "O")] == [True, True, False]
     assert not evaluate(RandomPolicy(), WON).reached("unbeatable")
-    draws = [
-        Evaluation(
-            Result(0.9, 0.1, 0), Result(0, 0, 1), True, False, True, False, best_play_x=known
-        )
-        for known in (1, 0, None)
-    ]
+    results = Result(0.9, 0.1, 0), Result(0, 0, 1), True, False, True, False
+    draws = [Evaluation(*results, best_play_x=known) for known in (1, 0, None)]
     assert [found.reached("unbeatable", "X") for found in draws] == [False, True, True]
     assert not any(found.reached("unbeatable") for found in draws)
     assert perfect.rank() > draws[0].rank()
@@ -311,24 +271,21 @@ def test_where_x_wins_the_goal_is_that_x_wins_against_everybody():
 
 
 def test_goals_that_cannot_be_reached_are_refused_and_the_others_are_explained():
-    with refuses("O", "3x4"):
-        check_goal("unbeatable", "O", WON)
-    with refuses("--until unbeatable"):
-        check_goal("optimal", "both", SQUARE)
-    for until, rules, opening, only in (
-        ("optimal", Rules(), "b2", "a1, c1, a3, c3"),
-        ("optimal", Rules(), "random", "a1, c1, a3, c3"),
-        ("unbeatable", WON, "a2", "a2"),
+    for until, side, rules, opening, mentions in (
+        ("unbeatable", "O", WON, "", ("O", "3x4")),
+        ("optimal", "both", SQUARE, "", ("unbeatable",)),
+        ("optimal", "both", Rules(), "b2", ("a1, c1, a3, c3",)),
+        ("unbeatable", "both", WON, "a2", ("a2",)),
     ):
-        with refuses(only):
-            check_goal(until, "both", rules, opening)
-    check_goal("optimal", "X", Rules(), "c3")
-    check_goal("unbeatable", "both", Rules(), "random")
-    for until, side, rules in (
-        ("steps", "O", WON),
-        ("unbeatable", "X", WON),
-        ("unbeatable", "O", SQUARE),
+        with refuses(*mentions):
+            check_goal(until, side, rules, opening)
+    for until, side, rules, opening in (
+        ("optimal", "X", Rules(), "c3"),
+        ("unbeatable", "both", Rules(), "random"),
+        ("unbeatable", "X", WON, ""),
+        ("unbeatable", "O", SQUARE, ""),
+        ("steps", "O", WON, ""),
     ):
-        check_goal(until, side, rules)
+        check_goal(until, side, rules, opening)
     assert "X wins against everybody" in goal_text("unbeatable", WON)
     assert goal_text("steps", WON) == goal_text("unbeatable", Rules()) == ""

@@ -3,7 +3,7 @@
 import numpy as np
 from text_cases import refuses
 
-from training.checkpoint import pack, take, with_arrays, with_generators
+from training.checkpoint import take
 from training.learner import Learner, crossed, drive
 from training.options import BoardConfig
 
@@ -73,24 +73,6 @@ def test_a_learner_that_does_not_count_its_steps_is_stopped_and_numpys_counts_ar
     learner = Rounds(np.int64(3))
     drive(learner, config, lambda learner: True)
     assert type(learner.steps) is int
-
-
-def test_a_state_comes_back_with_its_arrays_and_generators():
-    rng = np.random.default_rng(3)
-    rng.random(7)
-    table, snapshots = np.arange(6.0).reshape(2, 3), [np.zeros(2, dtype=np.uint8), np.ones(3)]
-    plain = {"counts": [1, 2.5, "text", True, [3, 4]], "empty": {}, "none": None}
-    numpys = {"a": np.int64(3), "b": (np.float32(0.5), np.True_)}
-    state = {"table": table, "rng": rng, "pool": {"snapshots": snapshots}, **plain, **numpys}
-    arrays, names = {}, ("table", "pool/snapshots/0", "pool/snapshots/1")
-    again = with_generators(with_arrays(pack(state, "state", arrays), arrays))
-    assert set(arrays) == {f"state/{name}" for name in names}
-    kept = [again.pop("table"), *again.pop("pool")["snapshots"]]
-    for array, expected in zip(kept, (table, *snapshots), strict=True):
-        assert (array.dtype, array.tolist()) == (expected.dtype, expected.tolist())
-    assert again.pop("rng").random() == rng.random()
-    assert again == {**plain, "a": 3, "b": [0.5, True]}
-    assert [type(again["a"]), *map(type, again["b"])] == [int, float, bool]
 
 
 def test_an_array_is_taken_only_if_it_fits():

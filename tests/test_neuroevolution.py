@@ -139,13 +139,6 @@ def test_winners_survive_to_the_byte_and_the_others_are_changed_clones_of_them(e
         assert is_reborn or changes.max(axis=1).min() <= 1.001 * magnitude
 
 
-def test_magnitudes_and_shares_of_mutations_change_only_with_adaptation():
-    for adaptation in (0.0, 0.2):
-        evolution = evolved(replace(SMALL, adaptation=adaptation, rebirth=0.0))
-        changes = set(evolution.magnitudes) != {0.5}, set(evolution.shares) != {0.1}
-        assert changes == (adaptation > 0, adaptation > 0)
-
-
 def test_the_youngest_of_equals_goes_first_and_only_one_of_them_if_distinct():
     for distinct, ranking in ((True, [3, 5, 4, 1, 2, 0]), (False, [3, 1, 5, 2, 0, 4])):
         evolution = begin(replace(SMALL, league=6, winners=2, distinct=distinct))

@@ -59,9 +59,6 @@ def test_a_study_shows_each_side_and_both_and_medians_from_where_all_runs_have_a
     assert list(lines(shares).values()) == [[[0, 1, 2], [0, 0, 100]]] * 3
     for axes in sides:
         assert lines(axes)["win, median"] == [[2], [pytest.approx(60)]]
-    won = [{**row, "always_wins_x": number} for number, row in enumerate(rows(0.2, 0.4))]
-    study_chart([won], tmp_path / "won.png", "dqn on a board that X wins", "XO")
-    assert list(lines(drawn[1].axes[0]).values()) == [[[0, 1, 2], [0, 0, 100]]]
 
 
 def test_charts_are_panels_of_curves_over_the_same_numbers(tmp_path, drawn):

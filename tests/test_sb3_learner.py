@@ -8,15 +8,14 @@ import pytest
 import torch
 from learners import BOARDS, OBSERVATIONS, POSITIONS, RULES, best_response
 from sb3_contrib import MaskablePPO
-from small_runs import python
+from small_runs import without
 
 from agents import dqn, maskable_ppo
 from tictactoe_env.evaluation import evaluate
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import TabularPolicy, one_hot
+from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.pool import parse_pool
 from training import checkpoint
-from training.torch_arrays import load_moments, load_weights, moments_of, weights_of
 
 EMPTY = np.zeros((1, 2, 3, 3), dtype=np.int8)
 SMALL = {"steps": 1_024, "num_envs": 32, "hidden": (16,), "batch_size": 64, "judge_every": 256}
@@ -57,7 +56,6 @@ def best_values(opponent, task):
 
 
 PPO_TASK = dqn.Config(loss_penalty=1.0, opponents=maskable_ppo.Config().opponents)
-DUELS = [dqn.Config(**preset.options) for preset in dqn.PRESETS.values()]
 
 
 def test_best_responses_to_the_default_opponent_reach_the_best_achievable():
@@ -69,13 +67,6 @@ def test_best_responses_to_the_default_opponent_reach_the_best_achievable():
         np.testing.assert_allclose(values[0, [0, 4, 1]], corner_centre_edge, atol=5e-5)
         equal = values >= values.max(axis=1, keepdims=True) - 1e-9
         assert evaluate(TabularPolicy(RULES, equal / equal.sum(axis=1, keepdims=True))).optimal
-
-
-@pytest.mark.parametrize("task", [PPO_TASK, *DUELS])
-def test_the_best_response_to_random_play_is_unbeatable_as_x_but_not_as_o(task):
-    best = best_values("random", task).argmax(axis=1)
-    results = evaluate(TabularPolicy(RULES, one_hot(best, 9)))
-    assert (results.unbeatable_x, results.unbeatable_o) == (True, False)
 
 
 @PAGES
@@ -147,29 +138,14 @@ def test_a_side_is_learned_with_its_opening_and_its_rewards(page, side, opening)
     assert set(rewards.tolist()) == {0.75, 0.125, -0.5, 0.0}
     assert not RULES.is_dead(*RULES.to_bits(np.int8([1, -1]) @ boards.reshape(-1, 2, 9))).any()
     assert learner.algorithm.gamma == 0.5
-    features = learner.algorithm.policy.features_extractor if page is maskable_ppo else None
-    assert features is None or features.features_dim == 9
     first, table = cells[marks.sum(axis=1) == 0], learner.policy().table
-    expected = {"b2": [4], "": [], "random": range(9)}[opening]
-    assert set(first.tolist()) == set(expected)
+    assert set(first.tolist()) == set({"b2": [4], "": [], "random": range(9)}[opening])
     if opening == "random":
-        assert np.bincount(first, minlength=9) / len(first) == pytest.approx(1 / 9, abs=0.12)
         assert (table[0] == 1 / 9).all()
         assert (table[1:].max(axis=1) == 1).all()
     elif opening:
         assert table[0].tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0]
-    player = page.player(learner.config, learner.model())
-    assert (player.table == table).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("side", ["X", "O"])
-def test_maskable_ppo_learns_one_side_alone(side):
-    """From random play, 58 % as X and 29 % as O, in a few seconds, against random play alone."""
-    learner = maskable_ppo.begin(maskable_ppo.Config(side=side, opponents="random"))
-    learner.advance(60_000)
-    results = evaluate(learner.policy())
-    assert (results.x if side == "X" else results.o).win > {"X": 0.9, "O": 0.7}[side]
+    assert (page.player(learner.config, learner.model()).table == table).all()
 
 
 def test_a_duel_is_continued_bit_for_bit(tmp_path):
@@ -179,12 +155,10 @@ def test_a_duel_is_continued_bit_for_bit(tmp_path):
     checkpoint.save(tmp_path, "dqn", whole.config, whole)
     rest = dqn.begin(whole.config)
     checkpoint.restore(tmp_path, "dqn", whole.config, rest)
-    for learner, folder in ((whole, tmp_path / "whole"), (rest, tmp_path / "rest")):
+    for learner in (whole, rest):
         learner.advance(512)
-        checkpoint.save(folder, "dqn", whole.config, learner)
-        assert (checkpoint.load(dqn, folder).table == whole.policy().table).all()
-    for path in (tmp_path / "whole").iterdir():
-        assert path.read_bytes() == (tmp_path / "rest" / path.name).read_bytes()
+    for name, array in whole.model().items():
+        assert array.tobytes() == rest.model()[name].tobytes()
 
 
 @PAGES
@@ -204,22 +178,12 @@ def test_a_player_on_the_cpu_and_an_exported_zip_play_the_same_moves(learners, p
 
 
 ELSEWHERE = """
-import sys
 import numpy as np
-class NotHere:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("agents", "training", "players", "terminal"):
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, NotHere())
 from sb3_contrib import MaskablePPO
-from tictactoe_env.sb3 import MaskableDQN
-kind, path, boards = sys.argv[1:]
-model = {"MaskablePPO": MaskablePPO, "MaskableDQN": MaskableDQN}[kind].load(path)
-seen = np.load(boards)
-masks = seen.sum(axis=1).reshape(len(seen), -1) == 0
-moves, _ = model.predict(seen, deterministic=True, action_masks=masks)
-print(*moves)
 from tictactoe_env import evaluate
+from tictactoe_env.sb3 import MaskableDQN
+kind, path = sys.argv[1:]
+model = {"maskable_ppo": MaskablePPO, "dqn": MaskableDQN}[kind].load(path)
 print(evaluate(model).x.win)
 """
 
@@ -227,34 +191,7 @@ print(evaluate(model).x.win)
 @pytest.mark.slow
 @PAGES
 def test_an_exported_zip_loads_where_only_the_package_is_installed(learners, page, tmp_path):
-    learner, path, boards = learners[page], tmp_path / "player.zip", tmp_path / "boards.npy"
+    learner, path = learners[page], tmp_path / "player.zip"
     page.export_sb3(learner.config, learner.model(), path)
-    np.save(boards, OBSERVATIONS[:50])
-    kind = "MaskableDQN" if page is dqn else "MaskablePPO"
-    done = python("-c", ELSEWHERE, kind, path, boards)
-    assert done.stderr == ""
-    moves, win = done.stdout.splitlines()
-    assert moves.split() == [str(move) for move in learner.policy().table[:50].argmax(axis=1)]
-    assert float(win) == evaluate(learner.policy()).x.win
-
-
-def test_weights_and_moments_come_back_and_others_are_refused():
-    torch.manual_seed(0)
-    one, other = (torch.nn.Linear(2, 3) for _ in range(2))
-    first, second = (torch.optim.Adam(module.parameters()) for module in (one, other))
-    one(torch.ones(1, 2)).sum().backward()
-    first.step()
-    weights, moments = weights_of(one), moments_of(first)
-    load_weights(other, weights)
-    load_moments(second, moments)
-    assert all((weights[name] == weights_of(other)[name]).all() for name in weights)
-    assert str(moments) == str(moments_of(second))
-    for wrong, words in (
-        ({**weights, "bias": weights["bias"][:2]}, "bias must be finite float32 of the shape"),
-        ({"weight": weights["weight"]}, "bias must be .* got nothing"),
-        ({**weights, "scale": weights["bias"]}, "got also scale"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            load_weights(other, wrong)
-    with pytest.raises(ValueError, match="exp_avg must be finite numbers of the shape"):
-        load_moments(second, {"0": {"exp_avg": np.zeros(5, dtype=np.float32)}})
+    found = without("agents training players terminal", ELSEWHERE, page.AGENT, path)
+    assert float(found) == evaluate(learner.policy()).x.win

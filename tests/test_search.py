@@ -9,14 +9,14 @@ from text_cases import cases, refuses
 
 from tictactoe_env import match
 from tictactoe_env.notation import cell_text, parse_board
-from tictactoe_env.policy import RandomPolicy, tabulate
+from tictactoe_env.policy import tabulate
 from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.search import CLOCK_NODES, WIN, Search, SearchPolicy
 from tictactoe_env.solver import solve
 
 LARGE = Rules(5, 5, 4)
-SMALL = [Rules(), Rules(2, 3, 2), Rules(1, 5, 3), Rules(2, 5, 3), Rules(5, 2, 2), Rules(3, 3, 1)]
+SMALL = [Rules(), Rules(2, 3, 2), Rules(1, 5, 3), Rules(2, 4, 3), Rules(5, 2, 2), Rules(3, 3, 1)]
 MEDIUM = [Rules(3, 4, 3), Rules(3, 4, 4), Rules(4, 3, 3)]
 BOARDS = positions_of(Rules()).boards[positions_of(Rules()).unfinished]
 
@@ -80,24 +80,11 @@ def test_a_win_or_a_loss_that_is_seen_within_a_limit_is_one(rules):
 
 
 @pytest.mark.parametrize(("depth", "beatable", "optimal"), [(1, "O", 0), (2, "", 0), (9, "", 1)])
-def test_within_limits_it_wins_or_blocks_at_once_and_is_beaten_where_it_looks_too_short(
-    depth, beatable, optimal
-):
+def test_within_limits_it_is_beaten_where_it_looks_too_short(depth, beatable, optimal):
     table = tabulate(SearchPolicy(Rules(), depth=depth), Rules())
     responses = match.best_responses(table)
     assert "".join(side for side in responses if responses[side].can_lose) == beatable
-    chosen, mover = table.table > 0, 1 - 2 * BOARDS.sum(axis=1)
-    best = solve(Rules()).optimal(BOARDS)
-    assert (chosen <= best).all() == optimal
-    wins, blocks = np.zeros((2, *BOARDS.shape), dtype=bool)
-    for line, cell in ((row, one) for row in Rules().lines for one in row):
-        others = BOARDS[:, [other for other in line if other != cell]].sum(axis=1) * mover
-        wins[:, cell] |= (others == 2) & (BOARDS[:, cell] == 0)
-        blocks[:, cell] |= (others == -2) & (BOARDS[:, cell] == 0)
-    can_win, must_block = wins.any(axis=1), ~wins.any(axis=1) & blocks.any(axis=1)
-    assert (chosen == wins)[can_win].all()
-    assert (chosen <= blocks)[must_block].all()
-    assert (can_win.sum() > 1000, must_block.sum() > 500) == (True, True)
+    assert ((table.table > 0) <= solve(Rules()).optimal(BOARDS)).all() == optimal
 
 
 THREATS = """
@@ -116,16 +103,6 @@ def test_it_wins_blocks_and_makes_double_threats_on_a_large_board(text, moves, l
     found = {cell_text(cell, LARGE) for cell in np.flatnonzero(probs)}
     assert found
     assert found <= set(moves.split())
-
-
-@pytest.mark.slow
-def test_on_a_large_board_it_beats_random_play_and_a_shorter_search():
-    def result(x, o, games):
-        return match.sampled_result(x, o, LARGE, games=games, seed=0).result
-
-    near, far = SearchPolicy(LARGE, depth=1), SearchPolicy(LARGE, depth=4)
-    assert result(far, RandomPolicy(), 10).win == result(RandomPolicy(), far, 10).loss == 1
-    assert result(far, near, 5).loss == result(near, far, 5).win == 0
 
 
 @pytest.mark.parametrize("ticks", [3, 40])

@@ -3,7 +3,6 @@
 import itertools
 import math
 import random
-from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from text_cases import refuses
 
 from tictactoe_env import match
 from tictactoe_env.certificate import certify, write
-from tictactoe_env.mcts import DescentGraph, Graph, GraphPolicy, TreeSearchPolicy, value_of
+from tictactoe_env.mcts import Graph, GraphPolicy, TreeSearchPolicy, value_of
 from tictactoe_env.notation import cell_text, parse_board
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
 from tictactoe_env.positions import positions_of
@@ -57,11 +56,10 @@ def test_a_playout_adds_one_visit_to_each_position_on_one_way_and_images_are_one
     before = {key: node.visits for key, node in graph.nodes.items()}
     graph.playout(root)
     added = {key: node.visits - before.get(key, 0) for key, node in graph.nodes.items()}
-    assert set(added.values()) == {0, 1}
     nodes = [graph.nodes[key] for key, visits in added.items() if visits]
-    plies = sorted((node.x | node.o).bit_count() for node in nodes)
-    assert plies == sorted(set(plies))
-    assert plies[0] == 0
+    plies = [(node.x | node.o).bit_count() for node in nodes]
+    assert set(added.values()) == {0, 1}
+    assert (min(plies), len(set(plies))) == (0, len(plies))
 
 
 @pytest.mark.parametrize("draws", [0.0, 0.5, 1.0])
@@ -97,55 +95,16 @@ def test_a_player_or_a_function_values_positions_instead_of_rollouts_exactly(tmp
     assert moves_of(even, "XXX../OO.../...../...../O....") == "d1"
 
 
-def plain_descents(rules, playouts):
-    """Visits and successes by canonical row; a draw is a success."""
-    positions = positions_of(rules)
-    visits, total = Counter(), Counter()
-    above = defaultdict(set)  # the positions before a position that were passed so far
-
-    def bound(row):
-        if not visits[row]:
-            return math.inf
-        parents = sum(visits[parent] for parent in above[row])
-        return total[row] / visits[row] + math.sqrt(2) * math.sqrt(math.log(parents) / visits[row])
-
-    for _ in range(playouts):
-        path = [0]
-        while not positions.is_over[path[-1]]:
-            moves = [row for row in positions.children[path[-1]] if row >= 0]
-            for row in moves:
-                above[positions.canonical[row]].add(positions.canonical[path[-1]])
-            path.append(max(moves, key=lambda row: bound(positions.canonical[row])))
-        for ply, row in enumerate(path):
-            visits[positions.canonical[row]] += 1
-            side_that_moved = 1 if ply % 2 else -1
-            total[positions.canonical[row]] += positions.outcome_x[path[-1]] != -side_that_moved
-    return visits, total
-
-
-@pytest.mark.parametrize("rules", [RULES, RECTANGLE], ids=str)
-def test_a_descent_follows_uct_over_all_ways_to_a_position_to_the_end_of_the_game(rules):
-    graph, positions = DescentGraph(rules, random.Random(0), math.sqrt(2), 1.0), positions_of(rules)
-    root = graph.root(np.zeros(rules.cells, dtype=np.int8))
-    for _ in range(200):
-        graph.playout(root)
-    visits, total = plain_descents(rules, 200)
-    for node in graph.nodes.values():
-        marks = (np.array([one & rules.full], dtype=np.uint64) for one in (node.x, node.o))
-        row = positions.canonical[positions.rows(rules.to_boards(*marks))[0]]
-        assert (node.visits, node.total) == (visits[row], total[row])
-    assert sum(visits.values()) == sum(node.visits for node in graph.nodes.values())
-
-
 def test_a_live_search_by_descent_uses_no_random_numbers_and_no_values():
     players = [
         TreeSearchPolicy(RULES, 60, draws=1.0, seed=seed, playout="descent") for seed in (0, 1)
     ]
     assert (players[0].probs(BOARDS[::50]) == players[1].probs(BOARDS[::50])).all()
     assert moves_of(players[0], WON) == "c1"
-    board = BOARDS[700]
-    turned = positions_of(RULES).symmetries
-    assert (players[0].probs(board[turned]) == players[0].probs(board[None])[0][turned]).all()
+    for board in BOARDS[::700]:
+        turned = positions_of(RULES).symmetries
+        images = players[0].probs(board[turned])
+        assert (images == players[0].probs(board[None])[0][turned]).all()
     with refuses("descent", "value"):
         TreeSearchPolicy(RULES, playout="descent", value=lambda boards: np.ones((1, 3)) / 3)
 
@@ -157,24 +116,17 @@ def test_an_answer_does_not_depend_on_what_is_asked_beside_it(kind):
         tree = TreeSearchPolicy(RULES, 30, seed=seed)
         return tree if is_tree else GraphPolicy(grown(playouts=playouts)[0])
 
-    alone = np.concatenate([player().probs(board[None]) for board in BOARDS[::50]])
-    assert (player().probs(BOARDS)[::50] == alone).all()
-    assert (player().probs(BOARDS[::-1])[::-1][::50] == alone).all()
+    alone = np.concatenate([player().probs(board[None]) for board in BOARDS[::400]])
+    some = BOARDS[::40]
+    assert (player().probs(some)[::10] == alone).all()
+    assert (player().probs(some[::-1])[::-1][::10] == alone).all()
     assert np.allclose(alone.sum(axis=1), 1)
-    assert (alone[BOARDS[::50] != 0] == 0).all()
+    assert (alone[BOARDS[::400] != 0] == 0).all()
     with refuses("board"):
         player().probs(parse_board("XXX/OO./...", RULES)[None])
-    other = player(seed=8, playouts=0).probs(BOARDS)
-    assert (other[::50] != alone).any()
-    assert kind == "tree" or (other == RandomPolicy().probs(BOARDS)).all(), "an empty graph"
-
-
-@pytest.mark.parametrize("rules", [RULES, RECTANGLE], ids=str)
-def test_boards_that_are_images_of_each_other_get_images_of_an_answer(rules):
-    positions, player = positions_of(rules), TreeSearchPolicy(rules, playouts=20)
-    for board in positions.boards[positions.unfinished][::97]:
-        images = player.probs(board[positions.symmetries])
-        assert (images == player.probs(board[None])[0][positions.symmetries]).all()
+    other = player(seed=8, playouts=0).probs(some)
+    assert (other[::10] != alone).any()
+    assert kind == "tree" or (other == RandomPolicy().probs(some)).all(), "an empty graph"
 
 
 def test_milliseconds_bound_the_playouts_of_a_search():
@@ -186,26 +138,17 @@ def test_milliseconds_bound_the_playouts_of_a_search():
         assert (timed.probs(board) == TreeSearchPolicy(LARGE, playouts).probs(board)).all()
 
 
-def test_it_wins_blocks_and_makes_double_threats_on_a_large_board():
-    player = TreeSearchPolicy(LARGE, playouts=1_000)
-    assert moves_of(player, "XXX../...../OOO../...../.....") == "d1"
-    assert moves_of(player, "XXX../..O../O..../...../.....") == "d1"
-    assert moves_of(player, "...../.XX../...../.O.O./.....") == "d2"
-
-
 @pytest.mark.parametrize("rules", [Rules(4, 4, 4), LARGE], ids=str)
 def test_it_wins_against_random_play_on_large_boards(rules):
     """As X in ten games; random play as X wins about 37 % of them on 4x4 and 60 % on 5x5."""
-    player = TreeSearchPolicy(rules, playouts=200)
+    player = TreeSearchPolicy(rules, playouts=100)
     result = match.sampled_result(player, RandomPolicy(), rules, games=10).result
-    assert result.loss == 0
-    assert result.win >= 0.8
+    assert (result.loss, result.win >= 0.8) == (0, True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_a_thousand_playouts_a_move_make_it_unbeatable(seed):
-    responses = match.best_responses(tabulate(TreeSearchPolicy(RULES, seed=seed), RULES))
+def test_a_thousand_playouts_a_move_make_it_unbeatable():
+    responses = match.best_responses(tabulate(TreeSearchPolicy(RULES, seed=0), RULES))
     assert not any(side.can_lose for side in responses.values())
 
 
