@@ -50,6 +50,17 @@ def adding(path):
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
+def holds_in_a_child(condition):
+    """Whether a condition holds in a forked process."""
+    child, holds = os.fork(), False
+    if child == 0:
+        try:
+            holds = condition()
+        finally:
+            os._exit(holds)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
 @settings(max_examples=10)
 @given(st.lists(any_games(), max_size=8))
 def test_every_game_is_the_same_after_a_store_its_lines_and_json(played):
@@ -221,16 +232,29 @@ def test_a_store_is_not_taken_over_a_fork_and_says_when_it_is_closed(store):
             store.count()
         return True
 
-    child, code = os.fork(), 0
-    if child == 0:
-        try:
-            code = is_refused()
-        finally:
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    assert holds_in_a_child(is_refused)
     store.close()
     store.close()
     assert is_refused()
+
+
+@posix
+def test_a_write_protected_store_can_be_read_and_says_that_nothing_is_added():
+    def is_read_only():
+        os.setuid(65534) if os.getuid() == 0 else None
+        with refuses(path, error=StoreError):
+            GameStore(path).add(game())
+        with GameStore(path, read_only=True) as store:
+            return (store.check(), os.listdir(folder)) == (1, ["games.db"])
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/games.db"
+        with GameStore(path) as store:
+            store.add(game())
+        os.chmod(path, 0o444)
+        os.chmod(folder, 0o555)
+        assert holds_in_a_child(is_read_only)
+        os.chmod(folder, 0o755)
 
 
 def test_a_reader_writes_nothing_and_a_writer_waits_for_another_program(store):
