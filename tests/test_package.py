@@ -63,24 +63,6 @@ def test_the_page_on_the_index_begins_with_the_installation_and_needs_no_clone(m
     assert re.findall(code, metadata.get_payload(), re.S) == re.findall(code, README, re.S)
 
 
-def test_links_that_do_not_work_on_the_index_are_seen():
-    own, raw = facts.REPOSITORY, "https://raw.githubusercontent.com/tictactoe-env/tictactoe-env"
-    for tag, works in (
-        ('<a href="docs/PLAY.md">', False),
-        ('<a href="#install">', True),
-        ('<a href="https://gymnasium.farama.org">', True),
-        (f'<a href="{own}">', True),
-        (f'<a href="{own}/blob/v1.2/docs/PLAY.md#in-the-browser">', True),
-        (f'<a href="{own}/blob/v1.1/docs/PLAY.md">', False),
-        (f'<a href="{own}/blob/v1.2/docs/NONE.md">', False),
-        ('<img src="docs/game.gif">', False),
-        (f'<img src="{raw}/v1.2/docs/game.gif">', True),
-        (f'<img src="{raw}/v1.2/docs/none.gif">', False),
-        (f'<img src="{raw}/v1.2/docs/board.svg">', False),
-    ):
-        assert (facts.wrong_links(tag, "1.2") == []) is works, tag
-
-
 def test_the_metadata_name_the_addresses_the_licence_and_the_tested_versions(metadata):
     addresses = dict(text.split(", ") for text in metadata.get_all("Project-URL"))
     assert addresses.keys() == {"Homepage", "Documentation", "Source", "Issues", "Changelog"}

@@ -2,13 +2,9 @@ import importlib.util
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageSequence
+from PIL import Image
 
-from tictactoe_env.games import Game
-from tictactoe_env.positions import positions_of
-from tictactoe_env.render import COLOURS, LAST, rgb_array, svg
-from tictactoe_env.rules import Rules
-from training.values import ValuedTable
+from tictactoe_env.render import rgb_array, svg
 
 DOCS = Path(__file__).parent.parent / "docs"
 spec = importlib.util.spec_from_file_location("pictures", DOCS / "pictures.py")
@@ -45,27 +41,3 @@ def test_the_picture_of_the_environment_is_a_game_that_it_renders(tmp_path):
         for number in range(kept.n_frames):
             drawn.seek(number), kept.seek(number)
             assert (np.asarray(drawn.convert("RGB")) == np.asarray(kept.convert("RGB"))).all()
-
-
-def test_a_game_is_a_moving_picture_of_a_frame_a_board(tmp_path):
-    free = positions_of(Rules()).boards[positions_of(Rules()).unfinished] == 0
-    player = ValuedTable(Rules(), np.where(free, np.linspace(-1, 1, 9), -np.inf))
-    pictures.write_gif(Game.parse("b2 b1 a1 c3 a3 c1 a2"), player, tmp_path / "game.gif")
-    with Image.open(tmp_path / "game.gif") as picture:
-        assert picture.info["loop"] == 0
-        frames = [np.array(f.convert("RGB"), int) for f in ImageSequence.Iterator(picture)]
-
-    def share(frame, colour):
-        rgb = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
-        return (np.abs(frames[frame] - rgb).max(axis=2) < 12).mean()
-
-    assert [share(frame, LAST) > 0.02 for frame in range(len(frames))] == [False, *[True] * 7]
-    assert share(7, COLOURS["X"]) > share(1, COLOURS["X"]) > 0.01 > 10 * share(0, COLOURS["X"])
-
-
-def test_the_moving_picture_of_the_documentation_is_small_and_ends_with_a_longer_look():
-    assert (DOCS / "game.gif").stat().st_size < 400_000
-    with Image.open(DOCS / "game.gif") as picture:
-        times = [frame.info["duration"] for frame in ImageSequence.Iterator(picture)]
-    assert len(times) >= 6
-    assert times[-1] > times[0] >= 1_000

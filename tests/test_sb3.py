@@ -1,9 +1,7 @@
 """tictactoe_env/sb3: many games as one `VecEnv`, with Stable-Baselines3 as it is."""
 
-import re
 import subprocess
 import sys
-import textwrap
 from dataclasses import asdict
 
 import gymnasium as gym
@@ -18,7 +16,6 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecMonitor
 from text_cases import refuses
 
-from tictactoe_env import sb3
 from tictactoe_env.observation import OBSERVATIONS, observe
 from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
@@ -194,15 +191,6 @@ def test_without_stable_baselines3_the_error_says_what_to_install():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stderr.splitlines()[-1].startswith("ImportError: tictactoe_env.sb3 needs stable-b")
     assert 'pip install "tictactoe-env[sb3]"' in done.stderr
-
-
-def test_the_example_of_the_module_runs(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (example,) = re.findall(r"\n\n((?:    .*\n|\n)+)", sb3.__doc__)
-    assert len([line for line in example.splitlines() if line]) <= 10
-    exec(textwrap.dedent(example).replace("100_000", "200"), {})
-    assert "as X  " in capsys.readouterr().out
-    assert (tmp_path / "model.zip").exists()
 
 
 OFF_POLICY = {"learning_starts": 16, "buffer_size": 1_000}

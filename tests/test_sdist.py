@@ -9,7 +9,7 @@ import packaging_facts as facts
 import pytest
 
 pytestmark = pytest.mark.slow
-FAST = ("rules", "notation", "env", "registration", "readme", "package", "layers", "playthroughs")
+FAST = ("rules", "notation", "env", "registration", "documents", "package", "playthroughs")
 SECRETS = r"/(\.git|\.venv[^/]*|runs|dist|build|models|__pycache__|\.\w+_cache|\.hypothesis)/"
 
 

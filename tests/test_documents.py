@@ -1,0 +1,128 @@
+"""The documents: their programs run and print what stands there, and what they name exists."""
+
+import ast
+import re
+import shlex
+import textwrap
+from importlib.util import find_spec
+from pathlib import Path
+
+import doc_pages
+import pytest
+
+import agents
+import evaluate
+import play
+import train
+from tictactoe_env import opponents
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+LEARNS = r"\.learn\(([\d_]+)"
+LONGEST = 550_000  # steps of a training in a page that the tests run to the end
+
+
+def docstring():
+    """The program in the docstring of tictactoe_env.sb3, which only begins to learn here."""
+    source = (ROOT / "tictactoe_env/sb3/__init__.py").read_text(encoding="utf-8")
+    (found,) = re.findall(r"\n\n((?:    .*\n|\n)+)", ast.get_docstring(ast.parse(source)))
+    return doc_pages.Block(textwrap.dedent(found).replace("100_000", "200"), None)
+
+
+PAGES = doc_pages.pages() | {"tictactoe_env/sb3/__init__.py": [docstring()]}
+
+
+def page(name):
+    steps = re.findall(LEARNS, "".join(block.code for block in PAGES[name]))
+    return pytest.param(name, marks=[pytest.mark.slow] * any(int(count) > 200 for count in steps))
+
+
+def shorter(found):
+    """A training of many minutes, such as that of 4x4, is only begun here."""
+    steps = int(found[1])
+    return f".learn({steps if steps <= LONGEST else 70_000}"
+
+
+@pytest.mark.parametrize("name", [page(name) for name in PAGES])
+def test_a_program_runs_alone_or_says_what_it_continues_and_prints_what_stands_below(
+    name, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    above = {}
+    for block in PAGES[name]:
+        names = {"__name__": "page"}
+        if block.code.startswith("# continues the program above\n"):
+            names |= above
+        else:
+            assert "gym.make" not in block.code or doc_pages.imports(block, "tictactoe_env")
+        code = re.sub(LEARNS, shorter, block.code)
+        output = doc_pages.printed(code, name, names)
+        assert block.output is None or output == block.output
+        if code == block.code and 'stop_at="unbeatable"' in code:
+            assert "unbeatable: stopped\n" in output
+        above |= names
+
+
+def test_the_proof_in_the_readme_is_what_its_command_prints(capsys):
+    command = "python -m tictactoe_env.opponents (.+)\n```\n\n```text\n(.+?)```"
+    names, proof = re.search(command, README, re.DOTALL).groups()
+    assert opponents.main(names.split()) == 0
+    assert capsys.readouterr().out == proof
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_the_links_and_the_make_commands_of_a_page_exist_and_its_programs_are_run(path):
+    text = path.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
+    assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == []
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    commands = set(re.findall(r"(?:`|^    |^)make ([a-z-]+)", text, re.MULTILINE))
+    assert commands <= set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    blocks = doc_pages.blocks(path)
+    assert text.count("```output") == sum(block.output is not None for block in blocks)
+    rest = re.sub(r"^```python\n.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert re.findall(r"^ *(?:import \w+|from \w[\w.]* import .+)$", rest, re.MULTILINE) == []
+
+
+FENCE = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"^(?:\.venv/bin/)?python3? (train\.py|evaluate\.py|play\.py|-m [\w.]+) (.+)")
+PLACEHOLDERS = {"AGENT", "NAME", "RUN", "N", "FILE", "monte_carlo"}
+
+
+def commands():
+    """The program and the words of every command line of the documents, each once."""
+    found = {}
+    for path in DOCUMENTS:
+        text = path.read_text(encoding="utf-8").replace("\\\n", " ")
+        lines = "\n".join(FENCE.findall(text)).splitlines()
+        lines += re.findall(r"^    (.+)", text, re.MULTILINE)
+        lines += [line.replace("\n", " ") for line in re.findall(r"`([^`]+)`", text)]
+        for line in lines:
+            if match := COMMAND.match(line.strip()):
+                words = shlex.split(match[2], comments=True)
+                if words and not {"...", "--help", "--web", *PLACEHOLDERS} & {*words}:
+                    found[f"{path.name}: {match[1]} {' '.join(words)}"] = (match[1], words)
+    return found
+
+
+COMMANDS = commands()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_of_a_page_is_read_by_its_program(name):
+    program, words = COMMANDS[name]
+    if program.startswith("-m "):
+        assert find_spec(program.removeprefix("-m "))
+    elif program == "evaluate.py":
+        assert evaluate.LINE.parse(words)
+    elif program == "play.py":
+        assert play.command_line().parse(words)
+    else:
+        agent = "trie" if words[0] == "--resume" else words[0]
+        assert train.command_line(agents.page(agent)).parse(words)
+
+
+def test_there_are_commands_of_every_program():
+    found = {program for program, _ in COMMANDS.values()}
+    assert {"train.py", "evaluate.py", "play.py", "-m tictactoe_env.store"} <= found
