@@ -407,7 +407,7 @@ def test_a_slow_agent_does_not_hold_up_a_quick_one(client, monkeypatch):
     def slow_move(seat, *asked):
         if not seat.is_quick:
             begun.set()
-            release.wait()
+            release.wait(60)
         return move(seat, *asked)
 
     monkeypatch.setattr(Seat, "move", slow_move)
