@@ -7,7 +7,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from sample_players import CellPlayer
-from text_cases import cases, refuses
+from text_cases import refuses
 
 from tictactoe_env import Rules, make_opponent, register_opponent, unregister_opponent
 from tictactoe_env.opponents import known_names, listed
@@ -48,37 +48,34 @@ def test_a_registered_name_is_an_opponent_with_options_wherever_names_are():
 
 @pytest.mark.usefixtures("added")
 @pytest.mark.parametrize(
-    ("spec", "message"),
-    cases("""
-    corner-cell=x   | cell of corner must be a whole number, such as corner-cell=0, got 'x'
-    corner-cel=1    | unknown option of corner 'cel'; did you mean 'cell'? (known: cell, word)
-    cornre          | unknown opponent 'cornre'; did you mean 'corner'? (known: corner, dqn
-    """),
+    "mentions",
+    [["corner-cell=x", "cell", "'x'"], ["corner-cel=1", "'cel'", "'cell'"], ["cornre", "'corner'"]],
 )
-def test_errors_treat_a_registered_name_as_one_of_the_packages_own(spec, message):
-    with refuses(message):
-        make_opponent(spec, Rules())
-    with refuses("corner needs a board of 4 cells"):
+def test_errors_treat_a_registered_name_as_one_of_the_packages_own(mentions):
+    with refuses(*mentions[1:]):
+        make_opponent(mentions[0], Rules())
+    with refuses("corner needs a board of 4 cells"):  # the factory's own words
         make_pool([["corner", 1], ["random", 1]], Rules(1, 3, 3))
 
 
-def test_a_name_that_is_taken_or_cannot_be_typed_is_refused():
-    for name in ("minimax", "self", "human", "latest", "trie", "mcts"):
-        with refuses(f"{name!r} is a name of tictactoe_env itself: register another name"):
-            register_opponent(name, corner)
-    for name in ("", "a b", "x=1", "a/b", "latest:x", "9", "a-", 7):
-        with refuses("must be letters, digits, _ and -, beginning with a letter, got "):
-            register_opponent(name, corner)
-    with refuses("the factory of edge must be a function factory(rules, **options)"):
+TAKEN = ("minimax", "self", "human", "latest", "trie", "mcts")
+
+
+@pytest.mark.parametrize("name", [*TAKEN, "", "a b", "x=1", "a/b", "latest:x", "9", "a-", 7])
+def test_a_name_that_is_taken_or_cannot_be_typed_is_refused(name):
+    with refuses(repr(name)):
+        register_opponent(name, corner)
+
+
+def test_a_factory_that_makes_no_player_is_refused():
+    with refuses("edge", "factory(rules, **options)"):
         register_opponent("edge", CellPlayer(0))
-    with refuses("unknown registered opponent 'edge'"):
+    with refuses("'edge'"):
         unregister_opponent("edge")
-    register_opponent("edge", lambda rules: 1 / 0)
-    with refuses("the opponent 'edge' could not be made for 3x3, 3 in a row: its factory raised Z"):
-        make_opponent("edge", Rules())
-    register_opponent("edge", lambda rules: 7)
-    with refuses("a player must have the method probs(boards) or Stable-Baselines3's predict"):
-        make_opponent("edge", Rules())
+    for mention, factory in (("Zero", lambda rules: 1 / 0), ("probs", lambda rules: 7)):
+        register_opponent("edge", factory)
+        with refuses(mention):
+            make_opponent("edge", Rules())
     unregister_opponent("edge")
 
 
@@ -122,13 +119,10 @@ def test_an_installed_package_brings_its_opponents_by_entry_points(tmp_path):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "3"
-    assert lines[1].startswith("the opponent 'broken' cannot be imported from cautious_players:mis")
-    assert lines[2].startswith("the entry point 'nothing' must name a function factory(rules, **op")
-    assert lines[3].startswith(
-        "unknown opponent 'cautios'; did you mean 'cautious'? (known: broken"
-    )
-    assert "Added by other packages" in lines
+    mentions = (["'broken'", "missing"], ["'nothing'", "factory"], ["'cautios'", "'cautious'"])
+    for line, some in zip(lines[1:4], mentions, strict=True):
+        assert [word for word in some if word not in line] == []
     rows = map(str.split, filter(None, lines[lines.index("Added by other packages") :]))
     added = {name: " ".join(words) for name, *words in rows}
     assert added["cautious"] == "Marks b1."
-    assert added["broken"].startswith("the opponent 'broken' cannot be imported from cautious_pl")
+    assert "missing" in added["broken"]

