@@ -50,7 +50,7 @@ def trained(agent, folder, *options, steps=2 * JUDGE_EVERY):
 def small_config(agent, **changes):
     """The configuration of a small run of two or more evaluations."""
     page = agents.page(agent)
-    arguments = [agent, "--steps", str(3 * JUDGE_EVERY), *OPTIONS[agent]]
+    arguments = [agent, "--steps", str(2 * JUDGE_EVERY), *OPTIONS[agent]]
     typed = train.command_line(page).parse(arguments)
     return replace(train.configuration(page, typed, {})[0], **changes)
 
