@@ -148,7 +148,7 @@ def test_a_resumed_training_is_that_without_an_interruption(agent, tmp_path):
 
 def test_an_agent_that_learns_from_its_proofs_alone_becomes_unbeatable():
     """Its network stands still from the start on: it has learned from a single round of games."""
-    more = "--steps 100000 --judge-every 1280 --refutations 1 --side O --opponents best-response:1"
+    more = "--steps 40000 --judge-every 1280 --refutations 1 --side O --opponents best-response:1"
     page, config = config_of("dqn", *more.split())
     learner, models = page.begin(config), []
     drive(learner, config, lambda learner: bool(models.append(learner.model())))
@@ -157,13 +157,13 @@ def test_an_agent_that_learns_from_its_proofs_alone_becomes_unbeatable():
     assert changed <= {"refuted.x", "refuted.o", "refuted.moves"}
     assert learner.notes()["refutations"] == len(last["refuted.x"]) > 100
     assert learner.notes()["counterexamples"] == 0
-    assert learner.steps == 100_000
+    assert learner.steps == 40_000
     assert evaluate_side(page.player(config, last), "O", SQUARE).response.value == 0
 
 
 def test_proofs_end_where_the_fair_result_is_out_of_reach(monkeypatch):
     """X wins this board with best play. Refutations keep it from losing, but need not win."""
-    more = "--rows 3 --cols 5 --k 3 --side X --steps 50000 --judge-every 1280 --refutations 1"
+    more = "--rows 3 --cols 5 --k 3 --side X --steps 20000 --judge-every 1280 --refutations 1"
     page, config = config_of("dqn", *more.split(), "--opponents", "best-response:1")
     learner, proofs = page.begin(config), []
     refute = learner.pool.refute
@@ -172,7 +172,7 @@ def test_proofs_end_where_the_fair_result_is_out_of_reach(monkeypatch):
     assert proofs[-1] is False
     assert proofs.count(False) == 1
     assert len(learner.pool.counterexamples) > 0
-    assert learner.steps == 50_000
+    assert learner.steps == 20_000
 
 
 def test_a_network_whose_proofs_are_beyond_the_limit_learns_on():
