@@ -150,15 +150,3 @@ def test_presets_are_rivals_too_and_learn_from_each_other_alone():
         config = entry.config
         assert (config.side, config.seed, config.opponents) == (side, seed, "rival")
         assert (config.hidden, config.discount, config.steps) == ((27,), 0.75, 1_000)
-
-
-@pytest.mark.parametrize(
-    ("opponents", "meets"), [("rival-keep=2:0.5,random:0.5", True), ("random,self-keep=2", False)]
-)
-def test_a_rival_may_have_options_in_the_pool(opponents, meets):
-    config = small_config("tabular_q", opponents=opponents)
-    assert train.meets_rival(train.Entry(None, config, None)) == meets
-    pool = SelfPlay(opponents, RULES)
-    for seed in range(3):
-        pool.add_rival(fixed_table(RULES, seed))
-    assert len(pool.rivals) == (2 if meets else 3)

@@ -102,7 +102,7 @@ def whole(tmp_path_factory, no_charts):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="forks and signals")
-@pytest.mark.parametrize("left", [1, 3, 6, 10, 20, 40])
+@pytest.mark.parametrize("left", [1, 2, 3, 5, 6, 8, 10, 20, 40])
 def test_a_run_that_is_killed_before_any_change_of_its_files_ends_with_the_same_bytes(
     left, whole, tmp_path, monkeypatch
 ):
