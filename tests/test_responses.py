@@ -12,11 +12,15 @@ from tictactoe_env.policy import MinimaxPolicy
 from tictactoe_env.positions import positions_of
 from tictactoe_env.proof import Limit, ProofLimitError
 from tictactoe_env.responses import respond
-from tictactoe_env.rules import SIDES, to_move
+from tictactoe_env.rules import to_move
 from tictactoe_env.starts import ExploringStarts
 from training.selfplay import SelfPlay
 
 BIG = Rules(4, 4, 4)
+
+
+def arguments(rules):
+    return {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
 
 
 class Scored:
@@ -68,27 +72,21 @@ def test_the_player_loses_from_each_counterexample_against_the_best_response(mak
     is_beatable = [best.value < 0 for best in best_responses(policy, rules).values()]
     movers = [int((to_move(boards) == mark).sum()) for mark in (1, -1)]
     assert [count > 0 for count in movers] == is_beatable
-    env = TicTacToeVectorEnv(
-        len(boards[:500]),
-        opponent=player,
-        rows=rules.rows,
-        cols=rules.cols,
-        k=rules.k,
-        start=lambda seats, rng: (boards[:500], to_move(boards[:500])),
-        autoreset_mode="DISABLED",
-    )
     if isinstance(policy, (TabularPolicy, RandomPolicy)):
         return  # by chance such a player may also win
+    boards = boards[:500]
+    env = TicTacToeVectorEnv(
+        len(boards),
+        opponent=player,
+        start=lambda seats, rng: (boards[: len(seats)], to_move(boards[: len(seats)])),
+        **arguments(rules),
+    )
     env.reset(seed=1)
-    total, over = np.zeros(len(boards[:500])), np.zeros(len(boards[:500]), dtype=bool)
+    over = np.zeros(len(boards), dtype=bool)
     while not over.all():
-        cells = policy.probs(env.boards).argmax(axis=1)
-        _, rewards, ended, _, _ = env.step(cells)
-        total, over = total + rewards * ~over, over | ended
-        if over.any() and not over.all():
-            break  # finished games must not be stepped: the others are looked at by the next test
-    assert (total[over] == -1).all()
-    assert over.any()
+        _, rewards, ended, _, _ = env.step(policy.probs(env.boards).argmax(axis=1))
+        assert (rewards[ended & ~over] == -1).all()
+        over |= ended
 
 
 def test_targets_ask_for_more_than_a_draw():
@@ -124,25 +122,17 @@ POOL = [["best-response", 0.5], ["self-keep=2-replace=oldest", 0.25], ["random",
 BOARDS = [Rules(), BIG]
 
 
-def arguments(rules):
-    return {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
-
-
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 @pytest.mark.parametrize("count", [1, 5])
 def test_an_environment_plays_the_best_response_to_the_newest_snapshot(rules, count):
     learner = Scored(rules, greed=0.1)
-    env = (
-        gym.make("tictactoe_env/TicTacToe-v0", opponent="best-response", **arguments(rules))
-        if count == 1
-        else TicTacToeVectorEnv(count, opponent="best-response", **arguments(rules))
-    )
-    found = env.unwrapped if count == 1 else env
+    id, options = "tictactoe_env/TicTacToe-v0", {"opponent": "best-response", **arguments(rules)}
+    env = gym.make(id, **options) if count == 1 else gym.make_vec(id, count, **options)
+    found = env.unwrapped
     assert found.self_play == {"snapshots": 0, "best_response": False}
     found.add_snapshot(learner)
     assert found.self_play == {"snapshots": 1, "best_response": True}
-    best = best_responses(learner, rules)
-    assert {side: best[side].value for side in SIDES} == {"X": -1, "O": -1}
+    assert [best.value for best in best_responses(learner, rules).values()] == [-1, -1]
     env.reset(seed=3)
     losses = 0
     for _ in range(40):
@@ -176,14 +166,6 @@ def test_a_pool_refreshes_the_best_response_with_each_snapshot_and_keeps_it():
 SOME = positions_of(Rules()).boards[positions_of(Rules()).unfinished[:200]]
 
 
-def test_where_a_proof_would_be_too_large_the_snapshot_plays_and_a_warning_says_so(monkeypatch):
-    monkeypatch.setattr("tictactoe_env.proof.Limit.__new__.__defaults__", (1000, 1500))
-    env = TicTacToeVectorEnv(2, opponent="best-response", **arguments(BIG))
-    with pytest.warns(UserWarning, match="best response"):
-        env.add_snapshot(Scored(BIG, greed=0.1))
-    assert isinstance(env._pool.response, Scored)
-
-
 @pytest.mark.parametrize("name", ["best-response-positions=1000", "best-response-positions=900000"])
 def test_the_limit_of_a_best_response_is_part_of_its_name(name, recwarn):
     env = TicTacToeVectorEnv(2, opponent=[[name, 0.5], ["self", 0.5]], **arguments(BIG))
@@ -198,25 +180,19 @@ def test_the_limit_of_a_best_response_is_part_of_its_name(name, recwarn):
 
 
 @pytest.mark.parametrize(
-    ("pool", "mentions"),
+    ("names", "mentions"),
     [
-        ([["best-response", 1], ["best-response-positions=9", 1]], "best-response"),
-        ("best-response-depth=2", "best-response 'depth'"),
-        ("best-response-positions=few", "positions best-response few"),
-        ("best-response-positions=0", "positions 0"),
+        (["best-response", "best-response-positions=9"], ["best-response"]),
+        (["best-response-depth=2"], ["best-response", "'depth'"]),
+        (["best-response-positions=few"], ["positions", "best-response", "few"]),
+        (["best-response-positions=0"], ["positions", 0]),
     ],
 )
-def test_best_response_is_given_once_and_with_its_own_options(pool, mentions):
-    for ask in (
-        lambda: TicTacToeVectorEnv(2, opponent=pool),
-        lambda: SelfPlay(",".join(f"{name}:1" for name, _ in pairs_of(pool)), BIG),
-    ):
-        with refuses(*mentions.split()):
-            ask()
-
-
-def pairs_of(pool):
-    return [(pool, 1)] if isinstance(pool, str) else pool
+def test_best_response_is_given_once_and_with_its_own_options(names, mentions):
+    with refuses(*mentions):
+        TicTacToeVectorEnv(2, opponent=[[name, 1] for name in names])
+    with refuses(*mentions):
+        SelfPlay(",".join(f"{name}:1" for name in names), BIG)
 
 
 # --- starts ---------------------------------------------------------------------------------------
