@@ -17,16 +17,10 @@ BOARDS = POSITIONS.boards[POSITIONS.unfinished]
 OBSERVATIONS = observe(BOARDS, RULES, "planes")
 
 
-def trained(page, config, until="steps", evaluations=None):
-    """A learner that was driven to the end, to a goal, or up to a number of evaluations."""
-    learner, done = page.begin(config), []
-
-    def note(learner):
-        done.append(learner.steps)
-        reached = until != "steps" and evaluate(learner.policy()).reached(until)
-        return reached or len(done) == evaluations
-
-    drive(learner, config, note)
+def trained(page, config, until="steps"):
+    """A learner that was driven to the end or to a goal."""
+    learner = page.begin(config)
+    drive(learner, config, lambda one: until != "steps" and evaluate(one.policy()).reached(until))
     return learner
 
 
@@ -40,7 +34,7 @@ def row(text):
     return int(POSITIONS.rows(board(text))[0])
 
 
-def best_response(opponent, rewards=(1, 0, -1), discount=1.0, early_draw=False):
+def best_response(opponent, rewards=(1, 0, -1), discount=1.0):
     """Values of the moves (U, 9) against an opponent by backward induction; -inf if occupied."""
     table = tabulate(make_opponent(opponent, RULES), RULES).by_row()
     best = np.full((len(POSITIONS), 9), -np.inf)
@@ -53,6 +47,4 @@ def best_response(opponent, rewards=(1, 0, -1), discount=1.0, early_draw=False):
                 values[at] = discount * best[at].max()
             else:
                 values[at] = table[at, free] @ values[children[free]]
-            if early_draw and POSITIONS.is_dead[at]:
-                values[at] = rewards[1]
     return best[POSITIONS.unfinished]

@@ -47,14 +47,6 @@ def scores(learner, observations):
         return (policy.player(planes) if is_dqn else policy.log_probs_and_values(planes)[0]).numpy()
 
 
-def best_values(opponent, task):
-    """The values of the best response at the rewards of a configuration of dqn: (U, 9)."""
-    rewards = task.win_reward, task.draw_reward, -task.loss_penalty
-    values = best_response(opponent, rewards, task.discount, task.early_draw)
-    values[0, (np.arange(9) != 4) & bool(task.opening)] = -np.inf
-    return values
-
-
 PPO_TASK = dqn.Config(loss_penalty=1.0, opponents=maskable_ppo.Config().opponents)
 
 
@@ -63,7 +55,8 @@ def test_best_responses_to_the_default_opponent_reach_the_best_achievable():
         (dqn.Config(), [0.960, 0.952, 0.944]),
         (PPO_TASK, [0.8987, 0.8930, 0.8801]),
     ):
-        values = best_values(parse_pool(task.opponents)[0][0], task)
+        rewards = task.win_reward, task.draw_reward, -task.loss_penalty
+        values = best_response(parse_pool(task.opponents)[0][0], rewards, task.discount)
         np.testing.assert_allclose(values[0, [0, 4, 1]], corner_centre_edge, atol=5e-5)
         equal = values >= values.max(axis=1, keepdims=True) - 1e-9
         assert evaluate(TabularPolicy(RULES, equal / equal.sum(axis=1, keepdims=True))).optimal
