@@ -2,8 +2,8 @@
 
 There is one training for each seed. It lasts until the agent is optimal; the table also says when
 it was first unbeatable. In the last table the only opponents are snapshots of the learner. Seconds
-are those of training on one thread, with evaluations but without imports. Steps are the learner's
-moves. Other work on the machine changes the seconds, not the steps.
+are those of the processor, of training on one thread, with evaluations but without imports. Steps
+are the learner's moves. Other work on the machine changes the seconds a little, not the steps.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class Stopwatch:
     """Notes when a learner first reaches each goal; ends at `until` or after `limit` seconds."""
 
     def __init__(self, until: str, limit: float):
-        self.until, self.limit, self.began = until, limit, time.perf_counter()
+        self.until, self.limit, self.began = until, limit, time.process_time()
         self.reached: dict[str, tuple[float, int]] = {}
         self.seconds, self.steps = 0.0, 0
 
     def __call__(self, learner: Learner) -> bool:
         """Evaluate; True at the goal or at the limit."""
         results = evaluate(learner.policy())
-        self.seconds, self.steps = time.perf_counter() - self.began, learner.steps
+        self.seconds, self.steps = time.process_time() - self.began, learner.steps
         for goal in GOALS:
             if results.reached(goal):
                 self.reached.setdefault(goal, (self.seconds, self.steps))
@@ -80,9 +80,9 @@ def training_rate(agent: str, seconds: float = 20.0) -> None:
     spent, step_wait = [0.0], TicTacToeVecEnv.step_wait
 
     def watched(env: TicTacToeVecEnv) -> Any:
-        began = time.perf_counter()
+        began = time.process_time()
         result = step_wait(env)
-        spent[0] += time.perf_counter() - began
+        spent[0] += time.process_time() - began
         return result
 
     TicTacToeVecEnv.step_wait = watched  # type: ignore[method-assign]
