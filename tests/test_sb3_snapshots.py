@@ -9,7 +9,7 @@ from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
 from text_cases import refuses
 
-from tictactoe_env import Rules, TabularPolicy, evaluate, make_opponent, snapshot, tabulate
+from tictactoe_env import Rules, TabularPolicy, evaluate, snapshot, tabulate
 from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.observation import OBSERVATIONS, observe
 from tictactoe_env.policy import PredictPolicy
@@ -73,17 +73,15 @@ def test_a_snapshot_of_a_model_has_its_probabilities_or_its_best_moves(kind, rul
 
 @pytest.mark.parametrize("kind", [PPO, A2C, MaskablePPO, DQN])
 def test_a_model_that_has_learned_is_an_opponent_on_a_large_board_too(kind):
-    board = {"rows": 4, "cols": 4, "k": 4}
-    env = gym.make(ID, opponent="self", side="O", **board)
+    env = gym.make(ID, opponent="self", side="O", rows=4, cols=4, k=4)
     settings = {"learning_starts": 8} if kind is DQN else {"n_steps": 64}
     model = kind("MlpPolicy", env, seed=0, **settings).learn(64)
-    before = snapshot(model, LARGE, deterministic=True).probs(boards_of(LARGE))
     for add in (env.add_snapshot, env.set_opponent, env.unwrapped.set_opponent):
         add(model)
-    frozen = snapshot(model, LARGE, deterministic=True)
-    model.learn(64)
-    change(model)
-    assert np.array_equal(frozen.probs(boards_of(LARGE)), before)
+    copy = snapshot(model, LARGE, deterministic=True)
+    before = copy.probs(boards_of(LARGE))
+    change(model.learn(64))
+    assert np.array_equal(copy.probs(boards_of(LARGE)), before)
 
 
 def test_self_play_with_stock_stable_baselines3_plays_against_what_was_learned_before():
@@ -96,17 +94,8 @@ def test_self_play_with_stock_stable_baselines3_plays_against_what_was_learned_b
     first = int(frozen.probs(np.zeros((1, 9), np.int8)).argmax())
     observations = env.reset()
     assert observations[:, 9:].argmax(axis=1).tolist() == [first, first]
-    with refuses("the shape (12,)"):
+    with refuses("(12,)"):
         env.env_method("add_snapshot", model_of("PPO", SMALL))
-
-
-def test_a_pool_with_self_and_trained_agents_is_what_a_training_asks_for(tmp_path):
-    import train
-
-    pool = "self-keep=2-replace=oldest:0.5,trie:0.25,minimax-slip=0.3:0.25"
-    command = ["maskable_ppo", "--opponents", pool, "--steps", "20000", "--judge-every", "10000"]
-    assert train.main([*command, "--out", str(tmp_path / "run")]) == 0
-    assert make_opponent(tmp_path / "run", Rules()).table.shape == (4520, 9)
 
 
 @pytest.mark.parametrize("observation", OBSERVATIONS)
@@ -127,7 +116,7 @@ def test_a_recurrent_model_is_refused():
         lambda model: snapshot(model, Rules()),
         lambda model: gym.make(ID, opponent=model),
     ):
-        with refuses("RecurrentPPO.predict returns a state: its moves depend on the moves before"):
+        with refuses("RecurrentPPO"):
             use(model)
 
 

@@ -29,7 +29,6 @@ ALONE |= {"typing-extensions"}
 GAMES = """
 import sys
 import gymnasium as gym
-import numpy as np
 import tictactoe_env
 from gymnasium.utils.env_checker import check_env
 from tictactoe_env import Rules, evaluate, make_opponent
@@ -44,37 +43,19 @@ for name in names:
         action = env.action_space.sample(info["action_mask"])
         observation, reward, terminated, truncated, info = env.step(action)
     found = evaluate(make_opponent(name, Rules()))
-    assert abs(found.x.win + found.x.draw + found.x.loss - 1) < 1e-12, name
-    assert found.unbeatable != any(one.can_lose for one in found.best_responses.values()), name
     assert (name not in ("minimax", "search", "trie")) or found.unbeatable, name
-for mode in ("SAME_STEP", "NEXT_STEP", "DISABLED"):
-    envs = gym.make_vec(tictactoe_env.ENV_IDS[0], num_envs=16, autoreset_mode=mode,
-                        opponent=[[name, 1] for name in names])
-    observations, infos = envs.reset(seed=1)
-    for _ in range(2):  # too few for a game to end
-        actions = infos["action_mask"].argmax(axis=1)
-        observations, rewards, terminated, truncated, infos = envs.step(actions)
-    assert observations.shape == (16, 2, 3, 3)
+envs = gym.make_vec(tictactoe_env.ENV_IDS[0], 16, opponent=[[name, 1] for name in names])
+observations, infos = envs.reset(seed=1)
+envs.step(infos["action_mask"].argmax(axis=1))
 for id in tictactoe_env.ENV_IDS:
     check_env(gym.make(id).unwrapped, skip_render_check=True)
-print(len(names), "torch" in sys.modules)
-"""
-
-PICTURES = """
-import gymnasium as gym
-import tictactoe_env
-
-found = []
-for mode in ("ansi", "rgb_array"):
-    env = gym.make(tictactoe_env.ENV_IDS[0], render_mode=mode)
-    env.reset(seed=0)
-    picture = env.render()
-    found.append(picture.shape if mode == "rgb_array" else picture.count("."))
+env = gym.make(tictactoe_env.ENV_IDS[0], render_mode="rgb_array")
+env.reset()
+shape = env.render().shape
 try:
     gym.make(tictactoe_env.ENV_IDS[0], render_mode="human").reset()
-except Exception as error:
-    found.append(type(error).__name__)
-print(found)
+except gym.error.DependencyNotInstalled:
+    print(len(names), shape == (360, 360, 3), "torch" in sys.modules)
 """
 
 CONSUMER = """
@@ -208,33 +189,23 @@ def test_it_installs_two_packages_and_imports_without_a_warning_from_where_it_wa
 @pytest.mark.parametrize("name", PAGES)
 def test_the_programs_of_a_page_run_without_a_clone(run, request, name):
     program = PAGES[name]
-    if not needs_extras(program):
+    if needs_extras(program):
+        command = [request.getfixturevalue("with_extras"), "-c", program]
+        place = request.getfixturevalue("tmp_path")
+        env = {**os.environ, "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(command, cwd=place, env=env, capture_output=True, encoding="utf-8")
+        assert done.returncode == 0, done.stderr
+        output = done.stdout
+    else:
         assert imports(program) <= {"gymnasium", "numpy", "tictactoe_env"} | sys.stdlib_module_names
-        assert run("-c", program) or "print" not in program
-        return
-    done = subprocess.run(
-        [request.getfixturevalue("with_extras"), "-c", program],
-        cwd=request.getfixturevalue("tmp_path"),
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        encoding="utf-8",
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout or "print" not in program
+        output = run("-c", program)
+    assert output or "print" not in program
 
 
-def test_most_pages_need_nothing_but_the_wheel():
-    assert sum(not needs_extras(program) for program in PAGES.values()) >= 5
-
-
-def test_every_named_opponent_plays_in_both_environments_and_is_evaluated_exactly(run):
-    count, torch = run("-c", GAMES).split()
+def test_every_named_opponent_plays_is_evaluated_and_drawn_but_a_window_needs_more(run):
+    count, *others = run("-c", GAMES).split()
     assert int(count) >= 20
-    assert torch == "False"
-
-
-def test_it_draws_and_says_what_a_window_needs(run):
-    assert run("-c", PICTURES) == "[9, (360, 360, 3), 'DependencyNotInstalled']\n"
+    assert others == ["True", "False"]
 
 
 def test_a_strict_type_checker_accepts_models_and_policies_and_finds_typos(alone, tmp_path):
