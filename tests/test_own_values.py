@@ -70,21 +70,21 @@ def test_what_are_no_values_is_refused(name):
         checked(some_values()._replace(**{name: wrong[name]}), RULES)
 
 
-def rewritten(path, **arrays):
-    """The file with other arrays, as NumPy writes them."""
-    with np.load(path) as content:
-        kept = {**content, **arrays}
-    np.savez_compressed(path, **{name: one for name, one in kept.items() if one is not None})
+OTHER_ARRAYS = {
+    "a pickle": {"values": np.array([{"a": 1}], dtype=object)},
+    "40 MB": {"values": np.zeros((10_000, 1_000), dtype=np.float32)},
+    "of another board": {"values": np.zeros((1, 6), dtype=np.float32)},
+    "no format": {"about": np.frombuffer(b"[1]", dtype=np.uint8)},
+    "too few known": {"known": np.zeros(3, dtype=np.uint8)},
+}
 
 
-@pytest.mark.parametrize(
-    "values",
-    [np.array([{"a": 1}], dtype=object), np.zeros((10_000, 1_000), np.float32), np.zeros((1, 6))],
-    ids=["a pickle", "40 MB", "of another board"],
-)
-def test_a_file_of_other_values_is_refused_by_name(path, values):
+@pytest.mark.parametrize("case", OTHER_ARRAYS)
+def test_a_file_of_other_arrays_is_refused_by_name(path, case):
     write_values(checked(some_values(), RULES), "these", path)
-    rewritten(path, values=values)
+    with np.load(path) as content:
+        arrays = {**content, **OTHER_ARRAYS[case]}
+    np.savez_compressed(path, **arrays)
     with refuses(path, error=ValuesFileError):
         read_values(path, TABLE, "these")
 
