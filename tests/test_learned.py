@@ -107,11 +107,12 @@ def chances(client, line, side):
 
 def lose_in_terminal(line, side, store):
     """Play a line as the other side, with a seed for which the trie makes its moves of it."""
-    seat, plies = seat_of(YOUNG, RULES), range("XO".index(side), len(line), 2)
+    seat, boards, plies = seat_of(YOUNG, RULES), replay(line, RULES), slice(side == "O", None, 2)
+    moves = list(zip(boards[plies], line[plies], strict=False))
 
     def loses(seed):
         rng = np.random.default_rng(seed)
-        return all(seat.move(replay(line[:ply], RULES)[-1], rng) == line[ply] for ply in plies)
+        return all(seat.move(board, rng) == cell for board, cell in moves)
 
     typed = "".join(f"{cell_text(cell, RULES)}\n" for cell in line[side == "X" :: 2])
     talk = Talk(Console(file=StringIO(), width=100), StringIO(typed))
