@@ -11,7 +11,7 @@ from text_cases import HOSTILE, called
 import evaluate
 import play
 from players.gallery import Gallery
-from terminal import battle, report
+from terminal import battle, proving, report
 from terminal.game import who
 from terminal.plain import plain
 from terminal.replay import Replay
@@ -121,10 +121,16 @@ def test_names_are_shown_as_they_are_on_a_terminal(place):
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_the_players_of_a_game_are_shown_as_they_are(text):
+def test_the_players_of_a_game_are_shown_as_they_are(text, monkeypatch):
     assert is_harmless(who(text, "X"))
     assert plain(text).plain == printable(text, lines=True)
     assert not plain(text).spans
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", stream)
+    with proving.shown(text, ROW) as show:
+        show("X", 1, 1)
+    assert is_harmless(stream.getvalue().replace("\r", ""))
     if text.isprintable() and text == text.strip():
         x, o = Player("run", text), Player("human", text)
         game = Game(x=x, o=o, moves=(0, 1, 3, 2), rules=ROW, ended="line", origin="human")

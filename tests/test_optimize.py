@@ -152,6 +152,17 @@ def test_a_search_that_is_killed_and_shared_ends_as_if_one_process_had_made_it(f
     assert sorted(by_trial(shared)) == list(range(6))
 
 
+def test_what_a_process_has_claimed_is_left_to_it_until_it_is_gone(tmp_path):
+    task = tuning.Task(agents.page("trie"), small_config("trie"))
+    first, second = (tuning.Search(tmp_path / "s", task) for _ in range(2))
+    with second:
+        with first:
+            assert tuning.place_of(first.claim(2)) == 0
+            assert tuning.place_of(second.claim(2)) == 1
+            assert tuning.place_of(first.claim(3)) == 0  # its own, which it has not finished
+        assert tuning.place_of(second.claim(2)) == 0
+
+
 def test_options_that_contradict_each_other_are_a_failed_trial_with_its_reason(tmp_path, capsys):
     options = ["trie", "--rule", "one-tie", "--opponents", "random", "--steps", "40"]
     search(tmp_path / "s", 4, "--seeds-per-trial", 1, agent_and_options=options)

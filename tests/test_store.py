@@ -370,6 +370,37 @@ def test_a_store_of_an_older_version_is_migrated_as_a_whole_or_not_at_all(tmp_pa
         store.get(5)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE games SET id = 35 WHERE id = 3",
+        f"UPDATE games SET id = {2**63 - 1} WHERE id = 3",
+        "DELETE FROM games WHERE id = 3",
+    ],
+)
+def test_a_game_that_is_not_where_the_indexes_say_is_told_by_each_way_to_read_it(change, tmp_path):
+    """As after a bit of its number has flipped."""
+    path = tmp_path / "games.db"
+    with GameStore(path) as store:
+        store.add_many([game(seed=seed) for seed in range(3)])
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        found = connection.execute("SELECT * FROM sqlite_master WHERE type = 'index'").fetchall()
+        connection.execute("DELETE FROM sqlite_master WHERE type = 'index'")
+    sqlite_file(path, change)  # by a program that knows no index
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.executemany("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", found)
+    with GameStore(path) as store:
+        for read in (lambda: store.get(3), store.list, lambda: list(store), store.check):
+            with refuses(path, error=StoreError):
+                read()
+        assert store.get(1).seed == 0
+        if "UPDATE" in change:
+            with refuses(path, error=StoreError):
+                store.add(game())
+
+
 LINES = "\ufeff# two games\n\na1 b2 a2 b1 a3\na1 b1 a2 b2 a3 b3 a4 board=4x3 k=4\n"
 
 
