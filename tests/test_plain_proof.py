@@ -241,7 +241,7 @@ def forgeries():
                 yield f"{content['format']} {path}: {value!r:.30}", changed(content, path, value)
     for about in product((False, True), ("random", "minimax-first")):
         content = known(*about, SMALL)
-        for name in {*content} & {"unbeatable", "optimal", "as_x", "as_o", "optimal_moves"}:
+        for name in sorted({*content} & {"unbeatable", "optimal", "as_x", "as_o", "optimal_moves"}):
             for path, value in figures_of(content[name], name):
                 yield f"{content['format']} {path} {value}", changed(content, path, value)
     for name in known():
