@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from any_games import any_games
-from fuzz.fuzz_referee import ManyGames, OneGame
+from fuzz.fuzz_referee import Games
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -105,7 +105,7 @@ class OneStore(RuleBasedStateMachine):
         assert list(self.stores[1]) == self.games
 
 
-TestOneGame, TestManyGames = OneGame.TestCase, ManyGames.TestCase
-TestOneGame.settings = TestManyGames.settings = settings(max_examples=15, stateful_step_count=25)
+TestGames = Games.TestCase
+TestGames.settings = settings(max_examples=30, stateful_step_count=25)
 TestOneStore = OneStore.TestCase
 TestOneStore.settings = settings(max_examples=10, stateful_step_count=12)

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "fuzz",
+    settings.get_profile("default"),  # other examples in each run, of which failures are kept
     max_examples=20,
     stateful_step_count=40,
     deadline=None,

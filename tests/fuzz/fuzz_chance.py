@@ -6,6 +6,7 @@ give a false alarm with a chance of 1 in 100,000. With its 200,000 draws, a case
 is off by 1 % of all games with a chance above 99 %.
 """
 
+from dataclasses import asdict
 from fractions import Fraction
 from math import sqrt
 
@@ -44,6 +45,7 @@ OPPONENTS = st.sampled_from(
 )
 """Opponents, and the probability of each of their moves on a board."""
 POOLS = st.lists(st.tuples(OPPONENTS, st.integers(1, 5)), min_size=2, max_size=3)
+POOLS = st.lists(st.tuples(OPPONENTS, st.integers(1, 5)), min_size=2, max_size=3)
 
 
 def check_law(law, counts):
@@ -60,10 +62,6 @@ def check_law(law, counts):
         assert ((square / free) ** (1 / 3) - 1 + spread) / sqrt(spread) < MOST
 
 
-def sizes_of(rules):
-    return {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
-
-
 def position(game, place, rules):
     """A position that no move ends, and the options of a reset to it for the opponent's move."""
     boards = [
@@ -76,36 +74,26 @@ def position(game, place, rules):
 
 
 @few
-@given(BOARDS, OPPONENTS, PLACES, MODES, SEEDS)
-def test_many_games_get_replies_of_the_stated_probabilities(rules, opponent, place, mode, seed):
+@given(BOARDS, OPPONENTS, PLACES, MODES | st.just("single"), SEEDS)
+def test_replies_have_the_stated_probabilities(rules, opponent, place, mode, seed):
     game, (name, law) = plain(rules), opponent
     board, options = position(game, place, rules)
-    env = TicTacToeVectorEnv(DRAWS // 4, name, autoreset_mode=mode, **sizes_of(rules))
+    if mode == "single":
+        env, times = TicTacToeEnv(name, **asdict(rules)), SINGLE
+    else:
+        env = TicTacToeVectorEnv(DRAWS // 4, name, autoreset_mode=mode, **asdict(rules))
+        times = 4
     env.reset(seed=seed)
     counts = np.zeros(rules.cells, dtype=int)
-    for _ in range(4):
+    for _ in range(times):
         env.reset(options=options)
-        counts += (env.boards != np.array(board)).sum(axis=0)
+        boards = env.board if mode == "single" else env.boards
+        counts += (boards != np.array(board)).reshape(-1, rules.cells).sum(axis=0)
     check_law(law(game, board), dict(enumerate(counts.tolist())))
 
 
 @few
-@given(BOARDS, OPPONENTS, PLACES, SEEDS)
-def test_a_single_game_gets_replies_of_the_stated_probabilities(rules, opponent, place, seed):
-    game, (name, law) = plain(rules), opponent
-    board, options = position(game, place, rules)
-    env, counts = TicTacToeEnv(name, **sizes_of(rules)), np.zeros(rules.cells, dtype=int)
-    env.reset(seed=seed)
-    for _ in range(SINGLE):
-        env.reset(options=options)
-        counts += env.board != np.array(board)
-    check_law(law(game, board), dict(enumerate(counts.tolist())))
-
-
-@few
-@given(
-    BOARDS, st.lists(st.tuples(OPPONENTS, st.integers(1, 5)), min_size=1, max_size=3), MODES, SEEDS
-)
+@given(BOARDS, POOLS, MODES, SEEDS)
 def test_random_play_has_the_stated_results(rules, pool, mode, seed):
     """pool: the opponents of which one is drawn for each game, by their weights."""
     game, law = plain(rules), {}
@@ -118,7 +106,7 @@ def test_random_play_has_the_stated_results(rules, pool, mode, seed):
                 law[side, outcome] = law.get((side, outcome), 0) + Fraction(weight, whole) * chance
     counts, rng = dict.fromkeys(law, 0), np.random.default_rng(seed)
     names = [(name, weight) for (name, _), weight in pool]
-    env = TicTacToeVectorEnv(DRAWS // 10, names, autoreset_mode=mode, **sizes_of(rules))
+    env = TicTacToeVectorEnv(DRAWS // 10, names, autoreset_mode=mode, **asdict(rules))
     env.reset(seed=seed)
     for _ in range(10):
         for result in first_results(env, rng, mode):
@@ -146,7 +134,7 @@ def first_results(env, rng, mode):
 def test_random_starts_are_all_unfinished_positions_alike(rules, side, seed):
     game = plain(rules)
     boards = [board for board in game.unfinished if side in ("random", "XO"[game.mover(board) < 0])]
-    env = TicTacToeVectorEnv(DRAWS, "random", side, start="random", **sizes_of(rules))
+    env = TicTacToeVectorEnv(DRAWS, "random", side, start="random", **asdict(rules))
     env.reset(seed=seed)
     found, numbers = np.unique(env.boards, axis=0, return_counts=True)
     counts = dict(zip(map(tuple, found.tolist()), numbers.tolist(), strict=True))

@@ -39,33 +39,28 @@ def limit(size):
 @once
 @given(
     st.sampled_from(TRAININGS),
-    st.sampled_from((errno.ENOSPC, errno.EIO, errno.EROFS)),
+    st.sampled_from((errno.ENOSPC, errno.EIO, errno.EROFS, errno.EFBIG)),
     st.floats(0, 1, exclude_max=True),
     st.booleans(),
 )
 def test_a_training_whose_disk_fails_says_so_and_goes_on_to_the_same_bytes(
     training, code, part, is_lasting
 ):
-    """part: of the changes after which the disk fails. is_lasting: it does from there on."""
-    first = 1 + int(part * whole(training)[1])
+    """part: of the changes after which the disk fails. is_lasting: it does from there on.
+
+    EFBIG: no file may grow beyond this part of about the largest one.
+    """
+    meet = fail(code, 1 + int(part * whole(training)[1]), is_lasting)
+    if code == errno.EFBIG:
+        meet = lambda number, kind: limit(int(part * 60_000))  # noqa: E731
     with TemporaryDirectory() as place:
         folder = Path(place)
-        ended, printed = begin(training, folder, fail(code, first, is_lasting))
-        check_told(ended, printed, code, folder)
-        go_on(training, folder)
-
-
-@once
-@given(st.sampled_from(TRAININGS), st.integers(50, 60_000))
-def test_a_training_whose_files_may_not_grow_says_so_and_goes_on(training, size):
-    """size: about that of the largest file of these runs, at most."""
-    whole(training)
-    with TemporaryDirectory() as place:
-        folder = Path(place)
-        meet = lambda number, kind: limit(size) if number == 1 else None  # noqa: E731
         ended, printed = begin(training, folder, meet)
-        check_told(ended, printed, errno.EFBIG, folder)
-        go_on(training, folder)
+        check_told(ended, printed, code, folder)
+        if has_checkpoint(folder):
+            ended, printed = resume(training, folder)
+            assert ended == 0, printed
+            check_end(training, folder)
 
 
 def check_told(ended, printed, code, folder):
@@ -77,14 +72,6 @@ def check_told(ended, printed, code, folder):
     assert os.strerror(code) in said
     if has_checkpoint(folder):
         assert shlex.join(("--resume", str(folder / "run"))) in said
-
-
-def go_on(training, folder):
-    """Continue a training whose disk is whole again, if there is anything to continue."""
-    if has_checkpoint(folder):
-        ended, printed = resume(training, folder)
-        assert ended == 0, printed
-        check_end(training, folder)
 
 
 @settings(max_examples=15)

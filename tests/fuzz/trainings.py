@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import sys
 from collections import namedtuple
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -20,7 +20,6 @@ from small_runs import JUDGE_EVERY, OPTIONS, assert_same
 
 import agents
 import train
-from tictactoe_env.certificate import read, verify
 from training import learner, run
 from training.manifest import check_all
 
@@ -32,19 +31,19 @@ GOAL = "--rows 2 --opponents minimax-slip=0.6 --judge-every 64 --steps 50000 --s
 RIVAL = "--games 32 --judge-every 500 --steps 1500 --opponents rival --snapshot-every 300"
 QUICK_FIRST = ("tabular_q", "trie", "mcts", "tictacnet", "neuroevolution")
 
-Training = namedtuple("Training", "name agent options until", defaults=("steps",))
+Training = namedtuple("Training", "agent options again", defaults=((),))
 
 
 def small(agent):
     """The training of an agent, with three evaluations."""
     steps = () if "--steps" in OPTIONS[agent] else ("--steps", str(3 * JUDGE_EVERY))
-    return Training(agent, agent, (*OPTIONS[agent], *steps))
+    return Training(agent, (*OPTIONS[agent], *steps))
 
 
 TRAININGS = (
     *map(small, QUICK_FIRST),
-    Training("goal", "tabular_q", (*OPTIONS["tabular_q"], *GOAL.split()), "unbeatable"),
-    Training("rival", "tabular_q", (*RIVAL.split(), "--rival", f"tabular_q {RIVAL}")),
+    Training("tabular_q", (*OPTIONS["tabular_q"], *GOAL.split()), ("--until", "unbeatable")),
+    Training("tabular_q", (*RIVAL.split(), "--rival", f"tabular_q {RIVAL}")),
     *map(small, sorted(set(OPTIONS) - set(QUICK_FIRST))),
 )
 """One of each learner, one that ends at its goal, and one of two learners."""
@@ -129,27 +128,13 @@ def trained(arguments, folder, meet):
 
 def begin(training, folder, meet=lambda number, kind: None):
     """Begin a training below a folder, in a child."""
-    goal = () if training.until == "steps" else ("--until", training.until)
-    arguments = (training.agent, *training.options, *goal, "--out", folder / "run")
-    return in_child(trained, arguments, folder, meet)
+    options = (*training.options, *training.again, "--out", folder / "run")
+    return in_child(trained, (training.agent, *options), folder, meet)
 
 
 def resume(training, folder, meet=lambda number, kind: None):
-    """Continue a training in a child; of what it finds, each file is whole or is refused."""
-    goal = () if training.until == "steps" else ("--until", training.until)
-
-    def action():
-        load_all(folder / "run")
-        return trained(("--resume", folder / "run", *goal), folder, meet)
-
-    return in_child(action)
-
-
-def load_all(folder):
-    """Load everything that a disturbed training has left, as far as it is there."""
-    for load in (agents.load, lambda folder: verify(read(folder)), check_all):
-        with suppress(ValueError, OSError):
-            load(folder)
+    """Continue a training in a child."""
+    return in_child(trained, ("--resume", folder / "run", *training.again), folder, meet)
 
 
 @cache
