@@ -26,11 +26,15 @@ from text_cases import called, refuses
 import train
 from terminal.job import train as do_the_job
 from tictactoe_env.certificate import read, verify
+from tictactoe_env.evaluation import Evaluation
+from tictactoe_env.match import Result
+from tictactoe_env.rules import Rules
 from training import cluster
 from training.cluster import ClusterError, Lost, cluster_address, connect
 from training.files import read_json
 from training.jobs import EXIT_FINISHED, EXIT_STOPPED, KILL, Job, Owner, do_job, read_outcome
 from training.locks import locked
+from training.metrics import row_of
 from training.study import parse_seeds, seeds_text, summary, summary_table
 
 QUICK = "--rows 2 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6 --steps 50000"
@@ -104,6 +108,14 @@ def test_a_table_counts_the_proven_and_gives_medians_and_ranges():
     assert table["proven unbeatable"] == "2 of 3"
     assert table["- steps until then"] == "2,500 (2,000 to 3,000)"
     assert table["losses against random, %"] == "2.00 (1.00 to 3.00)"
+
+
+@pytest.mark.parametrize(("k", "best_play_x", "is_asked"), [(4, 0, False), (3, 1, True)])
+def test_whether_x_wins_against_everybody_is_asked_only_where_it_can(k, best_play_x, is_asked):
+    """Four in a row on 4x4 is a draw, three in a row is won: a study counts what can be reached."""
+    rules, drawn = Rules(4, 4, k), Result(0, 1, 0)
+    results = Evaluation(drawn, drawn, True, True, False, False, best_play_x=best_play_x)
+    assert ("always_wins_x" in row_of(8, 1.0, results, rules)) == is_asked
 
 
 def test_a_finished_study_trains_nothing_again_and_refuses_other_options_by_name(

@@ -36,7 +36,6 @@ def row_of(steps: int, seconds: float, results: Evaluation, rules: Rules) -> Row
     proven = {name: int(getattr(results, name)) for name in PROVEN}
     later = {"always_wins_x": int(results.always_wins_x)} if results.is_won_by_x else {}
     if rules.cells > TABLE_CELLS:
-        later |= {"always_wins_x": int(results.always_wins_x)}
         later |= {f"sampled_{side.lower()}": int(side in results.sampled) for side in SIDES}
     return {"steps": steps, "seconds": round(seconds, 3), **rates, **proven, **later}
 
