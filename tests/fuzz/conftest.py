@@ -5,12 +5,13 @@ import time
 from collections import Counter
 
 import hypothesis.core
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
     "fuzz",
     settings.get_profile("default"),  # other examples in each run, of which failures are kept
     max_examples=20,
+    phases=[Phase.reuse, Phase.generate, Phase.shrink],
     stateful_step_count=40,
     deadline=None,
     print_blob=True,

@@ -8,6 +8,7 @@ generator, copies must go on as the original does, and what is returned must be 
 import copy
 import pickle
 from dataclasses import asdict, dataclass
+from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,11 +29,9 @@ from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.notation import board_text, cell_text
 from tictactoe_env.rules import IllegalMoveError, Rules
 
-MODES = ("SAME_STEP", "NEXT_STEP", "DISABLED")
-MOST_CELLS = 9  # of a board whose perfect moves are known by recursion
 INFOS = ("action_mask", "side", "outcome", "illegal_move")
 SEEDS, SIDES = st.integers(0, 2**31), ("X", "O", "random", "alternate")
-DRAWS = st.randoms(use_true_random=False)
+DRAWS = st.builds(Random, SEEDS)
 SIZES = st.tuples(st.integers(1, 8), st.integers(1, 7), st.integers(2, 5))
 SIZES = st.just((3, 3, 3)) | SIZES.filter(lambda size: size[2] <= max(size[:2]))
 
@@ -127,7 +126,7 @@ class Referee:
 def referees(draw):
     """The referee of an environment of any kind."""
     rules = Rules(*draw(SIZES))
-    is_small, is_wide = rules.cells <= MOST_CELLS, rules.cells >= 6 and rules.k >= 3
+    is_small, is_wide = rules.cells <= 9, rules.cells >= 6 and rules.k >= 3
     opponents = ["random", Anywhere(), [["random", 1], [Anywhere(), 2]], None]
     opponents += ["minimax", "minimax-first", "minimax-slip=0.3"] * is_small
     opponent, rewards = draw(st.sampled_from(opponents)), st.sampled_from((-2.0, -1.0, 0.0, 0.5))
