@@ -45,17 +45,17 @@ def masked(**arguments):
     return MaskInObservation(env, observation="obs", mask="mask", dtype="bool")
 
 
-def dqn(shape, eps=0.2):
+def dqn(eps=0.2):
     policy = DiscreteQLearningPolicy(
-        model=Net(state_shape=shape, action_shape=9, hidden_sizes=[32]),
+        model=Net(state_shape=18, action_shape=9, hidden_sizes=[32]),
         action_space=CELLS,
         eps_training=eps,
     )
     return DQN(policy=policy, optim=AdamOptimizerFactory(lr=1e-3), target_update_freq=50)
 
 
-def ppo(shape):
-    net = Net(state_shape=shape, hidden_sizes=[32])
+def ppo():
+    net = Net(state_shape=18, hidden_sizes=[32])
     policy = DiscreteActorPolicy(
         actor=DiscreteActor(preprocess_net=net, action_shape=9, softmax_output=False),
         action_space=CELLS,
@@ -101,7 +101,7 @@ def player_of(policy):
 @pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])
 @pytest.mark.parametrize("algorithm_of", [dqn, ppo])
 def test_an_untouched_algorithm_trains(algorithm_of, vector):
-    algorithm = algorithm_of((2, 3, 3))
+    algorithm = algorithm_of()
     before = [weight.clone() for weight in algorithm.policy.parameters()]
     vector_env = vector([plain] * 4)
     collector = collector_of(algorithm, vector_env)
@@ -113,12 +113,12 @@ def test_an_untouched_algorithm_trains(algorithm_of, vector):
 
 
 def test_the_buffer_holds_all_numbers_of_info_for_every_step():
-    collector = collector_of(dqn((2, 3, 3), eps=1.0), DummyVectorEnv([plain] * 4))
+    collector = collector_of(dqn(eps=1.0), DummyVectorEnv([plain] * 4))
     collector.reset()
     collector.collect(n_step=400)
     batch, _ = collector.buffer.sample(0)
     assert set(batch.info.keys()) >= set(INFO)
-    free = batch.obs_next.sum(axis=1).reshape(-1, 9) == 0
+    free = batch.obs_next.reshape(-1, 2, 9).sum(axis=1) == 0
     np.testing.assert_array_equal(batch.info.action_mask.astype(bool), free)
     ended = batch.terminated
     assert ended.any()
@@ -132,7 +132,7 @@ def test_the_buffer_holds_all_numbers_of_info_for_every_step():
 @pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])
 def test_a_masked_dqn_never_moves_onto_a_taken_cell(vector):
     """An illegal move would raise; with this exploration an unmasked agent makes many."""
-    algorithm = dqn(18, eps=0.5)
+    algorithm = dqn(eps=0.5)
     vector_env = vector([masked] * 4)
     collector = collector_of(algorithm, vector_env)
     train(algorithm, collector, 2_000)
@@ -145,7 +145,7 @@ def test_a_masked_dqn_never_moves_onto_a_taken_cell(vector):
 
 
 def test_a_trained_policy_is_an_opponent_and_is_evaluated_exactly():
-    algorithm = dqn(18)
+    algorithm = dqn()
     train(algorithm, collector_of(algorithm, DummyVectorEnv([masked] * 4)), 1_000)
     player = player_of(algorithm.policy)
     result = evaluate(player)
@@ -166,7 +166,7 @@ def test_a_trained_policy_is_an_opponent_and_is_evaluated_exactly():
 @pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])
 def test_a_snapshot_becomes_the_opponent_through_the_options_of_reset(vector):
     """Also in other processes, where no method of an environment can be called."""
-    frozen = tabulate(player_of(dqn(18).policy), Rules())
+    frozen = tabulate(player_of(dqn().policy), Rules())
     vector_env = vector([lambda: masked(opponent="minimax", side="O")] * 2)
     observations, _ = vector_env.reset(options={"opponent": frozen})
     vector_env.close()
