@@ -8,7 +8,7 @@ from any_games import any_games
 from damage import changed, damaged
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles.plain_game import plain_standing
+from oracles.plain_game import lines_of, plain_standing
 
 from tictactoe_env.games import ENDINGS, RESULTS, Game, json_text
 from tictactoe_env.store import read_games
@@ -28,12 +28,13 @@ def check_import(data):
     assert said.isprintable()
     for game in games or ():
         size = (game.rules.rows, game.rules.cols, game.rules.k)
-        found = plain_standing(game.moves, size, game.ended == "early")
-        if game.ended == "resigned":
+        found = plain_standing(game.moves, size, early_draw=False)
+        if game.ended in ("early", "resigned"):
             assert (found["ended"], found["illegal"]) == ("", None)
+            marks = [{found["board"][cell] for cell in line} for line in lines_of(*size)]
+            assert game.ended == "resigned" or all({1, -1} <= both for both in marks)
         else:
-            winner = found["winner"] or "draw"
-            assert (found["ended"], winner) == (game.ended, game.result)
+            assert (found["ended"], found["winner"] or "draw") == (game.ended, game.result)
             assert found["illegal"] in (None, len(game.moves) - 1)
         assert Game.parse(game.line()) == game or game.id is not None
         assert Game.from_json(game.as_json()) == game
