@@ -46,10 +46,7 @@ def limit(size):
 def test_a_training_whose_disk_fails_says_so_and_goes_on_to_the_same_bytes(
     training, code, part, is_lasting
 ):
-    """part: of the changes after which the disk fails. is_lasting: it does from there on.
-
-    EFBIG: no file may grow beyond this part of about the largest one.
-    """
+    """part: of the changes after which the disk fails; for EFBIG, of the size of large files."""
     meet = fail(code, 1 + int(part * whole(training)[1]), is_lasting)
     if code == errno.EFBIG:
         meet = lambda number, kind: limit(int(part * 60_000))  # noqa: E731

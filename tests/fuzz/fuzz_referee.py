@@ -24,6 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from oracles.plain_game import PlainGame, lines_of, plain
+from sample_players import Stubborn
 
 from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.notation import board_text, cell_text
@@ -34,13 +35,6 @@ SEEDS, SIDES = st.integers(0, 2**31), ("X", "O", "random", "alternate")
 DRAWS = st.builds(Random, SEEDS)
 SIZES = st.tuples(st.integers(1, 8), st.integers(1, 7), st.integers(2, 5))
 SIZES = st.just((3, 3, 3)) | SIZES.filter(lambda size: size[2] <= max(size[:2]))
-
-
-class Anywhere:
-    """Plays on every cell alike, taken or free."""
-
-    def probs(self, boards):
-        return np.full(boards.shape, 1 / boards.shape[1])
 
 
 class End(NamedTuple):
@@ -127,7 +121,7 @@ def referees(draw):
     """The referee of an environment of any kind."""
     rules = Rules(*draw(SIZES))
     is_small, is_wide = rules.cells <= 9, rules.cells >= 6 and rules.k >= 3
-    opponents = ["random", Anywhere(), [["random", 1], [Anywhere(), 2]], None]
+    opponents = ["random", Stubborn(), [["random", 1], [Stubborn(), 2]], None]
     opponents += ["minimax", "minimax-first", "minimax-slip=0.3"] * is_small
     opponent, rewards = draw(st.sampled_from(opponents)), st.sampled_from((-2.0, -1.0, 0.0, 0.5))
     opening = draw(st.lists(st.integers(0, rules.cells - 1), max_size=1)) if is_wide else ()

@@ -25,10 +25,7 @@ CHECKS = {
     "positive_data_acceptance": {"enabled": False},  # a game has rules beside its schema
 }
 POSTS = ("/api/move", "/api/analysis", "/api/verdicts", "/api/games")
-GETS = (
-    *("/api/agents", "/api/agents/minimax", "/api/agents/models/none.json", "/api/nothing"),
-    *("/api/games/1", "/api/games?limit=20&before=100&player=minimax&result=draw"),
-)
+GETS = ("/api/agents", "/api/agents/minimax", "/api/games/1", "/api/games?limit=20&result=draw")
 PATHS = ("/static/{}secret.txt", "/{}secret.txt", "/api/agents/{}secret.txt", "//{}secret.txt")
 WAYS = (  # up from the folder of the page, or to that of the server
     *("../", "..%2f", "%2e%2e/", "..\\", "....//", "%252e%252e/", "%c0%ae%c0%ae/", "..;/", "%00"),
@@ -36,13 +33,11 @@ WAYS = (  # up from the folder of the page, or to that of the server
 )
 METHODS = ("GET", "HEAD", "PUT", "OPTIONS", "TRACE", "CONNECT", "PRI", "get", "G\x00", "X" * 99)
 LINES = (  # of a header
-    *("Content-Length: -1", "Content-Length: 1e3", "Content-Length: 5, 6", "Content-Length: 0x10"),
-    *("Content-Length: 99999999999999999999", "Transfer-Encoding: chunked", "Trailer: Host"),
-    *("Transfer-Encoding: gzip, chunked", "Transfer-Encoding: identity", "Expect: 100-continue"),
+    *("Content-Length: -1", "Content-Length: 5, 6", "Content-Length: 99999999999999999999"),
+    *("Transfer-Encoding: chunked", "Transfer-Encoding: gzip, chunked", "Expect: 100-continue"),
     *("Content-Encoding: gzip", "Content-Type: text/html", "Range: bytes=0-0,5-1,-0", "Host:"),
-    *("If-None-Match: \xff", "If-Modified-Since: never", "Upgrade: h2c", "Connection: upgrade"),
-    *("Accept-Encoding: br;q=x", " folded", ": none", "X: \x00", "X : space", "X"),
-    *("Cookie: " + "c" * 20_000, "Origin: null", "Sec-Fetch-Site: none", "Forwarded: for=x"),
+    *("If-None-Match: \xff", "Upgrade: h2c", "Connection: upgrade", "Cookie: " + "c" * 20_000),
+    *(" folded", ": none", "X: \x00", "X : space", "X", "Origin: null", "Sec-Fetch-Site: none"),
 )
 BOARD = '{"board": {"rows": 3, "cols": 3, "k": 3}'
 TEXTS = (
@@ -150,12 +145,12 @@ def test_answers_are_as_they_are_described(page, data):
 
 
 @settings(max_examples=3)
-@given(st.lists(MALFORMED, min_size=1, max_size=32))
+@given(st.lists(MALFORMED, min_size=24, max_size=32))
 def test_malformed_requests_are_answered_or_their_connections_closed(page, requests):
     answers(page, requests)
 
 
-@given(st.lists(st.tuples(FOREIGN, BODIES | READS), min_size=1, max_size=16))
+@given(st.lists(st.tuples(FOREIGN, BODIES | READS), min_size=8, max_size=16))
 def test_strangers_are_refused_and_change_nothing(page, foreign):
     stored, requests = games_of(page), []
     for (line, _), data in foreign:

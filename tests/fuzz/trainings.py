@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import sys
 from collections import namedtuple
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -96,17 +96,26 @@ def watch(folder, meet):
 
 
 def in_child(action, *arguments):
-    """The exit code of a forked child, minus the signal that has ended it, and what it printed."""
-    printed = Path(PLACE.name, "printed")
+    """The exit code of a forked child, minus the signal that has ended it, and what it printed.
+
+    A killed one has printed nothing. It prints into no file, since its disk may be full.
+    """
+    receiver, sender = FORK.Pipe(duplex=False)
 
     def act():
-        with open(printed, "w", buffering=1) as file, redirect_stdout(file), redirect_stderr(file):
-            sys.exit(action(*arguments))
+        with redirect_stdout(io.StringIO()) as printed, redirect_stderr(printed):
+            try:
+                sys.exit(action(*arguments))
+            finally:
+                sender.send(printed.getvalue())
 
-    child = FORK.Process(target=act)
+    child, said = FORK.Process(target=act), ""
     child.start()
+    sender.close()
+    with suppress(EOFError):
+        said = receiver.recv()
     child.join()
-    return child.exitcode, printed.read_text()
+    return child.exitcode, said
 
 
 def trained(arguments, folder, meet):
@@ -141,7 +150,8 @@ def resume(training, folder, meet=lambda number, kind: None):
 def whole(training):
     """The folder of an undisturbed training, and how many changes it made to its files."""
     os.environ["OMP_NUM_THREADS"] = "1"  # threads of the parent are missing in its children
-    agents.page(training.agent)  # imported once for all children
+    for agent in OPTIONS:  # a run states the versions of what its process has imported
+        agents.page(agent)
     folder = Path(mkdtemp(dir=PLACE.name))
     code, printed = begin(training, folder)
     assert code == 0, printed
