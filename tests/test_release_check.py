@@ -6,6 +6,7 @@ import zipfile
 
 import packaging_facts as facts
 import pytest
+import readme_renderer  # noqa: F401  as the script does, which is not imported by name here
 
 spec = importlib.util.spec_from_file_location("release", facts.ROOT / ".ci" / "release_check.py")
 release = importlib.util.module_from_spec(spec)
