@@ -20,8 +20,7 @@ with explained("evaluate.py"):
     from agents import TRAINABLE, load
     from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
     from terminal import battle, position, proving, report
-    from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
-    from tictactoe_env.certificate import (
+    from tictactoe_env.certificates.certificate import (
         MAX_CELLS,
         certified_sides,
         certify,
@@ -35,19 +34,20 @@ with explained("evaluate.py"):
         sides_of,
         verify,
     )
+    from tictactoe_env.certificates.lines import LinesPolicy
+    from tictactoe_env.certificates.stated import MAX_WORDS
     from tictactoe_env.errors import unknown_name
-    from tictactoe_env.lines import LinesPolicy
-    from tictactoe_env.mcts import TreeSearchPolicy
+    from tictactoe_env.exact.canonical import CanonicalPolicy, plays_symmetrically
+    from tictactoe_env.exact.positions import can_enumerate
+    from tictactoe_env.exact.proof import Limit, ProofLimitError
+    from tictactoe_env.exact.steady import steady_table, varies
     from tictactoe_env.notation import lengths, parse_size
     from tictactoe_env.opponents import is_trained
     from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
-    from tictactoe_env.positions import can_enumerate
     from tictactoe_env.printable import printable
-    from tictactoe_env.proof import Limit, ProofLimitError
     from tictactoe_env.rules import Rules
-    from tictactoe_env.stated import MAX_WORDS
-    from tictactoe_env.steady import steady_table, varies
-    from tictactoe_env.trained import facts_of
+    from tictactoe_env.search.mcts import TreeSearchPolicy
+    from tictactoe_env.trained.packed import facts_of
     from training.command_line import CommandLine, Option, whole, with_size
 
 RUN_FACTS = ("agent", "seed", "config", "training", "versions")

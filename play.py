@@ -43,7 +43,7 @@ def command_line() -> CommandLine:
 
 
 def _game_options() -> list[Option]:
-    from tictactoe_env.analysis import KINDS
+    from tictactoe_env.exact.analysis import KINDS
     from tictactoe_env.notation import parse_size
     from training.command_line import Option, one_of, whole
 
@@ -161,7 +161,7 @@ def play(given: SimpleNamespace) -> int:
 def look(given: SimpleNamespace, talk: Any, path: Path) -> int:
     """Show the list of saved games, or one of them."""
     from terminal import replay
-    from tictactoe_env.store import GameStore
+    from tictactoe_env.games.store import GameStore
 
     with GameStore(path, read_only=True) as store:
         if given.replay is not None:
@@ -177,8 +177,8 @@ def play_games(given: SimpleNamespace, talk: Any, path: Path) -> int:
     from players.seat import PERSON, board_of
     from terminal import menu
     from terminal.game import Table, seats_of
-    from tictactoe_env.analysis import OWN
-    from tictactoe_env.store import GameStore
+    from tictactoe_env.exact.analysis import OWN
+    from tictactoe_env.games.store import GameStore
 
     specs = [PERSON if spec is None else spec for spec in (given.x, given.o)]
     values = OWN if given.values is True else given.values or ""

@@ -18,12 +18,12 @@ from training.installed import OF_EVERY_RUN, explained, require
 with explained("train.py", "train"):
     import agents
     from agents import TRAINABLE, WITH_RIVALS
+    from tictactoe_env.certificates.stated import is_words
     from tictactoe_env.errors import unknown_name
-    from tictactoe_env.evaluation import UNTIL
+    from tictactoe_env.exact.evaluation import UNTIL
     from tictactoe_env.names import split_options
     from tictactoe_env.notation import parse_size
     from tictactoe_env.pool import parse_pool
-    from tictactoe_env.stated import is_words
     from training.cluster import cluster_address
     from training.command_line import CommandLine, Option, one_of, whole, with_size
     from training.limits import LIMITS, TABLE

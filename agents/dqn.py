@@ -66,12 +66,12 @@ from stable_baselines3.common.utils import LinearSchedule, polyak_update
 from stable_baselines3.dqn.policies import QNetwork
 from torch.nn import functional
 
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.proof import TABLE_CELLS
 from tictactoe_env.observation import observe
-from tictactoe_env.own_values import OwnValues
-from tictactoe_env.positions import positions_of
-from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import MaskableDQN, MaskableDQNPolicy
+from tictactoe_env.trained.own_values import OwnValues
 from training.board_network import Opening, encoder_options
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State

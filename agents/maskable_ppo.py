@@ -48,10 +48,10 @@ from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.utils import FloatSchedule
 
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.proof import TABLE_CELLS
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import TabularPolicy, one_hot
-from tictactoe_env.positions import positions_of
-from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import Rules
 from training.board_network import Opening, encoder_options
 from training.canonical import CanonicalBoards

@@ -1,6 +1,6 @@
 """Monte-Carlo tree search: playouts from the empty board grow one graph of positions.
 
-The search itself is in `tictactoe_env/mcts.py`. A step is one playout. The player makes the move to
+The search itself is in `tictactoe_env/search/mcts.py`. A step is one playout. The player makes the move to
 the position with the highest mean success. Visits do not decide, because a position is also visited
 by other sequences of moves.
 
@@ -17,7 +17,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tictactoe_env.mcts import (
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.policy import TabularPolicy, tabulate
+from tictactoe_env.search.mcts import (
     ROLLOUTS,
     DescentGraph,
     Graph,
@@ -29,9 +31,7 @@ from tictactoe_env.mcts import (
     new_graph,
     value_named,
 )
-from tictactoe_env.own_values import OwnValues
-from tictactoe_env.policy import TabularPolicy, tabulate
-from tictactoe_env.positions import positions_of
+from tictactoe_env.trained.own_values import OwnValues
 from training.checkpoint import take
 from training.learner import Arrays, Learner, State
 from training.limits import LIMITS

@@ -67,10 +67,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, TabularPolicy, one_hot, tabulate
 from tictactoe_env.pool import parse_pool
-from tictactoe_env.positions import positions_of
 from training.checkpoint import take
 from training.learner import Arrays, Chart, Learner, Panels, State, Table
 from training.limits import LIMITS

@@ -40,8 +40,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tictactoe_env.errors import unknown_name
-from tictactoe_env.own_values import OwnValues
-from tictactoe_env.positions import Positions, positions_of
+from tictactoe_env.exact.positions import Positions, positions_of
+from tictactoe_env.trained.own_values import OwnValues
 from training.checkpoint import take
 from training.learner import Arrays, BoardPlayer, Learner, State, crossed
 from training.limits import LIMITS

@@ -57,8 +57,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tictactoe_env.own_values import OwnValues
-from tictactoe_env.positions import Positions, positions_of
+from tictactoe_env.exact.positions import Positions, positions_of
+from tictactoe_env.trained.own_values import OwnValues
 from training.checkpoint import take
 from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
 from training.limits import LIMITS

@@ -66,16 +66,16 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tictactoe_env.certificate import FILE, certify, write
+from tictactoe_env.certificates.certificate import FILE, certify, write
 from tictactoe_env.errors import unknown_name
-from tictactoe_env.evaluation import evaluate
-from tictactoe_env.match import exact_result, sampled_result
+from tictactoe_env.exact.evaluation import evaluate
+from tictactoe_env.exact.match import exact_result, sampled_result
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.notation import SIDES, board_text
 from tictactoe_env.observation import observe
 from tictactoe_env.opponents import make_opponent, saved_path
-from tictactoe_env.own_values import OwnValues
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, sample, tabulate
-from tictactoe_env.positions import positions_of
+from tictactoe_env.trained.own_values import OwnValues
 from training import checkpoint
 from training.checkpoint import take
 from training.files import read_arrays, read_csv, write_csv

@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 import agents
-from tictactoe_env.evaluation import evaluate
+from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.sb3 import TicTacToeVecEnv
 from training.learner import Learner, drive
 

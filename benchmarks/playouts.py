@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agents import mcts
-from tictactoe_env.evaluation import Evaluation, evaluate
-from tictactoe_env.match import best_achievable
-from tictactoe_env.mcts import PLAYOUTS, TreeSearchPolicy
+from tictactoe_env.exact.evaluation import Evaluation, evaluate
+from tictactoe_env.exact.match import best_achievable
 from tictactoe_env.policy import tabulate
 from tictactoe_env.rules import Rules
+from tictactoe_env.search.mcts import PLAYOUTS, TreeSearchPolicy
 
 OFFLINE = (
     *(100, 200, 400, 800, 1_200, 1_600, 2_000, 2_400),

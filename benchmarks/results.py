@@ -23,7 +23,7 @@ from typing import Any
 
 import agents
 from terminal.report import cross_table
-from tictactoe_env.certificate import FILE, certify, read, sides_of, table_of, versions
+from tictactoe_env.certificates.certificate import FILE, certify, read, sides_of, table_of, versions
 from tictactoe_env.files import write_file
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent

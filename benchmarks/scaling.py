@@ -29,15 +29,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tictactoe_env
-from tictactoe_env.canonical import CanonicalPolicy
+from tictactoe_env.exact.canonical import CanonicalPolicy
+from tictactoe_env.exact.match import best_response
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.proof import Limit, ProofLimitError, reach_of
+from tictactoe_env.exact.solver import solve
 from tictactoe_env.files import write_file
-from tictactoe_env.match import best_response
 from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import one_hot
-from tictactoe_env.positions import positions_of
-from tictactoe_env.proof import Limit, ProofLimitError, reach_of
 from tictactoe_env.rules import SIDES, Boards, Rules
-from tictactoe_env.solver import solve
 from training.command_line import CommandLine, Option, one_of
 
 ROOT = Path(__file__).parent.parent

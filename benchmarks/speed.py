@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 import tictactoe_env
 from benchmarks import rivals
 from tictactoe_env import RandomPolicy, Rules, evaluate, make_opponent, tabulate
-from tictactoe_env.bit_engine import BitGames
-from tictactoe_env.canonical import CanonicalPolicy
+from tictactoe_env.engines.bits import BitGames
+from tictactoe_env.engines.rows import RowGames
+from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.policy import GreedyPolicy
-from tictactoe_env.row_engine import RowGames
 
 ENV_ID = tictactoe_env.ENV_IDS[0]
 LINE_OF_4: dict[str, Any] = {"rows": 4, "cols": 4, "k": 4}

@@ -1,7 +1,7 @@
 """The trained agents of the package, from the runs of `make results`: `make trained`.
 
 For every entry of benchmarks/results.py one run in runs/results becomes a table in
-`tictactoe_env/tables`: of an agent the best of its seeds, of a preset seed 0. Only certificates
+`tictactoe_env/trained/tables`: of an agent the best of its seeds, of a preset seed 0. Only certificates
 that `verify` accepts are taken, if the model beside them makes their moves.
 """
 
@@ -17,9 +17,9 @@ import numpy as np
 
 import agents
 from benchmarks.results import ENTRIES, ROOT, RUNS, Entry
-from tictactoe_env.certificate import FILE, read, sides_of, table_of, verify
+from tictactoe_env.certificates.certificate import FILE, read, sides_of, table_of, verify
 from tictactoe_env.files import write_file
-from tictactoe_env.trained import FOLDER, TABLE, VALUES, pack_values, table_bytes
+from tictactoe_env.trained.packed import FOLDER, TABLE, VALUES, pack_values, table_bytes
 from training.checkpoint import load_model
 from training.values import own_values_of
 

@@ -32,7 +32,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.certificate import certify, write
+from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.policy import MinimaxPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.standing import standing

@@ -12,9 +12,9 @@ import numpy as np
 import pyspiel
 
 from tictactoe_env import Rules, exploitability, make_opponent, tabulate
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.solver import solve
 from tictactoe_env.notation import board_text
-from tictactoe_env.positions import positions_of
-from tictactoe_env.solver import solve
 from tictactoe_env.standing import standing
 
 GAMES = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000

@@ -33,7 +33,7 @@ from players.pupil import (
 from players.seat import Seat, learner_seat, named_seat, run_seat
 from players.summary import loses_by_illegal_moves, method_of, results_of
 from players.titles import title_of, title_of_run
-from tictactoe_env.certificate import (
+from tictactoe_env.certificates.certificate import (
     FILE,
     MAX_CELLS,
     CertificateError,
@@ -47,19 +47,19 @@ from tictactoe_env.certificate import (
     verify,
     wins_all,
 )
+from tictactoe_env.certificates.runs import FOLDERS, SavedRun, certificates, newest_run, saved_run
 from tictactoe_env.errors import unknown_name
-from tictactoe_env.games import MAX_NAME, Player
-from tictactoe_env.mcts import TreeSearchPolicy
+from tictactoe_env.exact.positions import MAX_CELLS as MAX_SOLVED
+from tictactoe_env.exact.proof import ProofLimitError
+from tictactoe_env.games.game import MAX_NAME, Player
 from tictactoe_env.names import LATEST, description, named_player, registered_names
 from tictactoe_env.opponents import BUILT_IN as LISTED
 from tictactoe_env.opponents import EASY, is_trained, known_names, make_opponent, strength
 from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.positions import MAX_CELLS as MAX_SOLVED
 from tictactoe_env.printable import printable
-from tictactoe_env.proof import ProofLimitError
 from tictactoe_env.rules import MAX_BITS, Rules
-from tictactoe_env.runs import FOLDERS, SavedRun, certificates, newest_run, saved_run
-from tictactoe_env.trained import BOARD, certificate_of, facts_of, trained_names
+from tictactoe_env.search.mcts import TreeSearchPolicy
+from tictactoe_env.trained.packed import BOARD, certificate_of, facts_of, trained_names
 
 BUILT_IN = {
     "random": LISTED["random"],
@@ -343,7 +343,7 @@ class Gallery:
         return Player("run" if is_run else "agent", entry.id, entry.sha256)
 
     def certificate(self, id: str, rules: Rules | None = None) -> dict[str, Any]:
-        """The certificate of a player, verified or computed: see `tictactoe_env.certificate`.
+        """The certificate of a player, verified or computed: see `tictactoe_env.certificates.certificate`.
 
         rules: the board of a player without training, at most 12 cells; 3x3 by default. Raises
         ValueError for an unknown player or another board, CertificateError if the results of a

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tictactoe_env.lines import LinesPolicy
+from tictactoe_env.certificates.lines import LinesPolicy
 from tictactoe_env.policy import Probs
 from tictactoe_env.rules import Boards
 

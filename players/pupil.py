@@ -20,7 +20,7 @@ from typing import Any
 
 import agents
 from tictactoe_env.files import sync_folder
-from tictactoe_env.games import Game
+from tictactoe_env.games.game import Game
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules
 from training import learned

@@ -16,13 +16,12 @@ import agents
 from agents import WITH_VALUES
 from players.live import LivePlayer
 from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
-from tictactoe_env.analysis import EXPECTED, EXPECTED_CELLS, OWN, Thoughts, kinds_of, thoughts
-from tictactoe_env.certificate import FILE, load_policy, read, read_bytes, rules_of
-from tictactoe_env.games import MAX_NAME, Player
-from tictactoe_env.lines import LinesPolicy
+from tictactoe_env.certificates.certificate import FILE, load_policy, read, read_bytes, rules_of
+from tictactoe_env.certificates.lines import LinesPolicy
+from tictactoe_env.exact.analysis import EXPECTED, EXPECTED_CELLS, OWN, Thoughts, kinds_of, thoughts
+from tictactoe_env.exact.positions import MAX_CELLS, can_enumerate
+from tictactoe_env.games.game import MAX_NAME, Player
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
-from tictactoe_env.own_values import FILE as VALUES
-from tictactoe_env.own_values import read_values
 from tictactoe_env.policy import (
     MinimaxPolicy,
     Policy,
@@ -31,9 +30,10 @@ from tictactoe_env.policy import (
     sample,
     tabulate,
 )
-from tictactoe_env.positions import MAX_CELLS, can_enumerate
 from tictactoe_env.rules import Boards, Rules
-from tictactoe_env.trained import facts_of, valued_policy
+from tictactoe_env.trained.own_values import FILE as VALUES
+from tictactoe_env.trained.own_values import read_values
+from tictactoe_env.trained.packed import facts_of, valued_policy
 
 PERSON = "human"
 # Cells. A search is tabulated up to here, for its expected values: 3 s with 1,000 playouts a move.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tictactoe_env.certificate import sides_of
+from tictactoe_env.certificates.certificate import sides_of
 
 GO, TICTAC = "the project go-sample-tictactoe", "the project nestedsoftware/tictac"
 BLOG = "on blog.dimitars.dev"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from terminal.report import say
-from tictactoe_env.match import exact_result
+from tictactoe_env.exact.match import exact_result
+from tictactoe_env.exact.proof import TABLE_CELLS
 from tictactoe_env.notation import SIDES, game_text
 from tictactoe_env.policy import Policy, RandomPolicy, sample, tabulate
 from tictactoe_env.printable import printable
-from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Rules
 from tictactoe_env.standing import Standing, standing

@@ -19,15 +19,15 @@ from terminal import home
 from terminal.lesson import Lesson
 from terminal.picture import STYLES, legend, number, picture, values_on_cells
 from terminal.talk import Show, Talk
-from tictactoe_env.analysis import KINDS, OWN, Thoughts, Truth, truth, turning_point
-from tictactoe_env.games import Game
+from tictactoe_env.exact.analysis import KINDS, OWN, Thoughts, Truth, truth, turning_point
+from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.games.game import Game
+from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.notation import SIDES, cell_text, parse_cell
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.positions import can_enumerate
 from tictactoe_env.printable import printable
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.standing import standing
-from tictactoe_env.store import GameStore, StoreError
 from training.interpreter import command
 
 COMMANDS = {

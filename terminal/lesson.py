@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from players.pupil import LEARNER_FOLDER, LEARNER_RULES, Pupil, teach
 from players.seat import Seat
-from tictactoe_env.games import Game
+from tictactoe_env.games.game import Game
 from tictactoe_env.rules import Rules
 
 

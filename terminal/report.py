@@ -6,12 +6,18 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tictactoe_env.certificate import certified_sides, is_of_lines, rules_of, sides_of, wins_all
-from tictactoe_env.match import exact_result, sampled_result
+from tictactoe_env.certificates.certificate import (
+    certified_sides,
+    is_of_lines,
+    rules_of,
+    sides_of,
+    wins_all,
+)
+from tictactoe_env.exact.match import exact_result, sampled_result
+from tictactoe_env.exact.proof import Limit
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy, RandomPolicy
 from tictactoe_env.printable import printable
-from tictactoe_env.proof import Limit
 from tictactoe_env.rules import Rules
 
 if TYPE_CHECKING:  # `evaluate.py --verify` works without rich

@@ -14,10 +14,10 @@ import numpy as np
 
 from players.seat import run_seat
 from terminal import battle, position, report
-from tictactoe_env.analysis import OWN, thoughts
-from tictactoe_env.certificate import FILE as CERTIFICATE
+from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
+from tictactoe_env.exact.analysis import OWN, thoughts
+from tictactoe_env.exact.proof import TABLE_CELLS
 from tictactoe_env.printable import printable
-from tictactoe_env.proof import TABLE_CELLS
 from training.interpreter import command
 from training.selfplay import RIVAL
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tictactoe_env.analysis import truth
+from tictactoe_env.exact.analysis import truth
 from tictactoe_env.notation import cell_text
 from tictactoe_env.policy import Policy
 from tictactoe_env.rules import Rules

@@ -4,7 +4,7 @@ import random
 
 from hypothesis import strategies as st
 
-from tictactoe_env.games import ENDINGS, KINDS, ORIGINS, Game, Player
+from tictactoe_env.games.game import ENDINGS, KINDS, ORIGINS, Game, Player
 from tictactoe_env.notation import SIDES, parse_cells
 from tictactoe_env.rules import Rules
 from tictactoe_env.standing import standing

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from oracles.plain_game import plain
 
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.policy import TabularPolicy, one_hot, tabulate
-from tictactoe_env.positions import positions_of
 
 
 class FixedPlayer:

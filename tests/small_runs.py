@@ -13,7 +13,7 @@ from pathlib import Path
 
 import agents
 import train
-from tictactoe_env.certificate import read
+from tictactoe_env.certificates.certificate import read
 
 ROOT = Path(__file__).parent.parent
 

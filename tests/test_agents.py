@@ -21,13 +21,13 @@ import agents
 import train as command
 from agents import TRAINABLE
 from agents.dqn import BoardDQN
-from tictactoe_env.certificate import load_policy, read, verify
-from tictactoe_env.evaluation import evaluate
+from tictactoe_env.certificates.certificate import load_policy, read, verify
+from tictactoe_env.exact.evaluation import evaluate
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.observation import observe
-from tictactoe_env.own_values import read_values
 from tictactoe_env.policy import TabularPolicy, tabulate
-from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from tictactoe_env.trained.own_values import read_values
 from tictactoe_env.vector_env import TicTacToeVectorEnv
 from training import checkpoint, kernels
 from training.files import (

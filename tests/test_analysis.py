@@ -7,10 +7,17 @@ from oracles.plain_game import plain
 from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
 from text_cases import cases, refuses
 
-from tictactoe_env import analysis
-from tictactoe_env.analysis import KINDS, losing_move, thoughts, truth, turning_point, verdicts
-from tictactoe_env.games import Game
-from tictactoe_env.match import action_values
+from tictactoe_env.exact import analysis
+from tictactoe_env.exact.analysis import (
+    KINDS,
+    losing_move,
+    thoughts,
+    truth,
+    turning_point,
+    verdicts,
+)
+from tictactoe_env.exact.match import action_values
+from tictactoe_env.games.game import Game
 from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import RandomPolicy, TabularPolicy
 from tictactoe_env.rules import Rules

@@ -27,10 +27,10 @@ from playwright.sync_api import expect, sync_playwright
 from benchmarks.web import serving
 from players.groups import GROUPS
 from tictactoe_env import Game, GameStore, Player, Rules, TabularPolicy
-from tictactoe_env.certificate import certify, write
-from tictactoe_env.own_values import OwnValues, checked, write_values
+from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.policy import MinimaxPolicy, one_hot
-from tictactoe_env.positions import positions_of
+from tictactoe_env.trained.own_values import OwnValues, checked, write_values
 from training.metrics import write_metrics
 
 expect.set_options(timeout=30_000)  # milliseconds; a busy machine is slow

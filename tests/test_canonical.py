@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from tictactoe_env.exact.positions import positions_of, symmetries_of
 from tictactoe_env.observation import observe
-from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules
 from training.canonical import CanonicalBoards
 

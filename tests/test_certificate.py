@@ -12,9 +12,16 @@ from oracles.plain_game import Player
 from sample_players import FixedPlayer, best_player, random_probs
 from text_cases import refuses
 
-from tictactoe_env import certificate, match
-from tictactoe_env.certificate import CertificateError, certify, exact_results, load_policy, read
-from tictactoe_env.evaluation import evaluate
+from tictactoe_env.certificates import certificate
+from tictactoe_env.certificates.certificate import (
+    CertificateError,
+    certify,
+    exact_results,
+    load_policy,
+    read,
+)
+from tictactoe_env.exact import match
+from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.notation import parse_cell
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import Rules

@@ -17,7 +17,7 @@ from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
 from text_cases import refuses
 
 from tictactoe_env import IllegalMoveError, Rules, TicTacToeEnv, TicTacToeVectorEnv
-from tictactoe_env.positions import positions_of
+from tictactoe_env.exact.positions import positions_of
 
 MODES = ("SAME_STEP", "NEXT_STEP", "DISABLED")
 MANY = {mode: partial(TicTacToeVectorEnv, 3, autoreset_mode=mode) for mode in MODES}

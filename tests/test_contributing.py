@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tictactoe_env.certificate import read, verify
+from tictactoe_env.certificates.certificate import read, verify
 from training import checkpoint
 from training.learner import drive
 from training.run import Run

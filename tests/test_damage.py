@@ -16,10 +16,10 @@ from text_cases import refuses
 
 import agents
 from tictactoe_env import verify
-from tictactoe_env.certificate import load_policy, read
-from tictactoe_env.own_values import read_values
-from tictactoe_env.positions import positions_of
-from tictactoe_env.store import GameStore, StoreError
+from tictactoe_env.certificates.certificate import load_policy, read
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.games.store import GameStore, StoreError
+from tictactoe_env.trained.own_values import read_values
 from training.manifest import FILE as MANIFEST
 from training.manifest import check_all, read_manifest
 from training.run import Run, read_config_file

@@ -16,8 +16,9 @@ import play
 import train
 from agents import TRAINABLE
 from tictactoe_env import __main__ as package
-from tictactoe_env import opponents, store
-from tictactoe_env.certificate import certify, write
+from tictactoe_env import opponents
+from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.games import store
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 
@@ -27,7 +28,7 @@ MODULES = {
     "evaluate.py": evaluate,
     "play.py": play,
     "python -m tictactoe_env": package,
-    "python -m tictactoe_env.store": store,
+    "python -m tictactoe_env.games": store,
     "python -m tictactoe_env.opponents": opponents,
 }
 
@@ -163,10 +164,10 @@ OF_MODULES = """
     tictactoe_env --rows 4 --opponent trie | 2 | trie 3x3
     tictactoe_env minimax | 2 | 'minimax'
     tictactoe_env.opponents none | 2 | 'none'
-    tictactoe_env.store none.db --check | 1 | none.db
-    tictactoe_env.store new.db --import wrong.txt | 1 | wrong.txt 2
-    tictactoe_env.store new.db --import letters.txt | 1 | letters.txt
-    tictactoe_env.store games.db --export csv | 2 | csv
+    tictactoe_env.games.store none.db --check | 1 | none.db
+    tictactoe_env.games.store new.db --import wrong.txt | 1 | wrong.txt 2
+    tictactoe_env.games.store new.db --import letters.txt | 1 | letters.txt
+    tictactoe_env.games.store games.db --export csv | 2 | csv
 """
 REFUSED = [("train.py", *case) for case in cases(OF_TRAINING)]
 REFUSED += [("evaluate.py", *case) for case in cases(OF_EVALUATION)]
@@ -237,7 +238,7 @@ def test_ctrl_c_ends_a_program_with_130_and_at_most_one_line(
     ("command", "made"),
     [
         ("evaluate.py minimax random --json results.json", "results.json"),
-        ("-m tictactoe_env.store games.db --export text", "games.db"),
+        ("-m tictactoe_env.games.store games.db --export text", "games.db"),
         pytest.param("train.py trie --steps 999 --out run", "run/manifest.json", marks=slow),
     ],
 )

@@ -7,7 +7,7 @@ from learners import BOARDS, OBSERVATIONS, RULES, trained
 from torch.nn.utils import parameters_to_vector
 
 from agents import dqn
-from tictactoe_env.evaluation import evaluate
+from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.observation import observe
 
 SMALL = dqn.Config(num_envs=32, hidden=(16,), batch_size=64, buffer_size=512, learning_starts=64)

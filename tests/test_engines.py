@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from sample_players import CellPlayer, random_probs
 
-from tictactoe_env.bit_engine import BitGame, BitGames
-from tictactoe_env.bitboards import bitboards_of, single_bitboards_of
-from tictactoe_env.engine import batch_engine, game_engine
+from tictactoe_env.engines.bitboards import bitboards_of, single_bitboards_of
+from tictactoe_env.engines.bits import BitGame, BitGames
+from tictactoe_env.engines.interface import batch_engine, game_engine
+from tictactoe_env.engines.rows import RowGame, RowGames
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, Uniforms
-from tictactoe_env.positions import positions_of
-from tictactoe_env.row_engine import RowGame, RowGames
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Rules
 
 SIZES = ((3, 3, 3), (3, 3, 2), (2, 3, 2), (2, 5, 3), (1, 5, 3), (5, 1, 2))

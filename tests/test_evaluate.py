@@ -12,13 +12,14 @@ from small_runs import trained, without
 from text_cases import called, rows_of
 
 import evaluate
-from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, match, tabulate
-from tictactoe_env.analysis import truth
-from tictactoe_env.canonical import CanonicalPolicy
-from tictactoe_env.certificate import certify, load_policy, read, write
+from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, tabulate
+from tictactoe_env.certificates.certificate import certify, load_policy, read, write
+from tictactoe_env.exact import match
+from tictactoe_env.exact.analysis import truth
+from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.notation import parse_board
-from tictactoe_env.own_values import read_values
 from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.trained.own_values import read_values
 from training.files import read_arrays, write_arrays
 
 RECTANGLE = Rules(2, 4, 3)

@@ -7,7 +7,7 @@ import pytest
 from sample_players import CellPlayer, best_player
 from text_cases import refuses
 
-from tictactoe_env.evaluation import (
+from tictactoe_env.exact.evaluation import (
     UNTIL,
     Evaluation,
     SideEvaluation,
@@ -16,7 +16,7 @@ from tictactoe_env.evaluation import (
     evaluation_of,
     exploitability,
 )
-from tictactoe_env.match import Result
+from tictactoe_env.exact.match import Result
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy
 from tictactoe_env.rules import Rules

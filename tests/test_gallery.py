@@ -10,9 +10,9 @@ from text_cases import refuses
 from agents import WITH_VALUES
 from players.gallery import BUILT_IN, Gallery
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, register_opponent, unregister_opponent
-from tictactoe_env.certificate import CertificateError, certify, load_policy, write
+from tictactoe_env.certificates.certificate import CertificateError, certify, load_policy, write
 from tictactoe_env.policy import MinimaxPolicy
-from tictactoe_env.trained import certificate_of, trained_names
+from tictactoe_env.trained.packed import certificate_of, trained_names
 
 LISTED = sorted(trained_names(), key=lambda name: "dimitars" in name)  # illegal moves last
 SMALL = Rules(2, 3, 2)

@@ -13,7 +13,7 @@ from any_games import RUN, TIME, any_games, game
 from hypothesis import given
 from text_cases import cases, refuses
 
-from tictactoe_env.games import (
+from tictactoe_env.games.game import (
     MAX_LINE,
     MAX_NAME,
     MAX_SEED,
@@ -25,9 +25,9 @@ from tictactoe_env.games import (
     parse_json,
     parse_json_file,
 )
+from tictactoe_env.games.store import read_games
 from tictactoe_env.notation import SIDES, board_text
 from tictactoe_env.rules import IllegalMoveError, Rules
-from tictactoe_env.store import read_games
 
 ENDED = cases("""
     a1 b2 a2 b1 a3             | 3 3 3 | X    | line

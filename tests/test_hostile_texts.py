@@ -16,9 +16,9 @@ from terminal.game import who
 from terminal.plain import plain
 from terminal.replay import Replay
 from terminal.talk import Talk
-from tictactoe_env.certificate import certify
-from tictactoe_env.evaluation import evaluate as evaluated
-from tictactoe_env.games import Game, Player
+from tictactoe_env.certificates.certificate import certify
+from tictactoe_env.exact.evaluation import evaluate as evaluated
+from tictactoe_env.games.game import Game, Player
 from tictactoe_env.policy import RandomPolicy, tabulate
 from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules

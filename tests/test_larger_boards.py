@@ -8,14 +8,14 @@ from text_cases import refuses
 import agents
 import train
 from players.seat import run_seat
-from tictactoe_env.canonical import CanonicalPolicy
-from tictactoe_env.certificate import load_policy, read, verify
-from tictactoe_env.evaluation import Evaluation, best_play_x, evaluate, evaluate_side
-from tictactoe_env.judge import judge
-from tictactoe_env.match import Result
+from tictactoe_env.certificates.certificate import load_policy, read, verify
+from tictactoe_env.exact.canonical import CanonicalPolicy
+from tictactoe_env.exact.evaluation import Evaluation, best_play_x, evaluate, evaluate_side
+from tictactoe_env.exact.judge import judge
+from tictactoe_env.exact.match import Result
+from tictactoe_env.exact.positions import positions_of, symmetries_of
+from tictactoe_env.exact.proof import Limit, reach_of
 from tictactoe_env.policy import GreedyPolicy, MinimaxPolicy, RandomPolicy
-from tictactoe_env.positions import positions_of, symmetries_of
-from tictactoe_env.proof import Limit, reach_of
 from tictactoe_env.rules import Rules
 from training import checkpoint
 from training.goals import check_goal, goal_text

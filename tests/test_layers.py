@@ -130,7 +130,8 @@ def test_the_map_names_each_module_of_the_package_and_no_other():
 def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
     program = (
         "import sys, tictactoe_env\n"
-        "from tictactoe_env import match, positions, row_engine, solver\n"
+        "from tictactoe_env.exact import match, positions, solver\n"
+        "from tictactoe_env.engines import rows as row_engine\n"
         "heavy = {'torch', 'stable_baselines3', 'pettingzoo', 'pygame', 'matplotlib', 'agents',\n"
         "         'sqlite3'}\n"
         "kept = [positions.positions_of, positions.symmetries_of, solver.solve,\n"
@@ -145,7 +146,11 @@ def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
 @pytest.mark.parametrize(
     ("file", "source", "wrong"),
     [
-        ("tictactoe_env/rules.py", "from tictactoe_env.positions import Positions", "positions"),
+        (
+            "tictactoe_env/rules.py",
+            "from tictactoe_env.exact.positions import Positions",
+            "positions",
+        ),
         ("tictactoe_env/notation.py", "from .observation import observe", "observation"),
         ("tictactoe_env/env.py", "def draw():\n    import pygame\n    import json", "pygame"),
         ("tictactoe_env/__init__.py", "import_module('tictactoe_env.sb3')", "sb3"),

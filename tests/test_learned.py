@@ -33,11 +33,11 @@ from players.seat import seat_of
 from terminal.game import Table
 from terminal.menu import Menu
 from terminal.talk import Talk
-from tictactoe_env.certificate import load_policy, read, verify
-from tictactoe_env.games import Game
+from tictactoe_env.certificates.certificate import load_policy, read, verify
+from tictactoe_env.games.game import Game
+from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.notation import cell_text, game_text, parse_game, replay
 from tictactoe_env.rules import Rules
-from tictactoe_env.store import GameStore, StoreError
 from training import learned
 from web import server
 from web.lanes import Threads
@@ -237,7 +237,7 @@ def test_the_learner_needs_no_torch_and_plays_its_own_board_only(folder, capsys)
     assert "no game" in called(evaluate, ["learner"], capsys)[1]
     program = (
         "from pathlib import Path; from players.pupil import Pupil\n"
-        "from tictactoe_env.games import Game\n"
+        "from tictactoe_env.games.game import Game\n"
         f"pupil = Pupil(Path('{LEARNER}')); pupil.learn(Game.parse('{X_WINS.line()}'))\n"
         "print(pupil.games)"
     )

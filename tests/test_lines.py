@@ -12,14 +12,28 @@ from sample_players import LineCounter
 from text_cases import refuses
 
 import tictactoe_env
-from tictactoe_env import Rules, certificate, match
-from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
-from tictactoe_env.certificate import CertificateError, certify, load_policy, policy_in, verify
-from tictactoe_env.lines import MAX_TEXT, LinesError, LinesPolicy, decompressed, reaches_of
+from tictactoe_env import Rules
+from tictactoe_env.certificates import certificate
+from tictactoe_env.certificates.certificate import (
+    CertificateError,
+    certify,
+    load_policy,
+    policy_in,
+    verify,
+)
+from tictactoe_env.certificates.lines import (
+    MAX_TEXT,
+    LinesError,
+    LinesPolicy,
+    decompressed,
+    reaches_of,
+)
+from tictactoe_env.exact import match
+from tictactoe_env.exact.canonical import CanonicalPolicy, plays_symmetrically
+from tictactoe_env.exact.positions import positions_of, symmetries_of
+from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
 from tictactoe_env.opponents import make_opponent, strength
 from tictactoe_env.policy import RandomPolicy, TabularPolicy
-from tictactoe_env.positions import positions_of, symmetries_of
-from tictactoe_env.proof import BoardReach, Limit, ProofLimitError
 
 SQUARE = Rules(4, 4, 4)
 

@@ -19,7 +19,7 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecMonitor, VecNorma
 from text_cases import refuses
 
 import tictactoe_env
-from tictactoe_env.evaluation import evaluate
+from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import (
     ActionMaskInfo,

@@ -9,12 +9,18 @@ from oracles.plain_game import Player, is_exactly, plain
 from sample_players import best_player
 from text_cases import refuses
 
-from tictactoe_env import match
-from tictactoe_env.evaluation import exploitability
-from tictactoe_env.match import ROUNDING, Result, action_values, best_achievable, best_responses
+from tictactoe_env.exact import match
+from tictactoe_env.exact.evaluation import exploitability
+from tictactoe_env.exact.match import (
+    ROUNDING,
+    Result,
+    action_values,
+    best_achievable,
+    best_responses,
+)
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.proof import Limit, ProofLimitError, TableReach, reach_of
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
-from tictactoe_env.positions import positions_of
-from tictactoe_env.proof import Limit, ProofLimitError, TableReach, reach_of
 from tictactoe_env.rules import Rules
 
 BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(2, 4, 3)]

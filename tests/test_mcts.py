@@ -7,10 +7,10 @@ from text_cases import refuses
 
 from agents import mcts
 from agents.mcts import PRESETS, Config
-from tictactoe_env.certificate import certify, write
-from tictactoe_env.evaluation import evaluate
-from tictactoe_env.mcts import GraphPolicy
+from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.policy import MinimaxPolicy, tabulate
+from tictactoe_env.search.mcts import GraphPolicy
 
 SMALL = Config(steps=500, judge_every=200)
 TICTAC = PRESETS["tictac"].options

@@ -14,7 +14,7 @@ from agents.neuroevolution import (
     points,
     values_of_ends,
 )
-from tictactoe_env import match
+from tictactoe_env.exact import match
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy, TabularPolicy, tabulate
 from tictactoe_env.standing import standing

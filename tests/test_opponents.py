@@ -22,15 +22,15 @@ from tictactoe_env import (
     tabulate,
 )
 from tictactoe_env import evaluate as evaluate_policy
-from tictactoe_env.mcts import TreeSearchPolicy
+from tictactoe_env.certificates.runs import MAX_DEPTH, agents_with_runs, newest_run
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.names import NAMES
 from tictactoe_env.opponents import known_names, saved_path
 from tictactoe_env.policy import MinimaxPolicy, PredictPolicy, RandomPolicy, TabularPolicy
 from tictactoe_env.pool import Pool, make_pool, parse_pool
-from tictactoe_env.positions import positions_of
-from tictactoe_env.runs import MAX_DEPTH, agents_with_runs, newest_run
-from tictactoe_env.search import SearchPolicy
-from tictactoe_env.trained import trained_names
+from tictactoe_env.search.alphabeta import SearchPolicy
+from tictactoe_env.search.mcts import TreeSearchPolicy
+from tictactoe_env.trained.packed import trained_names
 
 RECTANGLE = Rules(2, 3, 2)
 content = lru_cache(lambda agent, rules: certificate.certify(RandomPolicy(), agent, rules))
@@ -156,7 +156,7 @@ def test_runs_are_found_in_folders_up_to_a_depth_and_none_within_a_run(runs, mon
     certified(runs / "runs/.hidden/certificate.json", "hidden")
     certified(runs / "runs/odd", "not a name")
     assert agents_with_runs() == ["deep", "sarsa", "trie"]
-    monkeypatch.setattr("tictactoe_env.runs.MAX_FOUND", 0)
+    monkeypatch.setattr("tictactoe_env.certificates.runs.MAX_FOUND", 0)
     assert agents_with_runs() == []
 
 

@@ -14,8 +14,8 @@ from text_cases import called
 
 import agents
 import train
-from tictactoe_env.evaluation import Evaluation
-from tictactoe_env.match import Result
+from tictactoe_env.exact.evaluation import Evaluation
+from tictactoe_env.exact.match import Result
 from training.options import BoardConfig, options_of
 from training.search_space import Choice, text_of
 

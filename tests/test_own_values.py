@@ -12,22 +12,22 @@ from text_cases import refuses
 
 from agents import mcts, tabular_q, tictacnet, trie
 from players.seat import run_seat
-from tictactoe_env.certificate import load_policy, read
-from tictactoe_env.mcts import Graph, TreeSearchPolicy
+from tictactoe_env.certificates.certificate import load_policy, read
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.solver import solve
 from tictactoe_env.notation import parse_board, parse_game, replay
-from tictactoe_env.own_values import (
+from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.rules import Rules
+from tictactoe_env.search.alphabeta import SearchPolicy
+from tictactoe_env.search.mcts import Graph, TreeSearchPolicy
+from tictactoe_env.standing import standing
+from tictactoe_env.trained.own_values import (
     OwnValues,
     ValuesFileError,
     checked,
     read_values,
     write_values,
 )
-from tictactoe_env.policy import MinimaxPolicy
-from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Rules
-from tictactoe_env.search import SearchPolicy
-from tictactoe_env.solver import solve
-from tictactoe_env.standing import standing
 
 RULES = Rules(2, 3, 2)
 POSITIONS = positions_of(RULES)

@@ -20,7 +20,7 @@ from text_cases import refuses
 import tictactoe_env
 from tictactoe_env import IllegalMoveError, Rules
 from tictactoe_env import pettingzoo as tictactoe
-from tictactoe_env.positions import positions_of
+from tictactoe_env.exact.positions import positions_of
 
 state_checks = importlib.import_module("pettingzoo.test.state_test")  # the module, not its function
 SETTINGS = (

@@ -19,10 +19,10 @@ from oracles.plain_proof import Refused
 from sample_players import FixedPlayer, LineCounter, random_probs
 from text_cases import refuses
 
-from tictactoe_env import certificate
-from tictactoe_env import lines as lines_module
-from tictactoe_env.canonical import CanonicalPolicy
-from tictactoe_env.certificate import CertificateError, certify, verify
+from tictactoe_env.certificates import certificate
+from tictactoe_env.certificates import lines as lines_module
+from tictactoe_env.certificates.certificate import CertificateError, certify, verify
+from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules

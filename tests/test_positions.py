@@ -3,7 +3,7 @@ import pytest
 from oracles.plain_game import plain
 from text_cases import refuses
 
-from tictactoe_env.positions import Positions, can_enumerate, positions_of, symmetries_of
+from tictactoe_env.exact.positions import Positions, can_enumerate, positions_of, symmetries_of
 from tictactoe_env.rules import Rules
 
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2), Rules(1, 5, 2), Rules(1, 1, 1)]

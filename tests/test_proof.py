@@ -11,10 +11,14 @@ from oracles.plain_game import Player
 from sample_players import CellPlayer, LineCounter, Mistaken, random_probs
 from text_cases import refuses
 
-from tictactoe_env import Rules, match, proof
-from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
-from tictactoe_env.certificate import certify, policy_in
-from tictactoe_env.match import best_responses
+from tictactoe_env import Rules
+from tictactoe_env.certificates.certificate import certify, policy_in
+from tictactoe_env.exact import match, proof
+from tictactoe_env.exact.canonical import CanonicalPolicy, plays_symmetrically
+from tictactoe_env.exact.match import best_responses
+from tictactoe_env.exact.position_index import PositionIndex, distinct, merged
+from tictactoe_env.exact.positions import symmetries_of
+from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError, TableReach, reach_of
 from tictactoe_env.policy import (
     MinimaxPolicy,
     RandomPolicy,
@@ -22,9 +26,6 @@ from tictactoe_env.policy import (
     one_hot,
     tabulate,
 )
-from tictactoe_env.position_index import PositionIndex, distinct, merged
-from tictactoe_env.positions import symmetries_of
-from tictactoe_env.proof import BoardReach, Limit, ProofLimitError, TableReach, reach_of
 
 SMALL = [Rules(3, 3, 3), Rules(2, 4, 3), pytest.param(Rules(3, 4, 3), marks=pytest.mark.slow)]
 

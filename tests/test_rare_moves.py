@@ -12,16 +12,17 @@ from oracles.plain_game import Player
 from sample_players import best_player
 from text_cases import refuses
 
-from tictactoe_env import certificate, match
-from tictactoe_env.certificate import CertificateError, certify, verify, wins_all
-from tictactoe_env.evaluation import evaluate
+from tictactoe_env.certificates import certificate
+from tictactoe_env.certificates.certificate import CertificateError, certify, verify, wins_all
+from tictactoe_env.exact import match
+from tictactoe_env.exact.evaluation import evaluate
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.proof import BoardReach, TableReach
+from tictactoe_env.exact.responses import respond
+from tictactoe_env.exact.solver import solve
 from tictactoe_env.notation import board_text, cell_text, parse_board, parse_cell
 from tictactoe_env.policy import MinimaxPolicy, TabularPolicy, tabulate
-from tictactoe_env.positions import positions_of
-from tictactoe_env.proof import BoardReach, TableReach
-from tictactoe_env.responses import respond
 from tictactoe_env.rules import SIDES, Rules
-from tictactoe_env.solver import solve
 
 RARE = (1e-3, 1e-9, 1e-17, 1e-300, 5e-324)
 SMALL, BIG = Rules(), Rules(4, 4, 4)

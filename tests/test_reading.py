@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from text_cases import refuses
 
 from tictactoe_env import files
-from tictactoe_env.certificate import read
+from tictactoe_env.certificates.certificate import read
 from tictactoe_env.files import FileRefusedError, json_memory, json_value, open_file, read_file
-from tictactoe_env.store import GameStore, read_games
+from tictactoe_env.games.store import GameStore, read_games
 
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes, sockets, devices, links")
 KINDS = {

@@ -6,13 +6,13 @@ from test_proof import Hashed, Mixed
 from text_cases import refuses
 
 from tictactoe_env import Rules
-from tictactoe_env.canonical import CanonicalPolicy
-from tictactoe_env.match import best_response
+from tictactoe_env.exact.canonical import CanonicalPolicy
+from tictactoe_env.exact.match import best_response
+from tictactoe_env.exact.proof import BoardReach
+from tictactoe_env.exact.refutations import Refutations
+from tictactoe_env.exact.responses import respond
+from tictactoe_env.exact.solver import solve
 from tictactoe_env.policy import one_hot
-from tictactoe_env.proof import BoardReach
-from tictactoe_env.refutations import Refutations
-from tictactoe_env.responses import respond
-from tictactoe_env.solver import solve
 
 BOARDS = [
     *((rules, is_it) for rules in (Rules(3, 3, 3), Rules(2, 4, 3)) for is_it in (False, True)),

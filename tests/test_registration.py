@@ -29,7 +29,7 @@ from tictactoe_env import (
 )
 from tictactoe_env.policy import MinimaxPolicy
 from tictactoe_env.render import rgb_array
-from tictactoe_env.search import SearchPolicy
+from tictactoe_env.search.alphabeta import SearchPolicy
 
 MODES = ("vector_entry_point", "sync", "async")
 ids = pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)

@@ -9,10 +9,11 @@ from sample_players import CellPlayer, FixedPlayer, best_player, fixed_table
 from text_cases import refuses, rows_of
 
 from terminal import report as show
-from tictactoe_env import RandomPolicy, Rules, make_opponent, match, tabulate
-from tictactoe_env.certificate import certify, verify
+from tictactoe_env import RandomPolicy, Rules, make_opponent, tabulate
+from tictactoe_env.certificates.certificate import certify, verify
+from tictactoe_env.exact import match
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.policy import MinimaxPolicy, TabularPolicy
-from tictactoe_env.positions import positions_of
 
 X_WINS, SQUARE = Rules(2, 3, 2), Rules()
 MINIMAX, RANDOM, CELL = MinimaxPolicy(SQUARE), RandomPolicy(), CellPlayer(0)

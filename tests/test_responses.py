@@ -6,14 +6,14 @@ import pytest
 from text_cases import refuses
 
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, TicTacToeVectorEnv
-from tictactoe_env.canonical import CanonicalPolicy
-from tictactoe_env.match import best_responses, exact_result_as
+from tictactoe_env.engines.starts import ExploringStarts
+from tictactoe_env.exact.canonical import CanonicalPolicy
+from tictactoe_env.exact.match import best_responses, exact_result_as
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.proof import Limit, ProofLimitError
+from tictactoe_env.exact.responses import respond
 from tictactoe_env.policy import MinimaxPolicy
-from tictactoe_env.positions import positions_of
-from tictactoe_env.proof import Limit, ProofLimitError
-from tictactoe_env.responses import respond
 from tictactoe_env.rules import to_move
-from tictactoe_env.starts import ExploringStarts
 from training.selfplay import SelfPlay
 
 BIG = Rules(4, 4, 4)

@@ -7,7 +7,7 @@ import pytest
 
 from agents import TRAINABLE, page
 from benchmarks.results import ENTRIES, ORIGINS, READY
-from tictactoe_env.trained import FOLDER, facts_of
+from tictactoe_env.trained.packed import FOLDER, facts_of
 
 
 def test_every_agent_and_every_preset_on_3x3_is_an_entry():

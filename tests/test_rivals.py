@@ -11,7 +11,7 @@ import agents
 import train
 from agents import TRAINABLE, WITH_RIVALS
 from agents.tabular_q import TabularQ
-from tictactoe_env.certificate import read, table_of, verify
+from tictactoe_env.certificates.certificate import read, table_of, verify
 from tictactoe_env.rules import Rules
 from training import run as runs
 from training.files import read_json

@@ -14,9 +14,9 @@ from small_runs import contents, metrics
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from text_cases import refuses
 
-from tictactoe_env.certificate import exact_results, read, table_of, verify
+from tictactoe_env.certificates.certificate import exact_results, read, table_of, verify
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
-from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from training import kernels, plots
 from training import learner as learner_module

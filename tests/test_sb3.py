@@ -16,8 +16,8 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecMonitor
 from text_cases import refuses
 
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.observation import OBSERVATIONS, observe
-from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
 from tictactoe_env.sb3.vec_env import INFO_KEYS

@@ -27,9 +27,9 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecMoni
 from text_cases import cases, refuses
 
 from tictactoe_env import Rules, TabularPolicy, TicTacToeEnv, evaluate, exploitability, snapshot
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import FunctionPolicy, PredictPolicy, one_hot
-from tictactoe_env.positions import positions_of
 from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, SelfPlay, TicTacToeVecEnv
 from tictactoe_env.sb3.models import undisturbed
 

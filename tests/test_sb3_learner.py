@@ -11,7 +11,7 @@ from sb3_contrib import MaskablePPO
 from small_runs import without
 
 from agents import dqn, maskable_ppo
-from tictactoe_env.evaluation import evaluate
+from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.pool import parse_pool

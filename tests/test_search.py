@@ -1,4 +1,4 @@
-"""tictactoe_env/search.py: it agrees with the solver, and plays sensibly where there is none."""
+"""tictactoe_env/search/alphabeta.py: it agrees with the solver, and plays sensibly where there is none."""
 
 import itertools
 import math
@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from text_cases import cases, refuses
 
-from tictactoe_env import match
+from tictactoe_env.exact import match
+from tictactoe_env.exact.positions import positions_of, symmetries_of
+from tictactoe_env.exact.solver import solve
 from tictactoe_env.notation import cell_text, parse_board
 from tictactoe_env.policy import tabulate
-from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules
-from tictactoe_env.search import CLOCK_NODES, WIN, Search, SearchPolicy
-from tictactoe_env.solver import solve
+from tictactoe_env.search.alphabeta import CLOCK_NODES, WIN, Search, SearchPolicy
 
 LARGE = Rules(5, 5, 4)
 SMALL = [Rules(), Rules(2, 3, 2), Rules(1, 5, 3), Rules(2, 4, 3), Rules(5, 2, 2), Rules(3, 3, 1)]

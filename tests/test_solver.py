@@ -8,11 +8,11 @@ import pytest
 from oracles.plain_game import plain
 from text_cases import refuses
 
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.solver import NO_SCORE, backward_induction, solve
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
-from tictactoe_env.search import SearchPolicy
-from tictactoe_env.solver import NO_SCORE, backward_induction, solve
+from tictactoe_env.search.alphabeta import SearchPolicy
 
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2), Rules(1, 5, 2), Rules(1, 1, 1)]
 STATUS = Path("/proc/self/status")
@@ -127,7 +127,7 @@ def test_games_against_minimax_on_up_to_16_cells_take_less_than_200_megabytes(si
         import gymnasium as gym
         import numpy as np
         import tictactoe_env
-        from tictactoe_env.analysis import truth
+        from tictactoe_env.exact.analysis import truth
         rules = tictactoe_env.Rules(*{sizes})
         board = dict(rows=rules.rows, cols=rules.cols, k=rules.k, opponent="minimax-slip=0.1")
         env = gym.make("tictactoe_env/TicTacToe-v0", **board)

@@ -5,12 +5,12 @@ import json
 import pytest
 from text_cases import HOSTILE, refuses
 
-from tictactoe_env import certificate
-from tictactoe_env.certificate import CertificateError, certify
+from tictactoe_env.certificates import certificate
+from tictactoe_env.certificates.certificate import CertificateError, certify
+from tictactoe_env.certificates.stated import StatedError, check_stated, is_words
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
-from tictactoe_env.stated import StatedError, check_stated, is_words
 
 ROW = Rules(1, 4, 3)
 UNPRINTABLE = [text for text in HOSTILE if not text.isprintable()]

@@ -20,8 +20,8 @@ from hypothesis.stateful import (
     rule,
 )
 
-from tictactoe_env.games import RESULTS
-from tictactoe_env.store import GameStore, StoreError, UnknownGameError
+from tictactoe_env.games.game import RESULTS
+from tictactoe_env.games.store import GameStore, StoreError, UnknownGameError
 
 
 class OneStore(RuleBasedStateMachine):

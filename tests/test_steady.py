@@ -6,11 +6,11 @@ from oracles.plain_game import Player
 from sample_players import FixedPlayer, LineCounter
 from text_cases import refuses
 
-from tictactoe_env.canonical import CanonicalPolicy
-from tictactoe_env.certificate import certify, exact_results
-from tictactoe_env.evaluation import evaluate, exploitability
-from tictactoe_env.match import best_responses, exact_result, result_vs_random
-from tictactoe_env.mcts import TreeSearchPolicy
+from tictactoe_env.certificates.certificate import certify, exact_results
+from tictactoe_env.exact.canonical import CanonicalPolicy
+from tictactoe_env.exact.evaluation import evaluate, exploitability
+from tictactoe_env.exact.match import best_responses, exact_result, result_vs_random
+from tictactoe_env.exact.steady import check_steady, steady_table
 from tictactoe_env.policy import (
     FunctionPolicy,
     MinimaxPolicy,
@@ -19,8 +19,8 @@ from tictactoe_env.policy import (
     tabulate,
 )
 from tictactoe_env.rules import Rules
-from tictactoe_env.search import SearchPolicy
-from tictactoe_env.steady import check_steady, steady_table
+from tictactoe_env.search.alphabeta import SearchPolicy
+from tictactoe_env.search.mcts import TreeSearchPolicy
 
 SMALL, BIG = Rules(), Rules(4, 4, 4)
 NO_FUNCTION = "no function of the board"

@@ -22,17 +22,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from text_cases import refuses
 
-from tictactoe_env import store as module
-from tictactoe_env.games import ORIGINS, RESULTS, UNKNOWN, Player
+from tictactoe_env.games import store as module
+from tictactoe_env.games.game import ORIGINS, RESULTS, UNKNOWN, Player
+from tictactoe_env.games.store import LISTED, GameStore, StoreError, UnknownGameError, read_games
 from tictactoe_env.rules import Rules
-from tictactoe_env.store import LISTED, GameStore, StoreError, UnknownGameError, read_games
 
 ROOT = Path(__file__).parent.parent
 STORES = ROOT / "tests" / "stores"
 posix = pytest.mark.skipif(os.name != "posix", reason="forks, signals, devices")
 ADDS = """import sys
-from tictactoe_env.games import Game
-from tictactoe_env.store import GameStore
+from tictactoe_env.games.game import Game
+from tictactoe_env.games.store import GameStore
 with GameStore(sys.argv[1], timeout=30) as store:
     print(*(store.add(Game(moves=(0, 4, 3, 1, 6), origin="human")) for _ in range(15)))
 """

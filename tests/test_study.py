@@ -25,9 +25,9 @@ from text_cases import called, refuses
 
 import train
 from terminal.job import train as do_the_job
-from tictactoe_env.certificate import read, verify
-from tictactoe_env.evaluation import Evaluation
-from tictactoe_env.match import Result
+from tictactoe_env.certificates.certificate import read, verify
+from tictactoe_env.exact.evaluation import Evaluation
+from tictactoe_env.exact.match import Result
 from tictactoe_env.rules import Rules
 from training import cluster
 from training.cluster import ClusterError, Lost, cluster_address, connect

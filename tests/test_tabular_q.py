@@ -8,7 +8,7 @@ from learners import POSITIONS, best_response, board, row, trained
 
 from agents import tabular_q as page
 from agents.tabular_q import Config, TabularQ
-from tictactoe_env.evaluation import evaluate
+from tictactoe_env.exact.evaluation import evaluate
 from training.selfplay import Moves
 
 SMALL = Config(steps=2_000, games=32, judge_every=500, snapshot_every=300, snapshots=3)

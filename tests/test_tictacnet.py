@@ -9,9 +9,9 @@ from learners import BOARDS, POSITIONS, RULES, row
 from sample_players import CellPlayer
 
 from agents.tictacnet import LEAST_WEIGHT, Config, Network, begin
-from tictactoe_env.match import result_vs_random
+from tictactoe_env.exact.match import result_vs_random
+from tictactoe_env.exact.positions import positions_of, symmetries_of
 from tictactoe_env.pool import make_pool
-from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.rules import Rules
 from training.selfplay import Opponents
 

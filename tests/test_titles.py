@@ -8,8 +8,8 @@ from players.gallery import Gallery
 from players.summary import METHODS, method_of, results_of
 from players.titles import KINDS, story_of, title_of, title_of_run, unit_of
 from tictactoe_env import RandomPolicy, Rules
-from tictactoe_env.certificate import certify, write
-from tictactoe_env.trained import facts_of, trained_names
+from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.trained.packed import facts_of, trained_names
 
 TITLES = {
     "human": "a person",

@@ -18,7 +18,7 @@ from text_cases import called
 import agents
 import train
 from terminal.trainer import new_folder
-from tictactoe_env.certificate import certify, read, write
+from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.policy import MinimaxPolicy
 from tictactoe_env.rules import Rules
 from training import run as runs

@@ -11,9 +11,15 @@ import pytest
 from text_cases import refuses
 
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, evaluate, make_opponent
-from tictactoe_env.certificate import CertificateError, certify, sides_of, table_of, verify
+from tictactoe_env.certificates.certificate import (
+    CertificateError,
+    certify,
+    sides_of,
+    table_of,
+    verify,
+)
 from tictactoe_env.opponents import main, strength
-from tictactoe_env.trained import (
+from tictactoe_env.trained.packed import (
     FOLDER,
     certificate_of,
     facts_of,

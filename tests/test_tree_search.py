@@ -1,4 +1,4 @@
-"""tictactoe_env/mcts.py: what it counts, that answers do not depend on each other, how it plays."""
+"""tictactoe_env/search/mcts.py: what it counts, that answers do not depend on each other, how it plays."""
 
 import itertools
 import math
@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from text_cases import refuses
 
-from tictactoe_env import match
-from tictactoe_env.certificate import certify, write
-from tictactoe_env.mcts import Graph, GraphPolicy, TreeSearchPolicy, value_of
+from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.exact import match
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.notation import cell_text, parse_board
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
-from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
+from tictactoe_env.search.mcts import Graph, GraphPolicy, TreeSearchPolicy, value_of
 
 RULES, RECTANGLE, LARGE = Rules(), Rules(2, 4, 3), Rules(5, 5, 4)
 RANDOM = [737 / 1260, 8 / 63, 121 / 420]  # X wins, draw, O wins, both at random

@@ -12,11 +12,11 @@ from text_cases import called, refuses
 import train
 from agents import trie as page
 from agents.trie import Config, Trie
-from tictactoe_env.evaluation import evaluate
-from tictactoe_env.games import Game
+from tictactoe_env.exact.evaluation import evaluate
+from tictactoe_env.exact.solver import solve
+from tictactoe_env.games.game import Game
+from tictactoe_env.games.store import GameStore
 from tictactoe_env.notation import parse_cell, parse_game
-from tictactoe_env.solver import solve
-from tictactoe_env.store import GameStore
 from training.sequences import exact_results
 
 SMALL = Config(steps=200, judge_every=200)

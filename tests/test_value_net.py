@@ -14,11 +14,11 @@ import evaluate as evaluate_command
 from agents import value_net
 from agents.value_net import Config, begin, read_dataset
 from players.seat import seat_of
-from tictactoe_env.certificate import FILE, certify, read, table_of, verify, write
-from tictactoe_env.match import exact_result, wilson_interval
+from tictactoe_env.certificates.certificate import FILE, certify, read, table_of, verify, write
+from tictactoe_env.certificates.runs import newest_run
+from tictactoe_env.exact.match import exact_result, wilson_interval
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
 from tictactoe_env.rules import Rules
-from tictactoe_env.runs import newest_run
 from training import checkpoint
 from training.files import read_csv, write_csv
 

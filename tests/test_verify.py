@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tictactoe_env.certificate import certify, write
+from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import MinimaxPolicy
 from tictactoe_env.rules import Rules

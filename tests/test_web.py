@@ -22,13 +22,13 @@ from benchmarks.web import serving
 from players.gallery import Gallery
 from players.seat import Seat
 from tictactoe_env import register_opponent, unregister_opponent
-from tictactoe_env.certificate import certify, read, write
-from tictactoe_env.games import Game, Player
-from tictactoe_env.own_values import OwnValues, checked, write_values
+from tictactoe_env.certificates.certificate import certify, read, write
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.games.game import Game, Player
+from tictactoe_env.games.store import GameStore
 from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
-from tictactoe_env.store import GameStore
+from tictactoe_env.trained.own_values import OwnValues, checked, write_values
 from training.metrics import write_metrics
 from web import api, server, work
 from web.lanes import Threads, TooSlowError

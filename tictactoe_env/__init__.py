@@ -15,9 +15,10 @@ from gymnasium.envs.registration import register as _register
 
 if TYPE_CHECKING:
     from tictactoe_env.env import TicTacToeEnv
-    from tictactoe_env.evaluation import Evaluation, evaluate, exploitability
-    from tictactoe_env.games import Game, Player
-    from tictactoe_env.match import best_responses, exact_result, exact_result_as
+    from tictactoe_env.exact.evaluation import Evaluation, evaluate, exploitability
+    from tictactoe_env.exact.match import best_responses, exact_result, exact_result_as
+    from tictactoe_env.games.game import Game, Player
+    from tictactoe_env.games.store import GameStore
     from tictactoe_env.names import register_opponent, unregister_opponent
     from tictactoe_env.opponents import make_opponent
     from tictactoe_env.policy import (
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     )
     from tictactoe_env.rules import IllegalMoveError, Rules
     from tictactoe_env.snapshots import snapshot
-    from tictactoe_env.store import GameStore
     from tictactoe_env.vector_env import TicTacToeVectorEnv
 
 __version__ = "0.1.0"

@@ -18,13 +18,13 @@ from typing import NoReturn
 
 import numpy as np
 
-from tictactoe_env.analysis import truth, turning_point
 from tictactoe_env.errors import one_of, unknown_name, whole_number
-from tictactoe_env.games import Game, Player
+from tictactoe_env.exact.analysis import truth, turning_point
+from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.games.game import Game, Player
 from tictactoe_env.notation import cell_text, parse_cell
 from tictactoe_env.opponents import EASY, EASY_BEYOND, easy_opponent, listed, make_opponent
 from tictactoe_env.policy import Policy, sample
-from tictactoe_env.positions import can_enumerate
 from tictactoe_env.printable import printable
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import SIDES, Boards, Rules

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import one_of
+from tictactoe_env.exact.positions import MAX_CELLS, can_enumerate
 from tictactoe_env.notation import SIDES, board_text, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.pool import Pool
-from tictactoe_env.positions import MAX_CELLS, can_enumerate
 from tictactoe_env.rules import ILLEGAL, OUTCOMES, Boards, Rules, to_move
 
 SIDE_CHOICES = (*SIDES, "random", "alternate")

@@ -11,7 +11,7 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from numpy.typing import NDArray
 
 from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, RESET_OPTIONS, Config, Start, mark_of
-from tictactoe_env.engine import GameEngine, State, game_engine
+from tictactoe_env.engines.interface import GameEngine, State, game_engine
 from tictactoe_env.errors import checked_seed, whole_number
 from tictactoe_env.notation import SIDES, check_move
 from tictactoe_env.observation import last_move, observation_space
@@ -127,7 +127,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     The opponent `"best-response"` plays the exact best reply to the newest snapshot, refreshed by
     the same `add_snapshot`. It answers the snapshot's best moves (those of `deterministic=True`).
     It knows no solution of the game: it is computed from the positions that the snapshot can meet
-    (see `tictactoe_env.proof`). On boards of more than 12 cells it plays off these lines as the
+    (see `tictactoe_env.exact.proof`). On boards of more than 12 cells it plays off these lines as the
     snapshot itself does. There `"best-response-positions=3000000"` limits the positions of the
     proof (30,000,000 by default); if a snapshot can meet more, it plays itself, with a warning.
     With `start=ExploringStarts(share, rules, counterexamples=0.5)` half of the games also start

@@ -23,11 +23,11 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
 from tictactoe_env.errors import unknown_name
-from tictactoe_env.mcts import TreeSearchPolicy
 from tictactoe_env.policy import MinimaxPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
-from tictactoe_env.search import SearchPolicy
-from tictactoe_env.trained import trained_names
+from tictactoe_env.search.alphabeta import SearchPolicy
+from tictactoe_env.search.mcts import TreeSearchPolicy
+from tictactoe_env.trained.packed import trained_names
 
 GROUP = "tictactoe_env.opponents"
 NAMES = ("random", "minimax", "minimax-first", "search", "mcts")

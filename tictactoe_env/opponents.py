@@ -27,15 +27,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.certificate import (
+from tictactoe_env.certificates.certificate import (
     FILE,
     certified_sides,
     exact_results,
     load_policy,
     sides_of,
 )
+from tictactoe_env.certificates.runs import FOLDERS, Folders, agents_with_runs, newest_run
 from tictactoe_env.errors import unknown_name
-from tictactoe_env.evaluation import verdict_text
+from tictactoe_env.exact.evaluation import verdict_text
+from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.names import (
     LATEST,
     LEARNED,
@@ -47,12 +49,10 @@ from tictactoe_env.names import (
     split_options,
 )
 from tictactoe_env.policy import Policy, as_policy
-from tictactoe_env.positions import can_enumerate
 from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules, checked_rules
-from tictactoe_env.runs import FOLDERS, Folders, agents_with_runs, newest_run
 from tictactoe_env.table_json import is_table, table_from_json
-from tictactoe_env.trained import BOARD, facts_of, trained_names, trained_policy
+from tictactoe_env.trained.packed import BOARD, facts_of, trained_names, trained_policy
 
 EASY = "minimax-slip=0.3"  # perfect play that often slips
 EASY_BEYOND = "search-depth=1"  # on boards that are too large to solve

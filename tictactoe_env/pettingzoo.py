@@ -37,13 +37,14 @@ except ImportError as error:
         'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
     ) from error
 
-from tictactoe_env.bit_engine import OF_LEARNER
-from tictactoe_env.bitboards import bitboards_of, single_bitboards_of
 from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config, Start
+from tictactoe_env.engines.bitboards import bitboards_of, single_bitboards_of
+from tictactoe_env.engines.bits import OF_LEARNER
+from tictactoe_env.engines.starts import draw_starts
 from tictactoe_env.errors import checked_seed, one_of, unknown_name, whole_number
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import observation_space, observe
-from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import (
     DRAW,
     ILLEGAL,
@@ -55,7 +56,6 @@ from tictactoe_env.rules import (
     Boards,
     to_move,
 )
-from tictactoe_env.starts import draw_starts
 from tictactoe_env.window import Window
 
 __all__ = ["AGENTS", "TicTacToeAECEnv", "env", "raw_env"]

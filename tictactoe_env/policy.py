@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import one_of, probability, unknown_name
+from tictactoe_env.exact.positions import CHUNK, check_enumerable, positions_of
+from tictactoe_env.exact.solver import solve
 from tictactoe_env.observation import OBSERVATIONS, observation_space, observe
-from tictactoe_env.positions import CHUNK, check_enumerable, positions_of
 from tictactoe_env.rules import Boards, Rules, checked_rules
-from tictactoe_env.solver import solve
 
 Probs = NDArray[np.float64]
 SUM_TOLERANCE = 1e-5  # largest error of a row's sum that is accepted: float32 softmaxes have less

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.exact.proof import Limit, checked_limit
 from tictactoe_env.names import BEST_RESPONSE, LATEST, LEARNED, SELF, read_option, split_options
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, RandomPolicy, checked_weights
-from tictactoe_env.proof import Limit, checked_limit
 from tictactoe_env.rules import Rules
 from tictactoe_env.snapshots import MAX_TABLE_CELLS, check_keeping, place_of_next, snapshot
 from tictactoe_env.table_json import is_table

@@ -8,15 +8,15 @@ import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
 from tictactoe_env.config import Config
-from tictactoe_env.evaluation import fair_results
+from tictactoe_env.engines.starts import ExploringStarts
+from tictactoe_env.exact.evaluation import fair_results
+from tictactoe_env.exact.proof import TABLE_CELLS, ProofLimitError
+from tictactoe_env.exact.responses import respond
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool
-from tictactoe_env.proof import TABLE_CELLS, ProofLimitError
-from tictactoe_env.responses import respond
 from tictactoe_env.snapshots import snapshot
 from tictactoe_env.spec_json import json_spec
-from tictactoe_env.starts import ExploringStarts
 
 
 class Pooled:

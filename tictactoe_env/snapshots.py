@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tictactoe_env.canonical import CanonicalPolicy
 from tictactoe_env.errors import one_of, whole_number
+from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.policy import (
     GreedyPolicy,
     Policy,

@@ -21,7 +21,7 @@ from gymnasium.envs.registration import EnvSpec
 from tictactoe_env.names import LEARNED, split_options
 from tictactoe_env.policy import MinimaxPolicy, Policy, RandomPolicy, TabularPolicy
 from tictactoe_env.pool import Pool
-from tictactoe_env.search import SearchPolicy
+from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.table_json import is_table, table_to_json
 
 NAMED: dict[type, str] = {RandomPolicy: "random", MinimaxPolicy: "minimax", SearchPolicy: "search"}

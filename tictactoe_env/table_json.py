@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.policy import TabularPolicy, one_hot
-from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
 
 KEYS = {"board", "kind", "table"}

@@ -10,7 +10,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tictactoe_env.certificate import certified_sides, moves_in, read, rules_of, verify, wins_all
+from tictactoe_env.certificates.certificate import (
+    certified_sides,
+    moves_in,
+    read,
+    rules_of,
+    verify,
+    wins_all,
+)
 from tictactoe_env.printable import printable
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tictactoe_env.positions import symmetries_of
+from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.rules import Rules
 
 EXACT_CELLS = {torch.float32: 14, torch.float64: 33}  # of a ternary code without rounding

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tictactoe_env.analysis import truth
-from tictactoe_env.evaluation import best_play_x
-from tictactoe_env.match import best_openings
+from tictactoe_env.exact.analysis import truth
+from tictactoe_env.exact.evaluation import best_play_x
+from tictactoe_env.exact.match import best_openings
+from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.exact.proof import TABLE_CELLS, Limit
 from tictactoe_env.notation import cell_text, parse_cell
-from tictactoe_env.positions import can_enumerate
-from tictactoe_env.proof import TABLE_CELLS, Limit
 from tictactoe_env.rules import Rules
 from training.task import RANDOM
 

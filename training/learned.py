@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from tictactoe_env.files import check_file
-from tictactoe_env.games import Game
+from tictactoe_env.games.game import Game
+from tictactoe_env.games.store import GameStore, read_games
 from tictactoe_env.rules import Rules
-from tictactoe_env.store import GameStore, read_games
 
 FILE = "learned.db"
 LEFT_OUT = {  # games that were not played to their end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tictactoe_env.proof import TABLE_CELLS
+from tictactoe_env.exact.proof import TABLE_CELLS
 from tictactoe_env.rules import MAX_BITS, Rules
 
 ANY = MAX_BITS  # no board has as many cells

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.evaluation import Evaluation, best_play_x
+from tictactoe_env.exact.evaluation import Evaluation, best_play_x
+from tictactoe_env.exact.match import Result
+from tictactoe_env.exact.proof import TABLE_CELLS
 from tictactoe_env.files import write_file
-from tictactoe_env.match import Result
-from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import SIDES, Rules
 from training.files import DamagedFileError, checked, csv_lines
 from training.schema import Entries, Number, Whole

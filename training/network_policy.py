@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tictactoe_env.canonical import CanonicalPolicy
+from tictactoe_env.exact.canonical import CanonicalPolicy
+from tictactoe_env.exact.refutations import NAMES, Refutations
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import Probs, one_hot
-from tictactoe_env.refutations import NAMES, Refutations
 from tictactoe_env.rules import Boards, Rules
 from training.learner import Arrays
 from training.schema import Array, Entries, Free, like

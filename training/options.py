@@ -21,8 +21,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_ori
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.exact.proof import TABLE_CELLS
 from tictactoe_env.printable import printable
-from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import Rules
 from training.files import DamagedFileError
 from training.limits import TABLE, Limit, check_board

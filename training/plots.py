@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tictactoe_env.evaluation import best_play_x
+from tictactoe_env.exact.evaluation import best_play_x
+from tictactoe_env.exact.match import best_achievable
+from tictactoe_env.exact.proof import TABLE_CELLS
 from tictactoe_env.files import write_file
-from tictactoe_env.match import best_achievable
-from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import Rules
 from training.learner import Bars, Chart, Panels
 

@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.evaluation import Evaluation
+from tictactoe_env.exact.evaluation import Evaluation
 from training.files import write_folder
 from training.learner import Learner, drive
 from training.progress import Display

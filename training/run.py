@@ -28,13 +28,13 @@ from typing import Any
 
 from rich.console import Console
 
-from tictactoe_env.certificate import FILE, certify, versions, write
-from tictactoe_env.evaluation import Evaluation
-from tictactoe_env.judge import judge
-from tictactoe_env.own_values import FILE as VALUES
-from tictactoe_env.own_values import write_values
-from tictactoe_env.proof import TABLE_CELLS, Progress
+from tictactoe_env.certificates.certificate import FILE, certify, versions, write
+from tictactoe_env.exact.evaluation import Evaluation
+from tictactoe_env.exact.judge import judge
+from tictactoe_env.exact.proof import TABLE_CELLS, Progress
 from tictactoe_env.rules import SIDES
+from tictactoe_env.trained.own_values import FILE as VALUES
+from tictactoe_env.trained.own_values import write_values
 from training import checkpoint, kernels
 from training.events import Events
 from training.files import (

@@ -18,12 +18,12 @@ from gymnasium import spaces
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
+from tictactoe_env.engines.starts import KEPT_BOARDS, KEPT_PROOFS, ExploringStarts
 from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import Policy
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.sb3 import TicTacToeVecEnv
-from tictactoe_env.starts import KEPT_BOARDS, KEPT_PROOFS, ExploringStarts
 from training.goals import limit_of
 from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
 from training.network_policy import layout_of_model, parted

@@ -4,7 +4,7 @@ In "random:0.5,minimax:0.25,self:0.25" half of the games are against random play
 perfect play, and a quarter against the snapshots (`self`), each of which gets an equal share. Until
 the first snapshot is added, random play takes their place. In the same way `rival` means snapshots
 of another learner (`training.rivals`). `best-response` is the exact best reply to what the learner
-plays at its newest snapshot: see `tictactoe_env.responses`.
+plays at its newest snapshot: see `tictactoe_env.exact.responses`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.evaluation import fair_results
+from tictactoe_env.exact.evaluation import fair_results
+from tictactoe_env.exact.positions import Positions, positions_of
+from tictactoe_env.exact.proof import TABLE_CELLS, Limit, ProofLimitError
+from tictactoe_env.exact.refutations import Refutations
+from tictactoe_env.exact.responses import respond
 from tictactoe_env.names import BEST_RESPONSE, SELF
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import (
@@ -29,10 +33,6 @@ from tictactoe_env.policy import (
 )
 from tictactoe_env.pool import Pool, parse_pool, split_response, split_self
 from tictactoe_env.pool import Snapshots as Member
-from tictactoe_env.positions import Positions, positions_of
-from tictactoe_env.proof import TABLE_CELLS, Limit, ProofLimitError
-from tictactoe_env.refutations import Refutations
-from tictactoe_env.responses import respond
 from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.snapshots import place_of_next
 from training.schema import Entries, Many, Random, moves_or_probs

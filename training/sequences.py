@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.exact.positions import Positions, positions_of
 from tictactoe_env.policy import TabularPolicy
-from tictactoe_env.positions import Positions, positions_of
 from tictactoe_env.rules import SIDES, Rules
 
 Floats = NDArray[np.float64]

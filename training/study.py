@@ -18,10 +18,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.certificate import FILE as CERTIFICATE
-from tictactoe_env.certificate import read, sides_of, versions, wins_all
+from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
+from tictactoe_env.certificates.certificate import read, sides_of, versions, wins_all
+from tictactoe_env.exact.proof import TABLE_CELLS
 from tictactoe_env.files import write_file
-from tictactoe_env.proof import TABLE_CELLS
 from tictactoe_env.rules import SIDES
 from training.files import DamagedFileError, read_json, write_csv, write_json
 from training.jobs import Job

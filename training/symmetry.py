@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tictactoe_env.positions import Positions
+from tictactoe_env.exact.positions import Positions
 
 
 class Representatives:

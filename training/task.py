@@ -6,9 +6,9 @@ import copy
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from tictactoe_env.exact.proof import TABLE_CELLS
 from tictactoe_env.notation import parse_cell
 from tictactoe_env.policy import TabularPolicy
-from tictactoe_env.proof import TABLE_CELLS
 from training.memory import COPIES, check_weights, most_positions
 from training.options import (
     BoardConfig,

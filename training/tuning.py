@@ -6,7 +6,7 @@ the scores of these trainings, and the lowest is the best:
     0 to 1          the goal was proven: its steps, as a share of the steps that were allowed
     above 1         it was not: 1, and what the best model lacks, see `shortfall`
 
-The figures are those of `tictactoe_env.judge`: exact, unless a proof is beyond its limit. The
+The figures are those of `tictactoe_env.exact.judge`: exact, unless a proof is beyond its limit. The
 trainings of a trial advance together, from one evaluation to the next, so that a bad trial is
 pruned before any of its seeds has used all steps.
 
@@ -46,9 +46,9 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
-from tictactoe_env.evaluation import Evaluation
+from tictactoe_env.exact.evaluation import Evaluation
+from tictactoe_env.exact.judge import judge
 from tictactoe_env.files import check_sqlite
-from tictactoe_env.judge import judge
 from tictactoe_env.rules import SIDES
 from training.goals import limit_of
 from training.learner import Page, evaluations

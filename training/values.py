@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.analysis import MEANINGS, OWN
-from tictactoe_env.own_values import OwnValues, checked
+from tictactoe_env.exact.analysis import MEANINGS, OWN
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.policy import TabularPolicy, one_hot
-from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.trained.own_values import OwnValues, checked
 
 
 class ValuedTable(TabularPolicy):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tictactoe_env.analysis import Verdict, truth
-from tictactoe_env.games import Game
+from tictactoe_env.exact.analysis import Verdict, truth
+from tictactoe_env.games.game import Game
 
 
 def decisive(game: Game, verdicts: Sequence[Verdict]) -> dict[str, Any] | None:

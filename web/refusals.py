@@ -25,7 +25,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tictactoe_env.files import without_repeats
-from tictactoe_env.store import StoreError, UnknownGameError
+from tictactoe_env.games.store import StoreError, UnknownGameError
 from web.lanes import BusyError
 
 STATIC = Path(__file__).with_name("static")

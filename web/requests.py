@@ -23,10 +23,10 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from players.boards import BOARDS
-from tictactoe_env.certificate import MAX_CELLS as MAX_PROVEN
+from tictactoe_env.certificates.certificate import MAX_CELLS as MAX_PROVEN
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.games.store import LARGEST
 from tictactoe_env.rules import Rules
-from tictactoe_env.store import LARGEST
 
 MAX_CELLS = max(rules.cells for rules in BOARDS)
 MAX_SEED = 2**53  # JavaScript represents every whole number up to this one exactly

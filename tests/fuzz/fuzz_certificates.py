@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from oracles import plain_proof
 from sample_players import random_probs
 
-from tictactoe_env.certificate import CertificateError, certify, read, verify
+from tictactoe_env.certificates.certificate import CertificateError, certify, read, verify
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules

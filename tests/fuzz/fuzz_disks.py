@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trainings import TRAININGS, begin, check_end, has_checkpoint, in_child, resume, whole
 
-from tictactoe_env.store import GameStore, StoreError
+from tictactoe_env.games.store import GameStore, StoreError
 
 GROWING = ("open", "write", "flush", "os.rename", "os.mkdir", "os.link", "os.symlink")
 """What a full disk refuses; it still lets files be removed."""

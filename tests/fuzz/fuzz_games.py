@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles.plain_game import lines_of, plain_standing
 
-from tictactoe_env.games import ENDINGS, RESULTS, Game, json_text
-from tictactoe_env.store import read_games
+from tictactoe_env.games.game import ENDINGS, RESULTS, Game, json_text
+from tictactoe_env.games.store import read_games
 
 GAMES = st.lists(any_games(), min_size=1, max_size=4)
 FOLDER = TemporaryDirectory()  # removed at the end

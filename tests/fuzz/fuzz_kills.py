@@ -11,7 +11,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from trainings import FORK, TRAININGS, begin, check_end, has_checkpoint, resume, whole
 
-from tictactoe_env.store import GameStore
+from tictactoe_env.games.store import GameStore
 
 KILLED = -signal.SIGKILL
 GAMES = 1_000  # numbers of games that a batch may have

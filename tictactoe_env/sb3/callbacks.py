@@ -14,11 +14,11 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
 from tictactoe_env.errors import one_of, whole_number
-from tictactoe_env.evaluation import UNTIL, Evaluation, best_play_x
+from tictactoe_env.exact.evaluation import UNTIL, Evaluation, best_play_x
+from tictactoe_env.exact.judge import judge
+from tictactoe_env.exact.proof import TABLE_CELLS, Limit, checked_limit
 from tictactoe_env.files import write_file
-from tictactoe_env.judge import judge
 from tictactoe_env.policy import Policy
-from tictactoe_env.proof import TABLE_CELLS, Limit, checked_limit
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.sb3.models import (
     MakePolicy,

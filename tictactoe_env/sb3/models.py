@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from tictactoe_env.canonical import CanonicalPolicy
+from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.policy import (
     Policy,
     PredictPolicy,

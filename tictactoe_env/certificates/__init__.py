@@ -1,0 +1,1 @@
+"""Proofs as files: certificates are made, read and verified here."""

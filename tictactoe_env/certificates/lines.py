@@ -1,0 +1,278 @@
+"""A policy as its moves on the lines that it can play, and these moves as text.
+
+The lines of a policy as X are the games that it can play as X, against every reply. The positions
+on them follow from the rules and from its moves, so the moves alone are enough: see
+docs/CERTIFICATE.md for their order and for the text.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.errors import one_of
+from tictactoe_env.exact.canonical import CanonicalPolicy, canonical_forms
+from tictactoe_env.exact.position_index import PositionIndex, merged
+from tictactoe_env.exact.positions import Ply
+from tictactoe_env.exact.proof import BoardReach, Limit, Progress
+from tictactoe_env.files import json_value, without_repeats
+from tictactoe_env.policy import Policy, Probs, RandomPolicy
+from tictactoe_env.rules import SIDES, Boards, Rules
+
+MAX_TEXT = 128 << 20  # bytes of the moves as text; 7 million decisions of 5x5 need 20 MB
+SUM_TOLERANCE = 1e-12  # largest error of the sum of a decision's probabilities
+
+
+class LinesError(ValueError):
+    """Moves that do not belong to the positions on the lines."""
+
+
+class LinesPolicy:
+    """A policy that is known on its lines only; elsewhere every legal move is equally likely.
+
+    `knows` tells on which boards it is known. sides: those as which it is known. is_symmetric:
+    whether it plays alike on symmetric boards, so that a proof of it takes canonical positions.
+    The object never changes, so `copy.deepcopy` returns it.
+
+    reaches: the positions that it can meet, by side.
+    """
+
+    def __init__(self, reaches: Mapping[str, BoardReach], rules: Rules):
+        self.rules, self.sides = rules, tuple(reaches)
+        self.is_symmetric = all(reach.is_symmetric for reach in reaches.values())
+        self.symmetric_probs = LinesPolicy.probs if self.is_symmetric else None
+        plies = [
+            (*reach.bits(ply), *_moves(ply))
+            for side, reach in reaches.items()
+            for ply in reach.plies()
+            if ply.side == side
+        ]
+        x, o = (np.concatenate([ply[part] for ply in plies] or [_NONE]) for part in (0, 1))
+        self._index = PositionIndex(*merged([(x, o)], rules), rules)
+        width = max((cells.shape[1] for _, _, cells, _ in plies), default=1)
+        self._cells = np.zeros((len(x), width), dtype=np.int8)
+        self._shares = np.zeros((len(x), width)) if width > 1 else None
+        for marks_x, marks_o, cells, shares in plies:
+            place = self._index.find(marks_x, marks_o)
+            self._cells[place, : cells.shape[1]] = cells
+            if self._shares is not None:
+                self._shares[place, : cells.shape[1]] = shares
+
+    def __len__(self) -> int:
+        """The number of positions, of both sides, in which its moves are known."""
+        return len(self._index)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LinesPolicy:
+        return self
+
+    def knows(self, boards: Boards) -> NDArray[np.bool_]:
+        """Whether its moves are known: (B,) bool of boards (B, cells).
+
+        False for a board that it does not meet, such as one after a move that it does not make, and
+        for finished boards.
+        """
+        return self._places(np.asarray(boards, dtype=np.int8))[0] >= 0
+
+    def probs(self, boards: Boards) -> Probs:
+        """Its probabilities (B, cells) on boards that it knows, elsewhere those of random play."""
+        boards = np.asarray(boards, dtype=np.int8)
+        place, to_canonical = self._places(boards)
+        known = np.flatnonzero(place >= 0)
+        probs = np.zeros(boards.shape)
+        for move in range(self._cells.shape[1]):
+            cells = self._cells[place[known], move].astype(np.intp)
+            if to_canonical is not None:
+                cells = to_canonical[known, cells]
+            share = 1.0 if self._shares is None else self._shares[place[known], move]
+            probs[known, cells] += share
+        if len(known) < len(boards):
+            unknown = place < 0
+            probs[unknown] = RandomPolicy().probs(boards[unknown])
+        return probs
+
+    def _places(self, boards: Boards) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
+        """The places (B,) of boards, -1 for unknown ones, and (B, cells) what their cells mean."""
+        x, o = self.rules.to_bits(boards)
+        if not self.is_symmetric:
+            return self._index.find(x, o), None
+        forms = canonical_forms(self.rules)
+        x, o, which = forms.find(x, o)
+        return self._index.find(x, o), forms.permutations[which]
+
+
+_NONE = np.zeros(0, dtype=np.uint64)
+
+
+def _moves(ply: Ply) -> tuple[NDArray[np.int8], Probs]:
+    assert ply.cells is not None
+    assert ply.probs is not None
+    return ply.cells, ply.probs
+
+
+# --- as text --------------------------------------------------------------------------------------
+
+
+def moves_text(reaches: Mapping[str, BoardReach]) -> str:
+    """The decisions of a policy as JSON: {side: [decisions of each ply, in the order of a reach]}.
+
+    A decision is the number of a cell, or {cell: probability} unless one cell has probability 1.
+    """
+    found: dict[str, list[list[Any]]] = {side: [] for side in reaches}
+    for side, reach in reaches.items():
+        number = -1
+        for ply in reach.plies():
+            if ply.side != side:
+                continue
+            if ply.number != number:
+                found[side].append([])
+            number = ply.number
+            found[side][-1] += _decisions(*_moves(ply))
+    return json.dumps(found, separators=(",", ":"))
+
+
+def _decisions(cells: NDArray[np.int8], probs: Probs) -> list[Any]:
+    best = probs.argmax(axis=1)[:, None]
+    decisions: list[Any] = np.take_along_axis(cells, best, axis=1)[:, 0].tolist()
+    # A share of 1e-300 beside one that is 1.0 is a move too.
+    sure = (np.take_along_axis(probs, best, axis=1)[:, 0] == 1) & ((probs > 0).sum(axis=1) == 1)
+    several = np.flatnonzero(~sure)
+    for row in several.tolist():
+        pairs = zip(cells[row].tolist(), probs[row].tolist(), strict=True)
+        decisions[row] = {str(cell): share for cell, share in sorted(pairs) if share > 0}
+    return decisions
+
+
+def compressed(text: str) -> str:
+    """A text as zlib data in base64."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def decompressed(data: str) -> bytes:
+    """The text of `compressed`, as UTF-8. Raises LinesError if it is damaged or above 128 MB."""
+    if not isinstance(data, str):
+        raise LinesError(f"the moves must be base64 text, got {type(data).__name__}")
+    try:
+        packed = base64.b64decode(data, validate=True)
+        reader = zlib.decompressobj()
+        text = reader.decompress(packed, MAX_TEXT)
+        is_too_large = not reader.eof and bool(reader.unconsumed_tail)
+    except (ValueError, binascii.Error, zlib.error) as error:
+        raise LinesError(f"the moves are not zlib data in base64: {error}") from None
+    if is_too_large:
+        raise LinesError(f"the moves are larger than {MAX_TEXT >> 20} MB when decompressed")
+    if not reader.eof or reader.unused_data:
+        raise LinesError("the moves are not one complete piece of zlib data")
+    return text
+
+
+def reaches_of(
+    text: bytes,
+    sides: Sequence[str],
+    rules: Rules,
+    is_symmetric: bool,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> dict[str, BoardReach]:
+    """The positions that follow from the text of `moves_text`, by side.
+
+    Raises LinesError for missing, surplus and impossible decisions, ProofLimitError beyond `limit`.
+    """
+    try:
+        moves = json_value(text, without_repeats)
+    except ValueError as error:
+        raise LinesError(f"the moves are damaged: {error}") from None
+    if not isinstance(moves, dict) or list(moves) != list(sides):
+        raise LinesError(f"the moves must be an object with the sides {', '.join(sides)}")
+    found = {}
+    for side in sides:
+        recorded = Recorded(moves.pop(one_of("side", side, SIDES)), side, rules)
+        policy: Policy = CanonicalPolicy(recorded, rules) if is_symmetric else recorded
+        found[side] = BoardReach({side: policy}, side, rules, limit, progress)
+        recorded.check_all_used()
+    return found
+
+
+class Recorded:
+    """Decisions in the order in which a BoardReach asks for them, ply by ply.
+
+    plies: the decisions of each ply of `side`, as in `moves_text`.
+    """
+
+    def __init__(self, plies: Any, side: str, rules: Rules):
+        self.side, self.rules = side, rules
+        if not isinstance(plies, list) or not all(isinstance(ply, list) for ply in plies):
+            raise LinesError(f"the moves of {side} must be a list of one list for each ply")
+        self._plies = plies
+        self._used = [0] * len(plies)
+        self._cells = {str(cell): cell for cell in range(rules.cells)}
+
+    def probs(self, boards: Boards) -> Probs:
+        """The next decisions (B, cells), which are those of these boards."""
+        number = int(np.count_nonzero(boards[0]))
+        ply = number // 2
+        first = self._used[ply] if ply < len(self._plies) else 0
+        part = self._plies[ply][first : first + len(boards)] if ply < len(self._plies) else []
+        if len(part) < len(boards):
+            raise LinesError(
+                f"{len(boards) - len(part):,} decisions of {self.side} are missing in positions "
+                f"with {number} marks"
+            )
+        self._used[ply] += len(boards)
+        return self._dense(part, number)
+
+    def check_all_used(self) -> None:
+        """Raises LinesError if there are more decisions than positions."""
+        for ply, (used, moves) in enumerate(zip(self._used, self._plies, strict=True)):
+            if used < len(moves) or not moves:
+                number = 2 * ply + SIDES.index(self.side)
+                raise LinesError(
+                    f"there are {len(moves):,} decisions of {self.side} in positions with {number} "
+                    f"marks, but {used:,} such positions"
+                )
+
+    def _dense(self, decisions: list[Any], number: int) -> Probs:
+        kinds = set(map(type, decisions))
+        wrong = kinds - {int, dict}
+        if wrong:
+            names = ", ".join(sorted(kind.__name__ for kind in wrong))
+            raise LinesError(f"a decision must be a cell or an object of cells, got {names}")
+        probs = np.zeros((len(decisions), self.rules.cells))
+        several = [row for row, one in enumerate(decisions) if type(one) is dict]
+        for row in several:
+            for name, share in decisions[row].items():
+                probs[row, self._cell(name)] = self._share(share)
+        sums = probs[several].sum(axis=1)
+        if (np.abs(sums - 1) > SUM_TOLERANCE).any():
+            raise LinesError(
+                f"the probabilities of a decision of {self.side} with {number} marks do not sum to "
+                f"1: {decisions[several[int(np.abs(sums - 1).argmax())]]}"
+            )
+        rows = np.ones(len(decisions), dtype=bool)
+        rows[several] = False
+        cells = [one for one in decisions if type(one) is int] if several else decisions
+        if cells and not (min(cells) >= 0 and max(cells) < self.rules.cells):
+            self._cell(str(min(cells) if min(cells) < 0 else max(cells)))
+        probs[np.flatnonzero(rows), cells] = 1
+        return probs
+
+    def _cell(self, name: str) -> int:
+        if name not in self._cells:
+            raise LinesError(
+                f"a cell of {self.rules} is a number from 0 to {self.rules.cells - 1}, got {name}"
+            )
+        return self._cells[name]
+
+    def _share(self, share: Any) -> float:
+        is_number = isinstance(share, (int, float)) and not isinstance(share, bool)
+        if not is_number or not 0 < share <= 1:
+            raise LinesError(
+                f"a probability must be above 0 and at most 1, such as 0.5, got {share!r}"
+            )
+        return float(share)

@@ -1,0 +1,115 @@
+"""Saved runs: the certificates below models/ and runs/, and the newest run of an agent."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tictactoe_env.certificates.certificate import FILE, CertificateError, check_digest, read
+from tictactoe_env.rules import Rules
+
+FOLDERS = ("models", "runs")
+MAX_DEPTH = 5  # of folders below these; a run in a subfolder, such as runs/group/run, is 2 deep
+MAX_FOUND = 500  # certificates that are read
+Folders = Sequence[str | os.PathLike[str]]
+
+
+class SavedRun(NamedTuple):
+    """A run: the file of its certificate, and the agent and the board that the file names.
+
+    trained: whether it has made a step; a trie that learns from people begins without any.
+    """
+
+    file: Path
+    agent: str
+    rules: Rules
+    trained: bool = True
+
+    @property
+    def path(self) -> Path:
+        """The run's folder, or the file of a certificate that has no folder of its own."""
+        return self.file.parent if self.file.name == FILE else self.file
+
+
+def certificates(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """The certificates of all runs below a folder, and every .json file in the folder itself.
+
+    Folders inside a run are not searched. At most MAX_FOUND files, at most MAX_DEPTH folders deep.
+    """
+    found = 0
+    for place, folders, files in os.walk(folder):
+        depth = len(Path(place).relative_to(folder).parts)
+        if FILE in files:
+            names = [FILE]
+        else:
+            names = sorted(name for name in files if depth == 0 and name.endswith(".json"))
+        is_run = FILE in files or depth >= MAX_DEPTH
+        folders[:] = [] if is_run else sorted(one for one in folders if not one.startswith("."))
+        for name in names:
+            found += 1
+            if found > MAX_FOUND:
+                return
+            yield Path(place, name)
+
+
+def saved_run(file: Path, content: Mapping[str, Any]) -> SavedRun:
+    """The run that the content of a certificate describes.
+
+    Raises CertificateError (a ValueError) if no agent or board is named or the moves were changed.
+    The results are not verified.
+    """
+    board, agent = content.get("board"), content.get("agent")
+    is_board = isinstance(board, Mapping) and set(board) == {"rows", "cols", "k"}
+    if not isinstance(board, Mapping) or not is_board or not isinstance(agent, str):
+        raise CertificateError(f"{file} names no agent and no board")
+    rules = Rules(**board)
+    check_digest(content)
+    training = content.get("training")
+    steps = training.get("steps") if isinstance(training, Mapping) else None
+    return SavedRun(file, agent, rules, steps != 0)
+
+
+@lru_cache(maxsize=2 * MAX_FOUND)
+def _known(file: Path, stamp: tuple[int, int]) -> SavedRun | None:
+    """The run of a file that has not changed since `stamp`; None if its certificate is damaged."""
+    try:
+        return saved_run(file, read(file))
+    except (ValueError, OSError):
+        return None
+
+
+def saved_runs(folders: Folders = FOLDERS) -> Iterator[tuple[int, SavedRun]]:
+    """The undamaged runs in these folders, each with the time of its certificate in ns."""
+    for folder in folders:
+        for file in certificates(folder):
+            try:
+                status = file.absolute().stat()
+            except OSError:  # a link that leads nowhere
+                continue
+            run = _known(file.absolute(), (status.st_mtime_ns, status.st_size))
+            if run is not None:
+                yield status.st_mtime_ns, run._replace(file=file)
+
+
+def newest_run(
+    agent: str, rules: Rules | None = None, folders: Folders = FOLDERS
+) -> SavedRun | None:
+    """The newest run of an agent that has trained, or None. Runs on `rules` are preferred."""
+    runs = [(time, run) for time, run in saved_runs(folders) if run.agent == agent and run.trained]
+    found = max(runs, key=lambda pair: (pair[1].rules == rules, pair[0]), default=None)
+    return None if found is None else found[1]
+
+
+def agents_with_runs(folders: Folders = FOLDERS) -> list[str]:
+    """The names of the agents that have a run in these folders, sorted."""
+    names = {run.agent for _, run in saved_runs(folders) if run.trained}
+    return sorted(name for name in names if is_agent_name(name))
+
+
+def is_agent_name(text: str) -> bool:
+    """Whether a text is a valid name of an agent: a letter, then letters, digits, underscores."""
+    return re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,59}", text) is not None

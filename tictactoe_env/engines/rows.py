@@ -1,0 +1,358 @@
+"""Games by row number, for boards with few enough positions for a table of their successors.
+
+A state is one integer: the position's row in one of six copies of the table of all P positions.
+The copy tells which side the learner plays and whether a side has made an illegal move:
+
+    state = copy * P + row        copy 0, 1: no illegal move so far; the learner is X, O
+                                  copy 2, 3: the learner has moved illegally
+                                  copy 4, 5: the opponent has moved illegally
+
+Each method is therefore a table look-up: in flat Python arrays for one game, in NumPy arrays for
+many. `engine` documents the methods; `bit_engine` has the same ones for boards of any size.
+"""
+
+from __future__ import annotations
+
+from array import array
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+from numpy.typing import NDArray
+
+from tictactoe_env.engines.starts import draw_starts
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.observation import observe
+from tictactoe_env.policy import Policy, TabularPolicy, Uniforms, tabulate
+from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules
+
+# Cells of a board with tables: 2x5 has 15,983 positions; 3x4 has 111,973, 100 MB of lists.
+MAX_CELLS = 10
+OTHER_SEAT = (1, -1, 3, 1)  # copies to the same game seen from the other side, for copy 0 to 3
+INT8 = np.dtype(np.int8)
+EVEN = 1e-12  # a column of the alias method that is this close to full counts as full
+States = NDArray[np.intp]
+
+
+@lru_cache(maxsize=8)
+def row_tables(rules: Rules, early_draw: bool, observation: str) -> RowTables:
+    """The tables of a board, built on first use and shared by all environments."""
+    return RowTables(rules, early_draw, observation)
+
+
+class RowTables:
+    """The tables of both engines of this file: arrays over the 6 P states described above."""
+
+    def __init__(self, rules: Rules, early_draw: bool, observation: str):
+        positions = positions_of(rules)
+        size = len(positions)
+        self.rules, self.early_draw, self.size = rules, early_draw, size
+        self.playing = 2 * size  # number of states without an illegal move
+        over = positions.is_over | (positions.is_dead if early_draw else False)
+        standing = [
+            np.where(over, np.choose(seat * positions.outcome_x + 1, [LOSS, DRAW, WIN]), ONGOING)
+            for seat in (1, -1)
+        ]
+        self.result = np.concatenate(
+            [*standing, np.full(2 * size, ILLEGAL), np.full(2 * size, OPPONENT_ILLEGAL)]
+        ).astype(np.int8)
+        self.boards = np.tile(positions.boards, (6, 1))
+        self.seats = np.tile(np.repeat(np.array([1, -1], dtype=np.int8), size), 3)
+        self.observations = observe(self.boards, rules, observation, self.seats)
+        self.legal = (self.boards == 0).astype(np.int8)
+        # A taken cell leads to the copy for illegal moves of the learner, two copies further.
+        rows, seats = np.tile(np.arange(size), 2), np.repeat([0, 1], size)
+        children = positions.children[rows]
+        states = np.arange(2 * size)
+        self.children = np.where(
+            children >= 0, children + (seats * size)[:, None], (states + 2 * size)[:, None]
+        )
+        self.opponent_moves = (self.result[: 2 * size] == ONGOING) & (
+            positions.x_to_move[rows] != (seats == 0)
+        )
+
+    def replies(self, policy: TabularPolicy) -> tuple[NDArray[np.float64], States]:
+        """Probability of each reply, and the state it leads to: (2 P, cells) each.
+
+        Rows in which it is not the opponent's turn are zero.
+        """
+        probs = np.tile(policy.by_row(), (2, 1))
+        probs[~self.opponent_moves] = 0
+        states = np.arange(2 * self.size)[:, None]
+        return probs, np.where(
+            self.legal[: 2 * self.size] > 0, self.children, states + 4 * self.size
+        )
+
+
+class RowGames:
+    """Many games at a time; states are intp (B,)."""
+
+    def __init__(self, rules: Rules, early_draw: bool, observation: str):
+        self.tables = tables = row_tables(rules, early_draw, observation)
+        self.rules, self.cells = rules, rules.cells
+        self._arguments = (rules, early_draw, observation)
+        self._children = tables.children.ravel()
+
+    def __reduce__(self) -> Any:
+        return (type(self), self._arguments)  # copies share the tables
+
+    def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = ONGOING) -> States:
+        """States (B,) of boards (B, cells), the learner having the marks `seats` (B,)."""
+        results = np.asarray(results)
+        copies = (seats < 0) + 2 * (results == ILLEGAL) + 4 * (results == OPPONENT_ILLEGAL)
+        return positions_of(self.rules).rows(boards) + copies * self.tables.size
+
+    def draw_starts(self, seats: NDArray[np.int8], rng: np.random.Generator) -> States:
+        """States (B,) of random unfinished positions with the learner to move."""
+        rows, movers = draw_starts(self.rules, self.tables.early_draw, seats, rng)
+        return rows + (movers < 0) * self.tables.size
+
+    def advance(
+        self,
+        states: States,
+        cells: NDArray[np.intp],
+        replies: RowReplies,
+        which: NDArray[np.intp],
+        rng: np.random.Generator,
+        waiting: NDArray[np.intp] | None = None,
+    ) -> tuple[States, NDArray[np.int8]]:
+        """States (B,) and results (B,) after the learner's moves and the opponents' replies."""
+        # States after an illegal move are not in this table: "clip" gives them any successor.
+        states = self._children.take(states * self.cells + cells, mode="clip")
+        after = replies.draw(states, which, rng.random(len(states)))
+        return after, self.tables.result.take(after)
+
+    def prepare(self, policies: list[Policy]) -> RowReplies:
+        """The opponents as alias tables."""
+        return RowReplies(self.tables, policies)
+
+    def reply(
+        self,
+        states: States,
+        replies: RowReplies,
+        which: NDArray[np.intp],
+        rng: np.random.Generator,
+        same_board: bool = False,
+    ) -> States:
+        """States (B,) after the opponents' moves, where it is an opponent's turn."""
+        return replies.draw(states, which, rng.random(len(states)))
+
+    def result(self, states: States) -> NDArray[np.int8]:
+        """Results (B,) int8."""
+        return self.tables.result.take(states)
+
+    def opponent_moves(self, states: States) -> NDArray[np.bool_]:
+        """Whether a game is unfinished and it is the opponent's turn: (B,) bool."""
+        return (states < self.tables.playing) & self.tables.opponent_moves.take(
+            states % self.tables.playing
+        )
+
+    def observe(self, states: States) -> NDArray[Any]:
+        """Observations from the learner's seats."""
+        return self.tables.observations.take(states, axis=0)
+
+    def legal(self, states: States) -> NDArray[np.int8]:
+        """Masks (B, cells) int8, 1 on free cells."""
+        return self.tables.legal.take(states, axis=0)
+
+    def boards(self, states: States) -> Boards:
+        """Boards (B, cells) int8."""
+        return self.tables.boards.take(states, axis=0)
+
+    def seats(self, states: States) -> NDArray[np.int8]:
+        """The learner's marks (B,) int8."""
+        return self.tables.seats.take(states)
+
+
+class RowReplies:
+    """Draws the replies of several opponents in constant time.
+
+    The method is the alias method (Walker 1977; Vose 1991) on the cells of positive probability.
+    The alias step is skipped if these are equally likely in every position, for every opponent.
+    """
+
+    def __init__(self, tables: RowTables, policies: list[Any]):
+        self._cells, self._states = tables.rules.cells, 6 * tables.size
+        self._several = len(policies) > 1
+        # There is no reply after an illegal move: such a state leads to itself.
+        ended = np.repeat(np.arange(tables.playing, self._states)[:, None], self._cells, axis=1)
+        always = np.ones(ended.shape)
+        parts: tuple[list[Any], ...] = ([], [], [], [])
+        for policy in policies:
+            after_the_end = (always[:, 0], ended, always, ended)
+            for part, going, over in zip(
+                parts,
+                _alias_table(tables, policy),
+                after_the_end,
+                strict=True,
+            ):
+                part += [going, over]
+        self._width, self._target, accept, alias = (np.concatenate(part).ravel() for part in parts)
+        self._uniform = bool((accept >= 1).all())
+        if not self._uniform:
+            self._accept, self._alias = accept, alias
+
+    def draw(self, states: States, which: NDArray[np.intp], uniform: NDArray[np.float64]) -> States:
+        """The states after the replies, from one number in [0, 1) each."""
+        if self._several:
+            states = states + which * self._states
+        scaled = uniform * self._width.take(states)
+        column = scaled.astype(np.intp)
+        index = states * self._cells + column
+        drawn = self._target.take(index)
+        if self._uniform:
+            return drawn
+        return np.where(scaled - column < self._accept.take(index), drawn, self._alias.take(index))
+
+
+@lru_cache(maxsize=64)  # so that a further snapshot does not cost those that are there already
+def _alias_table(
+    tables: RowTables, policy: Any
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Width (2 P,), and target, acceptance and alias (2 P, cells) of one opponent.
+
+    A state without a reply leads to itself.
+    """
+    probs, next_states = tables.replies(tabulate(policy, tables.rules))
+    cells = tables.rules.cells
+    moving = np.flatnonzero(tables.opponent_moves)
+    probs, next_states = probs[moving], next_states[moving]
+    order = np.argsort(probs <= 0, axis=1, kind="stable")  # cells of positive probability first
+    probs = np.take_along_axis(probs, order, axis=1)
+    next_states = np.take_along_axis(next_states, order, axis=1)
+    width = np.ones(tables.playing)
+    target = np.repeat(np.arange(tables.playing)[:, None], cells, axis=1)
+    width[moving], target[moving] = (probs > 0).sum(axis=1), next_states
+    accept, alias = np.ones(target.shape), target.copy()
+    scaled = probs * width[moving, None]
+    pending = (probs > 0) & (np.abs(scaled - 1) > EVEN)
+    while True:  # each round fills the smallest column of each row from the largest
+        small = np.where(pending, scaled, np.inf).argmin(axis=1)
+        large = np.where(pending, scaled, -np.inf).argmax(axis=1)
+        rows = np.flatnonzero(pending.any(axis=1) & (small != large))
+        if len(rows) == 0:
+            return width, target, accept, alias
+        s, g = small[rows], large[rows]
+        accept[moving[rows], s] = scaled[rows, s]
+        alias[moving[rows], s] = next_states[rows, g]
+        scaled[rows, g] -= 1 - scaled[rows, s]
+        pending[rows, s] = False
+        pending[rows, g] = np.abs(scaled[rows, g] - 1) > EVEN
+
+
+class RowGame:
+    """One game at a time; a state is an int."""
+
+    def __init__(self, rules: Rules, early_draw: bool, observation: str):
+        self.tables = tables = row_tables(rules, early_draw, observation)
+        self.rules, self._cells = rules, rules.cells
+        self._arguments = (rules, early_draw, observation)
+        self._children, self._result, self._views = _lists(rules, early_draw, observation)
+        self._size = tables.size
+        seen = tables.observations
+        self._shape, self._dtype, self._mask_at = seen.shape[1:], seen.dtype, seen[0].nbytes
+        self._view_size = self._mask_at + rules.cells
+
+    def __reduce__(self) -> Any:
+        return (type(self), self._arguments)  # copies share the tables
+
+    def start(self, board: Boards, seat: int) -> int:
+        """The state of an unfinished board (cells,), the learner having the mark `seat`."""
+        return int(positions_of(self.rules).rows(board[None])[0]) + (seat < 0) * self._size
+
+    def draw_start(self, seat: int, rng: np.random.Generator) -> tuple[int, int]:
+        """The state of a random unfinished position with the learner to move, and its mark."""
+        seats = np.array([seat], dtype=np.int8)
+        rows, movers = draw_starts(self.rules, self.tables.early_draw, seats, rng)
+        mark = int(movers[0])
+        return int(rows[0]) + (mark < 0) * self._size, mark
+
+    def advance(
+        self, state: int, cell: int | None, reply: RowReply, uniforms: Uniforms
+    ) -> tuple[int, int, NDArray[Any], NDArray[np.int8]]:
+        """State, result, observation and mask after the learner's move and the reply.
+
+        It holds the lines of `view`: the call would take 3 % of a step.
+        """
+        if cell is not None:
+            state = self._children[state * self._cells + cell]
+        width = reply.width[state]
+        if width:
+            scaled = (uniforms.pop() if uniforms else uniforms.draw()) * width
+            column = int(scaled)
+            index = state * self._cells + column
+            if reply.uniform or scaled - column < reply.accept[index]:
+                state = reply.target[index]
+            else:
+                state = reply.alias[index]
+        start = state * self._view_size
+        seen = self._views[start : start + self._view_size]
+        return (
+            state,
+            self._result[state],
+            ndarray(self._shape, self._dtype, seen),
+            ndarray(self._cells, INT8, seen, self._mask_at),
+        )
+
+    def move(self, state: int, cell: int) -> tuple[int, int]:
+        """The state and result after a move of the learner, who plays the other side then."""
+        state = self._children[state * self._cells + cell]
+        return state + OTHER_SEAT[state // self._size] * self._size, self._result[state]
+
+    def prepare(self, policy: Any) -> RowReply:
+        """The opponent as an alias table."""
+        return _row_reply(self.tables, policy)
+
+    def view(self, state: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
+        start = state * self._view_size
+        seen = self._views[start : start + self._view_size]
+        return (
+            ndarray(self._shape, self._dtype, seen),
+            ndarray(self._cells, INT8, seen, self._mask_at),
+        )
+
+    def board(self, state: int) -> Boards:
+        """The board (cells,) int8."""
+        return self.tables.boards[state].copy()
+
+
+@lru_cache(maxsize=8)
+def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[Any, ...]:
+    """Children, results and views, in the types with the fastest single look-up.
+
+    A view is the observation and the mask of a state, one after the other.
+    """
+    tables = row_tables(rules, early_draw, observation)
+    seen = tables.observations.reshape(len(tables.result), -1).view(np.int8)
+    return (
+        array("i", tables.children.astype(np.intc).tobytes()),
+        tables.result.tobytes(),
+        bytearray(np.concatenate([seen, tables.legal], axis=1)),
+    )
+
+
+class RowReply:
+    """The alias table of one opponent as flat arrays of Python numbers.
+
+    It takes half a megabyte on 3x3 if all replies to a position are equally likely.
+    """
+
+    def __init__(self, tables: RowTables, policy: Any):
+        width, target, accept, alias = _alias_table(tables, policy)
+        # 0 in every state in which no reply follows, those after an illegal move included
+        moving = np.where(tables.opponent_moves, width, 0).astype(np.int8)
+        self.width = moving.tobytes() + bytes(len(tables.result) - len(moving))
+        self.target = array("i", target.astype(np.intc).tobytes())
+        self.uniform = bool((accept >= 1).all())
+        if not self.uniform:
+            self.accept, self.alias = (
+                array("d", accept.tobytes()),
+                array("i", alias.astype(np.intc).tobytes()),
+            )
+
+
+@lru_cache(maxsize=64)  # so that another environment with the same opponent costs nothing
+def _row_reply(tables: RowTables, policy: Any) -> RowReply:
+    return RowReply(tables, policy)

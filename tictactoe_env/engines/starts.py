@@ -1,0 +1,150 @@
+"""Start positions: random ones, and those from which the learner can still be beaten."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.errors import probability
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.rules import Boards, Rules, to_move
+
+LISTED_CELLS = 12  # of a board whose start positions are drawn from a list of all
+KEPT_PROOFS = 11  # whose counterexamples are kept
+KEPT_BOARDS = 20_000  # of one proof
+NEWEST_SHARE = 0.6  # of the starts from counterexamples that come from the newest proof
+
+
+def draw_starts(
+    rules: Rules, early_draw: bool, movers: NDArray[np.int8], rng: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
+    """Rows (B,) of `positions_of(rules)`, unfinished, and the marks (B,) of the sides to move.
+
+    movers (B,): +1 or -1 draws uniformly from the positions in which X or O is to move, 0 from all.
+    Raises ValueError if there is no such position.
+    """
+    rows, x_count = _unfinished(rules, early_draw)
+    first = np.where(movers < 0, x_count, 0)
+    last = np.where(movers > 0, x_count, len(rows))
+    if (first == last).any():
+        raise ValueError(
+            f'start="random" finds no unfinished position with O to move ({rules}): '
+            'give the learner side="X"'
+        )
+    drawn = rng.integers(first, last)
+    return rows[drawn], np.where(drawn < x_count, 1, -1).astype(np.int8)
+
+
+@lru_cache(maxsize=8)
+def _unfinished(rules: Rules, early_draw: bool) -> tuple[NDArray[np.intp], int]:
+    """The rows of all unfinished positions, those with X to move first, and the number of these."""
+    positions = positions_of(rules)
+    rows = positions.unfinished
+    if early_draw:
+        rows = rows[~positions.is_dead[rows]]
+    x_moves = positions.x_to_move[rows]
+    return rows[np.argsort(~x_moves, kind="stable")], int(x_moves.sum())
+
+
+class ExploringStarts:
+    """Start positions for `TicTacToeVectorEnv(start=...)`: a share of the games start elsewhere.
+
+    share: the share of the games that start from a random board, with the learner to move. The
+    number of marks is drawn first, uniformly, and then a board with that many marks: uniformly from
+    all of them on boards of up to 12 cells, and by uniformly random moves on larger ones. (With
+    start="random" all boards are equally likely: most of them have five to seven marks, and
+    openings are rare.)
+    counterexamples: the share of the games that start from a board from which the learner can still
+    be beaten, as the last proofs have found them: see `remember`. Both shares together are at most
+    1; the other games start from the empty board, and so do those for which there is no
+    counterexample.
+    """
+
+    def __init__(
+        self, share: float, rules: Rules, early_draw: bool = False, counterexamples: float = 0.0
+    ):
+        self.share = probability(share, "the share of exploring starts")
+        self.counterexamples = probability(counterexamples, "the share of counterexamples")
+        if self.share + self.counterexamples > 1:
+            raise ValueError(
+                "the shares of exploring starts and of counterexamples must be at most 1 together, "
+                f"got {share} and {counterexamples}"
+            )
+        self.rules, self.early_draw = rules, early_draw
+        self.found: deque[Boards] = deque(maxlen=KEPT_PROOFS)  # the newest proof comes last
+        if rules.cells > LISTED_CELLS:
+            return
+        positions = positions_of(rules)
+        rows = positions.unfinished
+        self._rows = rows[~positions.is_dead[rows]] if early_draw else rows
+        first = np.unique(positions.ply[self._rows], return_index=True)[1]
+        self._first = np.append(first, len(self._rows))  # the first row with 0 marks, 1, ...
+
+    def remember(self, boards: Boards) -> None:
+        """Keep the counterexamples (N, cells) of a new proof; games start from them from now on.
+
+        Six in ten of these games start from the newest proof, the others from the ten before, of
+        which each has the same share. Of more than 20,000 boards evenly spaced ones are kept.
+        """
+        step = -(-len(boards) // KEPT_BOARDS) or 1
+        self.found.append(boards[::step].copy())
+
+    def __call__(
+        self, seats: NDArray[np.int8], rng: np.random.Generator
+    ) -> tuple[Boards, NDArray[np.int8]]:
+        """Boards (B, cells) and the learner's marks (B,): those of `seats` on empty boards."""
+        number = rng.random(len(seats))
+        drawn = number < self.share
+        if self.rules.cells <= LISTED_CELLS:
+            ply = np.where(drawn, rng.integers(len(self._first) - 1, size=len(seats)), 0)
+            rows = self._rows[rng.integers(self._first[ply], self._first[ply + 1])]
+            boards = positions_of(self.rules).boards[rows]
+        else:
+            boards = np.zeros((len(seats), self.rules.cells), dtype=np.int8)
+            boards[drawn] = played_at_random(int(drawn.sum()), self.rules, self.early_draw, rng)
+        if self.counterexamples:
+            again = ~drawn & (number < self.share + self.counterexamples)
+            boards[again] = self._counterexamples(int(again.sum()), rng)
+            drawn = drawn | (again & boards.any(axis=1))
+        return boards, np.where(drawn, to_move(boards), seats).astype(np.int8)
+
+    def _counterexamples(self, count: int, rng: np.random.Generator) -> Boards:
+        """Boards (count, cells) of the last proofs; empty boards where a proof has none."""
+        boards = np.zeros((count, self.rules.cells), dtype=np.int8)
+        if not self.found:
+            return boards
+        last = len(self.found) - 1
+        which = np.full(count, last)
+        if last:
+            older = rng.random(count) >= NEWEST_SHARE
+            which[older] = rng.integers(last, size=int(older.sum()))
+        for number, found in enumerate(self.found):
+            at = np.flatnonzero(which == number)
+            if len(found) and len(at):
+                boards[at] = found[rng.integers(len(found), size=len(at))]
+        return boards
+
+
+def played_at_random(
+    count: int, rules: Rules, early_draw: bool, rng: np.random.Generator
+) -> Boards:
+    """Unfinished boards (count, cells) after random moves; each number of marks is as likely.
+
+    A game that ends before is played again, with another number of marks.
+    """
+    boards = np.zeros((count, rules.cells), dtype=np.int8)
+    open_games = np.arange(count)
+    while len(open_games):
+        order = rng.random((len(open_games), rules.cells)).argsort(axis=1).argsort(axis=1)
+        marks = rng.integers(rules.cells, size=(len(open_games), 1))
+        drawn = np.where(order < marks, 1 - 2 * (order % 2), 0).astype(np.int8)
+        x, o = rules.to_bits(drawn)
+        ended = rules.has_line(x) | rules.has_line(o)
+        if early_draw:
+            ended = ended | rules.is_dead(x, o)
+        boards[open_games[~ended]] = drawn[~ended]
+        open_games = open_games[ended]
+    return boards

@@ -1,0 +1,1 @@
+"""Exact results: all positions, the solution, matches, proofs and best responses."""

@@ -1,0 +1,167 @@
+"""Backward induction over every position of a small board, with two plies in memory.
+
+The cells are split into two parts of at most 8 cells. The positions of a part are grouped by the
+numbers of X and O in them. A block is a group of one part together with a group of the other: all
+its positions have the same ply, and a move leads from one block to another. So a ply is some dozen
+blocks, whose successors are whole rows and columns of the blocks of the next ply. 4x4 has 9.7
+million positions; its largest block has 313,600.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.exact.positions import check_enumerable
+from tictactoe_env.rules import SIDES, Rules
+
+LOW_CELLS = 8  # cells of the first part; the others are the second, at most 8 on 4x4
+Counts = tuple[int, int]  # marks of X and of O
+Values = NDArray[Any]
+
+# How a position stands.
+GOING, LINE, FULL, UNREACHED = range(4)
+
+
+class After(NamedTuple):
+    """The values of the positions after a move onto `cell`.
+
+    values: those of the successors of `block[where]`, the positions in which this cell is free.
+    """
+
+    cell: int
+    where: tuple[Any, Any]
+    values: Values
+
+
+class Block:
+    """Positions (H, L) of one ply: every group of the upper part with every group of the lower one.
+
+    side: the side to move, "X" or "O". high, low: ternary codes of the parts, (H,) and (L,).
+    standing: (H, L) int8. GOING; LINE: the last move made a line; FULL: drawn; UNREACHED: play
+    stopped before.
+    """
+
+    def __init__(self, ply: int, parts: tuple[_Part, _Part], groups: tuple[Counts, Counts]):
+        self.ply, self.side, self._parts, self._groups = ply, SIDES[ply % 2], parts, groups
+        self.high, self.low = (part.codes[group] for part, group in zip(parts, groups, strict=True))
+
+    @property
+    def codes(self) -> NDArray[np.intp]:
+        """Ternary codes (H, L)."""
+        return np.add.outer(self.high * 3 ** len(self._parts[1].cells), self.low)
+
+    def standing(self, lines: NDArray[np.int8]) -> NDArray[np.int8]:
+        """How the positions stand. lines: see `_lines`."""
+        x, o = (
+            np.bitwise_or.outer(self._parts[0].bits[side][self.high], low[self.low])
+            for side, low in enumerate(self._parts[1].bits)
+        )
+        last, other = (lines[o], lines[x]) if self.side == "X" else (lines[x], lines[o])
+        going = np.int8(FULL if self.ply == len(lines).bit_length() - 1 else GOING)
+        return np.where(other > 0, UNREACHED, np.where(last > 0, last, going)).astype(np.int8)
+
+    def after(self, following: dict[tuple[Counts, Counts], Values]) -> Iterator[After]:
+        """The values after each move; following: those of the next ply, by their groups."""
+        high, low = self._groups
+        upper, lower = self._parts
+        for cell in lower.cells:
+            if move := lower.move(low, cell, self.side):
+                values = following[high, move.group].take(move.targets, axis=1)
+                yield After(cell, (slice(None), move.places), values)
+        for cell in upper.cells:
+            if move := upper.move(high, cell, self.side):
+                values = following[move.group, low].take(move.targets, axis=0)
+                yield After(cell, (move.places, slice(None)), values)
+
+
+Rule = Callable[[Block, NDArray[np.int8], Iterator[After]], Values]
+
+
+def backward_by_blocks(rules: Rules, rule: Rule) -> Values:
+    """The value of the empty board.
+
+    rule: called with each block, how its positions stand, and their values after each move; it
+    returns the values of the positions (H, L). Raises ValueError above 16 cells.
+    """
+    check_enumerable(rules)
+    parts, lines = _parts(rules.cells), _lines(rules)
+    following: dict[tuple[Counts, Counts], Values] = {}
+    for ply in reversed(range(rules.cells + 1)):
+        found = {}
+        for high in parts[0].codes:
+            low = ((ply + 1) // 2 - high[0], ply // 2 - high[1])
+            if low in parts[1].codes:
+                block = Block(ply, parts, (high, low))
+                found[high, low] = rule(block, block.standing(lines), block.after(following))
+        following = found
+    return following[(0, 0), (0, 0)][0, 0]
+
+
+class _Move(NamedTuple):
+    """Moves onto one cell, from the places of a group to the targets of another."""
+
+    group: Counts
+    places: NDArray[np.intp]
+    targets: NDArray[np.intp]
+
+
+class _Part:
+    """The positions of some cells. codes: those of each group, ascending. bits: X's and O's."""
+
+    def __init__(self, cells: range):
+        self.cells = cells
+        numbers = np.arange(3 ** len(cells))
+        self._digits = (numbers[:, None] // 3 ** np.arange(len(cells)) % 3).astype(np.int8)
+        marks = [self._digits == digit for digit in (1, 2)]
+        weights = 1 << np.array(cells, dtype=np.int64)
+        self.bits = [(one @ weights).astype(np.uint16) for one in marks]
+        x, o = (one.sum(axis=1) for one in marks)
+        pairs = dict.fromkeys(zip(x.tolist(), o.tolist(), strict=True))
+        self.codes: dict[Counts, NDArray[np.intp]] = {
+            (a, b): np.flatnonzero((x == a) & (o == b)) for a, b in pairs
+        }
+        self._moves: dict[tuple[Counts, int, str], _Move | None] = {}
+
+    def move(self, group: Counts, cell: int, side: str) -> _Move | None:
+        """The moves of a side onto a cell; None where it is taken in the whole group."""
+        key = group, cell, side
+        if key not in self._moves:
+            self._moves[key] = self._found(*key)
+        return self._moves[key]
+
+    def _found(self, group: Counts, cell: int, side: str) -> _Move | None:
+        codes, digit = self.codes[group], cell - self.cells.start
+        places = np.flatnonzero(self._digits[codes, digit] == 0)
+        if not len(places):
+            return None
+        is_x = side == "X"
+        to = group[0] + is_x, group[1] + (not is_x)
+        after = codes[places] + 3**digit * (1 if is_x else 2)
+        return _Move(to, places, np.searchsorted(self.codes[to], after))
+
+
+@lru_cache(maxsize=8)
+def _parts(cells: int) -> tuple[_Part, _Part]:
+    """The upper and the lower part of a board with so many cells."""
+    split = min(cells, LOW_CELLS)
+    return _Part(range(split, cells)), _Part(range(split))
+
+
+@lru_cache(maxsize=8)
+def _lines(rules: Rules) -> NDArray[np.int8]:
+    """Of every set of cells, bit c for cell c: 0 without a line, else LINE or UNREACHED.
+
+    LINE: one mark less leaves no line, so that the last move may have made it. (2^cells,)
+    """
+    marks = np.zeros(1, dtype=np.uint64)
+    for bit in rules.cell_bits:
+        marks = np.concatenate([marks, marks | np.uint64(bit)])
+    found = np.where(rules.has_line(marks), np.int8(UNREACHED), np.int8(0))
+    for bit in rules.cell_bits:
+        found[(found > 0) & ~rules.has_line(marks & ~np.uint64(bit))] = LINE
+    return found

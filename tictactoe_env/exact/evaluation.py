@@ -1,0 +1,291 @@
+"""The exact evaluation of a policy: its results against random play, and whether it can be beaten.
+
+    found = evaluate(policy)
+    print(found)                # the verdict, and the results of each side
+    found.save("lost.svg")      # the shortest game that it loses as X and as O
+    found.x.win, found.unbeatable, found.best_responses["O"].losing_line
+    exploitability(policy)      # 0 for perfect play
+
+On boards of up to 12 cells the results are computed from the policy's table of all positions: on
+3x3 this takes milliseconds, on 3x4 tenths of a second. On larger boards they are computed from the
+positions that the policy can meet, see `proof`: for one that makes one move in each position, this
+takes about a second on 4x4.
+"""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from textwrap import fill
+from typing import NamedTuple
+
+from tictactoe_env.exact import match
+from tictactoe_env.exact.match import BestResponse, Result
+from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.exact.proof import TABLE_CELLS, Limit, Progress, provable, reach_of
+from tictactoe_env.exact.solver import solve
+from tictactoe_env.notation import game_text
+from tictactoe_env.policy import Model, Policy
+from tictactoe_env.rules import SIDES, Rules
+
+UNTIL = ("steps", "unbeatable", "optimal")  # goals of a training
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The exact results of a policy on each side.
+
+    Printed it is the verdict and a table. A notebook shows these, and the shortest lost games.
+
+    x, o: its exact results as X and as O against uniformly random play.
+    unbeatable_x, unbeatable_o: whether it never loses on that side, whatever the opponent does.
+    optimal_x, optimal_o: whether it is unbeatable on that side and no unbeatable policy wins more
+    often against random play. False if the side cannot avoid losing, and on boards of more than 12
+    cells, where the best achievable result is not computed.
+    best_responses: by side; empty in an evaluation that was read from a table of metrics.
+    always_wins_x: whether it wins every game as X, whatever the opponent does.
+    best_play_x: X's result if both sides play perfectly, 1 for a win and 0 for a draw; None if that
+    is not known, as on boards of more than 16 cells.
+    sampled: the sides whose result is that of sampled games, because nothing was proven of them.
+    rules: the board.
+    """
+
+    x: Result
+    o: Result
+    unbeatable_x: bool
+    unbeatable_o: bool
+    optimal_x: bool
+    optimal_o: bool
+    best_responses: Mapping[str, BestResponse] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    always_wins_x: bool = False
+    best_play_x: int | None = None
+    sampled: tuple[str, ...] = ()
+    rules: Rules = Rules()
+
+    @property
+    def unbeatable(self) -> bool:
+        """Whether it never loses, on either side, whatever the opponent does."""
+        return self.unbeatable_x and self.unbeatable_o
+
+    @property
+    def optimal(self) -> bool:
+        """Whether it is optimal on both sides."""
+        return self.optimal_x and self.optimal_o
+
+    @property
+    def is_won_by_x(self) -> bool:
+        """Whether X is known to win if both sides play perfectly, so that O cannot but lose."""
+        return self.always_wins_x or self.best_play_x == 1
+
+    def reached(self, until: str, side: str = "both") -> bool:
+        """Whether one or both sides have reached a goal of UNTIL; "steps" is never reached.
+
+        Where X wins with best play, X has to win against everybody, and O, which cannot avoid
+        losing, does not count; alone it never reaches a goal.
+        """
+        reached = {
+            "steps": (False, False),
+            "unbeatable": (self.unbeatable_x, self.unbeatable_o),
+            "optimal": (self.optimal_x, self.optimal_o),
+        }[until]
+        if self.is_won_by_x:
+            return side != "O" and reached[0] and self.always_wins_x
+        return all(one for name, one in zip(SIDES, reached, strict=True) if side in ("both", name))
+
+    def rank(self, side: str = "both") -> tuple[float, float]:
+        """The key that ranks checkpoints: number of unbeatable sides, then value against random.
+
+        An X that wins against everybody counts as two sides.
+        """
+        safe_x = self.unbeatable_x + self.always_wins_x
+        by_side = {"X": (safe_x, self.x.value), "O": (self.unbeatable_o, self.o.value)}
+        chosen = [by_side[name] for name in SIDES if side in ("both", name)]
+        unbeatable, values = zip(*chosen, strict=True)
+        return float(sum(unbeatable)), float(sum(values))
+
+    @property
+    def verdict(self) -> str:
+        """Whether it can be beaten, in words, such as "can be beaten as O (a1 b2 b1 a3 c1)"."""
+        if self.always_wins_x:
+            return "wins against everybody as X, and O cannot avoid losing"
+        safe = {"X": self.unbeatable_x, "O": self.unbeatable_o}
+        games = {
+            side: None if safe[side] else game_text(self._lost.get(side, ()), self.rules)
+            for side in SIDES
+            if side not in self.sampled
+        }
+        return verdict_text(games, self.optimal)
+
+    @property
+    def _lost(self) -> dict[str, tuple[int, ...]]:
+        """The shortest game that it can lose, by side."""
+        lines = {side: response.losing_line for side, response in self.best_responses.items()}
+        return {side: line for side, line in lines.items() if line is not None}
+
+    def __str__(self) -> str:
+        """The verdict, and below it a table of the results: a few lines of at most 80 columns."""
+        proven = "Not proven" if len(self.sampled) == len(SIDES) else f"Proven: {self.verdict}"
+        lines = [
+            fill(proven, 80, subsequent_indent="  "),
+            "",
+            f"{self.rules!s:15}{'against random, %':>22}{'against the best response':>27}",
+            f"{'':15}{'won':>8}{'drawn':>7}{'lost':>7}{'lost, %':>14}{'won - lost':>13}",
+        ]
+        for side, result in (("X", self.x), ("O", self.o)):
+            line = f"as {side:12}{100 * result.win:8.2f}"
+            line += f"{100 * result.draw:7.2f}{100 * result.loss:7.2f}"
+            if side in self.best_responses:
+                worst = self.best_responses[side]
+                line += f"{100 * worst.loss:14.2f}{round(worst.value, 2) + 0.0:13.2f}"
+            if result.illegal:
+                line += f"  {100 * result.illegal:.2f} illegal"
+            lines.append(line + "  sampled games" * (side in self.sampled))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The card in a notebook, above the shortest game that it can lose as X and as O."""
+        card = f'<pre style="font-family: monospace">{escape(str(self))}</pre>'
+        if not self._lost:
+            return card
+        # As an image it is also shown by viewers that remove SVG from HTML.
+        data = b64encode(self._picture().encode()).decode()
+        source = f"data:image/svg+xml;base64,{data}"
+        return f'{card}<img alt="{self.verdict}" style="max-width: 100%" src="{source}">'
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a picture of the shortest game that it can lose as X and as O, as SVG.
+
+        Raises ValueError if there is no such game, or if the name does not end in ".svg".
+        """
+        if Path(path).suffix.lower() != ".svg":
+            raise ValueError(f'the picture is an SVG file, its name must end in ".svg": {path}')
+        if not self._lost:
+            raise ValueError(f"there is no lost game to draw in {path}: it {self.verdict}")
+        Path(path).write_text(self._picture(), encoding="utf-8")
+
+    def _picture(self) -> str:
+        from tictactoe_env.render import svg_games  # imported here because most users never draw
+
+        games = {f"loses as {side} in {len(line)} moves": line for side, line in self._lost.items()}
+        return svg_games(games, self.rules)
+
+
+def verdict_text(games: Mapping[str, str | None], is_optimal: bool) -> str:
+    """Say whether a player can be beaten, such as "can be beaten as O (a1 b2 c3)".
+
+    games: by side, the shortest game that the player can lose, "" if it is not known, and None if
+    it never loses.
+    """
+    lost = {side: f" ({game})" * bool(game) for side, game in games.items() if game is not None}
+    if lost:
+        return f"can be beaten {' and '.join(f'as {side}{game}' for side, game in lost.items())}"
+    if not games:
+        return "not proven"
+    as_side = "" if len(games) == 2 else f" as {' '.join(games)}"
+    return f"cannot be beaten{as_side}{', optimal' * is_optimal}"
+
+
+def evaluate(
+    policy: Policy | Model,
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """The exact evaluation of a policy.
+
+    The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3. On
+    boards of more than 12 cells the positions that the policy can meet must be within `limit`, and
+    `progress` is called after each ply: see `proof`. Raises ProofLimitError beyond the limit, and
+    ValueError for a policy that is no function of the board: see `steady`.
+    """
+    rules = match.board_of(rules, policy)
+    policy = provable(policy, rules)
+    return evaluation_of(
+        {side: evaluate_side(policy, side, rules, limit, progress) for side in SIDES}, rules
+    )
+
+
+class SideEvaluation(NamedTuple):
+    """The evaluation of a policy on one side.
+
+    result: against uniformly random play. response: the best response; None if the result is that
+    of sampled games, so that nothing is proven. always_wins: whether it wins every game. wins_most:
+    see `match.wins_most`; False on boards of more than 12 cells.
+    """
+
+    result: Result
+    response: BestResponse | None = None
+    always_wins: bool = False
+    wins_most: bool = False
+
+
+def evaluate_side(
+    policy: Policy | Model,
+    side: str,
+    rules: Rules,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> SideEvaluation:
+    """The exact evaluation of a policy as `side`.
+
+    limit, progress: as those of `evaluate`. Raises ProofLimitError beyond the limit.
+    """
+    reach = reach_of(policy, side, rules, limit, progress)
+    response, wins = match.best_response(reach), False
+    if response.value >= 1 - match.ROUNDING:  # the others draw or lose too often for a rounding
+        wins = match.always_wins(reach)
+    is_best = rules.cells <= TABLE_CELLS and match.wins_most(reach)
+    return SideEvaluation(match.reach_vs_random(reach), response, wins, is_best)
+
+
+def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluation:
+    """The evaluation that consists of those of both sides."""
+    responses = {
+        side: found.response for side, found in sides.items() if found.response is not None
+    }
+    safe = {side: not response.can_lose for side, response in responses.items()}
+    always_wins_x = sides["X"].always_wins
+    proven = 1 if always_wins_x else 0 if safe.get("O") else None
+    return Evaluation(
+        sides["X"].result,
+        sides["O"].result,
+        unbeatable_x=safe.get("X", False),
+        unbeatable_o=safe.get("O", False),
+        optimal_x=sides["X"].wins_most,
+        optimal_o=sides["O"].wins_most,
+        best_responses=responses,
+        always_wins_x=always_wins_x,
+        best_play_x=best_play_x(rules) if proven is None else proven,  # solving 4x4 takes a second
+        sampled=tuple(side for side in SIDES if side not in responses),
+        rules=rules,
+    )
+
+
+def best_play_x(rules: Rules) -> int | None:
+    """X's result if both sides play perfectly: 1 a win, 0 a draw; None if that is not known.
+
+    It is known on boards of up to 16 cells, which are solved on first use.
+    """
+    return solve(rules).game_value if can_enumerate(rules) else None
+
+
+def fair_results(rules: Rules) -> dict[str, int]:
+    """The result (win - loss) that each side can be sure of with best play; 0 if not known."""
+    x_value = best_play_x(rules) or 0
+    return {"X": x_value, "O": -x_value}
+
+
+def exploitability(policy: Policy | Model, rules: Rules | None = None) -> float:
+    """The mean gain of a best response over the policy on both sides, as OpenSpiel defines it.
+
+    It is NashConv / 2: half the sum of the best responses' results (win - loss) against the policy
+    as X and as O. It is 0 for perfect play, even where one side must lose, and at most 1.
+    """
+    responses = match.best_responses(policy, rules)
+    return max(0.0, -sum(response.value for response in responses.values()) / 2)

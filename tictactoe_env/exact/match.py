@@ -1,0 +1,540 @@
+"""Exact results of policies on boards that can be enumerated, sampled results on larger boards.
+
+On a board that can be enumerated, two policies define the probability of every position. So the
+result of a match is computed, not played. Results are X's unless stated otherwise. Probability on a
+taken cell counts as a loss by illegal move, and is also reported separately.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.exact.blocks import After, Block, backward_by_blocks
+from tictactoe_env.exact.positions import CHUNK, Ply, Positions, positions_of
+from tictactoe_env.exact.proof import (
+    TABLE_CELLS,
+    BoardReach,
+    Limit,
+    Progress,
+    Reach,
+    TableReach,
+    provable,
+    reach_of,
+)
+from tictactoe_env.exact.solver import Values, backward_induction, solve
+from tictactoe_env.policy import (
+    Model,
+    Policy,
+    Probs,
+    RandomPolicy,
+    TabularPolicy,
+    checked_probs,
+    sample,
+    tabulate,
+)
+from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
+
+UNSAFE = -np.inf  # in place of a probability, where a side cannot avoid losing to perfect play
+ROUNDING = 1e-12  # error of a result, a sum of some thousand float64 terms; never of what is proven
+
+
+@dataclass(frozen=True)
+class Result:
+    """Probabilities of a match for one side; win + draw + loss = 1.
+
+    illegal: the part of `loss` that comes from this side's illegal moves.
+    illegal_other: the part of `win` that comes from the other side's illegal moves.
+    """
+
+    win: float
+    draw: float
+    loss: float
+    illegal: float = 0.0
+    illegal_other: float = 0.0
+
+    @property
+    def other_side(self) -> Result:
+        """The same match seen by the other side."""
+        return Result(self.loss, self.draw, self.win, self.illegal_other, self.illegal)
+
+    @property
+    def value(self) -> float:
+        """win - loss."""
+        return self.win - self.loss
+
+
+def exact_result(
+    policy_x: Policy | Model,
+    policy_o: Policy | Model,
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """The exact result for X of two policies, deterministic or stochastic.
+
+    The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3. On
+    boards of more than 12 cells the positions that both can reach must be within `limit`: see
+    `proof`. Raises ProofLimitError beyond it, and ValueError for a policy that is no function of
+    the board: see `steady`.
+    """
+    rules = board_of(rules, policy_x, policy_o)
+    players = {"X": provable(policy_x, rules), "O": provable(policy_o, rules)}
+    if rules.cells > TABLE_CELLS:
+        return _result(BoardReach(players, "X", rules, limit, progress), _given)
+    positions = positions_of(rules)
+    tables = {side: tabulate(player, rules).by_row() for side, player in players.items()}
+    return _result(positions, lambda ply: tables[ply.side][ply.rows])
+
+
+def _given(ply: Ply) -> Probs:
+    assert ply.probs is not None
+    return ply.probs
+
+
+def _result(graph: Reach | Positions, probs_of: Callable[[Ply], Probs]) -> Result:
+    """X's result if the moves (B, M) of each ply have these probabilities."""
+    reach = np.zeros(len(graph.outcome_x))
+    reach[0] = 1
+    illegal = {"X": 0.0, "O": 0.0}
+    for ply in graph.plies():
+        flow = reach[ply.rows, None] * probs_of(ply)
+        illegal[ply.side] += float(flow[~ply.legal].sum())
+        children, flow = ply.children[ply.legal], flow[ply.legal]
+        is_end = children < 0
+        if is_end.any():
+            reach[-4:] += np.bincount(children[is_end] + 4, flow[is_end], minlength=4)
+            children, flow = children[~is_end], flow[~is_end]
+        if len(children):
+            first, last = int(children.min()), int(children.max())
+            reach[first : last + 1] += np.bincount(children - first, flow)
+    x_lines, o_lines = (float(reach[graph.outcome_x == mark].sum()) for mark in (1, -1))
+    drawn = float(reach[graph.is_over & (graph.outcome_x == 0)].sum())
+    return Result(x_lines + illegal["O"], drawn, o_lines + illegal["X"], illegal["X"], illegal["O"])
+
+
+def exact_result_as(
+    side: str,
+    policy: Policy | Model,
+    opponent: Policy | Model,
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+) -> Result:
+    """The exact result for `policy`, playing `side`, against `opponent`: see `exact_result`."""
+    if _mark(side) > 0:
+        return exact_result(policy, opponent, rules, limit)
+    return exact_result(opponent, policy, rules, limit).other_side
+
+
+@dataclass(frozen=True)
+class BestResponse:
+    """How a policy that plays `side` does against a best response, an opponent that knows it.
+
+    value: the policy's smallest expected result (win - loss) against any opponent.
+    loss: the policy's largest probability of losing against any opponent.
+    can_lose: whether the policy loses any game that has a positive probability.
+    losing_line: the cells of the shortest such game, an illegal move of the policy included; None
+    if there is no such game.
+    """
+
+    side: str
+    value: float
+    loss: float
+    can_lose: bool
+    losing_line: tuple[int, ...] | None
+
+
+def best_responses(
+    policy: Policy | Model,
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> dict[str, BestResponse]:
+    """The exact best responses to a policy as X and as O: {"X": ..., "O": ...}.
+
+    On boards of more than 12 cells the positions that it can meet must be within `limit`: see
+    `proof`. Raises ProofLimitError beyond it, and ValueError for a policy that is no function of
+    the board: see `steady`.
+    """
+    rules = board_of(rules, policy)
+    policy = provable(policy, rules)
+    return {side: best_response(reach_of(policy, side, rules, limit, progress)) for side in SIDES}
+
+
+def best_response(reach: Reach) -> BestResponse:
+    """The exact best response to a policy on the side whose positions these are."""
+    outcome = reach.outcome_x * _mark(reach.side)
+
+    def loss(ply: Ply, after: Values) -> Values:
+        if ply.probs is not None:
+            return (ply.probs * np.where(ply.legal, after, 1.0)).sum(axis=1)
+        return np.where(ply.legal, after, -np.inf).max(axis=1)
+
+    values, losses = values_of(reach), backward_induction(reach, outcome < 0, loss)
+    distances = plies_to_loss(reach)
+    line = _shortest_line(reach, distances)
+    can_lose = line is not None
+    return BestResponse(reach.side, float(values[0]), float(losses[0]), can_lose, line)
+
+
+def values_of(reach: Reach) -> Values:
+    """The policy's smallest expected result (win - loss) from each position on: (N,) float64."""
+
+    def value(ply: Ply, after: Values) -> Values:
+        if ply.probs is not None:
+            return (ply.probs * np.where(ply.legal, after, -1.0)).sum(axis=1)
+        return np.where(ply.legal, after, np.inf).min(axis=1)
+
+    return backward_induction(reach, reach.outcome_x * _mark(reach.side), value)
+
+
+def worst_outcomes(reach: Reach) -> Values:
+    """The policy's worst outcome from each position on: (N,) float64, -1 a loss, 0, 1 a win.
+
+    It is that of the games that have a positive probability, however small it is; a mean such as
+    `values_of` would not show a loss that is rare enough. An illegal move is a loss.
+    """
+
+    def worst(ply: Ply, after: Values) -> Values:
+        if ply.probs is None:
+            return np.where(ply.legal, after, np.inf).min(axis=1)
+        return np.where(ply.probs > 0, np.where(ply.legal, after, -1.0), np.inf).min(axis=1)
+
+    return backward_induction(reach, reach.outcome_x * _mark(reach.side), worst)
+
+
+def always_wins(reach: Reach) -> bool:
+    """Whether a policy wins, on its side, every game that has a positive probability."""
+    for ply in reach.plies():
+        possible = ply.legal if ply.probs is None else ply.probs > 0
+        after = ply.children[possible & ply.legal]
+        other = reach.is_over[after] & (reach.outcome_x[after] != _mark(reach.side))
+        if other.any() or (possible & ~ply.legal).any():
+            return False
+    return True
+
+
+def plies_to_loss(reach: Reach) -> Values:
+    """The length of the shortest game that the policy can lose, from each position: (N,) float64.
+
+    Infinite where it cannot lose. An illegal move of the policy is a loss in one ply.
+    """
+
+    def nearest(ply: Ply, after: Values) -> Values:
+        if ply.probs is None:
+            return 1 + np.where(ply.legal, after, np.inf).min(axis=1)
+        near = np.where(ply.legal, after, 0.0)
+        near[ply.probs == 0] = np.inf
+        return 1 + near.min(axis=1)
+
+    lost = np.where(reach.outcome_x * _mark(reach.side) < 0, 0.0, np.inf)
+    return backward_induction(reach, lost, nearest)
+
+
+def _shortest_line(reach: Reach, plies_to_loss: Values) -> tuple[int, ...] | None:
+    """The shortest game that ends in a loss, the lowest cell among equals; None if there is none.
+
+    In a reach in canonical form the moves are turned back to the board as it is.
+    """
+    if not np.isfinite(plies_to_loss[0]):
+        return None
+    line: list[int] = []
+    board, row = np.zeros(reach.rules.cells, dtype=np.int8), 0
+    for ply in reach.plies():
+        at = reach.place(ply, row)
+        if at is None:
+            continue
+        children, legal = ply.children[at], ply.legal[at]
+        after = np.where(legal, plies_to_loss[children], 0.0)
+        # An illegal move of the policy ends the game.
+        possible = legal if ply.probs is None else ply.probs[at] > 0
+        move = int(np.argmax(possible & (after == plies_to_loss[row] - 1)))
+        cell = move if ply.cells is None else int(ply.cells[at, move])
+        line.append(int(reach.turned_back(board)[cell]))
+        board[line[-1]] = 1 if ply.side == "X" else -1
+        row = int(children[move])  # in no ply if the game is over
+    return tuple(line)
+
+
+@dataclass(frozen=True)
+class OptimalShare:
+    """Share of a policy's probability on optimal moves, mean over positions: 1.0 is perfect play.
+
+    everywhere: over all unfinished positions.
+    reachable: over those where the policy may have to move, as X or as O, against any opponent.
+    """
+
+    everywhere: float
+    reachable: float
+
+
+def optimal_share(policy: Policy | Model, rules: Rules | None = None) -> OptimalShare:
+    """How much of a policy's probability is on optimal moves."""
+    rules = board_of(rules, policy)
+    positions = positions_of(rules)
+    table = tabulate(policy, rules).by_row()
+    optimal = (table * _optimal(rules)).sum(axis=1)
+    reachable = np.zeros(len(positions), dtype=bool)
+    for side in SIDES:
+        for ply in TableReach(side, table, rules).plies():
+            if ply.side == side:
+                reachable[ply.rows] = True
+    return OptimalShare(
+        float(optimal[positions.unfinished].mean()), float(optimal[reachable].mean())
+    )
+
+
+@lru_cache(maxsize=8)
+def _optimal(rules: Rules) -> NDArray[np.bool_]:
+    positions, solution = positions_of(rules), solve(rules)
+    every = np.arange(len(positions))
+    parts = (every[start : start + CHUNK] for start in range(0, len(every), CHUNK))
+    return np.concatenate(
+        [solution.optimal(rules.to_boards(*positions.bits(part))) for part in parts]
+    )
+
+
+@lru_cache(maxsize=8)
+def best_achievable(rules: Rules) -> dict[str, Result | None]:
+    """The best achievable results against random play of policies that never lose, by side.
+
+    Such a policy wins as often as possible and draws the rest: on 3x3 X wins 191/192 and O 866/945.
+    None for a side that cannot avoid losing to perfect play.
+    """
+    return {side: _best_achievable(side, rules) for side in SIDES}
+
+
+def _best_achievable(side: str, rules: Rules) -> Result | None:
+    """Backward induction over the probability of winning, UNSAFE where perfect play beats `side`.
+
+    The largest probability of a safe move is kept, and an unsafe reply makes a mean unsafe.
+    """
+
+    def wins(block: Block, standing: NDArray[np.int8], moves: Iterator[After]) -> Values:
+        own = block.side == side
+        after = np.full((*standing.shape, rules.cells), UNSAFE if own else 0.0)
+        for cell, where, values in moves:
+            after[..., cell][where] = values
+        found = after.max(axis=2) if own else after.sum(axis=2) / (rules.cells - block.ply or 1)
+        # In a position with a line the side to move has lost.
+        return np.choose(standing, [found, UNSAFE if own else 1.0, 0.0, UNSAFE])
+
+    win = float(backward_by_blocks(rules, wins))
+    return None if win == UNSAFE else Result(win, 1 - win, 0.0)
+
+
+def wins_most(reach: Reach) -> bool:
+    """Whether a policy never loses and no such policy wins more often against random play.
+
+    reach: of a board of at most 12 cells. Whole numbers are compared: the policy wins most if each
+    move of positive probability is one after which most can be won. So no tolerance is needed.
+    """
+    most = _most_wins(reach.side, reach.rules)
+    for ply in reach.plies():
+        if ply.probs is not None:
+            after = np.where(ply.legal, most[ply.children], UNSAFE)
+            if ((ply.probs > 0) & (after < most[ply.rows][:, None])).any():
+                return False
+    return bool(most[0] != UNSAFE)
+
+
+def most_wins(rules: Rules) -> dict[str, Fraction | None]:
+    """The exact `win` of `best_achievable`: on 3x3 191/192 as X and 866/945 as O.
+
+    None for a side that cannot avoid losing. ValueError for a board of more than 12 cells.
+    """
+    found = {side: _most_wins(side, rules)[0] for side in SIDES}
+    return {
+        side: None if wins == UNSAFE else Fraction(int(wins), _replies(side, rules)[0])
+        for side, wins in found.items()
+    }
+
+
+def best_openings(rules: Rules) -> list[int]:
+    """The cells with which X can open and still reach its `best_achievable` result.
+
+    On 3x3 these are the corners. Empty if X cannot avoid losing. ValueError for a board of more
+    than 12 cells.
+    """
+    most = _most_wins("X", rules)
+    after = most[positions_of(rules).children[0]]
+    return np.flatnonzero((after == most[0]) & (after != UNSAFE)).tolist()
+
+
+def _replies(side: str, rules: Rules) -> list[int]:
+    """The number of sequences of random replies to `side` from each ply to the last."""
+    counts = [1]
+    for ply in reversed(range(rules.cells)):
+        counts.append(counts[-1] * (1 if SIDES[ply % 2] == side else rules.cells - ply))
+    return counts[::-1]
+
+
+@lru_cache(maxsize=16)
+def _most_wins(side: str, rules: Rules) -> Values:
+    """In how many of `_replies` a player that never loses can win, by position: (N,) float64.
+
+    UNSAFE where perfect play beats `side`. They are whole numbers, at most 46,080 on 3x4, so they
+    are exact. A game that ends early counts for all replies that could have followed.
+    """
+    if rules.cells > TABLE_CELLS:
+        raise ValueError(
+            f"the limit is computed on boards of up to {TABLE_CELLS} cells, not {rules}"
+        )
+    positions, weights = positions_of(rules), np.array(_replies(side, rules), dtype=np.float64)
+    outcome = positions.outcome_x * _mark(side)
+    ends = np.where(outcome > 0, weights[positions.ply], np.where(outcome < 0, UNSAFE, 0.0))
+
+    def wins(ply: Ply, after: Values) -> Values:
+        if ply.side == side:
+            return np.where(ply.legal, after, UNSAFE).max(axis=1)
+        return np.where(ply.legal, after, 0.0).sum(axis=1)
+
+    found = backward_induction(positions, ends, wins)
+    found.setflags(write=False)
+    return found
+
+
+def action_values(
+    side: str,
+    policy: Policy | Model,
+    opponent: Policy | Model,
+    rules: Rules | None = None,
+    board: Boards | None = None,
+) -> Values:
+    """Exact expected results (win - loss) of `side` after each move on a board: (cells,) float64.
+
+    The moves are those of the side to move, NaN on taken cells. After the move `side` is played by
+    `policy` and the other side by `opponent`. Where `side` is to move these are the action values
+    (Q-values) of `policy`. board: (cells,), unfinished; the empty board by default.
+    """
+    rules = board_of(rules, policy, opponent)
+    positions = positions_of(rules)
+    own, other = (tabulate(player, rules).by_row() for player in (policy, opponent))
+    start = 0 if board is None else int(positions.rows(np.asarray(board)[None])[0])
+    if positions.is_over[start]:
+        raise ValueError("a finished board has no moves: give an unfinished one")
+
+    def expected(ply: Ply, after: Values) -> Values:
+        table, illegal = (own, -1.0) if ply.side == side else (other, 1.0)
+        return (table[ply.rows] * np.where(ply.legal, after, illegal)).sum(axis=1)
+
+    outcome, first = positions.outcome_x * _mark(side), int(positions.ply[start])
+    values = backward_induction(positions, outcome, expected, first)
+    children = positions.children[start]
+    return np.where(children >= 0, values[children], np.nan)
+
+
+@dataclass(frozen=True)
+class SampledResult:
+    """A result counted from games, with a 95 % Wilson interval for each rate (Wilson 1927)."""
+
+    result: Result
+    games: int
+    intervals: dict[str, tuple[float, float]]
+
+
+def sampled_result(
+    policy_x: Policy, policy_o: Policy, rules: Rules, games: int = 1000, seed: int = 0
+) -> SampledResult:
+    """X's result in `games` played games, on any board. The same seed gives the same games."""
+    games = whole_number(games, "games", 1)
+    outcome, illegal = _play(policy_x, policy_o, rules, games, np.random.default_rng(seed))
+    marks = {"win": 1, "draw": 0, "loss": -1}
+    counts = {name: int((outcome == mark).sum()) for name, mark in marks.items()}
+    result = Result(*(count / games for count in (*counts.values(), *illegal)))
+    intervals = {name: wilson_interval(count, games) for name, count in counts.items()}
+    return SampledResult(result, games, intervals)
+
+
+def _play(
+    policy_x: Policy, policy_o: Policy, rules: Rules, games: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int8], tuple[int, int]]:
+    """X's outcomes (games,) of played games, and the numbers of illegal moves by X and by O."""
+    boards = np.zeros((games, rules.cells), dtype=np.int8)
+    outcome = np.zeros(games, dtype=np.int8)
+    going = np.arange(games)
+    illegal = [0, 0]
+    for ply in range(rules.cells):
+        policy, mark = ((policy_x, 1), (policy_o, -1))[ply % 2]
+        cells = sample(checked_probs(policy.probs(boards[going]), (len(going), rules.cells)), rng)
+        wrong = boards[going, cells] != 0
+        illegal[ply % 2] += int(wrong.sum())
+        outcome[going[wrong]] = -mark
+        going, cells = going[~wrong], cells[~wrong]
+        boards[going, cells] = mark
+        won = rules.has_line(rules.to_bits(boards[going])[ply % 2])
+        outcome[going[won]] = mark
+        going = going[~won]
+        if len(going) == 0:
+            break
+    return outcome, (illegal[0], illegal[1])
+
+
+def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tuple[float, float]:
+    """The Wilson score interval of the rate count / total, 95 % by default. It holds the rate."""
+    rate, spread = count / total, z * z / total
+    centre = (rate + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * math.sqrt(rate * (1 - rate) / total + spread / (4 * total))
+    # Without rounding errors the rate would be inside anyway.
+    return min(rate, max(0.0, centre - half)), max(rate, min(1.0, centre + half))
+
+
+def result_vs_random(
+    side: str,
+    policy: Policy | Model,
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+) -> Result:
+    """The exact result of `policy` as `side` against uniformly random play."""
+    _mark(side)
+    rules = board_of(rules, policy)
+    return reach_vs_random(reach_of(provable(policy, rules), side, rules, limit))
+
+
+def reach_vs_random(reach: Reach) -> Result:
+    """The exact result of a policy on its side against uniformly random play."""
+
+    def probs(ply: Ply) -> Probs:
+        if ply.probs is not None:
+            return ply.probs
+        return ply.legal / ply.legal.sum(axis=1, keepdims=True)
+
+    found = _result(reach, probs)
+    if isinstance(reach, TableReach) and found.illegal + found.illegal_other:
+        # Illegal moves are summed over all positions, so that the result is the same to the last
+        # bit as that of `exact_result`.
+        table = TabularPolicy(reach.rules, reach.table[positions_of(reach.rules).unfinished])
+        return exact_result_as(reach.side, table, _random_table(reach.rules))
+    return found if reach.side == "X" else found.other_side
+
+
+@lru_cache(maxsize=8)
+def _random_table(rules: Rules) -> TabularPolicy:
+    return tabulate(RandomPolicy(), rules)
+
+
+def board_of(rules: Rules | None, *policies: Any) -> Rules:
+    """The board of the policies, or `rules`, or 3x3; ValueError if they name different boards."""
+    stated = [getattr(policy, "rules", None) for policy in policies]
+    known = {board for board in stated if isinstance(board, Rules)}
+    if rules is not None:
+        known.add(checked_rules(rules))
+    if len(known) > 1:
+        boards = ", ".join(sorted(map(str, known)))
+        raise ValueError(f"these policies play on different boards: {boards}")
+    return known.pop() if known else Rules()
+
+
+def _mark(side: str) -> int:
+    """+1 for "X", -1 for "O"; ValueError for anything else."""
+    if side not in SIDES:
+        raise unknown_name("side", side, SIDES)
+    return 1 if side == "X" else -1

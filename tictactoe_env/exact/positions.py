@@ -1,0 +1,289 @@
+"""Every position of a small board, as arrays with one row for each position.
+
+These are the positions that play can reach, where play stops at a line. They are ordered by ply,
+then by ternary code (cell c adds 3^c for X and 2 * 3^c for O). Boards of up to 16 cells (4x4, 3x5,
+2x8) can be enumerated: 3x3 has 5,478 positions and takes some milliseconds, 4x4 with four in a row
+has 9,722,011 and takes seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tictactoe_env.rules import SIDES, Boards, Rules
+
+KEPT_CELLS = 12  # of a board whose plies are kept: 3x4 needs 10 MB
+MAX_CELLS = 16  # of a board that is enumerated; 3^16 table entries are 172 MB
+CHUNK = 1 << 20  # positions at a time, where an array (N, cells) would not fit the cache
+
+
+def can_enumerate(rules: Rules) -> bool:
+    """Whether the positions of this board can be enumerated: at most 16 cells."""
+    return rules.cells <= MAX_CELLS
+
+
+def check_enumerable(rules: Rules) -> None:
+    """Raises ValueError for a board whose positions cannot be enumerated."""
+    if not can_enumerate(rules):
+        raise ValueError(
+            f"the positions of a board of {rules.rows}x{rules.cols} are too many to enumerate: "
+            f"at most {MAX_CELLS} cells can be (4x4, 3x5), this one has {rules.cells}; "
+            "take an opponent that needs no table (random, search-depth=2, mcts-playouts=50, a "
+            "model), and tictactoe_env.exact.match.sampled_result for results"
+        )
+
+
+def codes_of(boards: NDArray[Any], rules: Rules) -> NDArray[np.int64]:
+    """Ternary codes (B,) of boards (B, cells), at most 33 cells.
+
+    Raises ValueError for another shape, and for numbers other than -1, 0 and 1.
+    """
+    check_shape(boards, rules)
+    if len(boards) and not (
+        boards.dtype.kind in "if"
+        and boards.min() >= -1
+        and boards.max() <= 1
+        and (boards.dtype == np.int8 or (boards == boards.astype(np.int8)).all())
+    ):
+        raise ValueError("boards must hold only +1 (X), -1 (O) and 0 (free)")
+    digits = np.where(boards < 0, 2, boards).astype(np.int64)
+    codes: NDArray[np.int64] = digits @ 3 ** np.arange(rules.cells, dtype=np.int64)
+    return codes
+
+
+def check_shape(boards: NDArray[Any], rules: Rules) -> None:
+    """Raises ValueError unless boards have the shape (B, cells)."""
+    if boards.ndim != 2 or boards.shape[1] != rules.cells:
+        raise ValueError(f"boards must have the shape (B, {rules.cells}), got {boards.shape}")
+
+
+def unreachable(board: NDArray[Any], rules: Rules) -> ValueError:
+    """The error for a board (cells,) that play cannot reach."""
+    return ValueError(
+        f"play on {rules} cannot reach the board {board.tolist()}: check the numbers of X and O, "
+        "and that only one side has a line"
+    )
+
+
+@lru_cache(maxsize=8)
+def positions_of(rules: Rules) -> Positions:
+    """The positions of a board, enumerated on first use and kept. ValueError above 16 cells."""
+    return Positions(rules)
+
+
+class Ply(NamedTuple):
+    """B unfinished positions with `number` marks.
+
+    side: the side to move, "X" or "O". rows: (B,) or a slice. children: (B, M), the row after each
+    of M moves, -1 where a move is illegal. legal: (B, M) bool. probs: (B, M), the probabilities of
+    the moves where they are known. cells: (B, M) of the moves; None if move m is cell m, as in
+    `Positions`.
+    """
+
+    number: int
+    side: str
+    rows: Any
+    children: NDArray[np.int32]
+    legal: NDArray[np.bool_]
+    probs: NDArray[np.float64] | None = None
+    cells: NDArray[np.int8] | None = None
+
+
+class Positions:
+    """All N positions that can be reached from the empty board, which is row 0.
+
+    codes: (N,) int64 ternary codes. ply: (N,) int8 marks on the board. is_over: (N,) bool.
+    outcome_x: (N,) int8, +1 where X has a line, -1 where O has one, else 0.
+    ply_starts: (cells + 2,) first row of each ply.
+    """
+
+    def __init__(self, rules: Rules):
+        check_enumerable(rules)
+        self.rules = rules
+        self.powers = 3 ** np.arange(rules.cells, dtype=np.int64)
+        self._half = rules.cells // 2
+        self._low_bits, self._high_bits = (
+            _ternary_to_bits(bits)
+            for bits in (rules.cell_bits[: self._half], rules.cell_bits[self._half :])
+        )
+        self._enumerate()
+
+    def _enumerate(self) -> None:
+        rules = self.rules
+        seen = np.zeros(3**rules.cells, dtype=bool)
+        layers, over, outcome = [np.zeros(1, dtype=np.int64)], [], []
+        for ply in range(rules.cells + 1):
+            codes = layers[ply]
+            x, o = self._bits(codes)
+            x_moves = ply % 2 == 0
+            won = rules.has_line(o if x_moves else x)  # only the last mover can have a new line
+            over.append(won | (ply == rules.cells))
+            outcome.append(np.where(won, np.int8(-1 if x_moves else 1), np.int8(0)))
+            going, taken = codes[~over[ply]], (x | o)[~over[ply]]
+            for power, bit in zip(self.powers.tolist(), rules.cell_bits, strict=True):
+                seen[going[(taken & bit) == 0] + power * (1 if x_moves else 2)] = True
+            following = np.flatnonzero(seen)
+            seen[following] = False
+            layers.append(following)
+        self.codes = np.concatenate(layers)
+        self.is_over = np.concatenate(over)
+        self.outcome_x = np.concatenate(outcome)
+        sizes = [len(layer) for layer in layers[: rules.cells + 1]]
+        self.ply = np.repeat(np.arange(rules.cells + 1, dtype=np.int8), sizes)
+        self.ply_starts = np.array([0, *accumulate(sizes)])
+        self._row_of_code = np.full(3**rules.cells, -1, dtype=np.int32)
+        self._row_of_code[self.codes] = np.arange(len(self.codes), dtype=np.int32)
+
+    def _bits(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """X's and O's bitboards of ternary codes, from one table for each half of the digits."""
+        high, low = np.divmod(codes, 3**self._half)
+        x, o = (self._low_bits[side][low] | self._high_bits[side][high] for side in (0, 1))
+        return x, o
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @cached_property
+    def unfinished(self) -> NDArray[np.intp]:
+        """Rows of the unfinished positions: (U,), in the order of a TabularPolicy; 4,520 on 3x3."""
+        return np.flatnonzero(~self.is_over)
+
+    @cached_property
+    def x_to_move(self) -> NDArray[np.bool_]:
+        """Whether X moves next, or would if the game were not over: (N,) bool."""
+        return self.ply % 2 == 0
+
+    @cached_property
+    def boards(self) -> Boards:
+        """Boards (N, cells) int8: +1 X, -1 O, 0 free."""
+        return self.rules.to_boards(*self._bits(self.codes))
+
+    @cached_property
+    def is_dead(self) -> NDArray[np.bool_]:
+        """Whether every line has marks of both sides, so nobody can win: (N,) bool."""
+        dead: NDArray[np.bool_] = self.rules.is_dead(*self._bits(self.codes))
+        return dead
+
+    def bits(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """X's and O's bitboards of some rows: (B,) uint64 each."""
+        return self._bits(self.codes[rows])
+
+    def rows(self, boards: ArrayLike) -> NDArray[np.intp]:
+        """Rows (B,) of boards (B, cells); ValueError names a board that play cannot reach."""
+        boards = np.asarray(boards)
+        check_shape(boards, self.rules)
+        found = np.empty(len(boards), dtype=np.intp)
+        for start in range(0, len(boards), CHUNK):
+            part = boards[start : start + CHUNK]
+            found[start : start + CHUNK] = self._row_of_code[codes_of(part, self.rules)]
+        if (found < 0).any():
+            raise unreachable(boards[int(np.argmin(found))], self.rules)
+        return found
+
+    def child(self, rows: NDArray[np.intp], cell: int) -> NDArray[np.int32]:
+        """Rows (B,) int32 after the side to move has marked `cell`.
+
+        -1 where the cell is taken or the game is over.
+        """
+        codes = self.codes[rows]
+        free = (codes // self.powers[cell]) % 3 == 0
+        after = codes + np.where(self.x_to_move[rows], 1, 2) * self.powers[cell]
+        return np.where(
+            free & ~self.is_over[rows], self._row_of_code[np.where(free, after, 0)], np.int32(-1)
+        )
+
+    @cached_property
+    def children(self) -> NDArray[np.int32]:
+        """Rows after each move: (N, cells) int32, -1 for taken cells and finished games.
+
+        622 MB on 4x4: prefer `child` there.
+        """
+        every = np.arange(len(self))
+        return np.stack([self.child(every, cell) for cell in range(self.rules.cells)], axis=1)
+
+    def plies(self, first: int = 0, backward: bool = False) -> Iterator[Ply]:
+        """The unfinished positions by ply, from ply `first` to the last, or in reverse order."""
+        numbers = range(first, self.rules.cells)
+        for number in reversed(numbers) if backward else numbers:
+            yield self._kept_plies[number] if self._is_small else self._ply(number)
+
+    @property
+    def _is_small(self) -> bool:
+        return self.rules.cells <= KEPT_CELLS
+
+    @cached_property
+    def _kept_plies(self) -> list[Ply]:
+        return [self._ply(number) for number in range(self.rules.cells)]
+
+    def _ply(self, number: int) -> Ply:
+        rows = self.unfinished_at(number)
+        children = self.children[rows]
+        return Ply(number, SIDES[number % 2], rows, children, children >= 0)
+
+    def unfinished_at(self, ply: int) -> NDArray[np.intp]:
+        """Rows of the unfinished positions with `ply` marks."""
+        first, last = np.searchsorted(self.unfinished, self.ply_starts[ply : ply + 2])
+        return self.unfinished[first:last]
+
+    # --- symmetries -------------------------------------------------------------------------------
+
+    @cached_property
+    def symmetries(self) -> NDArray[np.intp]:
+        """The board's symmetries as cell permutations (S, cells), the identity first.
+
+        `board[symmetries[s]]` is the image of a board under symmetry s. A square has 8 symmetries,
+        a rectangle 4, a single row or column 2.
+        """
+        return symmetries_of(self.rules)
+
+    @cached_property
+    def _canonical(self) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        codes, which = self.codes.copy(), np.zeros(len(self), dtype=np.int8)
+        for start in range(0, len(self), CHUNK):
+            part = slice(start, min(start + CHUNK, len(self)))
+            # -1 becomes 2, as in the codes.
+            digits = self.rules.to_boards(*self._bits(self.codes[part])) % 3
+            for s, permutation in enumerate(self.symmetries[1:], 1):
+                image = digits[:, permutation].astype(np.int64) @ self.powers
+                which[part][image < codes[part]] = s
+                np.minimum(codes[part], image, out=codes[part])
+        return self._row_of_code[codes], which
+
+    @property
+    def canonical(self) -> NDArray[np.int32]:
+        """Row of each position's canonical form under symmetry, its smallest code: (N,) int32.
+
+        3x3 has 765 canonical forms.
+        """
+        return self._canonical[0]
+
+    @property
+    def to_canonical(self) -> NDArray[np.int8]:
+        """The symmetry that takes each position to its canonical form: (N,) int8."""
+        return self._canonical[1]
+
+
+@lru_cache(maxsize=8)
+def symmetries_of(rules: Rules) -> NDArray[np.intp]:
+    """The symmetries of a board as distinct cell permutations (S, cells), the identity first."""
+    grid = np.arange(rules.cells).reshape(rules.rows, rules.cols)
+    images = [np.rot90(one, turns) for turns in range(4) for one in (grid, np.fliplr(grid))]
+    flat = {tuple(image.ravel().tolist()): None for image in images if image.shape == grid.shape}
+    result = np.array(list(flat), dtype=np.intp)
+    result.setflags(write=False)
+    return result
+
+
+def _ternary_to_bits(cell_bits: tuple[int, ...]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """X's and O's bits of every ternary number with these digits, lowest first: (3^cells,) each."""
+    x, o = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.uint64)
+    for bit in cell_bits:
+        mark = np.uint64(bit)
+        x, o = np.concatenate([x, x | mark, x]), np.concatenate([o, o, o | mark])
+    return x, o

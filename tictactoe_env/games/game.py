@@ -1,0 +1,376 @@
+"""A finished game as data: the players, the board, every move and the result; as text and JSON.
+
+    game = Game(x=Player("human", "Ann"), moves=(4, 0, 2, 8, 6), origin="web")
+    game.result, game.ended                 # "X", "line": they follow from the moves
+    Game.parse("b2 a1 c1 c3 a3").moves      # the moves alone are enough
+    Game.parse(game.line()) == game         # `line` writes the moves, then all other fields
+
+A new `Game` replays its moves and raises ValueError if such a game is impossible. A
+`tictactoe_env.games.store.GameStore` keeps games in a file.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, TextIO
+from urllib.parse import quote, unquote
+
+from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.notation import game_text, parse_cells, replay
+from tictactoe_env.rules import SIDES, Boards, Rules
+from tictactoe_env.standing import Standing, standing
+
+# A person; a player known by its name, such as minimax; a saved run; not recorded.
+KINDS = ("human", "agent", "run", "unknown")
+RESULTS = (*SIDES, "draw")
+# early: a draw because every line had marks of both sides, with the option `early_draw`.
+ENDINGS = ("line", "full", "early", "illegal", "resigned")
+ORIGINS = (
+    "human",
+    "battle",
+    "web",
+    "training",
+    "file",
+)  # file: a line of text that names no origin
+SQUARE = Rules()
+MAX_NAME, MAX_SOURCE = 100, 1000  # characters
+MAX_SEED = 2**63 - 1  # the largest whole number of SQLite
+MAX_LINE = 64_000  # characters of a game as text or JSON; the longest has fewer than 30,000
+BLANKS = " \t\r\n"  # that JSON allows between values
+
+
+@dataclass(frozen=True)
+class Player:
+    """A player of a game.
+
+    kind: one of KINDS. source: the folder of a run or the sha256 of its certificate, if any.
+    """
+
+    kind: str
+    name: str
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise unknown_name("kind of player", self.kind, KINDS)
+        _check_text("name", self.name, 1, MAX_NAME)
+        _check_text("source", self.source, 0, MAX_SOURCE)
+
+    def __str__(self) -> str:
+        """kind:name or kind:name:source; blanks and `%#:` are percent-encoded, as %20 and so on."""
+        parts = filter(None, (self.kind, self.name, self.source))
+        return ":".join(re.sub(r"[%#:\s]", lambda found: quote(found[0]), part) for part in parts)
+
+    @classmethod
+    def parse(cls, text: str) -> Player:
+        """The player that a text such as "human:Ann" describes, the inverse of `str`."""
+        parts = text.split(":")
+        if not 2 <= len(parts) <= 3:
+            raise ValueError(
+                "a player is written as kind:name or kind:name:source, "
+                f'such as "human:Ann", got {text!r}'
+            )
+        return cls(*(unquote(part, errors="strict") for part in parts))
+
+
+def _check_text(what: str, text: Any, low: int, high: int) -> None:
+    is_plain = isinstance(text, str) and text.isprintable() and text == text.strip()
+    if not is_plain or not low <= len(text) <= high:
+        raise ValueError(
+            f"the {what} of a player must be {low} to {high} printable characters, "
+            f"no blank at either end, got {text!r:.120}"
+        )
+
+
+UNKNOWN = Player("unknown", "unknown")
+# The fields of a game as text or JSON, beside its moves.
+FIELDS = ("x", "o", "board", "result", "ended", "side", "seed", "origin", "time")
+_EXAMPLES = (
+    ("x", Player, 'Player("human", "Ann")'),
+    ("o", Player, 'Player("agent", "minimax")'),
+    ("rules", Rules, "Rules()"),
+)
+_KNOWN = {
+    "origin": ORIGINS,
+    "ended": ("", *ENDINGS),
+    "result": ("", *RESULTS),
+    "side": (None, *SIDES),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Game:
+    """A finished game. Raises ValueError for a wrong field, IllegalMoveError for an illegal move.
+
+    x, o: the players. moves: cells from 0, X first. origin: one of ORIGINS.
+    result: "X", "O" or "draw". ended: one of ENDINGS. Both may be left out after a line or on a
+    full board, where they follow from the moves. "illegal": the last move, and no other, is on a
+    taken cell and loses. "early": a draw, because nobody can complete a line. "resigned": the
+    result must be given.
+    side: the side of the person or the learner, if there is one. time: ISO text with a time zone,
+    stored as UTC to the second; now by default. id: its number in a store, None outside a store.
+    """
+
+    x: Player = UNKNOWN
+    o: Player = UNKNOWN
+    moves: tuple[int, ...]
+    origin: str
+    rules: Rules = SQUARE
+    result: str = ""
+    ended: str = ""
+    side: str | None = None
+    seed: int | None = None
+    time: str = ""
+    id: int | None = None
+
+    def __post_init__(self) -> None:
+        def change(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        self._check_fields()
+        for name, low in (("seed", 0), ("id", 1)):
+            if getattr(self, name) is not None:
+                number = whole_number(getattr(self, name), f"{name} of a game", low, MAX_SEED)
+                change(name, number)
+        change("time", _utc(self.time))
+        change("moves", tuple(self.moves))
+        game = standing(self.moves, self.rules)
+        for name, found in zip(("ended", "result"), self._ending(game), strict=True):
+            given = getattr(self, name)
+            if given not in ("", found):
+                raise ValueError(
+                    f"{name} is {found!r}, got {given!r}; it follows from the moves "
+                    f"{self.text!r}: correct it or leave it out"
+                )
+            change(name, found)
+        change("moves", (*game.moves, *map(int, self.moves[len(game.moves) :])))
+
+    def _check_fields(self) -> None:
+        for name, kind, example in _EXAMPLES:
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(
+                    f"{name} of a game must be a {kind.__name__} such as {example}, "
+                    f"got {getattr(self, name)!r}"
+                )
+        for name, known in _KNOWN.items():
+            if getattr(self, name) not in known:
+                raise unknown_name(f"{name} of a game", getattr(self, name), filter(None, known))
+
+    def _ending(self, game: Standing) -> tuple[str, str]:
+        """The ending and the result."""
+        if game.illegal is not None:
+            is_last = game.illegal == len(self.moves) - 1
+            if game.ended == self.ended == "illegal" and is_last:
+                return "illegal", str(game.winner)
+            replay(self.moves, self.rules)  # raises the IllegalMoveError, which names the move
+        if game.ended:
+            return game.ended, game.winner or "draw"
+        if self.ended == "early" and self.rules.is_dead(game.x, game.o):
+            return "early", "draw"
+        if self.ended == "resigned" and self.result in SIDES:
+            return "resigned", self.result
+        raise ValueError(
+            f"a finished game is expected, this one goes on after {len(self.moves)} moves "
+            f"({self.text!r} on {self.rules}, ended {self.ended!r}, result {self.result!r}): "
+            'play it to its end, or give ended="resigned" and result="X" or "O"'
+        )
+
+    @property
+    def text(self) -> str:
+        """The moves, such as "b2 a1 c3"."""
+        return game_text(self.moves, self.rules)
+
+    @property
+    def boards(self) -> Boards:
+        """The boards of the game, (legal moves + 1, cells) int8, the empty one first."""
+        return replay(self.moves[: len(self.moves) - (self.ended == "illegal")], self.rules)
+
+    # --- text and JSON ---------------------------------------------------------------------------
+
+    def line(self) -> str:
+        """The game as a line of text: its moves, then its fields as name=value, without the id."""
+        about = {
+            "x": self.x,
+            "o": self.o,
+            "board": f"{self.rules.rows}x{self.rules.cols}",
+            "k": self.rules.k,
+            "result": self.result,
+            "ended": self.ended,
+            "side": self.side,
+            "seed": self.seed,
+            "origin": self.origin,
+            "time": self.time,
+        }
+        known = (f"{name}={value}" for name, value in about.items() if value is not None)
+        return " ".join([*self.text.split(), *known])
+
+    @classmethod
+    def parse(cls, line: str, rules: Rules = SQUARE) -> Game:
+        """The game of a line of text, the inverse of `line`. The moves are enough.
+
+        `#` begins a comment. rules: the board if the line names none.
+        """
+        words = line.partition("#")[0].split()
+        about: dict[str, Any] = {}
+        for name, _, value in (word.partition("=") for word in words if "=" in word):
+            if name in about:
+                raise ValueError(f"{name}= is given twice in the line: leave one out")
+            if name not in (*FIELDS, "k"):
+                raise unknown_name("field of a game", name, (*FIELDS, "k"))
+            about[name] = value
+        rows, _, cols = about.pop("board", f"{rules.rows}x{rules.cols}").partition("x")
+        k = about.pop("k", str(rules.k))
+        rules = rules_of(_number(rows, "rows"), _number(cols, "cols"), _number(k, "k"))
+        about |= {side: Player.parse(about[side]) for side in ("x", "o") if side in about}
+        about |= {"seed": _number(about["seed"], "seed")} if "seed" in about else {}
+        moves = parse_cells(" ".join(word for word in words if "=" not in word), rules)
+        return cls(moves=tuple(moves), rules=rules, **{"origin": "file", **about})
+
+    def as_json(self) -> dict[str, Any]:
+        """The game as JSON values: players and `board` as objects, `moves` as text."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        del values["rules"]
+        players = {"x": asdict(self.x), "o": asdict(self.o)}
+        return values | players | {"board": asdict(self.rules), "moves": self.text}
+
+    @classmethod
+    def from_json(cls, content: Any) -> Game:
+        """The game of JSON values, the inverse of `as_json`. Fields with a default are optional.
+
+        Raises ValueError for values that are no game.
+        """
+        known = (*FIELDS, "moves", "id")
+        try:
+            values = dict(content)
+            for name in values:
+                if name not in known:
+                    raise unknown_name("field of a game", name, known)
+            rules = Rules(**values.pop("board", {}))
+            values |= {side: Player(**values[side]) for side in ("x", "o") if side in values}
+            values |= {"rules": rules, "moves": tuple(parse_cells(values["moves"], rules))}
+            return cls(**values)
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(
+                f"a game is an object of {', '.join(known)}, got {content!r:.200} ({error!r})"
+            ) from None
+
+
+@lru_cache(maxsize=256, typed=True)
+def rules_of(rows: int, cols: int, k: int) -> Rules:
+    """The rules of a board, always the same object, so that its cached properties are reused."""
+    return Rules(rows, cols, k)
+
+
+def _number(text: str, what: str) -> int:
+    """The whole number that `text` writes in digits; ValueError for other text."""
+    if not re.fullmatch("[0-9]{1,19}", text):
+        raise ValueError(f"{what} must be a whole number, got {text!r}")
+    return int(text)
+
+
+def _utc(text: str) -> str:
+    """A time as UTC to the second, such as 2026-05-09T07:35:25Z; "" is now."""
+    try:
+        when = datetime.now(UTC) if text == "" else datetime.fromisoformat(text.upper())
+        if when.tzinfo is None:
+            raise ValueError("it names no zone")
+        return when.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    except (ValueError, AttributeError, OverflowError) as error:
+        raise ValueError(
+            "the time of a game must be ISO text with a zone, such as 2026-05-09T07:35:25Z, "
+            f"got {text!r:.80} ({error})"
+        ) from None
+
+
+# --- many games ----------------------------------------------------------------------------------
+
+
+def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -> Iterator[Game]:
+    """The games of lines of text, one a line. Empty lines and comments are skipped.
+
+    rules: the board of lines that name none. Raises ValueError with the number of a wrong line and
+    with `source`, the name of the file.
+    """
+    for number, line in enumerate(lines, 1):
+        if len(line) > MAX_LINE:
+            raise ValueError(
+                f"line {number}{source and f' of {source}'}: a game is a line of at most "
+                f"{MAX_LINE:,} characters, this one has more"
+            )
+        if line.partition("#")[0].strip():
+            try:
+                yield Game.parse(line, rules)
+            except ValueError as error:
+                raise ValueError(f"line {number}{source and f' of {source}'}: {error}") from None
+
+
+def parse_json(text: str | bytes) -> Iterator[Game]:
+    """The games of a JSON list. Raises ValueError with the number of a wrong entry."""
+    try:
+        read = io.StringIO(text if isinstance(text, str) else text.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise _no_list(f"text that is no JSON: {error}") from None
+    return parse_json_file(read)
+
+
+def parse_json_file(file: TextIO) -> Iterator[Game]:
+    """The games of a JSON list in an open file, which is read bit by bit.
+
+    Raises ValueError with the number of a wrong entry, and of one of more than 64,000 characters.
+    """
+    for number, content in enumerate(_entries(file), 1):
+        try:
+            yield Game.from_json(content)
+        except ValueError as error:
+            raise ValueError(f"game {number} of the list: {error}") from None
+
+
+def _entries(file: TextIO) -> Iterator[Any]:
+    """The entries of a JSON list. Raises ValueError for anything else."""
+    decoder, text, before = json.JSONDecoder(), _more(file, ""), "["
+    if text[:1] != "[":
+        raise _no_list(f"{text[:80]!r}")
+    while True:
+        text = _more(file, text[1:].lstrip(BLANKS))
+        if text[:1] == "]" and before == "[":
+            break
+        try:
+            entry, end = decoder.raw_decode(text)
+        except (ValueError, RecursionError) as error:
+            is_long = len(text) >= MAX_LINE
+            what = (
+                f"no JSON, or a game of more than {MAX_LINE:,} characters" if is_long else "no JSON"
+            )
+            raise _no_list(f"text that is {what}: {error}") from None
+        yield entry
+        text = _more(file, text[end:].lstrip(BLANKS))
+        before = text[:1]
+        if before != ",":
+            break
+    if text[:1] != "]" or _more(file, text[1:].lstrip(BLANKS)):
+        raise _no_list(
+            f"{text[:80]!r} after an entry, where a comma or the end of the list belongs"
+        )
+
+
+def _more(file: TextIO, text: str) -> str:
+    """The text, without blanks before it, and as much of the file as makes MAX_LINE characters."""
+    while len(text) < MAX_LINE and (part := file.read(MAX_LINE)):
+        text = (text + part).lstrip(BLANKS)
+    return text
+
+
+def _no_list(got: str) -> ValueError:
+    return ValueError(f"expected a JSON list of games, got {got}")
+
+
+def json_text(games: Iterable[Game]) -> str:
+    """Games as one JSON list, one game a line."""
+    lines = (json.dumps(game.as_json(), ensure_ascii=False) for game in games)
+    return "[" + ",\n".join(lines) + "]\n"

@@ -1,0 +1,1 @@
+"""Players that think: alpha-beta and Monte Carlo tree search."""

@@ -1,0 +1,393 @@
+"""Alpha-beta search: proves the value of a position on any board, or looks a few moves ahead.
+
+Negamax with alpha-beta bounds (Knuth and Moore 1975, https://doi.org/10.1016/0004-3702(75)90019-3)
+on two bitboards in Python integers. It shares only the list of lines with `tictactoe_env.exact.solver`,
+so that each is a test of the other. Additions to the textbook algorithm:
+
+- A transposition table keeps the bounds of searched positions, with one entry for all images of a
+  position under symmetry. One integer holds all orientations of the board, so a move is one `|`.
+- Threats. A side that can complete a line does so. Otherwise, if its opponent could complete one,
+  it must take that cell; if there are two such cells, it has lost. A move that makes two threats
+  wins. These rules see three moves ahead without a search.
+- If every line of a side is blocked, that side cannot win, so its value is at most a draw.
+- Move ordering: first moves that threaten, then moves that caused the most cutoffs (history
+  heuristic), then moves on the most lines.
+
+Without limits the value is exact; the best moves are equally likely (`ties="random"`), or the
+lowest cell is played ("first"). With `depth` or `seconds` the search deepens iteratively. Positions
+at the depth limit are estimated: each line that is open to one side only counts for that side, more
+with each mark on it. The search plays the shortest win that it finds and delays a loss. It draws no
+random numbers, so the same board gives the same moves, unless `seconds` ends the search.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
+
+import numpy as np
+
+from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.exact.positions import MAX_CELLS
+from tictactoe_env.policy import Probs
+from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.search.orientations import Orientations, check_unfinished
+
+WIN = 1_000_000  # the score of a proven win; estimates are smaller
+UNKNOWN = (-WIN, WIN)  # the bounds of a position that was not searched
+CLOCK_NODES = 64  # positions between two checks of the clock
+TIES = ("random", "first")
+
+
+class Move(NamedTuple):
+    """A cell: its bit, its bits in all orientations, and the lines through it."""
+
+    cell: int
+    bit: int
+    images: int
+    lines: tuple[int, ...]
+
+
+class TimeUpError(Exception):
+    """The time limit was reached during a search."""
+
+
+class SearchPolicy:
+    """The best moves of an alpha-beta search, with or without limits.
+
+    ties: "random" or "first". depth: plies to look ahead, 0 for no limit. seconds: for each move, 0
+    for no limit. Raises ValueError for negative limits, and on more than 16 cells without a limit.
+    """
+
+    def __init__(self, rules: Rules, ties: str = "random", depth: int = 0, seconds: float = 0.0):
+        if ties not in TIES:
+            raise unknown_name("way to break ties", ties, TIES)
+        if isinstance(seconds, bool) or not 0 <= seconds < math.inf:
+            raise ValueError(f"seconds must be a finite number of at least 0, got {seconds!r}")
+        self.rules, self.ties, self.seconds = rules, ties, float(seconds)
+        self.depth = whole_number(depth, "depth", 0)
+        self.limited = bool(self.depth or self.seconds)
+        if rules.cells > MAX_CELLS and not self.limited:
+            raise ValueError(
+                f"{rules} is too large to search to the end of every game: give a depth or "
+                "seconds, such as search-depth=4 or search-seconds=1"
+            )
+        self.search = Search(rules)
+
+    def probs(self, boards: Boards) -> Probs:
+        """The best moves on boards (B, cells), equally likely or the lowest one: (B, cells).
+
+        Raises ValueError for a finished board.
+        """
+        boards = check_unfinished(boards, self.rules)
+        probs = np.zeros((len(boards), self.rules.cells))
+        for row, board in zip(probs, boards, strict=True):
+            best = self.best_moves(board)
+            chosen = best if self.ties == "random" else [min(best)]
+            row[chosen] = 1 / len(chosen)
+        return probs
+
+    @property
+    def varies(self) -> str:
+        """Why its moves may be others the next time; "" without `seconds`. See `steady`."""
+        return "its search is ended by a clock (seconds)" if self.seconds else ""
+
+    @property
+    def meaning(self) -> str:
+        """What `q_values` are, in words."""
+        if not self.limited:
+            return "its search score of each move, exact: win 1, draw 0, loss -1"
+        return (
+            "its search score of each move: proven win 1, proven loss -1, in between an estimate "
+            "from the lines that are still open to one side"
+        )
+
+    def q_values(self, boards: Boards) -> Probs:
+        """The score of each move on unfinished boards (B, cells), from -1 to 1, NaN on taken cells.
+
+        Proven wins are 1, proven losses -1. An estimate e is e / (|e| + 4**(k - 1)): 4**(k - 1) is
+        the weight that a full line would have. The scores are those of the depth by which the move
+        is chosen. With `seconds` they take a search of their own, which may reach another depth.
+        """
+        boards = check_unfinished(boards, self.rules)
+        values = np.full((len(boards), self.rules.cells), np.nan)
+        half = 4 ** (self.rules.k - 1)
+        for row, board in zip(values, boards, strict=True):
+            depth = (self.depth or self.rules.cells) if self.limited else 0
+            for cell, score in self.search.values(board, depth, self.seconds).items():
+                row[cell] = score / WIN if abs(score) == WIN else score / (abs(score) + half)
+        return values
+
+    def best_moves(self, board: Boards) -> list[int]:
+        """The cells of the best moves on a board (cells,)."""
+        if not self.limited:
+            scores = self.search.scores(board)
+            return [cell for cell, score in scores.items() if score == max(scores.values())]
+        return self.search.deepen(board, self.depth or self.rules.cells, self.seconds)
+
+    def value(self, board: Boards) -> int:
+        """The exact value of a board (cells,) for the side to move, +1, 0 or -1.
+
+        The limits of the policy are not applied.
+        """
+        return max(self.search.scores(board).values()) // WIN
+
+
+class Search:
+    """Negamax on one board. `table` holds the proven bounds (low, high) of positions by key."""
+
+    def __init__(self, rules: Rules):
+        self.rules, self.full, self.orientations = rules, rules.full, Orientations(rules)
+        self.key = self.orientations.key
+        bits, images = rules.cell_bits, self.orientations.cells
+        self.lines = [sum(bits[cell] for cell in line) for line in rules.lines]
+        moves = [
+            Move(cell, bit, images[cell], tuple(line for line in self.lines if line & bit))
+            for cell, bit in enumerate(bits)
+        ]
+        self.moves = sorted(moves, key=lambda move: -len(move.lines))
+        # The estimate of an open line, by the number of marks on it.
+        self.weights = [0, *(4**marks for marks in range(rules.k))]
+        self.table: dict[int, tuple[int, int]] = {}
+        self.history = [0] * rules.cells
+        self.nodes = 0
+        self.clock, self.deadline = time.perf_counter, math.inf
+
+    # --- the search ---------------------------------------------------------------------------
+
+    def negamax(
+        self,
+        own: int,
+        other: int,
+        own_threats: int,
+        other_threats: int,
+        alpha: int,
+        beta: int,
+        depth: int,
+    ) -> int:
+        """The score for the side to move, which has the marks `own`.
+
+        Inside (alpha, beta) it is exact, below it an upper bound, above it a lower bound.
+        own, other: marks in all orientations. own_threats, other_threats: cells that complete a
+        line of that side, taken cells included.
+        """
+        free = self.full & ~(own | other)
+        forced = other_threats & free
+        if own_threats & free:
+            return WIN
+        if forced & (forced - 1):
+            return -WIN
+        if not free & (free - 1):
+            return 0  # one cell is left, and it completes no line
+        if beta > 0 and not self.is_open(other):
+            beta = 0
+        if alpha < 0 and not self.is_open(own):
+            alpha = 0
+        if alpha >= beta:
+            return 0
+        if depth <= 0:
+            return self.estimate(own, other)
+        key = self.key(own, other)
+        low, high = self.table.get(key, UNKNOWN)
+        if low >= beta or low == high:
+            return low
+        if high <= alpha:
+            return high
+        alpha, beta = max(alpha, low), min(beta, high)
+        self.count_node()
+        moves = self.ordered_moves(own & self.full, own_threats, free, forced or free)
+        if moves is None:
+            best = low = high = WIN
+        else:
+            best = self.best_score(moves, own, other, other_threats, alpha, beta, depth)
+            if best >= beta:
+                low = best
+            else:
+                low, high = (best if best > alpha else low), max(best, low)
+        self.table[key] = (low, high)
+        return best
+
+    def count_node(self) -> None:
+        """Count a position. Raises TimeUpError after the deadline."""
+        self.nodes += 1
+        if self.nodes % CLOCK_NODES == 0 and self.clock() > self.deadline:
+            raise TimeUpError
+
+    def ordered_moves(
+        self, marks: int, threats: int, free: int, allowed: int
+    ) -> list[tuple[Move, int]] | None:
+        """The moves on the allowed cells, with the threats after each; None if one makes two.
+
+        Moves that threaten come first, then moves that caused the most cutoffs.
+        """
+        quick: list[tuple[Move, int]] = []
+        quiet: list[tuple[Move, int]] = []
+        for move in self.moves:
+            bit = move.bit
+            if not allowed & bit:
+                continue
+            own, after = marks | bit, threats
+            for line in move.lines:
+                rest = line & ~own
+                if not rest & (rest - 1):
+                    after |= rest
+            live = after & free & ~bit
+            if live & (live - 1):
+                return None
+            (quick if live else quiet).append((move, after))
+        if len(quiet) > 1:
+            history = self.history
+            quiet.sort(key=lambda pair: -history[pair[0].cell])
+        return quick + quiet
+
+    def best_score(
+        self,
+        moves: Sequence[tuple[Move, int]],
+        own: int,
+        other: int,
+        other_threats: int,
+        alpha: int,
+        beta: int,
+        depth: int,
+    ) -> int:
+        """The best score of these moves, each with the threats after it. Stops at beta."""
+        best, negamax = -WIN, self.negamax
+        for move, threats in moves:
+            score = -negamax(
+                other, own | move.images, other_threats, threats, -beta, -alpha, depth - 1
+            )
+            if score > best:
+                best = score
+                if best > alpha:
+                    alpha = best
+                    if alpha >= beta:
+                        self.history[move.cell] += depth * depth
+                        break
+        return best
+
+    def is_open(self, other: int) -> bool:
+        """Whether some line has none of these marks, so that the other side can complete it."""
+        return any(not line & other for line in self.lines)
+
+    def estimate(self, own: int, other: int) -> int:
+        """The estimated score: 4**(marks - 1) for each line with marks of one side only."""
+        score, weights = 0, self.weights
+        for line in self.lines:
+            ours, theirs = line & own, line & other
+            if not theirs:
+                score += weights[ours.bit_count()]
+            elif not ours:
+                score -= weights[theirs.bit_count()]
+        return max(1 - WIN, min(score, WIN - 1))
+
+    # --- the root -----------------------------------------------------------------------------
+
+    def scores(self, board: Boards) -> dict[int, int]:
+        """The score of each move on a board (cells,), searched without limits: see `root`."""
+        own, other = self.sides(board)
+        return self.root(
+            own,
+            other,
+            [move for move in self.moves if not (own | other) & move.bit],
+            self.rules.cells,
+        )
+
+    def deepen(self, board: Boards, depth: int, seconds: float) -> list[int]:
+        """The best cells found by the deepest search within the limits, at least one ply deep.
+
+        seconds: 0 for no limit. The search ends at the first win. Where every move loses, it
+        returns the cells of the last depth that did not see it, which delays the loss.
+        """
+        own, other = self.sides(board)
+        moves = [move for move in self.moves if not (own | other) & move.bit]
+        for threats in (self.threats(own), self.threats(other)):  # win at once, else block
+            moves = [move for move in moves if move.bit & threats] or moves
+            if moves[0].bit & threats:
+                break
+        scores = self.deepened(board, moves, depth, seconds)
+        return [cell for cell, score in scores.items() if score == max(scores.values())]
+
+    def values(self, board: Boards, depth: int, seconds: float) -> dict[int, int]:
+        """The exact score of every move on a board (cells,), at the depth that `deepen` reaches.
+
+        depth: 0 to search to the end of the game without limits.
+        """
+        own, other = self.sides(board)
+        moves = [move for move in self.moves if not (own | other) & move.bit]
+        if not depth:
+            return self.root(own, other, moves, self.rules.cells, exact=True)
+        return self.deepened(board, moves, depth, seconds, exact=True)
+
+    def deepened(
+        self,
+        board: Boards,
+        moves: Sequence[Move],
+        depth: int,
+        seconds: float,
+        exact: bool = False,
+    ) -> dict[int, int]:
+        """The scores of these moves at the depth by which the move is chosen: see `deepen`.
+
+        exact: whether all are exact, or only those of the best moves. They are 0 if not even one
+        ply was searched in time.
+        """
+        own, other = self.sides(board)
+        moves, found = list(moves), dict.fromkeys((move.cell for move in moves), 0)
+        proven, self.table, self.history = self.table, {}, [0] * self.rules.cells
+        self.deadline = self.clock() + (seconds or math.inf)
+        try:
+            for ahead in range(1, min(depth, int((board == 0).sum())) + 1):
+                self.table = {}  # bounds of another depth are no bounds
+                scores = self.root(own, other, moves, ahead, exact)
+                if max(scores.values()) == -WIN and ahead > 1:
+                    break
+                found = scores
+                moves.sort(key=lambda move: -scores[move.cell])
+                if max(scores.values()) == WIN:
+                    break
+        except TimeUpError:
+            pass
+        finally:
+            self.table, self.deadline = proven, math.inf
+        return found
+
+    def root(
+        self, own: int, other: int, moves: Sequence[Move], depth: int, exact: bool = False
+    ) -> dict[int, int]:
+        """The score of each of these moves, searched `depth` plies deep.
+
+        The scores of the best moves are exact; unless `exact`, the others are bounds below the best
+        score.
+        """
+        own_threats, other_threats = self.threats(own), self.threats(other)
+        best, scores = -WIN, {}
+        for move in moves:
+            if own_threats & move.bit:
+                score = WIN
+            else:
+                score = -self.negamax(
+                    other,
+                    own | move.images,
+                    other_threats,
+                    self.threats(own | move.bit),
+                    -WIN,
+                    WIN if exact else 1 - best,
+                    depth - 1,
+                )
+            scores[move.cell] = score
+            best = max(best, score)
+        return scores
+
+    def sides(self, board: Boards) -> tuple[int, int]:
+        """The marks of the side to move and of the other side, in all orientations."""
+        mark = 1 if board.sum() == 0 else -1
+        return self.orientations.marks(board, mark), self.orientations.marks(board, -mark)
+
+    def threats(self, marks: int) -> int:
+        """The cells that complete a line of these marks, taken cells included."""
+        rests = (line & ~marks for line in self.lines)
+        return reduce(or_, (rest for rest in rests if not rest & (rest - 1)), 0)

@@ -1,0 +1,460 @@
+"""Monte-Carlo tree search (UCT): playouts that try promising moves more often.
+
+UCT (Kocsis and Szepesvari 2006, https://doi.org/10.1007/11871842_29): a playout walks down the
+tree, always to the move with the largest `mean success + exploration * sqrt(ln(visits of the
+position) / visits of the move)`. It adds the first new position, values it, and adds the result to
+every position on the way. Differences:
+
+- All sequences of moves that reach a position, and all its images under symmetry, share one node.
+  The tree is therefore a graph (UCT1 of Childs, Brodeur and Kocsis 2008,
+  https://doi.org/10.1109/CIG.2008.5035667): 765 positions on 3x3.
+- A new position is valued by a rollout of random moves, or by the exact results of a saved player
+  that plays both sides (`value`).
+- A draw counts as `draws` successes for either side, 0.5 by default. With 1 it counts as much as a
+  win: the search is then satisfied with draws, and assumes that its opponent is too.
+
+`playout="descent"` is the search of https://github.com/nestedsoftware/tictac, which also counts a
+draw as a success (`draws=1`). A playout does not stop at a new position. It goes on by UCT to the
+end of the game, so there is no rollout and nothing is random. The logarithm is that of the visits
+of all positions from which a move leads to the child: see `DescentGraph`.
+
+`GraphPolicy` plays from one graph, grown from the empty board, and chooses the move with the
+largest mean, because the visits of a node include other paths to it. `TreeSearchPolicy` grows a new
+graph from each position and plays the most visited move. Its random numbers depend only on the seed
+and the position, so its moves do not depend on earlier calls or on the rest of the batch. With
+`milliseconds` they depend on the speed of the machine.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.certificates.certificate import load_policy
+from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.exact.positions import Ply, positions_of
+from tictactoe_env.exact.solver import backward_induction
+from tictactoe_env.policy import Probs, TabularPolicy
+from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.search.orientations import Orientations, check_unfinished
+
+ROLLOUTS = "rollouts"
+PLAYOUTS = ("rollout", "descent")
+Value = Callable[[Boards], NDArray[np.float64]]
+"""Chances (B, 3) of X's win, a draw, O's win on boards (B, cells)."""
+
+
+def check_search(exploration: Any, draws: Any) -> None:
+    """Raises ValueError for a number out of range."""
+    if (
+        isinstance(exploration, bool)
+        or not isinstance(exploration, (int, float))
+        or not 0 <= exploration < math.inf
+    ):
+        raise ValueError(f"exploration must be a finite number of at least 0, got {exploration!r}")
+    if isinstance(draws, bool) or not isinstance(draws, (int, float)) or not 0 <= draws <= 1:
+        raise ValueError(f"draws must be a number from 0 to 1, got {draws!r}")
+
+
+# --- the graph --------------------------------------------------------------------------------
+
+
+class Node:
+    """A position with its statistics.
+
+    x, o: marks in all orientations. total: successes of the side that made the last move. above:
+    visits of all positions before it; only `DescentGraph` counts them.
+    """
+
+    __slots__ = ("above", "children", "o", "result", "total", "visits", "x")
+
+    def __init__(self, x: int, o: int, result: int | None):
+        self.x, self.o = x, o
+        self.result = result  # for X: +1, 0 or -1; None if the game goes on
+        self.children: list[Node] | None = None  # see Graph.children
+        self.visits, self.total, self.above = 0, 0.0, 0
+
+    @property
+    def mean(self) -> float:
+        """Successes per visit; -1 without a visit."""
+        return self.total / self.visits if self.visits else -1.0
+
+
+class Graph:
+    """The nodes by key, and the playouts that grow them."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        rng: random.Random,
+        exploration: float,
+        draws: float,
+        value: Value | None = None,
+    ):
+        check_search(exploration, draws)
+        self.rules, self.rng = rules, rng
+        self.exploration, self.draws, self.value = exploration, draws, value
+        self.nodes: dict[int, Node] = {}
+        self.orientations = Orientations(rules)
+        self.moves = list(zip(rules.cell_bits, self.orientations.cells, strict=True))
+        lines = [sum(rules.cell_bits[cell] for cell in line) for line in rules.lines]
+        self.lines_of = {
+            bit: tuple(line for line in lines if line & bit) for bit in rules.cell_bits
+        }
+
+    def node(self, x: int, o: int, last: int = 0) -> Node:
+        """The node of the position with these marks, made if it is new.
+
+        last: the bit of the last move; only lines through it are checked for a win.
+        """
+        key = self.orientations.key(x, o)
+        node = self.nodes.get(key)
+        if node is None:
+            full = self.rules.full
+            mark, marks = (1, x & full) if x & last else (-1, o & full)
+            won = any(line & marks == line for line in self.lines_of.get(last, ()))
+            node = self.nodes[key] = Node(
+                x, o, mark if won else 0 if (x | o) & full == full else None
+            )
+        return node
+
+    def root(self, board: Boards) -> Node:
+        """The node of an unfinished board (cells,)."""
+        return self.node(self.orientations.marks(board, 1), self.orientations.marks(board, -1))
+
+    def children(self, node: Node) -> list[Node]:
+        """The distinct nodes after each move, in the order of the cells."""
+        x, o, taken = node.x, node.o, node.x | node.o
+        x_moves = (taken & self.rules.full).bit_count() % 2 == 0
+        free = [(bit, images) for bit, images in self.moves if not taken & bit]
+        found = [
+            self.node(x | images, o, bit) if x_moves else self.node(x, o | images, bit)
+            for bit, images in free
+        ]
+        return list({id(child): child for child in found}.values())
+
+    def playout(self, root: Node) -> None:
+        """Walk from `root` to a new or finished position, value it, and update all nodes passed."""
+        path, node, rng = [root], root, self.rng
+        while node.result is None:
+            if node.children is None:
+                node.children = self.children(node)
+            fresh = [child for child in node.children if not child.visits]
+            if fresh:
+                path.append(fresh[int(rng.random() * len(fresh))])
+                break
+            width = self.exploration * math.sqrt(math.log(max(node.visits, 1)))
+            node = max(
+                node.children,
+                key=lambda child: child.total / child.visits + width / math.sqrt(child.visits),
+            )
+            path.append(node)
+        self.count(path)
+
+    def count(self, path: list[Node]) -> None:
+        """Add a visit and the successes of the last position to all positions of a playout."""
+        success_x, success_o = self.successes(path[-1])
+        x_moved = ((path[0].x | path[0].o) & self.rules.full).bit_count() % 2 == 1
+        for node in path:
+            node.visits += 1
+            node.total += success_x if x_moved else success_o
+            x_moved = not x_moved
+
+    def successes(self, node: Node) -> tuple[float, float]:
+        """The successes of X and of O in a playout that ends here, each from 0 to 1."""
+        if self.value is not None and node.result is None:
+            x, o = (
+                np.array([marks & self.rules.full], dtype=np.uint64) for marks in (node.x, node.o)
+            )
+            win, draw, loss = self.value(self.rules.to_boards(x, o))[0].tolist()
+            return win + self.draws * draw, loss + self.draws * draw
+        result = self.rollout(node) if node.result is None else node.result
+        return (self.draws, self.draws) if result == 0 else (float(result > 0), float(result < 0))
+
+    def rollout(self, node: Node) -> int:
+        """The result for X of a game of random moves from here: +1, 0 or -1."""
+        marks, rng = [node.x & self.rules.full, node.o & self.rules.full], self.rng
+        free = [bit for bit in self.lines_of if not (marks[0] | marks[1]) & bit]
+        side = (self.rules.cells - len(free)) % 2
+        while free:
+            drawn = int(rng.random() * len(free))
+            bit, free[drawn] = free[drawn], free[-1]
+            free.pop()
+            marks[side] |= bit
+            for line in self.lines_of[bit]:
+                if line & marks[side] == line:
+                    return 1 - 2 * side
+            side = 1 - side
+        return 0
+
+    def best(self, board: Boards) -> list[int]:
+        """The cells that lead to the largest mean on a board (cells,), all legal cells if unknown.
+
+        A position that is not in the graph counts as worse than all others.
+        """
+        means = self.means(board)
+        largest = max(means.values())
+        return [cell for cell, mean in means.items() if mean == largest]
+
+    def means(self, board: Boards) -> dict[int, float]:
+        """The mean after each legal move on a board (cells,); -1 without a visit."""
+        nodes, unknown = self.nodes, Node(0, 0, None)
+        after = self.orientations.keys_after(board)
+        return {cell: nodes.get(key, unknown).mean for cell, key in after.items()}
+
+
+class DescentGraph(Graph):
+    """Playouts that follow UCT to the end of the game: no rollouts, no random numbers.
+
+    A move that leads to a position without visits comes first. The others are compared by
+    `mean + exploration * sqrt(ln(visits of all positions before it) / visits)`. Of equal moves the
+    first cell is taken, on the board as the playout reached it. No new position is evaluated, so
+    `value` is not used; `new_graph` refuses it.
+    """
+
+    def playout(self, root: Node) -> None:
+        """Walk from `root` to the end of the game, and update all nodes passed."""
+        node, x, o = root, root.x, root.o
+        path = [root]
+        while node.result is None:
+            moves = self.moves_from(x, o)
+            node, x, o = max(moves, key=lambda move: self.upper_bound(move[0]))
+            path.append(node)
+            for child in {id(child): child for child, _, _ in moves}.values():
+                child.above += 1
+        self.count(path)
+
+    def moves_from(self, x: int, o: int) -> list[tuple[Node, int, int]]:
+        """The node and the marks after each legal move, in the order of the cells."""
+        taken = x | o
+        x_moves = (taken & self.rules.full).bit_count() % 2 == 0
+        marks = [
+            (bit, x | images, o) if x_moves else (bit, x, o | images)
+            for bit, images in self.moves
+            if not taken & bit
+        ]
+        return [(self.node(own, other, bit), own, other) for bit, own, other in marks]
+
+    def upper_bound(self, node: Node) -> float:
+        """The upper confidence bound of the move to a node; infinite without a visit."""
+        if not node.visits:
+            return math.inf
+        return node.mean + self.exploration * math.sqrt(math.log(node.above) / node.visits)
+
+    def count_above(self) -> None:
+        """Count `above` of all nodes anew, from the visits of a graph that was loaded."""
+        for node in self.nodes.values():
+            node.above = 0
+        for node in [node for node in self.nodes.values() if node.visits]:
+            for child in self.children(node) if node.result is None else ():
+                child.above += node.visits
+
+    def best(self, board: Boards) -> list[int]:
+        """The first cell that leads to the largest mean; 0 is the mean without a visit."""
+        means = {cell: max(mean, 0.0) for cell, mean in self.means(board).items()}
+        return [max(means, key=means.__getitem__)]
+
+
+def new_graph(
+    rules: Rules,
+    rng: random.Random,
+    exploration: float,
+    draws: float,
+    value: Value | None = None,
+    playout: str = "rollout",
+) -> Graph:
+    """A graph without positions, whose playouts are of this kind. Raises ValueError as they do."""
+    check_playout(playout, value)
+    kind = DescentGraph if playout == "descent" else Graph
+    return kind(rules, rng, exploration, draws, value)
+
+
+def check_playout(playout: Any, value: str | Value | None) -> None:
+    """Raises ValueError for an unknown kind of playout, and for one that cannot use `value`."""
+    if playout not in PLAYOUTS:
+        error = unknown_name("playout", playout, PLAYOUTS)
+        hint = "; playouts is their number" if str(playout).isdigit() else ""
+        raise ValueError(f"{error}{hint}")
+    if playout == "descent" and value not in (None, ROLLOUTS):
+        raise ValueError(
+            "value is used where a playout stops at a new position, and the playout descent goes "
+            "on to the end of the game: leave value out, or take the playout rollout"
+        )
+
+
+# --- the policies -----------------------------------------------------------------------------
+
+
+class GraphPolicy:
+    """The moves with the largest mean success in a given graph: see its `best`."""
+
+    def __init__(self, graph: Graph):
+        self.graph, self.rules = graph, graph.rules
+
+    def probs(self, boards: Boards) -> Probs:
+        """The best moves on boards (B, cells), equally likely: (B, cells).
+
+        Raises ValueError for a finished board. The graph does not change.
+        """
+        boards = check_unfinished(boards, self.rules)
+        probs = np.zeros((len(boards), self.rules.cells))
+        for row, board in zip(probs, boards, strict=True):
+            best = self.graph.best(board)
+            row[best] = 1 / len(best)
+        return probs
+
+
+class TreeSearchPolicy:
+    """The most visited moves of a search from each position.
+
+    playouts: for each move. milliseconds: for each move, used instead of `playouts` unless it is 0.
+    exploration: the weight of rarely tried moves. draws: successes of a draw, from 0 to 1. value:
+    how a new position is valued: "rollouts", the path of a saved run, or a function. seed: of the
+    random numbers, which also depend on the position. playout: "rollout" stops at the first new
+    position, "descent" goes on to the end of the game by UCT and uses no random numbers. Raises
+    ValueError for a number out of range.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        playouts: int = 1_000,
+        milliseconds: float = 0.0,
+        exploration: float = math.sqrt(2),
+        draws: float = 0.5,
+        value: str | Value = ROLLOUTS,
+        seed: int = 0,
+        playout: str = "rollout",
+    ):
+        if isinstance(milliseconds, bool) or not 0 <= milliseconds < math.inf:
+            raise ValueError(
+                f"milliseconds must be a finite number of at least 0, got {milliseconds!r}"
+            )
+        check_search(exploration, draws)
+        check_playout(playout, value)
+        self.rules, self.milliseconds, self.playout = rules, milliseconds, playout
+        self.playouts = whole_number(playouts, "playouts", 1)
+        self.exploration, self.draws, self.value = exploration, draws, value_named(value, rules)
+        self.seed, self.orientations = whole_number(seed, "seed", 0), Orientations(rules)
+        self.clock = time.perf_counter
+        self._answers: dict[int, set[int]] = {}
+        self._means: dict[int, dict[int, float]] = {}  # of the moves of each answer
+        self.meaning, self.scale = meaning(draws), (0.0, 1.0)
+
+    @property
+    def varies(self) -> str:
+        """Why its moves may be others the next time; "" without `milliseconds`. See `steady`."""
+        return "its search is ended by a clock (milliseconds)" if self.milliseconds else ""
+
+    def probs(self, boards: Boards) -> Probs:
+        """The most visited moves on boards (B, cells), equally likely: (B, cells).
+
+        Raises ValueError for a finished board.
+        """
+        boards = check_unfinished(boards, self.rules)
+        probs = np.zeros((len(boards), self.rules.cells))
+        for row, board in zip(probs, boards, strict=True):
+            key = self.orientations.key(*(self.orientations.marks(board, mark) for mark in (1, -1)))
+            if key not in self._answers:
+                self._answers[key] = self.search(key)
+            best = [
+                cell
+                for cell, after in self.orientations.keys_after(board).items()
+                if after in self._answers[key]
+            ]
+            row[best] = 1 / len(best)
+        return probs
+
+    def q_values(self, boards: Boards) -> NDArray[np.float64]:
+        """The mean success of the playouts through each move (B, cells), NaN without a playout.
+
+        The search is that of `probs`; a position is searched once.
+        """
+        boards = check_unfinished(boards, self.rules)
+        self.probs(boards)
+        values = np.full((len(boards), self.rules.cells), np.nan)
+        for row, board in zip(values, boards, strict=True):
+            key = self.orientations.key(*(self.orientations.marks(board, mark) for mark in (1, -1)))
+            for cell, after in self.orientations.keys_after(board).items():
+                row[cell] = self._means[key].get(after, np.nan)
+        return values
+
+    def search(self, key: int) -> set[int]:
+        """The keys of the most visited positions after the one with this key.
+
+        The search runs on the canonical form, so all images of a position get the same moves.
+        """
+        rng = random.Random(f"{self.seed} {key}")
+        graph = new_graph(self.rules, rng, self.exploration, self.draws, self.value, self.playout)
+        x, o = (
+            np.array([marks], dtype=np.uint64)
+            for marks in (key >> self.orientations.size, key & (1 << self.orientations.size) - 1)
+        )
+        root = graph.root(self.rules.to_boards(x, o)[0])
+        if self.milliseconds:
+            deadline = self.clock() + self.milliseconds / 1000
+            graph.playout(root)
+            while self.clock() < deadline:
+                graph.playout(root)
+        else:
+            for _ in range(self.playouts):
+                graph.playout(root)
+        children = graph.children(root)
+        self._means[key] = {
+            graph.orientations.key(child.x, child.o): child.mean
+            for child in children
+            if child.visits
+        }
+        most = max(child.visits for child in children)
+        return {
+            graph.orientations.key(child.x, child.o) for child in children if child.visits == most
+        }
+
+
+def meaning(draws: float) -> str:
+    """What the mean success of a move is, in words."""
+    return f"mean success of the playouts through the move: win 1, draw {draws:g}, loss 0"
+
+
+# --- learned values ---------------------------------------------------------------------------
+
+
+def value_named(value: str | Value, rules: Rules) -> Value | None:
+    """None for "rollouts", `value_of` the player for the path of a run, a function unchanged."""
+    if not isinstance(value, str):
+        return value
+    if value == ROLLOUTS:
+        return None
+    if not Path(value).exists():
+        raise unknown_name("value", value, (ROLLOUTS, "the path of a saved run"))
+    player = load_policy(value, rules)
+    if not isinstance(player, TabularPolicy):
+        raise ValueError(
+            f"the value of positions by {value} needs its moves in all positions, but on {rules} "
+            f"its certificate has those on its lines only: take {ROLLOUTS}"
+        )
+    return value_of(player)
+
+
+def value_of(player: TabularPolicy) -> Value:
+    """A function from boards to exact chances (B, 3) of X's win, a draw and O's win.
+
+    The player plays both sides; an illegal move loses.
+    """
+    positions = positions_of(player.rules)
+    outcomes = np.stack([positions.outcome_x == result for result in (1, 0, -1)], axis=1)
+    probs = player.by_row()
+
+    def expected(ply: Ply, after: NDArray[np.float64]) -> NDArray[np.float64]:
+        after[~ply.legal] = (0, 0, 1) if ply.side == "X" else (1, 0, 0)
+        return (probs[ply.rows][:, :, None] * after).sum(axis=1)
+
+    chances = backward_induction(positions, outcomes, expected)
+    return lambda boards: chances[positions.rows(boards)]

@@ -1,0 +1,188 @@
+"""The trained agents in this package: for each a table of its moves on 3x3, and its certificate.
+
+    make_opponent("trie", Rules())      # plays by the table; needs NumPy only
+    certificate_of("trie")              # its certificate, which `certificate.verify` checks again
+    valued_policy("trie")               # the policy with the player's own values of the moves
+
+A table is a file `tables/NAME.json.gz`: the certificate of a training run in which the moves are
+packed into a text, one letter for each unfinished position, in the order of `Positions.unfinished`:
+"a" for cell 0, "b" for cell 1, and "?" where the player has several moves. These stand in `mixed`:
+equally likely ones as a number with bit i set for cell i, others as {move: probability}.
+
+The own values of a player are in `tables/NAME.npz`, rounded to 1/1,024 of their scale. If they are
+the same up to symmetry, only those of the 627 canonical positions are there.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.notation import board_text, cell_text, parse_cell
+from tictactoe_env.policy import TabularPolicy
+from tictactoe_env.rules import Rules
+from tictactoe_env.trained.own_values import OwnValues, ValuedPolicy
+
+FOLDER = Path(__file__).parent / "tables"
+BOARD = Rules(3, 3, 3)
+TABLE, VALUES = ".json.gz", ".npz"
+SEVERAL = "?"
+FIRST = ord("a")  # the letter of cell 0
+STEPS = 1024  # of the scale, to which own values are rounded
+NO_VALUE = np.iinfo(np.int16).min
+
+
+@cache
+def trained_names() -> tuple[str, ...]:
+    """The names of the trained agents in this package, sorted."""
+    return tuple(sorted(path.name.removesuffix(TABLE) for path in FOLDER.glob(f"*{TABLE}")))
+
+
+@cache
+def trained_policy(name: str) -> TabularPolicy:
+    """The policy of a name in `trained_names()`; it plays on 3x3."""
+    packed = _file(name)
+    letters = np.frombuffer(packed["moves"].encode(), dtype=np.uint8).astype(np.intp)
+    table = np.zeros((len(letters), BOARD.cells))
+    sure = np.flatnonzero(letters != ord(SEVERAL))
+    table[sure, letters[sure] - FIRST] = 1
+    for row, moves in zip(np.flatnonzero(letters == ord(SEVERAL)), packed["mixed"], strict=True):
+        for move, share in _shares(moves).items():
+            table[row, parse_cell(move, BOARD)] = share
+    return TabularPolicy(BOARD, table)
+
+
+@cache
+def valued_policy(name: str) -> TabularPolicy:
+    """The policy with the player's own values; without them if it has none."""
+    policy, path = trained_policy(name), FOLDER / f"{name}{VALUES}"
+    if not path.exists():
+        return policy
+    return ValuedPolicy(BOARD, policy.table, unpack_values(path.read_bytes()))
+
+
+@cache
+def facts_of(name: str) -> Mapping[str, Any]:
+    """What the certificate of a trained agent states, without the moves."""
+    return {key: value for key, value in _file(name).items() if key not in ("moves", "mixed")}
+
+
+def certificate_of(name: str) -> dict[str, Any]:
+    """The certificate of a trained agent, as `certificate.read` gives that of a run."""
+    return unpack(_file(name))
+
+
+def table_bytes(content: Mapping[str, Any]) -> bytes:
+    """The file of a certificate's table. Raises ValueError as `pack` does."""
+    text = json.dumps(pack(content), separators=(",", ":"))
+    return gzip.compress(text.encode(), mtime=0)
+
+
+def pack(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A certificate with its moves packed. Raises ValueError for one of another board than 3x3."""
+    if dict(content["board"]) != {"rows": 3, "cols": 3, "k": 3}:
+        raise ValueError(f"a table is packed for 3x3, 3 in a row, got {content['board']}")
+    letters, mixed = [], []
+    for text in _boards():
+        move = content["moves"][text]
+        if isinstance(move, Mapping):
+            letters.append(SEVERAL)
+            mixed.append(_packed(move))
+        else:
+            letters.append(chr(FIRST + parse_cell(move, BOARD)))
+    return {**content, "moves": "".join(letters), "mixed": mixed}
+
+
+def unpack(packed: Mapping[str, Any]) -> dict[str, Any]:
+    """The certificate that `pack` packed."""
+    mixed = iter(packed["mixed"])
+    names = {chr(FIRST + cell): cell_text(cell, BOARD) for cell in range(BOARD.cells)}
+    moves = {
+        text: _shares(next(mixed)) if letter == SEVERAL else names[letter]
+        for text, letter in zip(_boards(), packed["moves"], strict=True)
+    }
+    return {**{key: value for key, value in packed.items() if key != "mixed"}, "moves": moves}
+
+
+def pack_values(own: OwnValues) -> bytes:
+    """Own values on 3x3 as a NumPy archive, rounded: see above."""
+    unit = (own.high - own.low) / STEPS
+    numbers = np.where(np.isfinite(own.values), np.round(own.values / unit), NO_VALUE)
+    numbers = numbers.astype(np.int16)
+    rows, cells, canonical = _canonical()
+    is_symmetric = bool(
+        (np.take_along_axis(numbers, cells, axis=1) == numbers[rows][canonical]).all()
+    )
+    known = np.zeros(0, dtype=bool) if own.known is None else own.known
+    about = json.dumps({"meaning": own.meaning, "low": own.low, "high": own.high})
+    target = io.BytesIO()
+    np.savez_compressed(
+        target,
+        values=numbers[rows] if is_symmetric else numbers,
+        known=np.packbits(known),
+        about=np.frombuffer(about.encode(), dtype=np.uint8),
+    )
+    return target.getvalue()
+
+
+def unpack_values(data: bytes) -> OwnValues:
+    """The values that `pack_values` packed."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as content:
+        numbers, bits, text = (content[name] for name in ("values", "known", "about"))
+    about = json.loads(text.tobytes())
+    rows, cells, canonical = _canonical()
+    if len(numbers) == len(rows):
+        all_numbers = np.empty(cells.shape, dtype=np.int16)
+        np.put_along_axis(all_numbers, cells, numbers[canonical], axis=1)
+        numbers = all_numbers
+    unit = (about["high"] - about["low"]) / STEPS
+    values = np.where(numbers == NO_VALUE, np.nan, numbers * unit)
+    known = np.unpackbits(bits)[: len(values)].astype(bool) if len(bits) else None
+    return OwnValues(values, about["meaning"], about["low"], about["high"], known)
+
+
+def _canonical() -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """The unfinished positions and their canonical forms.
+
+    Of the unfinished positions those that are canonical: (627,); the permutation of each to its
+    canonical form: (4520, cells); and the index of that form in the first array: (4520,).
+    """
+    positions = positions_of(BOARD)
+    unfinished = positions.unfinished
+    forms, index = np.unique(positions.canonical[unfinished], return_inverse=True)
+    permutations = positions.symmetries[positions.to_canonical[unfinished]]
+    return np.searchsorted(unfinished, forms), permutations, index
+
+
+def _packed(moves: Mapping[str, float]) -> int | Mapping[str, float]:
+    """Probabilities of moves as they stand in `mixed`."""
+    are_equal = set(moves.values()) == {1 / len(moves)}
+    return sum(1 << parse_cell(move, BOARD) for move in moves) if are_equal else moves
+
+
+def _shares(packed: int | Mapping[str, float]) -> Mapping[str, float]:
+    """The probabilities that `_packed` packed."""
+    if not isinstance(packed, int):
+        return packed
+    cells = [cell for cell in range(BOARD.cells) if packed >> cell & 1]
+    return {cell_text(cell, BOARD): 1 / len(cells) for cell in cells}
+
+
+def _file(name: str) -> dict[str, Any]:
+    return dict(json.loads(gzip.decompress((FOLDER / f"{name}{TABLE}").read_bytes())))
+
+
+@cache
+def _boards() -> list[str]:
+    """The unfinished positions as text."""
+    positions = positions_of(BOARD)
+    return [board_text(board, BOARD) for board in positions.boards[positions.unfinished]]
