@@ -21,7 +21,6 @@ with explained("evaluate.py"):
     from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
     from terminal import battle, position, proving, report
     from tictactoe_env.certificates.certificate import (
-        MAX_CELLS,
         certified_sides,
         certify,
         certify_lines,
@@ -36,15 +35,15 @@ with explained("evaluate.py"):
     )
     from tictactoe_env.certificates.lines import LinesPolicy
     from tictactoe_env.certificates.stated import MAX_WORDS
-    from tictactoe_env.errors import unknown_name
+    from tictactoe_env.errors import printable, unknown_name
     from tictactoe_env.exact.canonical import CanonicalPolicy, plays_symmetrically
-    from tictactoe_env.exact.positions import can_enumerate
+    from tictactoe_env.exact.positions import TABULATED, can_enumerate
     from tictactoe_env.exact.proof import Limit, ProofLimitError
     from tictactoe_env.exact.steady import steady_table, varies
+    from tictactoe_env.exact.tables import TabularPolicy, tabulate
     from tictactoe_env.notation import lengths, parse_size
     from tictactoe_env.opponents import is_trained
-    from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy, tabulate
-    from tictactoe_env.printable import printable
+    from tictactoe_env.policy import Policy, RandomPolicy
     from tictactoe_env.rules import Rules
     from tictactoe_env.search.mcts import TreeSearchPolicy
     from tictactoe_env.trained.packed import facts_of
@@ -111,7 +110,7 @@ LINE = CommandLine(
         ),
         Option(
             "max_positions",
-            f"on boards of more than {MAX_CELLS} cells, results are computed from the positions "
+            f"on boards of more than {TABULATED} cells, results are computed from the positions "
             "that an agent can meet: at most N, else games are sampled; 0 samples at once "
             f"(default: {Limit().positions:,})",
             whole(0),
@@ -158,7 +157,7 @@ def main(arguments: list[str] | None = None) -> int:
             return examine(given, rules)
         if given.battle is not None:
             return fight(given, rules)
-        if rules.cells > MAX_CELLS:
+        if rules.cells > TABULATED:
             return prove_all(given, rules)
         return evaluate_all(given, rules)
     except ProofLimitError as error:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from training.installed import explained
 
 with explained("play.py"):
+    from tictactoe_env.errors import printable
     from tictactoe_env.notation import SIDES
-    from tictactoe_env.printable import printable
     from tictactoe_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def command_line() -> CommandLine:
 
 
 def _game_options() -> list[Option]:
-    from tictactoe_env.exact.analysis import KINDS
+    from tictactoe_env.games.analysis import KINDS
     from tictactoe_env.notation import parse_size
     from training.command_line import Option, one_of, whole
 
@@ -177,7 +177,7 @@ def play_games(given: SimpleNamespace, talk: Any, path: Path) -> int:
     from players.seat import PERSON, board_of
     from terminal import menu
     from terminal.game import Table, seats_of
-    from tictactoe_env.exact.analysis import OWN
+    from tictactoe_env.games.analysis import OWN
     from tictactoe_env.games.store import GameStore
 
     specs = [PERSON if spec is None else spec for spec in (given.x, given.o)]

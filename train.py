@@ -21,9 +21,8 @@ with explained("train.py", "train"):
     from tictactoe_env.certificates.stated import is_words
     from tictactoe_env.errors import unknown_name
     from tictactoe_env.exact.evaluation import UNTIL
-    from tictactoe_env.names import split_options
     from tictactoe_env.notation import parse_size
-    from tictactoe_env.pool import parse_pool
+    from tictactoe_env.opponents import parse_pool, split_options
     from training.cluster import cluster_address
     from training.command_line import CommandLine, Option, one_of, whole, with_size
     from training.limits import LIMITS, TABLE

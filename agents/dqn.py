@@ -66,8 +66,7 @@ from stable_baselines3.common.utils import LinearSchedule, polyak_update
 from stable_baselines3.dqn.policies import QNetwork
 from torch.nn import functional
 
-from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.proof import TABLE_CELLS
+from tictactoe_env.exact.positions import TABULATED, positions_of
 from tictactoe_env.observation import observe
 from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import MaskableDQN, MaskableDQNPolicy
@@ -404,7 +403,7 @@ def live_policy_of(config: Config, weights: Arrays) -> LivePolicy:
 
 def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
     """The player of a saved model, on the CPU whatever `config.device` is."""
-    if config.rules.cells > TABLE_CELLS:
+    if config.rules.cells > TABULATED:
         return live_policy_of(config, model)
     return config.opened(values_of(network_of(config, model), config.rules))
 
@@ -564,7 +563,7 @@ class DQNLearner(SB3Learner):
 
     def policy(self) -> BoardPlayer:
         """The greedy policy of the network that plays."""
-        if self.config.rules.cells > TABLE_CELLS:
+        if self.config.rules.cells > TABULATED:
             return player(self.config, self.model())
         algorithm = self.algorithm
         values = values_of(algorithm.policy.player, self.config.rules, algorithm.device)

@@ -48,10 +48,10 @@ from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.utils import FloatSchedule
 
-from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.proof import TABLE_CELLS
+from tictactoe_env.exact.positions import TABULATED, positions_of
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import TabularPolicy, one_hot
+from tictactoe_env.policy import one_hot
 from tictactoe_env.rules import Rules
 from training.board_network import Opening, encoder_options
 from training.canonical import CanonicalBoards
@@ -389,7 +389,7 @@ def live_policy_of(config: Config, weights: Arrays, is_greedy: bool = True) -> L
 
 def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
     """The player of a saved model, on the CPU whatever `config.device` is."""
-    if config.rules.cells > TABLE_CELLS:
+    if config.rules.cells > TABULATED:
         return live_policy_of(config, model)
     return config.opened(tables_of(networks_of(config, model), config.rules)[0])
 
@@ -473,7 +473,7 @@ class PPOLearner(SB3Learner):
 
     def snapshot(self) -> BoardPlayer:
         """The stochastic policy, by which the learner explores."""
-        if self.config.rules.cells > TABLE_CELLS:
+        if self.config.rules.cells > TABULATED:
             return self.thawed(weights_of(self.algorithm.policy))
         return tables_of(self.algorithm.policy, self.config.rules)[1]
 
@@ -495,7 +495,7 @@ class PPOLearner(SB3Learner):
 
     def policy(self) -> BoardPlayer:
         """The most probable moves."""
-        if self.config.rules.cells > TABLE_CELLS:
+        if self.config.rules.cells > TABULATED:
             return player(self.config, self.model())
         return self.config.opened(tables_of(self.algorithm.policy, self.config.rules)[0])
 

@@ -1,8 +1,8 @@
 """Monte-Carlo tree search: playouts from the empty board grow one graph of positions.
 
-The search itself is in `tictactoe_env/search/mcts.py`. A step is one playout. The player makes the move to
-the position with the highest mean success. Visits do not decide, because a position is also visited
-by other sequences of moves.
+The search itself is in `tictactoe_env/search/mcts.py`. A step is one playout. The player makes the
+move to the position with the highest mean success. Visits do not decide, because a position is also
+visited by other sequences of moves.
 
 The model is the graph and the state of the random generator. The graph holds marks, result, visits
 and successes of each position. There is no other state.
@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.policy import TabularPolicy, tabulate
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.search.mcts import (
     ROLLOUTS,
     DescentGraph,

@@ -68,9 +68,9 @@ from pydantic import Field
 
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import Policy, TabularPolicy, one_hot, tabulate
-from tictactoe_env.pool import parse_pool
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.opponents import make_opponent, parse_pool
+from tictactoe_env.policy import Policy, one_hot
 from training.checkpoint import take
 from training.learner import Arrays, Chart, Learner, Panels, State, Table
 from training.limits import LIMITS

@@ -2,7 +2,7 @@
 
 After the learning player of tophep/TicTacToe (https://github.com/tophep/TicTacToe, Go). It learns
 from finished games, one at a time, and from the moves of both sides. The games are those that it
-plays, and those of a text file or a game store (`tictactoe_env/games/game.py`). There is no discount, no
+plays, and those of a text file or a game store (`tictactoe_env/games/`). There is no discount, no
 step size and no network.
 
 - The tree stores sequences of moves, but moves are chosen by position. The statistics of a move are
@@ -53,12 +53,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.game import Game
-from tictactoe_env.names import SELF
 from tictactoe_env.notation import SIDES, cell_text, replay
-from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import TabularPolicy, tabulate
-from tictactoe_env.pool import parse_pool
+from tictactoe_env.opponents import SELF, make_opponent, parse_pool
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.trained.own_values import OwnValues, checked
 from training import checkpoint

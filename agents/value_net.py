@@ -71,10 +71,11 @@ from tictactoe_env.errors import unknown_name
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.match import exact_result, sampled_result
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import SIDES, board_text
 from tictactoe_env.observation import observe
 from tictactoe_env.opponents import make_opponent, saved_path
-from tictactoe_env.policy import RandomPolicy, TabularPolicy, sample, tabulate
+from tictactoe_env.policy import RandomPolicy, sample
 from tictactoe_env.trained.own_values import OwnValues
 from training import checkpoint
 from training.checkpoint import take

@@ -17,7 +17,7 @@ from stable_baselines3.common.utils import LinearSchedule
 
 from tictactoe_env.exact.evaluation import evaluate, exploitability
 from tictactoe_env.exact.match import Result
-from tictactoe_env.policy import tabulate
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
 

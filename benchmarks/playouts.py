@@ -19,7 +19,7 @@ from typing import Any, Literal
 from agents import mcts
 from tictactoe_env.exact.evaluation import Evaluation, evaluate
 from tictactoe_env.exact.match import best_achievable
-from tictactoe_env.policy import tabulate
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.mcts import PLAYOUTS, TreeSearchPolicy
 

@@ -24,11 +24,11 @@ from typing import Any
 import agents
 from terminal.report import cross_table
 from tictactoe_env.certificates.certificate import FILE, certify, read, sides_of, table_of, versions
+from tictactoe_env.errors import printable
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.files import write_file
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import TabularPolicy, tabulate
-from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
 from training.cluster import Lost, connect, outcomes, stopping
 from training.files import read_json

@@ -1,8 +1,8 @@
 """The trained agents of the package, from the runs of `make results`: `make trained`.
 
 For every entry of benchmarks/results.py one run in runs/results becomes a table in
-`tictactoe_env/trained/tables`: of an agent the best of its seeds, of a preset seed 0. Only certificates
-that `verify` accepts are taken, if the model beside them makes their moves.
+`tictactoe_env/trained/tables`: of an agent the best of its seeds, of a preset seed 0. Only
+certificates that `verify` accepts are taken, if the model beside them makes their moves.
 """
 
 from __future__ import annotations

@@ -33,9 +33,8 @@ from pathlib import Path
 from typing import Any
 
 from tictactoe_env.certificates.certificate import certify, write
-from tictactoe_env.policy import MinimaxPolicy
-from tictactoe_env.rules import Rules
-from tictactoe_env.standing import standing
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.rules import Rules, standing
 from training.command_line import CommandLine, Option, number
 
 CLIENTS = 4

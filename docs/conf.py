@@ -22,19 +22,10 @@ ROOT_PAGES["libraries"] = "examples/README.md"
 REFERENCES = {"api": "tictactoe_env"} | {
     f"api_{name}": f"tictactoe_env.{name}" for name in ("wrappers", "sb3", "pettingzoo")
 }
-# What the guides use of other modules, by module.
-FURTHER = {
-    "match": ["Result", "BestResponse", "OptimalShare", "optimal_share", "best_achievable"],
-    "proof": ["Limit", "ProofLimitError"],
-    "certificate": ["certify", "write", "read", "verify", "policy_in", "CertificateError"],
-    "analysis": ["truth", "Truth", "Worth", "thoughts", "Thoughts", "verdicts", "losing_move"],
-    "positions": ["positions_of", "Positions"],
-    "solver": ["solve", "Solution"],
-    "notation": ["parse_board", "board_text", "parse_game", "game_text", "cell_text"],
-    "render": ["ansi", "rgb_array", "svg", "svg_game"],
-    "starts": ["ExploringStarts"],
-    "canonical": ["CanonicalPolicy"],
-}
+# The sub-packages, and what is public of further modules.
+FURTHER = {name: [] for name in ("exact", "engines", "search", "certificates", "games", "trained")}
+FURTHER["notation"] = ["parse_board", "board_text", "parse_game", "game_text", "cell_text"]
+FURTHER["render"] = ["ansi", "rgb_array", "svg", "svg_game"]
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 project = "tictactoe-env"

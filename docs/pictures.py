@@ -23,8 +23,7 @@ from agents import tabular_q
 from terminal.battle import play
 from tictactoe_env import ENV_IDS
 from tictactoe_env.certificates.certificate import FILE, certify, write
-from tictactoe_env.exact.analysis import truth, verdicts
-from tictactoe_env.games.game import Game, Player
+from tictactoe_env.games import Game, Player, truth, verdicts
 from tictactoe_env.notation import SIDES, cell_text, parse_board, parse_game
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy

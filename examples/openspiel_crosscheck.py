@@ -12,10 +12,9 @@ import numpy as np
 import pyspiel
 
 from tictactoe_env import Rules, exploitability, make_opponent, tabulate
-from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.solver import solve
+from tictactoe_env.exact import positions_of, solve
 from tictactoe_env.notation import board_text
-from tictactoe_env.standing import standing
+from tictactoe_env.rules import standing
 
 GAMES = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
 RULES, PLAYER = Rules(), "minimax-slip=0.1"

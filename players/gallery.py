@@ -35,7 +35,6 @@ from players.summary import loses_by_illegal_moves, method_of, results_of
 from players.titles import title_of, title_of_run
 from tictactoe_env.certificates.certificate import (
     FILE,
-    MAX_CELLS,
     CertificateError,
     certified_sides,
     certify,
@@ -48,15 +47,23 @@ from tictactoe_env.certificates.certificate import (
     wins_all,
 )
 from tictactoe_env.certificates.runs import FOLDERS, SavedRun, certificates, newest_run, saved_run
-from tictactoe_env.errors import unknown_name
-from tictactoe_env.exact.positions import MAX_CELLS as MAX_SOLVED
+from tictactoe_env.errors import printable, unknown_name
+from tictactoe_env.exact.positions import ENUMERABLE, TABULATED
 from tictactoe_env.exact.proof import ProofLimitError
 from tictactoe_env.games.game import MAX_NAME, Player
-from tictactoe_env.names import LATEST, description, named_player, registered_names
 from tictactoe_env.opponents import BUILT_IN as LISTED
-from tictactoe_env.opponents import EASY, is_trained, known_names, make_opponent, strength
+from tictactoe_env.opponents import (
+    EASY,
+    LATEST,
+    description,
+    is_trained,
+    known_names,
+    make_opponent,
+    named_player,
+    registered_names,
+    strength,
+)
 from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.printable import printable
 from tictactoe_env.rules import MAX_BITS, Rules
 from tictactoe_env.search.mcts import TreeSearchPolicy
 from tictactoe_env.trained.packed import BOARD, certificate_of, facts_of, trained_names
@@ -343,7 +350,7 @@ class Gallery:
         return Player("run" if is_run else "agent", entry.id, entry.sha256)
 
     def certificate(self, id: str, rules: Rules | None = None) -> dict[str, Any]:
-        """The certificate of a player, verified or computed: see `tictactoe_env.certificates.certificate`.
+        """The certificate of a player, verified or computed: see `tictactoe_env.certificates`.
 
         rules: the board of a player without training, at most 12 cells; 3x3 by default. Raises
         ValueError for an unknown player or another board, CertificateError if the results of a
@@ -479,7 +486,7 @@ def _named_entry(id: str) -> Entry | None:
     anywhere = named.name in ("random", "mcts", *registered_names()) or is_limited
     options = ", ".join(f"{key}={value}" for key, value in named.options.items())
     about = f"{named.name} with {options}" if options else named.name
-    return Entry(id, "agent", about, MAX_BITS if anywhere else MAX_SOLVED, agent=named.name)
+    return Entry(id, "agent", about, MAX_BITS if anywhere else ENUMERABLE, agent=named.name)
 
 
 def _trained_entry(name: str) -> Entry:
@@ -587,10 +594,10 @@ def _all_are(what: str, content: Mapping[str, Any]) -> bool:
 @lru_cache(maxsize=32)
 def _certified(id: str, rules: Rules) -> dict[str, Any]:
     """The certificate of a player without training."""
-    if rules.cells > MAX_CELLS:
+    if rules.cells > TABULATED:
         raise ValueError(
             f"nothing is proven of {id} on {rules} here, only of saved runs and on boards of at "
-            f"most {MAX_CELLS} cells (3x4); python evaluate.py proves it by the positions that it "
+            f"most {TABULATED} cells (3x4); python evaluate.py proves it by the positions that it "
             "can meet"
         )
     if is_trained(id, rules):

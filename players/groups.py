@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from players.pupil import LEARNER_FOLDER
-from tictactoe_env.names import registered_names
-from tictactoe_env.opponents import EASY, EASY_BEYOND
+from tictactoe_env.opponents import EASY, EASY_BEYOND, registered_names
 
 if TYPE_CHECKING:
     from players.gallery import Entry

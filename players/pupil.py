@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import agents
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.files import sync_folder
 from tictactoe_env.games.game import Game
-from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules
 from training import learned
 

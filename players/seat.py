@@ -18,18 +18,13 @@ from players.live import LivePlayer
 from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from tictactoe_env.certificates.certificate import FILE, load_policy, read, read_bytes, rules_of
 from tictactoe_env.certificates.lines import LinesPolicy
-from tictactoe_env.exact.analysis import EXPECTED, EXPECTED_CELLS, OWN, Thoughts, kinds_of, thoughts
-from tictactoe_env.exact.positions import MAX_CELLS, can_enumerate
+from tictactoe_env.exact.positions import ENUMERABLE, TABULATED, can_enumerate
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.games.analysis import EXPECTED, OWN, Thoughts, kinds_of, thoughts
 from tictactoe_env.games.game import MAX_NAME, Player
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
-from tictactoe_env.policy import (
-    MinimaxPolicy,
-    Policy,
-    RandomPolicy,
-    TabularPolicy,
-    sample,
-    tabulate,
-)
+from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.trained.own_values import FILE as VALUES
 from tictactoe_env.trained.own_values import read_values
@@ -172,12 +167,12 @@ def named_seat(name: str, rules: Rules, what: str = "player") -> Seat:
     """The seat of a player that is no run. For `minimax` the board is solved here."""
     if name.partition("-")[0] == "minimax" and not can_enumerate(rules):
         raise ValueError(
-            f"{name} needs a board of at most {MAX_CELLS} cells, which can be solved, and {rules} "
+            f"{name} needs a board of at most {ENUMERABLE} cells, which can be solved, and {rules} "
             f"has {rules.cells}: take search-depth=4, search-seconds=2 or mcts-playouts=1000"
         )
     model = policy = make_opponent(name, rules, what)
     if isinstance(policy, (MinimaxPolicy, RandomPolicy)):
-        if rules.cells <= EXPECTED_CELLS:
+        if rules.cells <= TABULATED:
             policy = tabulate(policy, rules)
         elif isinstance(policy, MinimaxPolicy):
             policy.probs(np.zeros((1, rules.cells), dtype=np.int8))

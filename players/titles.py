@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from players.pupil import LEARNER, LEARNER_FOLDER
-from tictactoe_env.names import Named, named_player
-from tictactoe_env.opponents import EASY
+from tictactoe_env.opponents import EASY, Named, named_player
 from tictactoe_env.trained.packed import facts_of, trained_names
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from terminal.report import say
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.match import exact_result
-from tictactoe_env.exact.proof import TABLE_CELLS
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import SIDES, game_text
-from tictactoe_env.policy import Policy, RandomPolicy, sample, tabulate
-from tictactoe_env.printable import printable
+from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.render import ansi
-from tictactoe_env.rules import Rules
-from tictactoe_env.standing import Standing, standing
+from tictactoe_env.rules import Rules, Standing, standing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,7 +72,7 @@ def example_game(
 def example_of(policy: BoardPlayer, side: str, name: str, console: Console, seed: int = 0) -> None:
     """Play one game against random play and print it. The player is O if `side` is "O", else X."""
     uniform: Policy = RandomPolicy()
-    if policy.rules.cells <= TABLE_CELLS:
+    if policy.rules.cells <= TABULATED:
         uniform = tabulate(uniform, policy.rules)
     if side == "O":
         example_game(uniform, policy, ("random", name), policy.rules, console, seed)

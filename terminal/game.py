@@ -19,15 +19,14 @@ from terminal import home
 from terminal.lesson import Lesson
 from terminal.picture import STYLES, legend, number, picture, values_on_cells
 from terminal.talk import Show, Talk
-from tictactoe_env.exact.analysis import KINDS, OWN, Thoughts, Truth, truth, turning_point
-from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.errors import printable
+from tictactoe_env.exact.positions import TABULATED, can_enumerate
+from tictactoe_env.games.analysis import KINDS, OWN, Thoughts, Truth, truth, turning_point
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.notation import SIDES, cell_text, parse_cell
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.printable import printable
-from tictactoe_env.rules import Boards, Rules
-from tictactoe_env.standing import standing
+from tictactoe_env.rules import Boards, Rules, standing
 from training.interpreter import command
 
 COMMANDS = {
@@ -41,7 +40,6 @@ COMMANDS = {
 }
 SHORT = {"?": "help"} | {word[0]: word for word in COMMANDS if word != "help"}
 HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
-LONG = 12  # cells; larger boards take up to a second to solve
 
 
 class Table:
@@ -266,7 +264,7 @@ class Table:
         if not is_needed:
             return
         empty = np.zeros(self.rules.cells, dtype=np.int8)
-        if self.rules.cells > LONG and can_enumerate(self.rules):
+        if self.rules.cells > TABULATED and can_enumerate(self.rules):
             with self.talk.waiting(f"solving {self.rules}"):
                 truth(empty, self.rules)
         seats = [seat for seat in self.seats.values() if not seat.is_person]

@@ -19,7 +19,7 @@ from filelock import Timeout
 from rich.console import Console
 
 import agents
-from tictactoe_env.printable import printable
+from tictactoe_env.errors import printable
 from training.jobs import EXIT_FINISHED, EXIT_STOPPED, Job
 from training.learner import drive
 from training.locks import lock_on

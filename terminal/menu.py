@@ -24,12 +24,12 @@ from terminal.talk import Talk, number, one_of, seconds
 from terminal.trainer import name_of, new_folder, train
 from terminal.tree import tree_text
 from tictactoe_env.certificates.certificate import FILE
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import UNTIL
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.store import GameStore, UnknownGameError
 from tictactoe_env.notation import SIDES, parse_size, rules_text
 from tictactoe_env.opponents import easy_opponent
-from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
 from tictactoe_env.trained.packed import BOARD
 from training.installed import OF_EVERY_RUN, require, what_to_do

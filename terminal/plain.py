@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from tictactoe_env.printable import printable
+from tictactoe_env.errors import printable
 
 
 def plain(text: object, style: str | None = None) -> Text:

@@ -9,10 +9,10 @@ import numpy as np
 
 from players.seat import Seat
 from terminal.report import print_whole, say
-from tictactoe_env.exact.analysis import EXPECTED, OWN, Thoughts, Truth, Worth, truth
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.games.analysis import EXPECTED, OWN, Thoughts, Truth, Worth, truth
 from tictactoe_env.notation import SIDES, board_text, cell_text, parse_board
-from tictactoe_env.printable import printable
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Boards, Rules, to_move
 

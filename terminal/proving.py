@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.proof import Progress
-from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
 
 FILE_SECONDS = 10  # between two lines where the output is no terminal

@@ -16,12 +16,12 @@ from terminal.picture import STYLES, legend, picture, values_on_cells
 from terminal.plain import plain
 from terminal.report import print_whole, width_of
 from terminal.talk import Talk
-from tictactoe_env.exact.analysis import Verdict, truth, verdicts
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.games.analysis import Verdict, truth, verdicts
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.notation import SIDES, cell_text, rules_text
-from tictactoe_env.printable import printable
 
 DELAY = 1.0  # seconds a move by default
 FASTEST, SLOWEST = 0.05, 10.0  # seconds a move

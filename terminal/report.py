@@ -13,11 +13,11 @@ from tictactoe_env.certificates.certificate import (
     sides_of,
     wins_all,
 )
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.match import exact_result, sampled_result
 from tictactoe_env.exact.proof import Limit
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy, RandomPolicy
-from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
 
 if TYPE_CHECKING:  # `evaluate.py --verify` works without rich

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from terminal import report
-from tictactoe_env.printable import printable
+from tictactoe_env.errors import printable
 from training.cluster import Lost, Workers, connect, outcomes, stopping
 from training.goals import check_goal_of, goal_text
 from training.jobs import FAILED, FINISHED, STOPPED, Job, Outcome, Owner

@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from terminal.plain import plain
-from tictactoe_env.printable import printable
+from tictactoe_env.errors import printable
 
 Answer = TypeVar("Answer")
 Show = Callable[[RenderableType], None]

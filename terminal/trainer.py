@@ -15,9 +15,9 @@ import numpy as np
 from players.seat import run_seat
 from terminal import battle, position, report
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
-from tictactoe_env.exact.analysis import OWN, thoughts
-from tictactoe_env.exact.proof import TABLE_CELLS
-from tictactoe_env.printable import printable
+from tictactoe_env.errors import printable
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.games.analysis import OWN, thoughts
 from training.interpreter import command
 from training.selfplay import RIVAL
 
@@ -200,7 +200,7 @@ def print_values(run: Any, console: Console) -> None:
     if run.side == "O":
         return
     empty = np.zeros(rules.cells, np.int8)
-    if rules.cells > TABLE_CELLS:
+    if rules.cells > TABULATED:
         if run.best_player.moves_by_values:
             position.print_first_moves(thoughts(run.best_player, empty, rules), rules, console)
         return

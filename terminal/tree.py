@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from tictactoe_env.exact.analysis import truth
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.games.analysis import truth
 from tictactoe_env.notation import cell_text
 from tictactoe_env.policy import Policy
-from tictactoe_env.rules import Rules
-from tictactoe_env.standing import Standing, standing
+from tictactoe_env.rules import Rules, Standing, standing
 
 MAX_LINES = 2_000
-LARGEST = 12  # cells of a board whose exact values are shown; larger ones take seconds to solve
 LEAST = 0.0005  # smallest probability of a move that is shown: 0.1 %, rounded
 
 
@@ -43,7 +42,7 @@ def _moves(policy: Policy | None, now: Standing) -> list[tuple[list[int], str]]:
     """
     rules, board, before = now.rules, now.board, list(now.moves)
     probs = None if policy is None else policy.probs(board[None])[0]
-    worth = truth(board, rules).moves if rules.cells <= LARGEST else [None] * rules.cells
+    worth = truth(board, rules).moves if rules.cells <= TABULATED else [None] * rules.cells
     found = []
     for cell in range(rules.cells):
         is_legal, exact = board[cell] == 0, worth[cell]

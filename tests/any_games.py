@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from tictactoe_env.games.game import ENDINGS, KINDS, ORIGINS, Game, Player
 from tictactoe_env.notation import SIDES, parse_cells
-from tictactoe_env.rules import Rules
-from tictactoe_env.standing import standing
+from tictactoe_env.rules import Rules, standing
 
 ANN, MINIMAX = Player("human", "Ann"), Player("agent", "minimax")
 RUN = Player("run", "dqn-0", "runs/dqn-0")

@@ -4,10 +4,10 @@ import numpy as np
 
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import parse_board
 from tictactoe_env.observation import observe
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import tabulate
 from tictactoe_env.rules import Rules
 from training.learner import drive
 

@@ -6,7 +6,8 @@ import numpy as np
 from oracles.plain_game import plain
 
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.policy import TabularPolicy, one_hot, tabulate
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.policy import one_hot
 
 
 class FixedPlayer:

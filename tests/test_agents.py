@@ -24,8 +24,8 @@ from agents.dqn import BoardDQN
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 from tictactoe_env.trained.own_values import read_values
 from tictactoe_env.vector_env import TicTacToeVectorEnv

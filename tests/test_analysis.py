@@ -7,8 +7,10 @@ from oracles.plain_game import plain
 from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
 from text_cases import cases, refuses
 
-from tictactoe_env.exact import analysis
-from tictactoe_env.exact.analysis import (
+from tictactoe_env.exact.match import action_values
+from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.games import analysis
+from tictactoe_env.games.analysis import (
     KINDS,
     losing_move,
     thoughts,
@@ -16,12 +18,10 @@ from tictactoe_env.exact.analysis import (
     turning_point,
     verdicts,
 )
-from tictactoe_env.exact.match import action_values
 from tictactoe_env.games.game import Game
 from tictactoe_env.notation import parse_board
-from tictactoe_env.policy import RandomPolicy, TabularPolicy
-from tictactoe_env.rules import Rules
-from tictactoe_env.standing import standing
+from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.rules import Rules, standing
 
 MARKS = {"X": 1, "O": -1, "draw": 0}
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(1, 5, 2), Rules(2, 4, 3), Rules(1, 1, 1)]

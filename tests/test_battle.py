@@ -9,9 +9,9 @@ from sample_players import CellPlayer, FixedPlayer
 
 from terminal import battle
 from tictactoe_env import RandomPolicy, Rules
+from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.notation import game_text
-from tictactoe_env.policy import MinimaxPolicy
-from tictactoe_env.standing import standing
+from tictactoe_env.rules import standing
 
 PERFECT, FIRST = MinimaxPolicy(Rules()), MinimaxPolicy(Rules(), "first")
 

@@ -29,7 +29,8 @@ from players.groups import GROUPS
 from tictactoe_env import Game, GameStore, Player, Rules, TabularPolicy
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.policy import MinimaxPolicy, one_hot
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.policy import one_hot
 from tictactoe_env.trained.own_values import OwnValues, checked, write_values
 from training.metrics import write_metrics
 

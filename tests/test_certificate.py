@@ -22,8 +22,10 @@ from tictactoe_env.certificates.certificate import (
 )
 from tictactoe_env.exact import match
 from tictactoe_env.exact.evaluation import evaluate
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import parse_cell
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 
 RECTANGLE, ROW = Rules(2, 3, 3), Rules(1, 4, 3)  # draws: both sides have all results

@@ -164,10 +164,10 @@ OF_MODULES = """
     tictactoe_env --rows 4 --opponent trie | 2 | trie 3x3
     tictactoe_env minimax | 2 | 'minimax'
     tictactoe_env.opponents none | 2 | 'none'
-    tictactoe_env.games.store none.db --check | 1 | none.db
-    tictactoe_env.games.store new.db --import wrong.txt | 1 | wrong.txt 2
-    tictactoe_env.games.store new.db --import letters.txt | 1 | letters.txt
-    tictactoe_env.games.store games.db --export csv | 2 | csv
+    tictactoe_env.games none.db --check | 1 | none.db
+    tictactoe_env.games new.db --import wrong.txt | 1 | wrong.txt 2
+    tictactoe_env.games new.db --import letters.txt | 1 | letters.txt
+    tictactoe_env.games games.db --export csv | 2 | csv
 """
 REFUSED = [("train.py", *case) for case in cases(OF_TRAINING)]
 REFUSED += [("evaluate.py", *case) for case in cases(OF_EVALUATION)]
@@ -238,7 +238,7 @@ def test_ctrl_c_ends_a_program_with_130_and_at_most_one_line(
     ("command", "made"),
     [
         ("evaluate.py minimax random --json results.json", "results.json"),
-        ("-m tictactoe_env.games.store games.db --export text", "games.db"),
+        ("-m tictactoe_env.games games.db --export text", "games.db"),
         pytest.param("train.py trie --steps 999 --out run", "run/manifest.json", marks=slow),
     ],
 )

@@ -12,7 +12,8 @@ from tictactoe_env.engines.bits import BitGame, BitGames
 from tictactoe_env.engines.interface import batch_engine, game_engine
 from tictactoe_env.engines.rows import RowGame, RowGames
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.policy import RandomPolicy, TabularPolicy, Uniforms
+from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.policy import RandomPolicy, Uniforms
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Rules
 
 SIZES = ((3, 3, 3), (3, 3, 2), (2, 3, 2), (2, 5, 3), (1, 5, 3), (5, 1, 2))

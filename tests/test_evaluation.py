@@ -17,8 +17,9 @@ from tictactoe_env.exact.evaluation import (
     exploitability,
 )
 from tictactoe_env.exact.match import Result
+from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 
 X_WINS = Rules(2, 3, 2)  # O must lose to perfect play, so it has no best achievable result

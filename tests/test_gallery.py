@@ -11,7 +11,7 @@ from agents import WITH_VALUES
 from players.gallery import BUILT_IN, Gallery
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, register_opponent, unregister_opponent
 from tictactoe_env.certificates.certificate import CertificateError, certify, load_policy, write
-from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.trained.packed import certificate_of, trained_names
 
 LISTED = sorted(trained_names(), key=lambda name: "dimitars" in name)  # illegal moves last

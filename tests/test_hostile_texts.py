@@ -17,10 +17,11 @@ from terminal.plain import plain
 from terminal.replay import Replay
 from terminal.talk import Talk
 from tictactoe_env.certificates.certificate import certify
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import evaluate as evaluated
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.games.game import Game, Player
-from tictactoe_env.policy import RandomPolicy, tabulate
-from tictactoe_env.printable import printable
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from training.progress import Display
 

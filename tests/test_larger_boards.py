@@ -15,7 +15,8 @@ from tictactoe_env.exact.judge import judge
 from tictactoe_env.exact.match import Result
 from tictactoe_env.exact.positions import positions_of, symmetries_of
 from tictactoe_env.exact.proof import Limit, reach_of
-from tictactoe_env.policy import GreedyPolicy, MinimaxPolicy, RandomPolicy
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.policy import GreedyPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 from training import checkpoint
 from training.goals import check_goal, goal_text

@@ -32,8 +32,9 @@ from tictactoe_env.exact import match
 from tictactoe_env.exact.canonical import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.exact.positions import positions_of, symmetries_of
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.opponents import make_opponent, strength
-from tictactoe_env.policy import RandomPolicy, TabularPolicy
+from tictactoe_env.policy import RandomPolicy
 
 SQUARE = Rules(4, 4, 4)
 

@@ -20,6 +20,7 @@ from text_cases import refuses
 
 import tictactoe_env
 from tictactoe_env.exact.evaluation import evaluate
+from tictactoe_env.pool import snapshot
 from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import (
     ActionMaskInfo,
@@ -30,7 +31,6 @@ from tictactoe_env.sb3 import (
     TicTacToeVecEnv,
     maskable_dqn,
 )
-from tictactoe_env.snapshots import snapshot
 
 ID = tictactoe_env.ENV_IDS[0]
 SMALL = {"buffer_size": 4_096, "batch_size": 64, "learning_starts": 64, "train_freq": 1}

@@ -20,7 +20,9 @@ from tictactoe_env.exact.match import (
 )
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError, TableReach, reach_of
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 
 BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(2, 4, 3)]

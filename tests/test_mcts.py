@@ -9,7 +9,8 @@ from agents import mcts
 from agents.mcts import PRESETS, Config
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.exact.evaluation import evaluate
-from tictactoe_env.policy import MinimaxPolicy, tabulate
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.search.mcts import GraphPolicy
 
 SMALL = Config(steps=500, judge_every=200)

@@ -13,21 +13,16 @@ import play
 import train
 from players.gallery import Gallery
 from players.seat import policy_of, seat_of
-from tictactoe_env import (
-    Rules,
-    TicTacToeEnv,
-    TicTacToeVectorEnv,
-    certificate,
-    make_opponent,
-    tabulate,
-)
+from tictactoe_env import Rules, TicTacToeEnv, TicTacToeVectorEnv, make_opponent, tabulate
 from tictactoe_env import evaluate as evaluate_policy
+from tictactoe_env.certificates import certificate
 from tictactoe_env.certificates.runs import MAX_DEPTH, agents_with_runs, newest_run
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.names import NAMES
-from tictactoe_env.opponents import known_names, saved_path
-from tictactoe_env.policy import MinimaxPolicy, PredictPolicy, RandomPolicy, TabularPolicy
-from tictactoe_env.pool import Pool, make_pool, parse_pool
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.opponents import NAMES, known_names, parse_pool, saved_path
+from tictactoe_env.policy import PredictPolicy, RandomPolicy
+from tictactoe_env.pool import Pool, make_pool
 from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import TreeSearchPolicy
 from tictactoe_env.trained.packed import trained_names

@@ -14,13 +14,11 @@ from agents import mcts, tabular_q, tictacnet, trie
 from players.seat import run_seat
 from tictactoe_env.certificates.certificate import load_policy, read
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.solver import solve
+from tictactoe_env.exact.solver import MinimaxPolicy, solve
 from tictactoe_env.notation import parse_board, parse_game, replay
-from tictactoe_env.policy import MinimaxPolicy
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import Rules, standing
 from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import Graph, TreeSearchPolicy
-from tictactoe_env.standing import standing
 from tictactoe_env.trained.own_values import (
     OwnValues,
     ValuesFileError,

@@ -23,8 +23,8 @@ from tictactoe_env.certificates import certificate
 from tictactoe_env.certificates import lines as lines_module
 from tictactoe_env.certificates.certificate import CertificateError, certify, verify
 from tictactoe_env.exact.canonical import CanonicalPolicy
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules
 
 SMALL, SQUARE = Rules(2, 3, 3), Rules(4, 4, 4)

@@ -12,9 +12,11 @@ from text_cases import refuses
 from tictactoe_env import TicTacToeEnv, evaluate
 from tictactoe_env import policy as module
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import parse_board
 from tictactoe_env.observation import OBSERVATIONS, observe
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules, to_move
 
 RECTANGLE = Rules(2, 3, 2)

@@ -11,8 +11,7 @@ from text_cases import cases, refuses
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, snapshot
 from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import one_hot
-from tictactoe_env.pool import make_pool
-from tictactoe_env.snapshots import place_of_next
+from tictactoe_env.pool import make_pool, place_of_next
 
 ID = "tictactoe_env/TicTacToe-v0"
 SMALL, LARGE = Rules(2, 3, 2), Rules(4, 4, 4)

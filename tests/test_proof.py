@@ -19,13 +19,9 @@ from tictactoe_env.exact.match import best_responses
 from tictactoe_env.exact.position_index import PositionIndex, distinct, merged
 from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError, TableReach, reach_of
-from tictactoe_env.policy import (
-    MinimaxPolicy,
-    RandomPolicy,
-    TabularPolicy,
-    one_hot,
-    tabulate,
-)
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.policy import RandomPolicy, one_hot
 
 SMALL = [Rules(3, 3, 3), Rules(2, 4, 3), pytest.param(Rules(3, 4, 3), marks=pytest.mark.slow)]
 

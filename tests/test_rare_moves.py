@@ -19,9 +19,9 @@ from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.proof import BoardReach, TableReach
 from tictactoe_env.exact.responses import respond
-from tictactoe_env.exact.solver import solve
+from tictactoe_env.exact.solver import MinimaxPolicy, solve
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import board_text, cell_text, parse_board, parse_cell
-from tictactoe_env.policy import MinimaxPolicy, TabularPolicy, tabulate
 from tictactoe_env.rules import SIDES, Rules
 
 RARE = (1e-3, 1e-9, 1e-17, 1e-300, 5e-324)

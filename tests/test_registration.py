@@ -23,11 +23,11 @@ from tictactoe_env import (
     TicTacToeEnv,
     TicTacToeVectorEnv,
     best_responses,
-    certificate,
     make_opponent,
     snapshot,
 )
-from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.certificates import certificate
+from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.render import rgb_array
 from tictactoe_env.search.alphabeta import SearchPolicy
 

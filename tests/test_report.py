@@ -13,7 +13,8 @@ from tictactoe_env import RandomPolicy, Rules, make_opponent, tabulate
 from tictactoe_env.certificates.certificate import certify, verify
 from tictactoe_env.exact import match
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.policy import MinimaxPolicy, TabularPolicy
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.tables import TabularPolicy
 
 X_WINS, SQUARE = Rules(2, 3, 2), Rules()
 MINIMAX, RANDOM, CELL = MinimaxPolicy(SQUARE), RandomPolicy(), CellPlayer(0)

@@ -12,7 +12,7 @@ from tictactoe_env.exact.match import best_responses, exact_result_as
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.responses import respond
-from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.rules import to_move
 from training.selfplay import SelfPlay
 

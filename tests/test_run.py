@@ -16,7 +16,9 @@ from text_cases import refuses
 
 from tictactoe_env.certificates.certificate import exact_results, read, table_of, verify
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from training import kernels, plots
 from training import learner as learner_module

@@ -12,9 +12,9 @@ from small_runs import without
 
 from agents import dqn, maskable_ppo
 from tictactoe_env.exact.evaluation import evaluate
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import TabularPolicy
-from tictactoe_env.pool import parse_pool
+from tictactoe_env.opponents import parse_pool
 from training import checkpoint
 
 EMPTY = np.zeros((1, 2, 3, 3), dtype=np.int8)

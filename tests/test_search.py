@@ -1,4 +1,4 @@
-"""tictactoe_env/search/alphabeta.py: it agrees with the solver, and plays sensibly where there is none."""
+"""search/alphabeta.py: it agrees with the solver, and plays sensibly where there is none."""
 
 import itertools
 import math
@@ -10,8 +10,8 @@ from text_cases import cases, refuses
 from tictactoe_env.exact import match
 from tictactoe_env.exact.positions import positions_of, symmetries_of
 from tictactoe_env.exact.solver import solve
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import cell_text, parse_board
-from tictactoe_env.policy import tabulate
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import CLOCK_NODES, WIN, Search, SearchPolicy
 

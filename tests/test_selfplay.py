@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from sample_players import fixed_table
 
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import parse_board
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import RandomPolicy, tabulate
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.pool import make_pool
 from tictactoe_env.rules import Rules
 from training.selfplay import Opponents, SelfPlay

@@ -127,7 +127,7 @@ def test_games_against_minimax_on_up_to_16_cells_take_less_than_200_megabytes(si
         import gymnasium as gym
         import numpy as np
         import tictactoe_env
-        from tictactoe_env.exact.analysis import truth
+        from tictactoe_env.games.analysis import truth
         rules = tictactoe_env.Rules(*{sizes})
         board = dict(rows=rules.rows, cols=rules.cols, k=rules.k, opponent="minimax-slip=0.1")
         env = gym.make("tictactoe_env/TicTacToe-v0", **board)

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from oracles.plain_game import plain_standing
 from text_cases import refuses
 
-from tictactoe_env.rules import Rules
-from tictactoe_env.standing import standing
+from tictactoe_env.rules import Rules, standing
 
 
 @st.composite

@@ -8,8 +8,8 @@ from text_cases import HOSTILE, refuses
 from tictactoe_env.certificates import certificate
 from tictactoe_env.certificates.certificate import CertificateError, certify
 from tictactoe_env.certificates.stated import StatedError, check_stated, is_words
+from tictactoe_env.errors import printable
 from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
 
 ROW = Rules(1, 4, 3)

@@ -10,14 +10,10 @@ from tictactoe_env.certificates.certificate import certify, exact_results
 from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.exact.evaluation import evaluate, exploitability
 from tictactoe_env.exact.match import best_responses, exact_result, result_vs_random
+from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.steady import check_steady, steady_table
-from tictactoe_env.policy import (
-    FunctionPolicy,
-    MinimaxPolicy,
-    MixturePolicy,
-    RandomPolicy,
-    tabulate,
-)
+from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.policy import FunctionPolicy, MixturePolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import TreeSearchPolicy

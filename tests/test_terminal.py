@@ -33,11 +33,11 @@ from terminal.talk import Talk, number, one_of, seconds
 from terminal.tree import MAX_LINES, tree_text
 from tictactoe_env import Game, GameStore, Player, RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, load_policy, read, write
-from tictactoe_env.exact.analysis import KINDS
 from tictactoe_env.exact.match import action_values
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.games.analysis import KINDS
 from tictactoe_env.games.store import StoreError
 from tictactoe_env.notation import parse_board
-from tictactoe_env.policy import MinimaxPolicy
 from tictactoe_env.trained.packed import trained_names
 
 EMPTY = np.zeros(9, dtype=np.int8)

@@ -19,7 +19,7 @@ import agents
 import train
 from terminal.trainer import new_folder
 from tictactoe_env.certificates.certificate import certify, read, write
-from tictactoe_env.policy import MinimaxPolicy
+from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.rules import Rules
 from training import run as runs
 from training.files import read_json

@@ -1,4 +1,4 @@
-"""tictactoe_env/search/mcts.py: what it counts, that answers do not depend on each other, how it plays."""
+"""search/mcts.py: what it counts, that answers do not depend on each other, how it plays."""
 
 import itertools
 import math
@@ -11,8 +11,10 @@ from text_cases import refuses
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.exact import match
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import cell_text, parse_board
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.mcts import Graph, GraphPolicy, TreeSearchPolicy, value_of
 

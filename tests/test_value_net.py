@@ -17,7 +17,9 @@ from players.seat import seat_of
 from tictactoe_env.certificates.certificate import FILE, certify, read, table_of, verify, write
 from tictactoe_env.certificates.runs import newest_run
 from tictactoe_env.exact.match import exact_result, wilson_interval
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from training import checkpoint
 from training.files import read_csv, write_csv

@@ -1,15 +1,15 @@
-"""`python -m tictactoe_env.verify`: certificates, checked with nothing but the package."""
+"""`python -m tictactoe_env.certificates`: certificates, checked with nothing but the package."""
 
 import subprocess
 import sys
 
 import pytest
 
+from tictactoe_env.certificates.__main__ import main
 from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import MinimaxPolicy
 from tictactoe_env.rules import Rules
-from tictactoe_env.verify import main
 
 WON = Rules(1, 3, 2)
 
@@ -57,7 +57,8 @@ def test_a_changed_and_a_missing_file_are_refused_and_the_others_are_checked(fol
 
 def test_as_a_program_it_needs_numpy_and_gymnasium_only(folder):
     blocked = "import sys; sys.modules |= dict.fromkeys(['torch', 'cyclopts', 'rich', 'joblib'])"
-    program = f"{blocked}; from tictactoe_env.verify import main; sys.exit(main(['dqn']))"
+    run = "import runpy; runpy.run_module('tictactoe_env.certificates', run_name='__main__')"
+    program = f"{blocked}; sys.argv[1:] = ['dqn']; {run}"
     done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True)
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr.startswith(b"dqn: REFUSED: ")

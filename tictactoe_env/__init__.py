@@ -17,19 +17,13 @@ if TYPE_CHECKING:
     from tictactoe_env.env import TicTacToeEnv
     from tictactoe_env.exact.evaluation import Evaluation, evaluate, exploitability
     from tictactoe_env.exact.match import best_responses, exact_result, exact_result_as
+    from tictactoe_env.exact.tables import TabularPolicy, tabulate
     from tictactoe_env.games.game import Game, Player
     from tictactoe_env.games.store import GameStore
-    from tictactoe_env.names import register_opponent, unregister_opponent
-    from tictactoe_env.opponents import make_opponent
-    from tictactoe_env.policy import (
-        FunctionPolicy,
-        Policy,
-        RandomPolicy,
-        TabularPolicy,
-        tabulate,
-    )
+    from tictactoe_env.opponents import make_opponent, register_opponent, unregister_opponent
+    from tictactoe_env.policy import FunctionPolicy, Policy, RandomPolicy
+    from tictactoe_env.pool import snapshot
     from tictactoe_env.rules import IllegalMoveError, Rules
-    from tictactoe_env.snapshots import snapshot
     from tictactoe_env.vector_env import TicTacToeVectorEnv
 
 __version__ = "0.1.0"
@@ -66,24 +60,24 @@ _HOMES = {
     "TicTacToeVectorEnv": "vector_env",
     "Rules": "rules",
     "IllegalMoveError": "rules",
-    "Game": "games",
-    "Player": "games",
-    "GameStore": "store",
+    "Game": "games.game",
+    "Player": "games.game",
+    "GameStore": "games.store",
     "Policy": "policy",
     "FunctionPolicy": "policy",
     "RandomPolicy": "policy",
-    "TabularPolicy": "policy",
-    "tabulate": "policy",
-    "exact_result": "match",
-    "exact_result_as": "match",
-    "best_responses": "match",
-    "Evaluation": "evaluation",
-    "evaluate": "evaluation",
-    "exploitability": "evaluation",
+    "TabularPolicy": "exact.tables",
+    "tabulate": "exact.tables",
+    "exact_result": "exact.match",
+    "exact_result_as": "exact.match",
+    "best_responses": "exact.match",
+    "Evaluation": "exact.evaluation",
+    "evaluate": "exact.evaluation",
+    "exploitability": "exact.evaluation",
     "make_opponent": "opponents",
-    "register_opponent": "names",
-    "unregister_opponent": "names",
-    "snapshot": "snapshots",
+    "register_opponent": "opponents",
+    "unregister_opponent": "opponents",
+    "snapshot": "pool",
 }
 
 __all__ = [

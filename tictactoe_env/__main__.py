@@ -18,17 +18,15 @@ from typing import NoReturn
 
 import numpy as np
 
-from tictactoe_env.errors import one_of, unknown_name, whole_number
-from tictactoe_env.exact.analysis import truth, turning_point
-from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.errors import one_of, printable, unknown_name, whole_number
+from tictactoe_env.exact.positions import TABULATED, can_enumerate
+from tictactoe_env.games.analysis import truth, turning_point
 from tictactoe_env.games.game import Game, Player
 from tictactoe_env.notation import cell_text, parse_cell
 from tictactoe_env.opponents import EASY, EASY_BEYOND, easy_opponent, listed, make_opponent
 from tictactoe_env.policy import Policy, sample
-from tictactoe_env.printable import printable
 from tictactoe_env.render import ansi
-from tictactoe_env.rules import SIDES, Boards, Rules
-from tictactoe_env.standing import Standing, standing
+from tictactoe_env.rules import SIDES, Boards, Rules, Standing, standing
 
 PROGRAM = "python -m tictactoe_env"
 HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
@@ -41,7 +39,6 @@ COMMANDS = {
 SHORT = {"?": "help", "u": "undo", "h": "hint", "q": "quit"}
 NUMBERS = {"rows": 1, "cols": 1, "k": 1, "seed": 0, "games": 1}  # options, and the least value
 OPTIONS = [f"--{name}" for name in ("opponent", "side", *NUMBERS, "list", "help")]
-LONG = 12  # cells; larger boards take seconds to solve
 
 
 class Left(Exception):
@@ -157,7 +154,7 @@ class Match:
             probs = make_opponent(HINT, self.rules).probs(board[None])[0]
             found = self._names(np.flatnonzero(probs).tolist())
             return f"Hint: {found}, from a search of two moves; this board is too large to solve."
-        if self.rules.cells > LONG:
+        if self.rules.cells > TABULATED:
             print(f"solving {self.rules} ...")
         position, moves = truth(board, self.rules)
         best = [cell for cell, worth in enumerate(moves) if worth == position]

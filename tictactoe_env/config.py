@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import copy
+import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from numbers import Real
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import one_of
-from tictactoe_env.exact.positions import MAX_CELLS, can_enumerate
+from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate
 from tictactoe_env.notation import SIDES, board_text, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
-from tictactoe_env.pool import Pool
+from tictactoe_env.policy import Policy
 from tictactoe_env.rules import ILLEGAL, OUTCOMES, Boards, Rules, to_move
 
 SIDE_CHOICES = (*SIDES, "random", "alternate")
@@ -24,6 +29,11 @@ ILLEGAL_CHOICES = ("lose", "raise")
 STARTS = ("empty", "random")
 RENDER_MODES = ("human", "ansi", "rgb_array")
 REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
+# Arguments with which the best achievable reward stays the same.
+SAME_THRESHOLD = {
+    *("observation", "render_mode", "illegal", "autoreset_mode"),
+    *("num_envs", "vectorization_mode"),
+}
 RESET_OPTIONS = ("side", "opponent", "board")
 BOARD_OPTIONS = ("board",)  # where the caller moves for both sides
 
@@ -71,7 +81,7 @@ class Config:
             )
         if self.start == "random" and not can_enumerate(self.rules):
             raise ValueError(
-                f'start="random" needs a board of at most {MAX_CELLS} cells, whose positions can '
+                f'start="random" needs a board of at most {ENUMERABLE} cells, whose positions can '
                 f"be listed; this one has {self.rules.cells}"
             )
         _ = self.rules, self.reward_table, self.start_board
@@ -108,10 +118,16 @@ class Config:
         """The board (cells,) of the reset option `board`; ValueError if its game is finished."""
         return self._unfinished(parse_board(text, self.rules), f"the board {text!r}")
 
-    def drawn_boards(self, seats: Seats, rng: np.random.Generator) -> tuple[Boards, Seats]:
-        """Boards (B, cells) and the learner's marks (B,) from the function `start`, checked."""
+    def drawn_boards(
+        self, seats: Seats, rng: np.random.Generator, counterexamples: Sequence[Boards] = ()
+    ) -> tuple[Boards, Seats]:
+        """Boards (B, cells) and the learner's marks (B,) from the function `start`, checked.
+
+        counterexamples: those of the last proofs, if `start` takes any.
+        """
         assert callable(self.start)
-        drawn = self.start(seats.copy(), rng)
+        found = {"found": counterexamples} if hasattr(self.start, "counterexamples") else {}
+        drawn = self.start(seats.copy(), rng, **found)
         if not isinstance(drawn, (tuple, list)) or len(drawn) != 2:
             raise ValueError(
                 "the function start must return two arrays, boards (B, cells) and the learner's "
@@ -168,10 +184,11 @@ class Config:
             )
         return arrays[0], arrays[1]
 
-    def check_first_move(self, pool: Pool, given: Mapping[str, Any]) -> None:
+    def check_first_move(self, players: Sequence[Policy], given: Mapping[str, Any]) -> None:
         """Raise ValueError if an opponent may end the game before the learner's first move.
 
-        given: checked reset options. Boards that `start` will draw are not checked here.
+        players: those that may be drawn. given: checked reset options. Boards that `start` will
+        draw are not checked here.
         """
         board = given.get("board", self.start_board if self.start == "empty" else None)
         side = given.get("side", self.side)
@@ -181,8 +198,6 @@ class Config:
         after = np.repeat(board[None], self.rules.cells, axis=0)
         after[cells, cells] = mover
         ends = self.ended(after) | (board != 0)
-        weighted = zip(pool.policies, pool.weights, strict=True)
-        players = [policy for policy, weight in weighted if weight > 0]
         if ends.any() and any((policy.probs(board[None])[0, ends] > 0).any() for policy in players):
             raise ValueError(
                 f'on "{board_text(board, self.rules)}" ({self.rules}) the opponent may end the '
@@ -205,3 +220,33 @@ class Config:
         if "board" in checked:
             checked["board"] = self.given_board(checked["board"])
         return checked
+
+
+def plain_spec(spec: EnvSpec) -> EnvSpec:
+    """A copy of the spec with JSON values for enums, paths and numbers of NumPy.
+
+    The `reward_threshold` of an id is left out if the arguments change what is achievable.
+    """
+    found = copy.copy(spec)
+    found.__post_init__()  # namespace, name and version as the id says them
+    found.kwargs = _plain(spec.kwargs)
+    registered = gym.registry.get(spec.id)
+    if registered is not None and _achievable(found) != _achievable(registered):
+        found.reward_threshold = None
+    return found
+
+
+def _achievable(spec: EnvSpec) -> dict[str, Any]:
+    return {name: value for name, value in spec.kwargs.items() if name not in SAME_THRESHOLD}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, np.generic):
+        return value.item()
+    return os.fspath(value) if isinstance(value, os.PathLike) else value

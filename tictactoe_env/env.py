@@ -16,10 +16,8 @@ from tictactoe_env.errors import checked_seed, whole_number
 from tictactoe_env.notation import SIDES, check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Uniforms
-from tictactoe_env.pool import Pool, make_pool
-from tictactoe_env.pooled import Pooled, best_reply
+from tictactoe_env.pool import Pool, Pooled, make_pool, snapshot
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_move
-from tictactoe_env.snapshots import snapshot
 
 PICTURES = ("ansi", "rgb_array")  # render modes whose pictures are returned
 NO_OPTIONS: Mapping[str, Any] = {}
@@ -127,8 +125,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     The opponent `"best-response"` plays the exact best reply to the newest snapshot, refreshed by
     the same `add_snapshot`. It answers the snapshot's best moves (those of `deterministic=True`).
     It knows no solution of the game: it is computed from the positions that the snapshot can meet
-    (see `tictactoe_env.exact.proof`). On boards of more than 12 cells it plays off these lines as the
-    snapshot itself does. There `"best-response-positions=3000000"` limits the positions of the
+    (see `tictactoe_env.exact.proof`). On boards of more than 12 cells it plays off these lines as
+    the snapshot itself does. There `"best-response-positions=3000000"` limits the positions of the
     proof (30,000,000 by default); if a snapshot can meet more, it plays itself, with a warning.
     With `start=ExploringStarts(share, rules, counterexamples=0.5)` half of the games also start
     from positions from which the snapshot can still be beaten.
@@ -208,7 +206,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         self.rules, self.render_mode = config.rules, render_mode
         self._window: Any = None
         if render_mode == "human":
-            from tictactoe_env.window import Window  # imported here because most users never draw
+            from tictactoe_env.render import Window  # imported here because most users never draw
 
             self._window = Window(self.metadata["render_fps"])
         else:  # checkers make an environment of each mode, and a window needs pygame and a display
@@ -250,7 +248,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
                 "make a new one with opponent=None, or with an opponent"
             )
         pool = make_pool(opponent, self.rules, self._pool.snapshots, self._pool.response)
-        self.config.check_first_move(pool, {})
+        self.config.check_first_move(pool.players, {})
         self._replies = [self._game.prepare(policy) for policy in pool.policies]
         self._pool = pool
         self._which = int(pool.draw(self.np_random, 1)[0])
@@ -266,8 +264,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         """
         self._check_open()
         copy = snapshot(player, self.rules, deterministic)
-        self.config.check_first_move(Pool((copy,), (1.0,)), {})
-        response = best_reply(player, copy, self._pool, self.config, self.sides)
+        self.config.check_first_move([copy], {})
+        response = self.best_reply(player, copy)
         pool, moved = self._pool.with_snapshot(copy, self.np_random, response)
         prepared = zip(self._pool.policies, self._replies, strict=True)
         kept = {id(policy): reply for policy, reply in prepared}
@@ -323,7 +321,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         pool, replies = self._pool, self._replies
         if "opponent" in given:
             pool = make_pool(given["opponent"], self.rules, pool.snapshots, pool.response)
-        self.config.check_first_move(pool, given)
+        self.config.check_first_move(pool.players, given)
         if "opponent" in given:
             replies = [self._game.prepare(policy) for policy in pool.policies]
         if seed is not None:
@@ -347,7 +345,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         if start == "random":
             state, seat = self._game.draw_start(0 if drawn else seat, self.np_random)
             return state, MARKS[seat]
-        boards, seats = self.config.drawn_boards(np.array([seat], np.int8), self.np_random)
+        boards, seats = self._drawn(seat)
         return self._start_from(boards[0], int(seats[0]))
 
     def _start_of_mover(self, given: Mapping[str, Any]) -> FirstState:
@@ -358,10 +356,15 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         else:
             board = given.get("board", self.config.start_board)
             if callable(start) and "board" not in given:
-                board = self.config.drawn_boards(np.ones(1, np.int8), self.np_random)[0][0]
+                board = self._drawn(1)[0][0]
             seat = int(to_move(board))
             state = self._game.start(board, seat)
         return state, MARKS[seat]
+
+    def _drawn(self, seat: int) -> tuple[Boards, NDArray[np.int8]]:
+        """One board (1, cells) of the function `start`, and the learner's mark (1,)."""
+        seats = np.array([seat], np.int8)
+        return self.config.drawn_boards(seats, self.np_random, self.counterexamples)
 
     def _start_from(self, board: Boards, seat: int) -> FirstState:
         return self._game.start(board, seat), MARKS[seat]

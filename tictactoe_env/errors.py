@@ -1,4 +1,9 @@
-"""Checks of arguments; their errors tell what was expected, what was given and what to do."""
+"""Checks of arguments; their errors tell what was expected, what was given and what to do.
+
+Text that may come from anybody's file goes through `printable` before it is shown: escape codes
+could hide the lines that a program prints, line breaks could add lines that look like its own, and
+marks of direction could reverse the order of the letters.
+"""
 
 from __future__ import annotations
 
@@ -71,3 +76,21 @@ def probability(value: Any, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
         raise ValueError(f"{what} must be a probability from 0 to 1, got {value!r}")
     return float(value)
+
+
+def printable(text: object, lines: bool = False) -> str:
+    r"""`str(text)` with an escape such as \x1b, \n or \u202e for each letter that is not printable.
+
+    A letter is printable as `str.isprintable` defines it. So control characters, line breaks, marks
+    of direction, and the lone surrogates of a file name that is not UTF-8 are not.
+    lines: line breaks stay, because the text has lines of its own.
+    """
+    found = str(text)
+    if found.isprintable():
+        return found
+    return "".join(
+        letter
+        if letter.isprintable() or (lines and letter == "\n")
+        else letter.encode("unicode_escape").decode()
+        for letter in found
+    )

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from tictactoe_env.printable import printable
+from tictactoe_env.errors import printable
 
 MAX_JSON = 16 << 20  # bytes of a JSON file, unless its reader allows more
 MAX_JSON_MEMORY = 400 << 20  # bytes that the values of a JSON text may need, as estimated

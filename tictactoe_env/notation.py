@@ -19,8 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from tictactoe_env.rules import SIDES as SIDES
-from tictactoe_env.rules import Boards, IllegalMoveError, Rules, to_move
-from tictactoe_env.standing import standing
+from tictactoe_env.rules import Boards, IllegalMoveError, Rules, standing, to_move
 
 MARKS = {1: "X", -1: "O", 0: "."}
 

@@ -14,73 +14,106 @@ latest:dqn               the newest run of this agent in models/ or runs/ of the
 `gym.make`, every command line and the page for a browser accept these; all call `make_opponent`.
 `minimax` plays on boards of up to 16 cells. A board is solved when it is needed for the first time,
 4x4 in a second; all environments of a process share the solution, 43 MB on 4x4.
-`register_opponent` adds names. `python -m tictactoe_env.opponents` lists all of them, with their
-strengths and whether they can be beaten.
+`python -m tictactoe_env.opponents` lists all names, with their strengths and whether they can be
+beaten.
+
+A name stands for a function that makes the player, and this function is imported when the name is
+asked for, as Gymnasium imports environments. `register_opponent` adds a name to a program:
+
+    register_opponent("cautious", make_cautious)     # make_cautious(rules, depth=2) -> a player
+    gym.make("tictactoe_env/TicTacToe-v0", opponent="cautious-depth=4")
+
+A package adds a name for everybody who installs it with an entry point in its pyproject.toml:
+
+    [project.entry-points."tictactoe_env.opponents"]
+    cautious = "my_package.players:make_cautious"
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
+import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache, partial
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tictactoe_env.certificates.certificate import (
-    FILE,
-    certified_sides,
-    exact_results,
-    load_policy,
-    sides_of,
-)
-from tictactoe_env.certificates.runs import FOLDERS, Folders, agents_with_runs, newest_run
-from tictactoe_env.errors import unknown_name
-from tictactoe_env.exact.evaluation import verdict_text
-from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.names import (
-    LATEST,
-    LEARNED,
-    NAMES,
-    SELF,
-    description,
-    named_player,
-    registered_names,
-    split_options,
-)
-from tictactoe_env.policy import Policy, as_policy
-from tictactoe_env.printable import printable
+from tictactoe_env.errors import printable, unknown_name
+from tictactoe_env.policy import Policy, as_policy, checked_weights
 from tictactoe_env.rules import Rules, checked_rules
-from tictactoe_env.table_json import is_table, table_from_json
-from tictactoe_env.trained.packed import BOARD, facts_of, trained_names, trained_policy
 
+GROUP = "tictactoe_env.opponents"
+NAMES = ("random", "minimax", "minimax-first", "search", "mcts")
+SELF, BEST_RESPONSE, LATEST = "self", "best-response", "latest:"
+LEARNED = (SELF, BEST_RESPONSE)  # made from the learner, so only where one is trained
+RESERVED = (*LEARNED, "human", "latest", "learner", "rival")
 EASY = "minimax-slip=0.3"  # perfect play that often slips
 EASY_BEYOND = "search-depth=1"  # on boards that are too large to solve
+Factory = Callable[..., Any]
+
+# "module:factory", imported when the name is asked for, and arguments that the name stands for.
+_OWN: dict[str, tuple[str, dict[str, Any]]] = {
+    "random": ("tictactoe_env.policy:RandomPolicy", {}),
+    "minimax": ("tictactoe_env.exact.solver:MinimaxPolicy", {}),
+    "minimax-first": ("tictactoe_env.exact.solver:MinimaxPolicy", {"ties": "first"}),
+    "minimax-random": ("tictactoe_env.exact.solver:MinimaxPolicy", {"ties": "random"}),
+    "search": ("tictactoe_env.search.alphabeta:SearchPolicy", {}),
+    "mcts": ("tictactoe_env.search.mcts:TreeSearchPolicy", {}),
+}
+_registered: dict[str, Factory] = {}
+_EXAMPLES = {"slip": 0.1, "depth": 4, "seconds": 0.5, "playouts": 50, "milliseconds": 100}
+_KINDS = {int: "a whole number", float: "a number", str: "a text"}
+
+
+class Named(NamedTuple):
+    """A player that a function makes: its name, the function, and the options in the text."""
+
+    name: str
+    make: Factory
+    options: dict[str, Any]
+
+    def player(self, rules: Rules) -> Any:
+        """The player for a board. Raises ValueError if it cannot be made."""
+        try:
+            return self.make(rules, **self.options)
+        except Exception as error:
+            if isinstance(error, ValueError) or self.name in _OWN:
+                raise
+            raise ValueError(
+                f"the opponent {self.name!r} could not be made for {rules}: its factory raised "
+                f"{error!r}"
+            ) from error
 
 
 def easy_opponent(rules: Rules) -> str:
     """The name of the opponent that a person begins with on a board."""
+    from tictactoe_env.exact.positions import can_enumerate
+
     return EASY if can_enumerate(rules) else EASY_BEYOND
 
 
 def make_opponent(
     spec: Any, rules: Rules, what: str = "opponent", also: Iterable[str] = ()
 ) -> Policy:
-    """The policy of a name, a saved run, a table, or an object with `probs` or `predict`.
+    """The policy of a name, a saved run, or an object with `probs` or `predict`.
 
     A saved run plays by the moves of its certificate; on boards of more than 12 cells it makes
-    random legal moves off its lines, see `lines.LinesPolicy`. A table is the mapping of
-    `table_json`.
+    random legal moves off its lines, see `certificates.lines.LinesPolicy`.
     what: what an error calls the player. also: further names that the error lists.
     Raises ValueError for an unknown name or option, a damaged run, a player of another board, and
     an object that is not a player.
     """
     checked_rules(rules)
-    if is_table(spec):
-        return table_from_json(spec, rules)
     if not isinstance(spec, (str, os.PathLike)):
         return as_policy(spec, rules)
     if is_trained(spec, rules):
+        from tictactoe_env.trained.packed import trained_policy
+
         return trained_policy(str(spec))
     named = named_player(spec)
     if named is not None:
@@ -88,19 +121,95 @@ def make_opponent(
     path = saved_path(spec, rules, what, also)
     if path is None:
         raise ValueError(
-            f"{spec} in this package plays on {BOARD}, not on {rules}: train it on this board "
+            f"{spec} in this package plays on 3x3, not on {rules}: train it on this board "
             f"(in a clone of the repository: python train.py {str(spec).partition('-')[0]} --help) "
             "and name that run, or choose another player"
         )
+    from tictactoe_env.certificates.certificate import load_policy
+
     try:
         return load_policy(path, rules)
     except FileNotFoundError as error:
         raise ValueError(f"{str(spec)!r} is no saved run: {error}") from None
 
 
+# --- texts ----------------------------------------------------------------------------------------
+
+
+def split_options(text: str) -> tuple[str, list[str]]:
+    """The name and the options of a text such as "search-depth=4-ties=first"."""
+    name, *options = re.split(r"-(?=[a-z_]+=)", text)
+    return name, options
+
+
+def named_player(spec: str | os.PathLike[str]) -> Named | None:
+    """The player and options of a name such as `search-depth=4-ties=first`; None for other texts.
+
+    Raises ValueError for an unknown option and for a value of the wrong type.
+    """
+    if not isinstance(spec, str):
+        return None
+    name, options = split_options(spec)
+    make = _own(name) if name in _OWN else _registered.get(name) or _loaded(name)
+    return None if make is None else Named(name, make, read_options(name, options, make))
+
+
+def read_options(name: str, texts: Iterable[str], make: Factory) -> dict[str, Any]:
+    """The keyword arguments of options such as "depth=4".
+
+    Options are the arguments of `make` whose defaults are int, float or str.
+    """
+    known = {
+        key: parameter.default
+        for key, parameter in inspect.signature(make).parameters.items()
+        if type(parameter.default) in _KINDS
+    }
+    found: dict[str, Any] = {}
+    for text in texts:
+        key, _, value = text.partition("=")
+        if not known:
+            raise ValueError(f"{name} has no options, got {text!r}")
+        if key not in known:
+            raise unknown_name(f"option of {name}", key, known)
+        if key in found:
+            raise ValueError(f"{key} of {name} is repeated: give each option once")
+        kind = type(known[key])
+        try:
+            found[key] = kind(value)
+        except ValueError:
+            example = f"{name}-{key}={_EXAMPLES.get(key, known[key])}"
+            raise ValueError(
+                f"{key} of {name} must be {_KINDS[kind]}, such as {example}, got {value!r}"
+            ) from None
+    return found
+
+
+def parse_pool(text: str) -> list[tuple[str, float]]:
+    r"""Names and weights of "random:0.5,minimax:0.25,self:0.25", scaled to sum to 1.
+
+    A name without a weight has the weight 1. What follows the last colon is a weight if it is a
+    number; otherwise it belongs to the name, as in `latest:dqn` and `C:\runs\foe`.
+    """
+    pairs = []
+    for part in text.split(","):
+        name, _, weight = part.strip().rpartition(":")
+        try:
+            pairs.append((name, float(weight)))
+        except ValueError:
+            pairs.append((part.strip(), 1.0))
+    if not all(name for name, _ in pairs):
+        raise ValueError(f"opponents must be written as name:weight,name:weight, got {text!r}")
+    weights = checked_weights([weight for _, weight in pairs])
+    return [(name, weight) for (name, _), weight in zip(pairs, weights, strict=True)]
+
+
 def is_trained(spec: Any, rules: Rules | None = None) -> bool:
     """Whether a text names a trained agent of this package that plays on this board."""
-    return isinstance(spec, str) and spec in trained_names() and rules in (None, BOARD)
+    if not isinstance(spec, str) or (spec in _OWN and spec != "mcts"):
+        return False
+    from tictactoe_env.trained.packed import BOARD, trained_names
+
+    return spec in trained_names() and rules in (None, BOARD)
 
 
 def saved_path(
@@ -115,11 +224,13 @@ def saved_path(
     an error calls the player. also: further names that the error lists. Raises ValueError if there
     is no such run and no such name.
     """
+    from tictactoe_env.certificates import runs
+
     text = str(spec)
     if is_trained(spec) or named_player(spec) is not None:
         return None
     if isinstance(spec, str) and spec.startswith(LATEST):
-        return _latest(spec.removeprefix(LATEST), rules)
+        return runs.newest_path(spec.removeprefix(LATEST), rules)
     if isinstance(spec, str) and split_options(spec)[0] in LEARNED and text not in also:
         is_self = split_options(spec)[0] == SELF
         raise ValueError(
@@ -130,24 +241,11 @@ def saved_path(
     is_path = not isinstance(spec, str) or os.sep in text or "/" in text or text.endswith(".json")
     if is_path or (text and os.path.exists(text)):
         return _existing(Path(spec))
-    if text in agents_with_runs():
+    if text in runs.agents_with_runs():
         raise ValueError(
             f"{text!r} is no player of this package: the newest run of this agent is {LATEST}{text}"
         )
     raise unknown_name(what, text, {*known_names(), *also})
-
-
-def _latest(agent: str, rules: Rules | None) -> Path:
-    """The newest run of an agent. Raises ValueError if there is none."""
-    run = newest_run(agent, rules)
-    if run is None:
-        folders = " or ".join(f"{folder}/" for folder in FOLDERS)
-        known = ", ".join(agents_with_runs()) or "none"
-        raise ValueError(
-            f"no run of {agent!r} in {folders} (runs there: {known}): train one with "
-            f"`python train.py {agent or 'AGENT'}`, in a clone of the repository"
-        )
-    return run.path
 
 
 def _existing(path: Path) -> Path:
@@ -162,21 +260,118 @@ def _existing(path: Path) -> Path:
             f"{str(path)!r} may execute code when it is read: load it with its own class and pass "
             "the model as the opponent"
         )
-    return path.parent if path.name == FILE else path
+    return path.parent if path.name == "certificate.json" else path
 
 
-def known_names(folders: Folders = FOLDERS) -> list[str]:
+# --- the registry ---------------------------------------------------------------------------------
+
+
+def register_opponent(name: str, factory: Factory) -> None:
+    """Make `name` an opponent everywhere: `gym.make`, pools, command lines, terminal and page.
+
+    factory: called as `factory(rules, **options)` for each environment. It returns a player: an
+    object with `probs(boards)`, or with Stable-Baselines3's `predict`. Its keyword arguments whose
+    defaults are int, float or str are options of the name: with `factory(rules, depth=2)` the text
+    "NAME-depth=4" calls `factory(rules, depth=4)`. It raises ValueError for a board on which the
+    player cannot play. The first sentence of its docstring describes it in lists.
+
+    A name that was registered before is replaced. Raises ValueError for a name of this package, and
+    for one that is not made of letters, digits, `_` and `-`.
+    """
+    if not isinstance(name, str) or not re.fullmatch(
+        "[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*", name
+    ):
+        raise ValueError(
+            "the name of an opponent must be letters, digits, _ and -, beginning with a letter, "
+            f"got {name!r}"
+        )
+    if not callable(factory):
+        raise ValueError(
+            f"the factory of {name} must be a function factory(rules, **options) that returns a "
+            f"player, got {factory!r}"
+        )
+    if name in _OWN or name in RESERVED or is_trained(name):
+        raise ValueError(f"{name!r} is a name of tictactoe_env itself: register another name")
+    _registered[name] = factory
+
+
+def unregister_opponent(name: str) -> None:
+    """Remove a name that `register_opponent` added. Raises ValueError if there is none."""
+    if name not in _registered:
+        raise unknown_name("registered opponent", name, _registered)
+    del _registered[name]
+
+
+def registered_names() -> list[str]:
+    """The names that other packages and this program have added, sorted."""
+    return sorted({*_registered, *_entry_points()})
+
+
+def description(name: str) -> str:
+    """What an added opponent is: the first line of its factory's docstring.
+
+    Of an entry point that cannot be imported, the reason.
+    """
+    try:
+        factory = _registered.get(name) or _loaded(name)
+    except ValueError as error:
+        return str(error)
+    where = "this program" if name in _registered else _entry_points()[name].value
+    return (inspect.getdoc(factory) or f"added by {where}").splitlines()[0]
+
+
+def known_names(folders: Iterable[str | os.PathLike[str]] = ("models", "runs")) -> list[str]:
     """The names that an error lists: built in, trained, registered, newest runs, and paths."""
-    trained = [name for name in trained_names() if name not in NAMES]
-    newest = [f"{LATEST}{agent}" for agent in agents_with_runs(folders)]
+    from tictactoe_env.certificates.runs import agents_with_runs
+    from tictactoe_env.trained.packed import trained_names
+
     return [
         *NAMES,
         *("minimax-slip=0.1", "search-depth=4", "mcts-playouts=50"),
-        *trained,
+        *(name for name in trained_names() if name not in NAMES),
         *registered_names(),
-        *newest,
+        *(f"{LATEST}{agent}" for agent in agents_with_runs(tuple(folders))),
         "the path of a saved run",
     ]
+
+
+@cache
+def _own(name: str) -> Factory:
+    """The function that makes a player of this package, imported now."""
+    entry, arguments = _OWN[name]
+    module, _, factory = entry.partition(":")
+    return partial(getattr(import_module(module), factory), **arguments)
+
+
+@cache
+def _entry_points() -> dict[str, EntryPoint]:
+    """The names that installed packages add; those of this package stay its own."""
+    found = {one.name: one for one in entry_points(group=GROUP)}
+    return {
+        name: one
+        for name, one in found.items()
+        if name not in {*_OWN, *RESERVED} and not is_trained(name)
+    }
+
+
+@lru_cache(maxsize=256)  # texts from a page may be anything
+def _loaded(name: str) -> Factory | None:
+    """The factory of an entry point; None if there is none of this name."""
+    found = _entry_points().get(name)
+    if found is None:
+        return None
+    try:
+        factory = found.load()
+    except Exception as error:
+        raise ValueError(
+            f"the opponent {name!r} cannot be imported from {found.value}: {error!r}"
+        ) from error
+    if not callable(factory):
+        raise ValueError(
+            f"the entry point {name!r} must name a function factory(rules, **options) that returns "
+            f"a player, but {found.value} is {factory!r}"
+        )
+    return factory
 
 
 # --- the list -------------------------------------------------------------------------------------
@@ -199,6 +394,9 @@ def strength(facts: Mapping[str, Any]) -> str:
 
     Of a player that was trained as one side, for that side.
     """
+    from tictactoe_env.certificates.certificate import certified_sides, sides_of
+    from tictactoe_env.exact.evaluation import verdict_text
+
     sides = sides_of(facts)
     stated = {side: facts[f"as_{side.lower()}"] for side in sides}
     only = "" if len(sides) == 2 else f", trained as {sides[0]} only"
@@ -216,6 +414,9 @@ HEADING = "Exact on 3x3: games won against random play in %, and whether any opp
 
 def listed() -> str:
     """All names with their strengths, as text: what `python -m tictactoe_env.opponents` prints."""
+    from tictactoe_env.certificates.certificate import exact_results
+    from tictactoe_env.trained.packed import BOARD, facts_of, trained_names
+
     added, trained = registered_names(), trained_names()
     width = max(map(len, [*trained, *BUILT_IN, *added]))
     results = {name: exact_results(make_opponent(name, BOARD), BOARD) for name in BUILT_IN}
@@ -254,6 +455,8 @@ def _columns(name: str, width: int) -> str:
 
 
 def _row(name: str, facts: Mapping[str, Any], width: int, seeds: bool = False) -> str:
+    from tictactoe_env.certificates.certificate import sides_of
+
     wins = (
         f"{100 * facts[f'as_{side.lower()}']['vs_random']['win']:.2f}"
         if side in sides_of(facts)
@@ -275,9 +478,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not names:
         print(listed())
         return 0
+    from tictactoe_env.certificates.certificate import exact_results
+
+    board = Rules()
     try:
         results = {
-            name: exact_results(make_opponent(name, BOARD, "player"), BOARD) for name in names
+            name: exact_results(make_opponent(name, board, "player"), board) for name in names
         }
     except ValueError as error:
         print(f"{parser.prog}: {printable(error)}", file=sys.stderr)

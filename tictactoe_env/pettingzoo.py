@@ -45,6 +45,7 @@ from tictactoe_env.errors import checked_seed, one_of, unknown_name, whole_numbe
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import observation_space, observe
+from tictactoe_env.render import Window
 from tictactoe_env.rules import (
     DRAW,
     ILLEGAL,
@@ -56,7 +57,6 @@ from tictactoe_env.rules import (
     Boards,
     to_move,
 )
-from tictactoe_env.window import Window
 
 __all__ = ["AGENTS", "TicTacToeAECEnv", "env", "raw_env"]
 

@@ -11,9 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.errors import one_of, probability, unknown_name
-from tictactoe_env.exact.positions import CHUNK, check_enumerable, positions_of
-from tictactoe_env.exact.solver import solve
+from tictactoe_env.errors import one_of
 from tictactoe_env.observation import OBSERVATIONS, observation_space, observe
 from tictactoe_env.rules import Boards, Rules, checked_rules
 
@@ -51,76 +49,16 @@ class Model(Protocol):
         ...
 
 
-class TabularPolicy:
-    """A policy as a table (U, cells) with a row for each unfinished position, 4,520 on 3x3.
-
-    The rows are in the order of `Positions.unfinished`. The table is copied, and its rows are
-    scaled to sum to 1. Raises ValueError unless it has this shape and holds finite numbers of at
-    least 0 whose rows sum to 1 within 1e-5.
-    """
-
-    def __init__(self, rules: Rules, table: Any):
-        positions = positions_of(rules)
-        self.rules = rules
-        self.table = checked_probs(table, (len(positions.unfinished), rules.cells))
-        self.table.setflags(write=False)
-
-    def probs(self, boards: Boards) -> Probs:
-        """The rows of these boards; ValueError for a finished or unreachable board."""
-        positions = positions_of(self.rules)
-        rows = positions.rows(boards)
-        if positions.is_over[rows].any():
-            raise ValueError("a finished board has no move: ask for unfinished boards only")
-        return self.table[np.searchsorted(positions.unfinished, rows)]
-
-    def by_row(self) -> Probs:
-        """Probabilities of every position (N, cells), zero where the game is over."""
-        positions = positions_of(self.rules)
-        full = np.zeros((len(positions), self.rules.cells))
-        full[positions.unfinished] = self.table
-        return full
-
-
 class RandomPolicy:
-    """Every legal move is equally likely, on any board."""
+    """Every legal move is equally likely, on any board; `rules` is not needed."""
+
+    def __init__(self, rules: Rules | None = None):
+        del rules
 
     def probs(self, boards: Boards) -> Probs:
         """1 / (number of free cells) on the free cells: (B, cells)."""
         free = np.asarray(boards) == 0
         return free / free.sum(axis=1, keepdims=True)
-
-
-class MinimaxPolicy:
-    """Perfect play from the exact solution; ValueError for boards of more than 16 cells.
-
-    The board is solved when probabilities are asked for the first time. All policies of a process
-    share the solution, 43 MB on 4x4; copies and pickles of a policy do not hold it.
-
-    ties: "random" draws uniformly among the optimal moves, "first" takes the lowest cell.
-    slip: the probability of a uniformly random legal move instead.
-    """
-
-    meaning = "exact result with best play of both sides: win 1, draw 0, loss -1"
-
-    def __init__(self, rules: Rules, ties: str = "random", slip: float = 0.0):
-        if ties not in ("random", "first"):
-            raise unknown_name("way to break ties", ties, ("random", "first"))
-        self.rules, self.ties, self.slip = rules, ties, probability(slip, "slip")
-        check_enumerable(rules)
-
-    def probs(self, boards: Boards) -> Probs:
-        """Probabilities (B, cells) of unfinished boards (B, cells)."""
-        best = solve(self.rules).optimal(boards)
-        if self.ties == "first":
-            best &= best.cumsum(axis=1) == 1
-        free = np.asarray(boards) == 0
-        perfect, slipping = (which / which.sum(axis=1, keepdims=True) for which in (best, free))
-        return (1 - self.slip) * perfect + self.slip * slipping
-
-    def q_values(self, boards: Boards) -> Probs:
-        """The exact results of the moves (B, cells) of unfinished boards, NaN on taken cells."""
-        values = solve(self.rules).move_values(boards).astype(np.float64)
-        return np.where(values >= -1, values, np.nan)
 
 
 class PredictPolicy:
@@ -392,22 +330,6 @@ def as_policy(player: Any, rules: Rules, deterministic: bool = True) -> Policy:
     )
 
 
-def tabulate(policy: Policy | Model, rules: Rules) -> TabularPolicy:
-    """A policy as a table of all unfinished positions.
-
-    `probs` is called once, on boards with more than a million positions once for each million.
-    """
-    policy = as_policy(policy, rules)
-    if isinstance(policy, TabularPolicy):
-        return policy
-    positions = positions_of(rules)
-    parts = [
-        policy.probs(positions.rules.to_boards(*positions.bits(part)))
-        for part in _parts(positions.unfinished)
-    ]
-    return TabularPolicy(rules, parts[0] if len(parts) == 1 else np.concatenate(parts))
-
-
 def sample(probs: NDArray[np.floating[Any]], rng: np.random.Generator) -> NDArray[np.intp]:
     """One cell (B,) drawn from each row of probabilities (B, cells)."""
     return _first_beyond(_cumulated(probs), rng)
@@ -501,7 +423,3 @@ def checked_weights(weights: Sequence[float]) -> list[float]:
             f"weights must be finite, not negative and not all zero, got {list(weights)}"
         )
     return [number / sum(numbers) for number in numbers]
-
-
-def _parts(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]

@@ -2,49 +2,151 @@
 
 make_pool("minimax", rules)                            # one opponent
 make_pool([["random", 0.5], ["self", 0.5]], rules)     # one is drawn for each game
+make_pool("random:0.5,self:0.5", rules)                # the same as text
 make_pool("self-keep=4-replace=oldest", rules)         # snapshots of the learner alone
 make_pool([["best-response", 0.5], ["self", 0.5]], rules)  # and the best response to the newest
+
+A snapshot is a frozen copy of a player, which plays on as it was while the player goes on learning:
+
+env.add_snapshot(model)                      # into the opponent "self" of an environment
+frozen = snapshot(model, Rules(4, 4, 4))     # a policy for anything else
 """
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
+import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.proof import Limit, checked_limit
-from tictactoe_env.names import BEST_RESPONSE, LATEST, LEARNED, SELF, read_option, split_options
-from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import Policy, RandomPolicy, checked_weights
-from tictactoe_env.rules import Rules
-from tictactoe_env.snapshots import MAX_TABLE_CELLS, check_keeping, place_of_next, snapshot
-from tictactoe_env.table_json import is_table
+from tictactoe_env.config import Config, plain_spec
+from tictactoe_env.errors import one_of, whole_number
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.notation import SIDES
+from tictactoe_env.opponents import (
+    BEST_RESPONSE,
+    LEARNED,
+    SELF,
+    make_opponent,
+    parse_pool,
+    read_options,
+    split_options,
+)
+from tictactoe_env.policy import (
+    GreedyPolicy,
+    Policy,
+    PredictPolicy,
+    RandomPolicy,
+    as_policy,
+    checked_weights,
+)
+from tictactoe_env.rules import Boards, Rules, checked_rules
 
 # The named players of this package whose tables all environments share.
 KEPT = ("random", "minimax", "minimax-first", "minimax-random", "search", "mcts")
 RANDOM = RandomPolicy()
+REPLACE = ("mixed", "oldest", "random")
+KEPT_PROOFS = 11  # whose counterexamples are kept
+KEPT_BOARDS = 20_000  # of one proof
+Member = TypeVar("Member")
+
+
+# --- snapshots ------------------------------------------------------------------------------------
+
+
+def snapshot(player: Any, rules: Rules, deterministic: bool = False) -> Policy:
+    """A frozen copy of a player: what `player` learns later does not change how the copy plays.
+
+    On boards of up to 12 cells the copy is a table of all positions (`TabularPolicy`), on larger
+    ones a deep copy; of a Stable-Baselines3 model only the policy is copied.
+
+    player: an object with `probs(boards)`, or with Stable-Baselines3's `predict`. deterministic:
+    whether the copy always plays the most probable move, of equal ones the lowest cell. Otherwise
+    it plays by the probabilities; of a Stable-Baselines3 model by those of its actions, if it has
+    them, as PPO, A2C and MaskablePPO have. A DQN plays its best action either way. On larger boards
+    the copy of a CanonicalPolicy is one too, so that proofs of it remain small.
+    Raises ValueError for an object that is not a player or cannot be copied.
+    """
+    policy = as_policy(player, checked_rules(rules), deterministic)
+    if deterministic:
+        policy = _greedy(policy)
+    if type(policy) is RandomPolicy or isinstance(policy, TabularPolicy):
+        return policy
+    if rules.cells <= TABULATED:
+        return tabulate(policy, rules)
+    try:
+        return _copied(policy)
+    except Exception as error:
+        raise ValueError(
+            f"this player cannot be copied ({error!r}), and on {rules} a snapshot is a copy: give "
+            "one that copy.deepcopy accepts"
+        ) from error
+
+
+def _greedy(policy: Policy) -> Policy:
+    """The most probable moves of a policy; on canonical boards, if it plays by these."""
+    from tictactoe_env.exact.canonical import CanonicalPolicy
+
+    if isinstance(policy, PredictPolicy) and policy.deterministic:
+        return policy
+    if type(policy) is CanonicalPolicy:
+        return CanonicalPolicy(_greedy(policy.policy), policy.rules)
+    return GreedyPolicy(policy)
+
+
+def _copied(policy: Policy) -> Policy:
+    """A deep copy; of the models inside only their policies are copied."""
+    from tictactoe_env.exact.canonical import CanonicalPolicy
+
+    if isinstance(policy, PredictPolicy):
+        return policy.copied()
+    if type(policy) is CanonicalPolicy:
+        return CanonicalPolicy(_copied(policy.policy), policy.rules)
+    if type(policy) is GreedyPolicy:
+        return GreedyPolicy(_copied(policy.policy))
+    return copy.deepcopy(policy)
+
+
+def place_of_next(count: int, keep: int, replace: str, rng: np.random.Generator) -> int | None:
+    """The snapshot that the next one replaces, 0 for the oldest; None as long as there is room.
+
+    replace: "oldest"; "random", each equally likely; or "mixed", which is the oldest with
+    probability 1/2 and otherwise any one, so that snapshots of many ages remain.
+    """
+    if count < keep:
+        return None
+    if replace == "oldest" or (replace == "mixed" and rng.random() < 0.5):
+        return 0
+    return int(rng.integers(count))
+
+
+# --- pools ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Snapshots:
     """The member "self" of a pool: snapshots of the learner share its weight equally.
 
-    keep: how many are kept. replace: which one makes room, see `snapshots.place_of_next`.
+    keep: how many are kept. replace: which one makes room, see `place_of_next`.
     snapshots: frozen policies, the oldest first. Random play takes their place while there is none.
     """
 
-    weight: float = 1.0
+    weight: float
     keep: int = 8
     replace: str = "mixed"
     snapshots: tuple[Policy, ...] = ()
 
     def __post_init__(self) -> None:
-        check_keeping(self.keep, self.replace)
+        whole_number(self.keep, "keep, the number of snapshots,", 1)
+        one_of("way to replace a snapshot", self.replace, REPLACE)
 
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
@@ -57,22 +159,16 @@ class Snapshots:
 class Responder:
     """The member "best-response" of a pool: the best reply to the newest snapshot.
 
-    positions: how many positions its proof may have; without a number as many as `proof.Limit`
-    says. player: None until there is a snapshot; random play takes its place until then.
+    positions: how many positions its proof may have; 0 for as many as `exact.proof.Limit` says.
+    player: None until there is a snapshot; random play takes its place until then.
     """
 
-    weight: float = 1.0
-    positions: int | None = None
+    weight: float
+    positions: int = 0
     player: Policy | None = None
 
     def __post_init__(self) -> None:
-        if self.positions is not None:
-            checked_limit(self.limit)
-
-    @property
-    def limit(self) -> Limit | None:
-        """The limit of its proof; None for the default one."""
-        return None if self.positions is None else Limit(self.positions)
+        whole_number(self.positions, "positions of best-response", 0)
 
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
@@ -100,6 +196,12 @@ class Pool:
         return np.searchsorted(np.cumsum(self.weights)[:-1], rng.random(games), side="right")
 
     @property
+    def players(self) -> list[Policy]:
+        """The policies that may be drawn."""
+        weighted = zip(self.policies, self.weights, strict=True)
+        return [policy for policy, weight in weighted if weight > 0]
+
+    @property
     def snapshots(self) -> tuple[Policy, ...]:
         """The snapshots of the learner, the oldest first."""
         return self.own.snapshots if self.own else ()
@@ -108,11 +210,6 @@ class Pool:
     def response(self) -> Policy | None:
         """The best response to the newest snapshot; None if there is none."""
         return self.responder.player if self.responder else None
-
-    @property
-    def fixed(self) -> tuple[Policy, ...]:
-        """The policies that are not made from the learner, in the order they were given."""
-        return tuple(policy for policy, _ in self._fixed())
 
     @property
     def self_play(self) -> dict[str, Any] | None:
@@ -137,10 +234,12 @@ class Pool:
         None leaves an option as it is. Raises ValueError for a pool without "self".
         """
         own = self._own()
-        keep = own.keep if keep is None else keep
-        check_keeping(keep, own.replace if replace_by is None else replace_by)
-        kept = own.snapshots[-keep:]
-        changed = replace(own, keep=keep, replace=replace_by or own.replace, snapshots=kept)
+        changed = replace(
+            own,
+            keep=own.keep if keep is None else keep,
+            replace=own.replace if replace_by is None else replace_by,
+        )
+        changed = replace(changed, snapshots=own.snapshots[-changed.keep :])
         return _pool(self._fixed(), changed, self.responder)
 
     def with_snapshot(
@@ -195,18 +294,20 @@ def _pool(
 def make_pool(
     spec: Any, rules: Rules, snapshots: Sequence[Policy] = (), response: Policy | None = None
 ) -> Pool:
-    """The pool of one opponent, or of a list of [opponent, weight].
+    """The pool of one opponent, of a list of [opponent, weight], or of such a list as text.
 
-    Objects are frozen: see `snapshots.snapshot`; a model plays its best moves. snapshots: those
-    that the member "self" has from the start, the oldest first. response: the player that the
-    member "best-response" has from the start.
+    Objects are frozen: see `snapshot`; a model plays its best moves. snapshots: those that the
+    member "self" has from the start, the oldest first. response: the player that the member
+    "best-response" has from the start.
     """
     if isinstance(spec, Pool):
         return spec
-    is_list = isinstance(spec, (Sequence, Mapping)) and not (
-        isinstance(spec, str) or is_table(spec)
-    )
-    pairs = list(spec) if is_list else [(spec, 1.0)]
+    if isinstance(spec, str) and not os.path.exists(spec):
+        pairs: list[Any] = list(parse_pool(spec))
+    elif isinstance(spec, (Sequence, Mapping)) and not isinstance(spec, str):
+        pairs = list(spec)
+    else:
+        pairs = [(spec, 1.0)]
     if not pairs or not all(
         isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
         for pair in pairs
@@ -217,80 +318,43 @@ def make_pool(
         )
     weights = checked_weights([weight for _, weight in pairs])
     weighted = list(zip((opponent for opponent, _ in pairs), weights, strict=True))
-    own, others = split_self(weighted, snapshots)
-    responder, others = split_response(others, response)
+    own, others = split_member(weighted, SELF, Snapshots)
+    responder, others = split_member(others, BEST_RESPONSE, Responder)
+    if own is not None:
+        own = replace(own, snapshots=tuple(snapshots)[-own.keep :])
+    if responder is not None:
+        responder = replace(responder, player=response)
     fixed = [(_frozen(opponent, rules), weight) for opponent, weight in others]
     return _pool(fixed, own, responder)
 
 
-def split_response(
-    pairs: Iterable[tuple[Any, float]], player: Policy | None = None
-) -> tuple[Responder | None, list[tuple[Any, float]]]:
-    """The member "best-response" of a pool, or None, and the other opponents.
+def split_member(
+    pairs: Iterable[tuple[Any, float]], name: str, make: Callable[..., Member], **defaults: Any
+) -> tuple[Member | None, list[tuple[Any, float]]]:
+    """The member of a pool that is made from the learner, or None, and the other opponents.
 
-    Raises ValueError if there are two of them.
+    make: called as `make(weight, **options)` with the options in the text, or else the defaults.
+    Raises ValueError if the name is there twice.
     """
-    found: Responder | None = None
-    others = []
+    found, others = [], []
     for opponent, weight in pairs:
-        if not isinstance(opponent, str) or split_options(opponent)[0] != BEST_RESPONSE:
-            others.append((opponent, weight))
-        elif found is not None:
-            raise ValueError(f'"{BEST_RESPONSE}" is one player: give it once in a pool')
+        own, options = split_options(opponent) if isinstance(opponent, str) else (None, [])
+        if own == name:
+            found.append(make(weight, **{**defaults, **read_options(name, options, make)}))
         else:
-            texts = split_options(opponent)[1]
-            options = dict(read_option(BEST_RESPONSE, text, _response_options) for text in texts)
-            found = Responder(weight, options.get("positions"), player)
-    return found, others
-
-
-def _response_options(positions: int = Limit().positions) -> None:
-    """Declares the options of "best-response"."""
-
-
-def split_self(
-    pairs: Iterable[tuple[Any, float]],
-    snapshots: Sequence[Policy] = (),
-    keep: int = 8,
-    name: str = SELF,
-) -> tuple[Snapshots | None, list[tuple[Any, float]]]:
-    """The member "self" of a pool, or None, and the other opponents.
-
-    keep: used unless the text says `self-keep=N`. name: that of the member, if it is another
-    learner's snapshots. Raises ValueError if there are two of them.
-    """
-    own: Snapshots | None = None
-    others = []
-    for opponent, weight in pairs:
-        if not isinstance(opponent, str) or split_options(opponent)[0] != name:
             others.append((opponent, weight))
-        elif own is not None:
-            raise ValueError(
-                f'"{name}" stands for all snapshots of the learner: give it once in a pool'
-            )
-        else:
-            texts = split_options(opponent)[1]
-            options = dict(read_option(name, text, _self_options) for text in texts)
-            own = Snapshots(**{"weight": weight, "keep": keep, **options})
-    if own is not None:
-        own = replace(own, snapshots=tuple(snapshots)[-own.keep :])
-    return own, others
-
-
-def _self_options(keep: int = 8, replace: str = "mixed") -> None:
-    """Declares the options of "self"."""
+    if len(found) > 1:
+        raise ValueError(f'"{name}" stands for one member of a pool: give it once')
+    return (found[0] if found else None), others
 
 
 def _frozen(opponent: Any, rules: Rules) -> Policy:
-    if (
-        isinstance(opponent, str)
-        and split_options(opponent)[0] in KEPT
-        and rules.cells <= MAX_TABLE_CELLS
-    ):
+    is_small = rules.cells <= TABULATED
+    if isinstance(opponent, str) and split_options(opponent)[0] in KEPT and is_small:
         return _built_in(opponent, rules)
     policy = make_opponent(opponent, rules, also=LEARNED)
     is_named = isinstance(opponent, (str, os.PathLike))  # so nobody else can change it
-    return policy if is_named and rules.cells > MAX_TABLE_CELLS else snapshot(policy, rules)
+    return policy if is_named and not is_small else snapshot(policy, rules)
 
 
 @lru_cache(maxsize=64)  # so that environments share the tables of the opponents with these names
@@ -298,23 +362,108 @@ def _built_in(name: str, rules: Rules) -> Policy:
     return snapshot(make_opponent(name, rules), rules)
 
 
-def parse_pool(text: str) -> list[tuple[str, float]]:
-    """Names and weights of "random:0.5,minimax:0.25,self:0.25", scaled to sum to 1.
+# --- environments ---------------------------------------------------------------------------------
 
-    A name without a weight has the weight 1. Raises ValueError for any other form.
-    """
-    pairs = []
-    for part in text.split(","):
-        name, colon, weight = part.strip().rpartition(":")
-        if f"{name}:" == LATEST:  # "latest:dqn" without a weight
-            name, colon, weight = part.strip(), ":", "1"
+
+class Pooled:
+    """An environment whose opponents are a pool."""
+
+    config: Config
+
+    def __init__(self) -> None:
+        self._pool = Pool((), ())
+        self._spec: EnvSpec | None = None
+        self._counterexamples: tuple[Boards, ...] = ()
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """Gymnasium's specification, from which `gym.make` makes such an environment again.
+
+        It has a JSON form if the opponents were given by name.
+        """
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = None if spec is None else plain_spec(spec)
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The sides that the learner plays by the argument `side`: ("X",), ("O",) or both."""
+        return (self.config.side,) if self.config.side in SIDES else SIDES
+
+    @property
+    def self_play(self) -> dict[str, Any] | None:
+        """What snapshots of the learner are used for; None if no opponent is made from it.
+
+        The keys are `snapshots`, the number of them, with the opponent "self" its options `keep`
+        and `replace`, and with "best-response" `best_response`, whether there is one yet.
+        """
+        return self._pool.self_play
+
+    @property
+    def counterexamples(self) -> tuple[Boards, ...]:
+        """Boards (N, cells) of the last proofs, from which games start: see `ExploringStarts`."""
+        return self._counterexamples
+
+    def keep_snapshots(self, keep: int | None = None, replace: str | None = None) -> None:
+        """Set options of the opponent "self"; None leaves one as it is.
+
+        If there are more than `keep` snapshots, the oldest are left out, and current games go on
+        against opponents that are drawn again.
+        Raises ValueError, changing nothing, for wrong options, and if the opponents do not contain
+        "self".
+        """
+        self._check_open()
+        pool = self._pool.keeping(keep, replace)
+        if len(pool.policies) == len(self._pool.policies):
+            self._pool = pool
+        else:
+            self.set_opponent(pool)
+
+    def add_counterexamples(self, boards: Boards) -> None:
+        """Start games from these boards (N, cells) too, if `start` is for counterexamples.
+
+        Those of the last 11 calls are kept; of more than 20,000 boards evenly spaced ones.
+        """
+        if getattr(self.config.start, "counterexamples", 0):
+            step = -(-len(boards) // KEPT_BOARDS) or 1
+            self._counterexamples = (*self._counterexamples, boards[::step].copy())[-KEPT_PROOFS:]
+
+    def set_opponent(self, opponent: Any) -> None:
+        """Play against `opponent` from now on."""
+        raise NotImplementedError
+
+    def _check_open(self) -> None:
+        """Raise ClosedEnvironmentError after `close`."""
+        raise NotImplementedError
+
+    def best_reply(self, player: Any, copy: Policy) -> Policy | None:
+        """The best response to a player, for the member "best-response"; None without one.
+
+        copy: the snapshot of the player. The response answers the player's best moves, as proofs
+        do, and is played off their lines by `copy`. Its counterexamples are kept for the exploring
+        starts. If the player can meet more positions than the proof may have, there is a warning
+        and no response.
+        """
+        responder, counts = self._pool.responder, getattr(self.config.start, "counterexamples", 0)
+        if responder is None and not counts:
+            return None
+        from tictactoe_env.exact.evaluation import fair_results
+        from tictactoe_env.exact.proof import Limit, ProofLimitError
+        from tictactoe_env.exact.responses import respond
+
+        rules = self.config.rules
+        elsewhere = copy if rules.cells > TABULATED else None
+        best_moves = snapshot(player, rules, deterministic=True)
+        limit = Limit(responder.positions) if responder and responder.positions else None
         try:
-            pairs.append((name, float(weight)) if colon else (part.strip(), 1.0))
-        except ValueError:
-            raise ValueError(
-                f"opponents must be written as name:weight,name:weight, got {part!r} in {text!r}"
-            ) from None
-    if not all(name for name, _ in pairs):
-        raise ValueError(f"opponents must be written as name:weight,name:weight, got {text!r}")
-    weights = checked_weights([weight for _, weight in pairs])
-    return [(name, weight) for (name, _), weight in zip(pairs, weights, strict=True)]
+            found = respond(best_moves, rules, self.sides, elsewhere, fair_results(rules), limit)
+        except ProofLimitError as error:
+            gym.logger.warn(
+                f"the snapshot plays instead of its best response: {error}; the opponent "
+                '"best-response-positions=N" has the limit N'
+            )
+            return None
+        self.add_counterexamples(found.counterexamples)
+        return found.player if responder else None

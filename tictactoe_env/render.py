@@ -13,13 +13,15 @@ from html import escape
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import gymnasium as gym
 import numpy as np
+from gymnasium.error import DependencyNotInstalled
+from gymnasium.wrappers import HumanRendering
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
 from tictactoe_env.notation import MARKS, board_text, cell_text, game_text
-from tictactoe_env.rules import SIDES, Boards, Rules
-from tictactoe_env.standing import standing
+from tictactoe_env.rules import SIDES, Boards, Rules, standing
 
 GAME_COLUMNS = 5  # boards side by side in the picture of a game
 ENDS = {"line": " wins", "full": ": a draw", "illegal": " is taken"}  # of a game, after its move
@@ -439,3 +441,48 @@ def _text(text: str, unit: float) -> Coverage:
     return _strokes(
         segments, round((_text_units(text) + 2) * unit), round(12 * unit), max(1.0, 0.9 * unit)
     )
+
+
+# --- the window of render_mode="human" ------------------------------------------------------------
+
+
+class Window:
+    """A window of pictures, opened by the first one. A copy opens a window of its own."""
+
+    def __init__(self, fps: int):
+        self.fps = fps
+        self._source = _Picture(fps)
+        self._window: Any = HumanRendering(self._source)
+
+    def __reduce__(self) -> Any:
+        return Window, (self.fps,)
+
+    def show(self, picture: NDArray[np.uint8]) -> None:
+        """Show a picture (height, width, 3). Raises DependencyNotInstalled without pygame."""
+        self._source.frame = picture
+        try:
+            self._window.step(None)
+        except DependencyNotInstalled as error:
+            raise DependencyNotInstalled(
+                'render_mode="human" needs pygame: pip install "tictactoe-env[render]"'
+            ) from error
+
+    def close(self) -> None:
+        """Close the window."""
+        self._window.close()
+
+
+class _Picture(gym.Env[None, None]):
+    """What Gymnasium's window shows: the picture in `frame`."""
+
+    render_mode = "rgb_array"
+    frame: Any = None
+
+    def __init__(self, fps: int):
+        self.metadata = {"render_modes": ["rgb_array"], "render_fps": fps}
+
+    def step(self, action: None) -> tuple[None, float, bool, bool, dict[str, Any]]:
+        return None, 0.0, False, False, {}
+
+    def render(self) -> Any:
+        return self.frame

@@ -18,12 +18,8 @@ from tictactoe_env.errors import checked_seed, one_of, unknown_name, whole_numbe
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Policy
-from tictactoe_env.pool import Pool, make_pool
-from tictactoe_env.pooled import Pooled, best_reply
-from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OUTCOME_NUMBERS, WIN, Boards
-from tictactoe_env.snapshots import snapshot
-
-STATE_KEYS = ("boards", "seats", "results", "which", "begun", "generator")
+from tictactoe_env.pool import Pool, Pooled, make_pool, snapshot
+from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards
 
 
 class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]):
@@ -144,7 +140,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
                 'use gym.make, or gym.make_vec(..., vectorization_mode="sync")'
             )
         pool = make_pool(opponent, self.rules, self._pool.snapshots, self._pool.response)
-        self.config.check_first_move(pool, {})
+        self.config.check_first_move(pool.players, {})
         self._replies = self._games.prepare(list(pool.policies))
         self._pool, self._extra = pool, ()
         self._which = pool.draw(self.np_random, self.num_envs)
@@ -159,9 +155,9 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         """
         self._check_open()
         copy = snapshot(player, self.rules, deterministic)
-        self.config.check_first_move(Pool((copy,), (1.0,)), {})
+        self.config.check_first_move([copy], {})
         before = len(self._pool.policies)
-        response = best_reply(player, copy, self._pool, self.config, self.sides)
+        response = self.best_reply(player, copy)
         self._pool, moved = self._pool.with_snapshot(copy, self.np_random, response)
         after = len(self._pool.policies)
         extra = np.arange(len(self._extra)) + after  # opponents of reset options come last
@@ -188,7 +184,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         if "opponent" in given:
             own = self._pool
             option_pool = make_pool(given["opponent"], self.rules, own.snapshots, own.response)
-        self.config.check_first_move(option_pool or self._pool, given)
+        self.config.check_first_move((option_pool or self._pool).players, given)
         first = self._prepare_opponents(mask, option_pool)
         super().reset(seed=seed)
         if mask.all() and seed is not None:
@@ -290,7 +286,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             side_is_free = given.get("side", self.config.side) == "random"
             free_seats = np.zeros_like(seats) if side_is_free else seats
             return self._games.draw_starts(free_seats, rng), False
-        return self._games.start(*self.config.drawn_boards(seats, rng)), False
+        drawn = self.config.drawn_boards(seats, rng, self.counterexamples)
+        return self._games.start(*drawn), False
 
     def _starts_from(self, board: Boards) -> States:
         """The states (2,) of this board (cells,) for learners that play X and O."""
@@ -431,19 +428,22 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
         Fresh arrays with one row for each game: `boards` int8 (num_envs, cells), `seats` int8 (the
         learner's marks, +1 X, -1 O), `results` int8 (0 unfinished, else how the game ended:
-        constants of `rules`), `which` int64 (the index of the opponent), `begun` int64 (games begun
-        so far), with `max_episode_steps` also `steps` int64 (of the current games). `generator` is
-        the state of the random generator, as JSON values. Opponents are not part of it.
-        Raises ResetNeeded before the first reset.
+        constants of `rules`), `over` bool (whether it waits for its reset), `which` int64 (the
+        index of the opponent), `begun` int64 (games begun so far) and `steps` int64 (of the current
+        games, counted with `max_episode_steps`). `counterexamples` are the boards of the last
+        proofs, and `generator` is the state of the random generator, as JSON values. Opponents are
+        not part of it. Raises ResetNeeded before the first reset.
         """
         states, games = self._started(), self._games
         return {
             "boards": games.boards(states),
             "seats": games.seats(states),
             "results": games.result(states),
+            "over": self._over.copy(),
             "which": self._which.astype(np.int64),
             "begun": self._begun.astype(np.int64),
-            **({} if self._limit is None else {"steps": self._steps.astype(np.int64)}),
+            "steps": self._steps.astype(np.int64),
+            "counterexamples": [boards.copy() for boards in self._counterexamples],
             "generator": dict(self.np_random.bit_generator.state),
         }
 
@@ -452,56 +452,24 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
         The environment must have the arguments and opponents of the saved one; if these were set by
         `set_opponent`, call it first. The next `render` highlights no last move.
-        Raises ValueError, changing nothing, if the state does not fit.
+        Raises ValueError, changing nothing, for another number of games.
         """
         self._check_open()
-        keys = STATE_KEYS if self._limit is None else (*STATE_KEYS, "steps")
-        if not isinstance(state, Mapping) or set(state) != set(keys):
-            found = sorted(map(str, state)) if isinstance(state, Mapping) else repr(state)
-            raise ValueError(f"a state must be a mapping with the keys {keys}, got {found}")
-        opponents = len(self._pool.policies) + len(self._extra)
-        boards, seats = self.config.check_boards(
-            state["boards"], state["seats"], self.num_envs, "the state"
+        boards = np.asarray(state["boards"], dtype=np.int8)
+        if boards.shape != (self.num_envs, self.rules.cells):
+            raise ValueError(
+                f"the state must be of {self.num_envs} games on {self.rules}, got boards of the "
+                f"shape {boards.shape}: make the environment with the arguments of the saved one"
+            )
+        states = self._games.start(boards, np.asarray(state["seats"]), np.asarray(state["results"]))
+        self.np_random.bit_generator.state = state["generator"]
+        self._states, self._before = states, states.copy()
+        self._over = np.array(state["over"], dtype=bool)
+        self._which, self._begun, self._steps = (
+            np.array(state[name], dtype=np.intp) for name in ("which", "begun", "steps")
         )
-        results = self._checked_row(state, "results", len(OUTCOME_NUMBERS))
-        which = self._checked_row(state, "which", opponents)
-        begun = self._checked_row(state, "begun", np.iinfo(np.int64).max)
-        steps = self._steps
-        if self._limit is not None:
-            steps = self._checked_row(state, "steps", self._limit)
-        if (self.config.ended(boards) != np.isin(results, (WIN, DRAW, LOSS))).any():
-            raise ValueError(
-                "the state's results do not fit its boards: give one that state_dict() made"
-            )
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and results.any():
-            raise ValueError(
-                "the state has finished games, but with SAME_STEP the next ones have begun: "
-                "load it in an environment with the autoreset_mode of the saved one"
-            )
-        states = self._games.start(boards, seats, results)
-        bits = type(self.np_random.bit_generator)()
-        try:
-            bits.state = state["generator"]
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"the state's generator does not fit: {error!r}") from None
-        self.np_random.bit_generator.state = bits.state
-        self._states, self._before, self._over = states, states.copy(), results != ONGOING
-        self._which, self._begun, self._steps = which, begun, steps
+        self._counterexamples = tuple(np.array(one) for one in state["counterexamples"])
         return self._games.observe(states), self._info()
-
-    def _checked_row(self, state: Mapping[str, Any], name: str, end: int) -> NDArray[np.intp]:
-        """`state[name]` as fresh intp (num_envs,); ValueError for other than 0 to end - 1."""
-        row = np.asarray(state[name])
-        if row.shape != (self.num_envs,) or row.dtype.kind not in "iu":
-            raise ValueError(
-                f"the state's {name} must be whole numbers of the shape ({self.num_envs},), "
-                f"got the shape {row.shape} and dtype {row.dtype}"
-            )
-        if row.min() < 0 or row.max() >= end:
-            raise ValueError(
-                f"the state's {name} must be from 0 to {end - 1}, got {row.min()} to {row.max()}"
-            )
-        return row.astype(np.intp)
 
     # --- views ------------------------------------------------------------------------------------
 

@@ -33,8 +33,7 @@ from cyclopts.exceptions import (
     UnusedCliTokensError,
 )
 
-from tictactoe_env.errors import unknown_name
-from tictactoe_env.printable import printable
+from tictactoe_env.errors import printable, unknown_name
 
 Reader = Callable[[str], Any]
 """Converts what was typed to a value. Raises ValueError("expected ..., got ...")."""

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from tictactoe_env.printable import printable
+from tictactoe_env.errors import printable
 
 
 class Events:

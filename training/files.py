@@ -27,8 +27,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as array_bytes
 
+from tictactoe_env.errors import printable
 from tictactoe_env.files import MAX_JSON, json_value, read_file, sync_folder, write_file
-from tictactoe_env.printable import printable
 from training.schema import Anything, Kind, LayoutError, Text, Whole, check
 
 MAX_ARRAYS = 1 << 30  # bytes of a safetensors file; larger files are not read

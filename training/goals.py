@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tictactoe_env.exact.analysis import truth
 from tictactoe_env.exact.evaluation import best_play_x
 from tictactoe_env.exact.match import best_openings
-from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.exact.proof import TABLE_CELLS, Limit
+from tictactoe_env.exact.positions import TABULATED, can_enumerate
+from tictactoe_env.exact.proof import Limit
+from tictactoe_env.games.analysis import truth
 from tictactoe_env.notation import cell_text, parse_cell
 from tictactoe_env.rules import Rules
 from training.task import RANDOM
@@ -27,10 +27,10 @@ def check_goal(until: str, side: str, rules: Rules, opening: str = "") -> None:
 
     opening: as in `TaskConfig`, the cell in which X has to open.
     """
-    if until == "optimal" and rules.cells > TABLE_CELLS:
+    if until == "optimal" and rules.cells > TABULATED:
         raise ValueError(
             "the best achievable results are computed on boards of at most "
-            f"{TABLE_CELLS} cells, not on {rules}: give --until unbeatable"
+            f"{TABULATED} cells, not on {rules}: give --until unbeatable"
         )
     if until != "steps" and side == "O" and best_play_x(rules) == 1:
         raise ValueError(

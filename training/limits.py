@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tictactoe_env.exact.proof import TABLE_CELLS
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.rules import MAX_BITS, Rules
 
 ANY = MAX_BITS  # no board has as many cells
@@ -23,13 +23,13 @@ class Limit(NamedTuple):
 
 
 NETWORK = Limit(ANY, "its network is asked for the boards that come up")
-TABLE = Limit(TABLE_CELLS, "it learns from a table of all positions")
+TABLE = Limit(TABULATED, "it learns from a table of all positions")
 
 LIMITS = {
     "dqn": NETWORK,
     "maskable_ppo": NETWORK,
-    "mcts": Limit(TABLE_CELLS, "its move in every position is searched for"),
-    "neuroevolution": Limit(TABLE_CELLS, "every network is judged in all positions"),
+    "mcts": Limit(TABULATED, "its move in every position is searched for"),
+    "neuroevolution": Limit(TABULATED, "every network is judged in all positions"),
     "tabular_q": TABLE,
     "tictacnet": TABLE,
     "trie": TABLE,

@@ -11,7 +11,7 @@ from typing import Any
 
 from tictactoe_env.exact.evaluation import Evaluation, best_play_x
 from tictactoe_env.exact.match import Result
-from tictactoe_env.exact.proof import TABLE_CELLS
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES, Rules
 from training.files import DamagedFileError, checked, csv_lines
@@ -35,7 +35,7 @@ def row_of(steps: int, seconds: float, results: Evaluation, rules: Rules) -> Row
     rates = {name: getattr(sides[name[0]], name[2:]) for name in RATES}
     proven = {name: int(getattr(results, name)) for name in PROVEN}
     later = {"always_wins_x": int(results.always_wins_x)} if results.is_won_by_x else {}
-    if rules.cells > TABLE_CELLS:
+    if rules.cells > TABULATED:
         later |= {f"sampled_{side.lower()}": int(side in results.sampled) for side in SIDES}
     return {"steps": steps, "seconds": round(seconds, 3), **rates, **proven, **later}
 

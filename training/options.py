@@ -20,9 +20,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_ori
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from tictactoe_env.errors import unknown_name
-from tictactoe_env.exact.proof import TABLE_CELLS
-from tictactoe_env.printable import printable
+from tictactoe_env.errors import printable, unknown_name
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.rules import Rules
 from training.files import DamagedFileError
 from training.limits import TABLE, Limit, check_board
@@ -200,7 +199,7 @@ def _sentence_of(metadata: Mapping[str, Any]) -> str:
     if larger is None:
         return sentence
     text = ",".join(map(str, larger)) if isinstance(larger, tuple) else larger
-    return f"{sentence} On boards of more than {TABLE_CELLS} cells the default is {text}."
+    return f"{sentence} On boards of more than {TABULATED} cells the default is {text}."
 
 
 _known: dict[type[BoardConfig], tuple[Option, ...]] = {}
@@ -210,7 +209,7 @@ def board_defaults(kind: type[BoardConfig], given: Mapping[str, Any]) -> dict[st
     """The defaults that are others on the board of these options: see `option`."""
     known = options_of(kind)
     size = {one.name: given.get(one.name, one.default) for one in known}
-    if size["rows"] * size["cols"] <= TABLE_CELLS:
+    if size["rows"] * size["cols"] <= TABULATED:
         return {}
     return {one.name: one.larger for one in known if one.larger is not None}
 

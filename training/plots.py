@@ -10,7 +10,7 @@ import numpy as np
 
 from tictactoe_env.exact.evaluation import best_play_x
 from tictactoe_env.exact.match import best_achievable
-from tictactoe_env.exact.proof import TABLE_CELLS
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import Rules
 from training.learner import Bars, Chart, Panels
@@ -49,7 +49,7 @@ def _draw_side(axes: Axes, rows: Sequence[Mapping[str, Any]], side: str, rules: 
     for name, colour in COLOURS.items():
         rates = [100 * row[f"{side}_{name}"] for row in rows]
         axes.plot(steps, rates, color=colour, label=f"{name} {rates[-1]:.2f} %")
-    best = best_achievable(rules)[side.upper()] if rules.cells <= TABLE_CELLS else None
+    best = best_achievable(rules)[side.upper()] if rules.cells <= TABULATED else None
     if best is not None:
         label = f"most wins without a loss {100 * best.win:.2f} %"
         axes.axhline(100 * best.win, color="black", linestyle=":", linewidth=1, label=label)

@@ -12,9 +12,9 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import Evaluation
 from tictactoe_env.exact.match import Result
-from tictactoe_env.printable import printable
 from tictactoe_env.render import ansi
 from training.learner import BoardPlayer
 from training.tally import MOST, WINDOW_COLUMNS, window_text

@@ -31,7 +31,8 @@ from rich.console import Console
 from tictactoe_env.certificates.certificate import FILE, certify, versions, write
 from tictactoe_env.exact.evaluation import Evaluation
 from tictactoe_env.exact.judge import judge
-from tictactoe_env.exact.proof import TABLE_CELLS, Progress
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.proof import Progress
 from tictactoe_env.rules import SIDES
 from tictactoe_env.trained.own_values import FILE as VALUES
 from tictactoe_env.trained.own_values import write_values
@@ -581,7 +582,7 @@ class Run:
             (self.folder / FILE).unlink(missing_ok=True)
             return None
         write(content, self.folder / FILE)
-        if self.config.rules.cells > TABLE_CELLS:
+        if self.config.rules.cells > TABULATED:
             return content
         own = own_values_of(self.page, *checkpoint.load_model(self.page, self.folder))
         if own is not None:
@@ -611,7 +612,7 @@ class Run:
             "config": asdict(self.config),
             "training": training,
         }
-        sides = None if policy.rules.cells <= TABLE_CELLS else proven
+        sides = None if policy.rules.cells <= TABULATED else proven
         limit = limit_of(self.config)
         return certify(policy, self.page.AGENT, sides=sides, limit=limit, **about)
 

@@ -18,10 +18,10 @@ from gymnasium import spaces
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
-from tictactoe_env.engines.starts import KEPT_BOARDS, KEPT_PROOFS, ExploringStarts
 from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import Policy
+from tictactoe_env.pool import KEPT_BOARDS, KEPT_PROOFS
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.sb3 import TicTacToeVecEnv
 from training.goals import limit_of
@@ -62,12 +62,6 @@ class SB3Learner(Learner):
         self.callback = Rounds(self)
         self._is_refuted = False  # whether a proof has found no further move that loses
 
-    @property
-    def starts(self) -> ExploringStarts | None:
-        """The start positions of the games; None if all games start from the empty board."""
-        start = self.algorithm.env.games.config.start
-        return start if isinstance(start, ExploringStarts) else None
-
     def know(self, rival: Learner) -> None:
         """Say whose snapshots `restore` finds among the opponents as those of a rival."""
         self.pool.thaw_rival, self.rival = rival.thawed, rival
@@ -87,8 +81,8 @@ class SB3Learner(Learner):
         if is_due and self.pool.takes_snapshots:
             self.pool.add(self.snapshot(), self.policy())
             self.algorithm.env.set_opponent(self.pool.pool())
-            if self.starts is not None and self.pool.counterexamples is not None:
-                self.starts.remember(self.pool.counterexamples)
+            if self.pool.counterexamples is not None:
+                self.algorithm.env.games.add_counterexamples(self.pool.counterexamples)
 
     @property
     def stands_still(self) -> bool:
@@ -165,11 +159,10 @@ class SB3Learner(Learner):
             "games": self.algorithm.env.state_dict(),
             "pool": self.pool.state(),
             "tally": asdict(self.tally),
-            **({} if self.starts is None else {"starts": list(self.starts.found)}),
         }
 
     def state_layout(self) -> Any:
-        """The entries of `state`; a page adds its own. Starts are there from the first proof on."""
+        """The entries of `state`; a page adds its own."""
         rules, envs = self.config.rules, self.config.num_envs
         marks = Array(np.int8, (envs, rules.cells), -1, 1)
         counted = Array(np.int64, (envs,), low=0)
@@ -179,10 +172,13 @@ class SB3Learner(Learner):
             "results": Array(np.int8, (envs,), 0),
             "which": counted,
             "begun": counted,
+            "over": Array(np.bool_, (envs,)),
+            "steps": counted,
+            "counterexamples": Many(
+                Array(np.int8, (Free(KEPT_BOARDS), rules.cells), -1, 1), KEPT_PROOFS
+            ),
             "generator": Random(is_bare=True),
         }
-        found = Array(np.int8, (Free(KEPT_BOARDS), rules.cells), -1, 1)
-        starts = {} if self.starts is None else {"starts": Many(found, KEPT_PROOFS)}
         weights = layout_of_model(self.model())
         rival = self.rival and layout_of_model(self.rival.model())
         return {
@@ -190,7 +186,6 @@ class SB3Learner(Learner):
             "games": games,
             "pool": self.pool.layout(weights, rival),
             "tally": dict.fromkeys(asdict(self.tally), Whole()),
-            **starts,
         }
 
     def restore(self, model: Arrays, state: State) -> None:
@@ -200,8 +195,6 @@ class SB3Learner(Learner):
         self.pool.refutations = parted(model, self.config.rules)[1]
         self.pool.restore(state["pool"])
         self.tally = Tally(**state["tally"])
-        if self.starts is not None:
-            self.starts.found.extend(state["starts"])
         algorithm.env.set_opponent(self.pool.pool())
         algorithm.num_timesteps = self.steps
         # Unless these two private attributes are set, `learn` resets the environment.

@@ -17,24 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.evaluation import fair_results
-from tictactoe_env.exact.positions import Positions, positions_of
-from tictactoe_env.exact.proof import TABLE_CELLS, Limit, ProofLimitError
+from tictactoe_env.exact.positions import TABULATED, Positions, positions_of
+from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.refutations import Refutations
 from tictactoe_env.exact.responses import respond
-from tictactoe_env.names import BEST_RESPONSE, SELF
-from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import (
-    MixturePolicy,
-    Policy,
-    RandomPolicy,
-    TabularPolicy,
-    one_hot,
-    tabulate,
-)
-from tictactoe_env.pool import Pool, parse_pool, split_response, split_self
-from tictactoe_env.pool import Snapshots as Member
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.opponents import BEST_RESPONSE, SELF, make_opponent, parse_pool
+from tictactoe_env.policy import MixturePolicy, Policy, RandomPolicy, one_hot
+from tictactoe_env.pool import Pool, Responder, Snapshots, place_of_next, split_member
 from tictactoe_env.rules import SIDES, Boards, Rules
-from tictactoe_env.snapshots import place_of_next
 from training.schema import Entries, Many, Random, moves_or_probs
 
 RIVAL = "rival"
@@ -47,7 +38,7 @@ class SelfPlay:
 
     Snapshots of another learner share the weight of `rival` in the same way. size: how many
     snapshots of each are kept, unless the text says `self-keep=N`; `self-replace=oldest` says which
-    one makes room for a further one, see `tictactoe_env.snapshots.place_of_next`. epsilon:
+    one makes room for a further one, see `tictactoe_env.pool.place_of_next`. epsilon:
     probability that a snapshot makes a random legal move. thaw: the snapshot of the learner with
     given weights, for snapshots that are no tables; `thaw_rival` is that of a rival, and
     `thaw_best` makes what the learner plays without exploration. sides: those that the learner
@@ -73,9 +64,9 @@ class SelfPlay:
         limit: Limit | None = None,
         answers: bool = False,
     ):
-        self.own, others = split_self(parse_pool(opponents), keep=size)
-        self.responder, others = split_response(others)
-        self.other, others = split_self(others, keep=size, name=RIVAL)
+        self.own, others = split_member(parse_pool(opponents), SELF, Snapshots, keep=size)
+        self.responder, others = split_member(others, BEST_RESPONSE, Responder)
+        self.other, others = split_member(others, RIVAL, Snapshots, keep=size)
         known = (SELF, BEST_RESPONSE)
         self.fixed = [(make_opponent(name, rules, also=known), weight) for name, weight in others]
         self.rules, self.size, self.epsilon = rules, size, epsilon
@@ -83,7 +74,8 @@ class SelfPlay:
         self.rivals: list[Policy] = []
         self.thaw, self.thaw_rival, self.thaw_best = thaw, thaw, thaw
         self.sides = sides
-        self.limit = (self.responder and self.responder.limit) or limit
+        asked = self.responder and self.responder.positions
+        self.limit = Limit(asked) if asked else limit
         self.answers = answers or self.responder is not None
         self.refutations: Refutations | None = None
         # What it answers, and who plays elsewhere.
@@ -126,7 +118,7 @@ class SelfPlay:
 
         Returns the refuted moves: those that were known, and those that the proof adds to them.
         """
-        elsewhere = snapshot if self.rules.cells > TABLE_CELLS else None
+        elsewhere = snapshot if self.rules.cells > TABULATED else None
         self.answered, self._opponents = (best, snapshot), None
         try:
             self.response, self.counterexamples, known = respond(
@@ -140,8 +132,8 @@ class SelfPlay:
         """Add a snapshot of another learner in the same way."""
         self._add(snapshot, self.rivals, self.other)
 
-    def _add(self, snapshot: Policy, kept: list[Policy], member: Member | None) -> None:
-        member = member or Member(keep=self.size)
+    def _add(self, snapshot: Policy, kept: list[Policy], member: Snapshots | None) -> None:
+        member = member or Snapshots(1.0, self.size)
         place = place_of_next(len(kept), member.keep, member.replace, self.rng)
         if place is not None:
             del kept[place]
@@ -183,7 +175,7 @@ class SelfPlay:
         """
         tables = (
             moves_or_probs(len(positions_of(self.rules).unfinished), self.rules.cells)
-            if (self.rules.cells <= TABLE_CELLS)
+            if (self.rules.cells <= TABULATED)
             else None
         )
         own, other = (tables or layout for layout in (weights, rival_weights or weights))

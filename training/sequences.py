@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import Positions, positions_of
-from tictactoe_env.policy import TabularPolicy
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.rules import SIDES, Rules
 
 Floats = NDArray[np.float64]

@@ -20,7 +20,7 @@ from typing import Any
 
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.certificate import read, sides_of, versions, wins_all
-from tictactoe_env.exact.proof import TABLE_CELLS
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES
 from training.files import DamagedFileError, read_json, write_csv, write_json
@@ -91,7 +91,7 @@ class Study:
     @property
     def goals(self) -> tuple[str, ...]:
         """What is counted. What is best achievable is known on boards of up to 12 cells."""
-        return GOALS if self.config.rules.cells <= TABLE_CELLS else GOALS[:1]
+        return GOALS if self.config.rules.cells <= TABULATED else GOALS[:1]
 
     @property
     def definition(self) -> dict[str, Any]:

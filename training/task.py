@@ -6,9 +6,9 @@ import copy
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from tictactoe_env.exact.proof import TABLE_CELLS
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.notation import parse_cell
-from tictactoe_env.policy import TabularPolicy
 from training.memory import COPIES, check_weights, most_positions
 from training.options import (
     BoardConfig,
@@ -76,9 +76,9 @@ class TaskConfig(BoardConfig):
                 "exploring_starts and counterexamples must be at most 1 together, got "
                 f"{self.exploring_starts} and {self.counterexamples}"
             )
-        if self.refutations and self.rules.cells <= TABLE_CELLS:
+        if self.refutations and self.rules.cells <= TABULATED:
             raise ValueError(
-                f"refutations are remembered on boards of more than {TABLE_CELLS} cells, got "
+                f"refutations are remembered on boards of more than {TABULATED} cells, got "
                 f"{self.rules}: leave the option out"
             )
         if self.opening not in ("", RANDOM):
@@ -92,7 +92,7 @@ class TaskConfig(BoardConfig):
     def bytes_needed(self) -> dict[str, int]:
         """The networks with their copies and snapshots, and the games. A page adds its own."""
         cells, weights = self.rules.cells, check_weights("hidden", self.sizes)
-        positions = most_positions(cells) if cells <= TABLE_CELLS else 0
+        positions = most_positions(cells) if cells <= TABULATED else 0
         kept = 16 * positions * cells if positions else weights
         return {
             "hidden": COPIES * 2 * weights + 4 * positions * sum(self.sizes),

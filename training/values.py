@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.analysis import MEANINGS, OWN
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.policy import TabularPolicy, one_hot
+from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.games.analysis import MEANINGS, OWN
+from tictactoe_env.policy import one_hot
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.trained.own_values import OwnValues, checked
 

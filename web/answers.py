@@ -139,7 +139,7 @@ class AgentAnswer(AgentSummary):
     """An agent with its certificate, or the reason why there is none."""
 
     certificate: dict[str, Any] | None
-    """What is proven of the agent, see `tictactoe_env.certificates.certificate`; without the moves."""
+    """What is proven of the agent, see `tictactoe_env.certificates`; without the moves."""
     reason: str
     story: str
     """How such an agent learns, in plain sentences; empty for one that does not learn."""

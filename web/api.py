@@ -19,13 +19,12 @@ from fastapi.responses import Response
 from players.boards import BOARDS
 from players.gallery import BrokenPlayerError, Entry, Gallery, Place, read_entries
 from players.titles import story_of, title_of, unit_of
-from tictactoe_env.exact.analysis import EXPECTED, truth
 from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.games.analysis import EXPECTED, truth
 from tictactoe_env.games.game import Game, Player
 from tictactoe_env.games.store import LISTED, GameStore
 from tictactoe_env.notation import board_text, cell_text, replay
-from tictactoe_env.rules import Rules
-from tictactoe_env.standing import Standing, standing
+from tictactoe_env.rules import Rules, Standing, standing
 from web import requests
 from web.answers import AgentSummary
 from web.lanes import BusyError, Processes, Threads, TooSlowError

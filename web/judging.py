@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tictactoe_env.exact.analysis import Verdict, truth
+from tictactoe_env.games.analysis import Verdict, truth
 from tictactoe_env.games.game import Game
 
 

@@ -23,8 +23,8 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from players.boards import BOARDS
-from tictactoe_env.certificates.certificate import MAX_CELLS as MAX_PROVEN
 from tictactoe_env.errors import unknown_name
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.games.store import LARGEST
 from tictactoe_env.rules import Rules
 
@@ -148,9 +148,9 @@ class Board(Asked):
     @model_validator(mode="after")
     def is_offered(self) -> Board:
         """ValueError for a board on which the server plays no games."""
-        if self.rules.cells > MAX_PROVEN and self.rules not in BOARDS:
-            known = "; ".join(str(board) for board in BOARDS if board.cells > MAX_PROVEN)
-            what = f"have at most {MAX_PROVEN} cells, or are {known}"
+        if self.rules.cells > TABULATED and self.rules not in BOARDS:
+            known = "; ".join(str(board) for board in BOARDS if board.cells > TABULATED)
+            what = f"have at most {TABULATED} cells, or are {known}"
             raise ValueError(f"the boards of this page {what}; got {self.rules}")
         return self
 

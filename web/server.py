@@ -27,9 +27,9 @@ from starlette.types import ASGIApp
 from players.gallery import Gallery
 from tictactoe_env import __version__
 from tictactoe_env.certificates.runs import FOLDERS
+from tictactoe_env.errors import printable
 from tictactoe_env.files import read_file
 from tictactoe_env.games.store import GameStore
-from tictactoe_env.printable import printable
 from training.command_line import CommandLine, Option, whole
 from web import answers, requests
 from web.api import AnyLane, Api

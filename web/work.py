@@ -17,10 +17,10 @@ from players.gallery import Entry, Found, Gallery, Place, read_entries
 from players.pupil import teach
 from players.seat import TABLE_CELLS, Seat
 from tictactoe_env.certificates.certificate import FILE
-from tictactoe_env.exact.analysis import Truth, Verdict, turning_point, verdicts
-from tictactoe_env.exact.analysis import truth as truth_of
+from tictactoe_env.games.analysis import Truth, Verdict, turning_point, verdicts
+from tictactoe_env.games.analysis import truth as truth_of
 from tictactoe_env.games.game import Game
-from tictactoe_env.names import named_player, registered_names
+from tictactoe_env.opponents import named_player, registered_names
 from tictactoe_env.rules import Boards, Rules
 from training.metrics import FILE as METRICS
 from training.metrics import read_metrics

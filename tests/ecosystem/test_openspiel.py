@@ -10,9 +10,10 @@ import pytest
 from tictactoe_env import Rules, TabularPolicy, TicTacToeEnv, evaluate, exploitability
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.solver import solve
+from tictactoe_env.exact.solver import MinimaxPolicy, solve
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import board_text
-from tictactoe_env.policy import MinimaxPolicy, RandomPolicy, tabulate
+from tictactoe_env.policy import RandomPolicy
 
 # rows, cols, k of boards that are compared wholly
 BOARDS = [(1, 1, 1), (1, 5, 2), (5, 1, 3), (2, 2, 2), (2, 3, 2), (3, 2, 3), (2, 4, 3), (3, 3, 2)]

@@ -17,8 +17,8 @@ from oracles import plain_proof
 from sample_players import random_probs
 
 from tictactoe_env.certificates.certificate import CertificateError, certify, read, verify
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import TabularPolicy, tabulate
 from tictactoe_env.rules import Rules
 
 SIZES = ((1, 3, 2), (2, 3, 3), (2, 3, 2), (3, 2, 3), (1, 5, 3), (2, 4, 3), (3, 3, 3))

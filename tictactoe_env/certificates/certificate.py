@@ -33,26 +33,21 @@ from tictactoe_env.certificates.lines import (
     reaches_of,
 )
 from tictactoe_env.certificates.stated import StatedError, check_stated, printable_texts
-from tictactoe_env.errors import one_of
+from tictactoe_env.errors import one_of, printable
 from tictactoe_env.exact import match
 from tictactoe_env.exact.evaluation import evaluate
-from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.proof import TABLE_CELLS, BoardReach, Limit, Progress, TableReach, provable
+from tictactoe_env.exact.positions import TABULATED, positions_of
+from tictactoe_env.exact.proof import BoardReach, Limit, Progress, TableReach, provable
+from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.steady import steady_table
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.files import json_value, read_file, without_repeats, write_file
 from tictactoe_env.notation import board_text, cell_text, game_text, parse_board
-from tictactoe_env.policy import (
-    MinimaxPolicy,
-    Model,
-    Policy,
-    TabularPolicy,
-)
-from tictactoe_env.printable import printable
+from tictactoe_env.policy import Model, Policy
 from tictactoe_env.rules import SIDES, Rules
 
 FILE = "certificate.json"
 TABLE, LINES = 1, 2  # the formats: the moves in all positions, or in those that can be met
-MAX_CELLS = TABLE_CELLS  # of a board whose certificate has the moves in all positions
 MAX_BYTES = 32 << 20  # of a certificate that is read; 3x4 with probabilities needs up to 24 MB
 
 
@@ -62,10 +57,10 @@ class CertificateError(ValueError):
 
 def check_board(rules: Rules) -> None:
     """Raises ValueError for a board of more than 12 cells, whose positions are not tabulated."""
-    if rules.cells > MAX_CELLS:
+    if rules.cells > TABULATED:
         raise ValueError(
             f"a board of {rules.rows}x{rules.cols} has too many positions for a table of all of "
-            f"them: at most {MAX_CELLS} cells (3x4) are tabulated, this one has {rules.cells}"
+            f"them: at most {TABULATED} cells (3x4) are tabulated, this one has {rules.cells}"
         )
 
 
@@ -172,7 +167,7 @@ def certify(
     ProofLimitError beyond `limit`.
     """
     rules = match.board_of(rules, policy)
-    if lines_only or rules.cells > MAX_CELLS:
+    if lines_only or rules.cells > TABULATED:
         chosen = sides_of({"config": about.get("config")}) if sides is None else sides
         return certify_lines(lines_of(policy, rules, chosen, limit, progress), agent, **about)
     if sides is not None and _checked(sides) != SIDES:

@@ -104,6 +104,19 @@ def newest_run(
     return None if found is None else found[1]
 
 
+def newest_path(agent: str, rules: Rules | None) -> Path:
+    """The path of `newest_run`. Raises ValueError if there is none."""
+    run = newest_run(agent, rules)
+    if run is None:
+        folders = " or ".join(f"{folder}/" for folder in FOLDERS)
+        known = ", ".join(agents_with_runs()) or "none"
+        raise ValueError(
+            f"no run of {agent!r} in {folders} (runs there: {known}): train one with "
+            f"`python train.py {agent or 'AGENT'}`, in a clone of the repository"
+        )
+    return run.path
+
+
 def agents_with_runs(folders: Folders = FOLDERS) -> list[str]:
     """The names of the agents that have a run in these folders, sorted."""
     names = {run.agent for _, run in saved_runs(folders) if run.trained}

@@ -11,7 +11,7 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any
 
-from tictactoe_env.printable import printable
+from tictactoe_env.errors import printable
 
 MAX_WORDS = 100  # letters of a name
 MAX_TEXT = 100_000  # letters of a text in a configuration, such as a pool of opponents

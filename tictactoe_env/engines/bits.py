@@ -16,16 +16,10 @@ from numpy.typing import NDArray
 
 from tictactoe_env.engines.bitboards import bitboards_of, single_bitboards_of
 from tictactoe_env.engines.starts import draw_starts
-from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.positions import TABULATED, positions_of
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observation_space
-from tictactoe_env.policy import (
-    Policy,
-    RandomPolicy,
-    Uniforms,
-    checked_probs,
-    drawn_cells,
-    tabulate,
-)
+from tictactoe_env.policy import Policy, RandomPolicy, Uniforms, checked_probs, drawn_cells
 from tictactoe_env.rules import (
     DRAW,
     ILLEGAL,
@@ -37,7 +31,6 @@ from tictactoe_env.rules import (
     Rules,
     to_move,
 )
-from tictactoe_env.snapshots import MAX_TABLE_CELLS
 
 States = NDArray[np.int64]  # (4, B): the learner's marks, the opponent's, free cells, the status
 Sets = NDArray[np.int64]
@@ -311,7 +304,7 @@ class BitReply:
 
     def __init__(self, policy: Policy, rules: Rules):
         self.is_random = type(policy) is RandomPolicy
-        if rules.cells <= MAX_TABLE_CELLS and not self.is_random:
+        if rules.cells <= TABULATED and not self.is_random:
             policy = tabulate(policy, rules)
         self._policy = policy
         self._board, self._ends = b"", np.zeros(0)

@@ -1,8 +1,8 @@
 """The interfaces of the game engines, for one game and for many, and the choice of an engine.
 
 An engine plays the moves of both sides. A state describes a game and which side the learner plays;
-its form is private to the engine: `row_engine` uses row numbers in the table of all positions,
-`bit_engine` uses sets of cells. The learner's seat is its mark: +1 for X, -1 for O. A result is how
+its form is private to the engine: `rows` uses row numbers in the table of all positions,
+`bits` uses sets of cells. The learner's seat is its mark: +1 for X, -1 for O. A result is how
 a game stands for the learner: ONGOING, WIN, DRAW, LOSS, ILLEGAL (an illegal move of the learner) or
 OPPONENT_ILLEGAL of `rules`.
 
@@ -18,10 +18,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.engines.bits import BitGame, BitGames
-from tictactoe_env.engines.rows import MAX_CELLS, RowGame, RowGames
 from tictactoe_env.policy import Policy, Uniforms
 from tictactoe_env.rules import Boards, Rules
+
+# Cells of a board that goes by row: 2x5 has 15,983 positions; 3x4 has 111,973, 100 MB of lists.
+ROW_ENGINE = 10
 
 State = Any  # one game; immutable
 States = Any  # B games: an array whose last axis is the games: (B,) or (n, B)
@@ -153,11 +154,21 @@ class BatchEngine(Protocol):
 
 def game_engine(rules: Rules, early_draw: bool, observation: str) -> GameEngine:
     """The engine for one game: by row on boards of up to 10 cells, else by sets of cells."""
-    engine = RowGame if rules.cells <= MAX_CELLS else BitGame
-    return engine(rules, early_draw, observation)
+    if rules.cells <= ROW_ENGINE:
+        from tictactoe_env.engines.rows import RowGame
+
+        return RowGame(rules, early_draw, observation)
+    from tictactoe_env.engines.bits import BitGame
+
+    return BitGame(rules, early_draw, observation)
 
 
 def batch_engine(rules: Rules, early_draw: bool, observation: str) -> BatchEngine:
     """The engine for many games: by row on boards of up to 10 cells, else by sets of cells."""
-    engine = RowGames if rules.cells <= MAX_CELLS else BitGames
-    return engine(rules, early_draw, observation)
+    if rules.cells <= ROW_ENGINE:
+        from tictactoe_env.engines.rows import RowGames
+
+        return RowGames(rules, early_draw, observation)
+    from tictactoe_env.engines.bits import BitGames
+
+    return BitGames(rules, early_draw, observation)

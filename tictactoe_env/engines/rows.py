@@ -8,7 +8,7 @@ The copy tells which side the learner plays and whether a side has made an illeg
                                   copy 4, 5: the opponent has moved illegally
 
 Each method is therefore a table look-up: in flat Python arrays for one game, in NumPy arrays for
-many. `engine` documents the methods; `bit_engine` has the same ones for boards of any size.
+many. `interface` documents the methods; `bits` has the same ones for boards of any size.
 """
 
 from __future__ import annotations
@@ -21,14 +21,12 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from tictactoe_env.engines.starts import draw_starts
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import Policy, TabularPolicy, Uniforms, tabulate
+from tictactoe_env.policy import Policy, Uniforms
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules
 
-# Cells of a board with tables: 2x5 has 15,983 positions; 3x4 has 111,973, 100 MB of lists.
-MAX_CELLS = 10
 OTHER_SEAT = (1, -1, 3, 1)  # copies to the same game seen from the other side, for copy 0 to 3
 INT8 = np.dtype(np.int8)
 EVEN = 1e-12  # a column of the alias method that is this close to full counts as full
@@ -105,6 +103,8 @@ class RowGames:
 
     def draw_starts(self, seats: NDArray[np.int8], rng: np.random.Generator) -> States:
         """States (B,) of random unfinished positions with the learner to move."""
+        from tictactoe_env.engines.starts import draw_starts
+
         rows, movers = draw_starts(self.rules, self.tables.early_draw, seats, rng)
         return rows + (movers < 0) * self.tables.size
 
@@ -263,6 +263,8 @@ class RowGame:
 
     def draw_start(self, seat: int, rng: np.random.Generator) -> tuple[int, int]:
         """The state of a random unfinished position with the learner to move, and its mark."""
+        from tictactoe_env.engines.starts import draw_starts
+
         seats = np.array([seat], dtype=np.int8)
         rows, movers = draw_starts(self.rules, self.tables.early_draw, seats, rng)
         mark = int(movers[0])

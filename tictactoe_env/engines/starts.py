@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import probability
-from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.positions import TABULATED, positions_of
 from tictactoe_env.rules import Boards, Rules, to_move
 
-LISTED_CELLS = 12  # of a board whose start positions are drawn from a list of all
-KEPT_PROOFS = 11  # whose counterexamples are kept
-KEPT_BOARDS = 20_000  # of one proof
 NEWEST_SHARE = 0.6  # of the starts from counterexamples that come from the newest proof
 
 
@@ -58,7 +55,7 @@ class ExploringStarts:
     start="random" all boards are equally likely: most of them have five to seven marks, and
     openings are rare.)
     counterexamples: the share of the games that start from a board from which the learner can still
-    be beaten, as the last proofs have found them: see `remember`. Both shares together are at most
+    be beaten, as the proofs of the last snapshots have found them. Both shares together are at most
     1; the other games start from the empty board, and so do those for which there is no
     counterexample.
     """
@@ -74,8 +71,7 @@ class ExploringStarts:
                 f"got {share} and {counterexamples}"
             )
         self.rules, self.early_draw = rules, early_draw
-        self.found: deque[Boards] = deque(maxlen=KEPT_PROOFS)  # the newest proof comes last
-        if rules.cells > LISTED_CELLS:
+        if rules.cells > TABULATED:
             return
         positions = positions_of(rules)
         rows = positions.unfinished
@@ -83,22 +79,18 @@ class ExploringStarts:
         first = np.unique(positions.ply[self._rows], return_index=True)[1]
         self._first = np.append(first, len(self._rows))  # the first row with 0 marks, 1, ...
 
-    def remember(self, boards: Boards) -> None:
-        """Keep the counterexamples (N, cells) of a new proof; games start from them from now on.
-
-        Six in ten of these games start from the newest proof, the others from the ten before, of
-        which each has the same share. Of more than 20,000 boards evenly spaced ones are kept.
-        """
-        step = -(-len(boards) // KEPT_BOARDS) or 1
-        self.found.append(boards[::step].copy())
-
     def __call__(
-        self, seats: NDArray[np.int8], rng: np.random.Generator
+        self, seats: NDArray[np.int8], rng: np.random.Generator, found: Sequence[Boards] = ()
     ) -> tuple[Boards, NDArray[np.int8]]:
-        """Boards (B, cells) and the learner's marks (B,): those of `seats` on empty boards."""
+        """Boards (B, cells) and the learner's marks (B,): those of `seats` on empty boards.
+
+        found: the counterexamples (N, cells) of the last proofs, the newest last. Six in ten of the
+        games that start from one take the newest proof, the others those before, of which each has
+        the same share.
+        """
         number = rng.random(len(seats))
         drawn = number < self.share
-        if self.rules.cells <= LISTED_CELLS:
+        if self.rules.cells <= TABULATED:
             ply = np.where(drawn, rng.integers(len(self._first) - 1, size=len(seats)), 0)
             rows = self._rows[rng.integers(self._first[ply], self._first[ply + 1])]
             boards = positions_of(self.rules).boards[rows]
@@ -107,24 +99,26 @@ class ExploringStarts:
             boards[drawn] = played_at_random(int(drawn.sum()), self.rules, self.early_draw, rng)
         if self.counterexamples:
             again = ~drawn & (number < self.share + self.counterexamples)
-            boards[again] = self._counterexamples(int(again.sum()), rng)
+            boards[again] = self._counterexamples(found, int(again.sum()), rng)
             drawn = drawn | (again & boards.any(axis=1))
         return boards, np.where(drawn, to_move(boards), seats).astype(np.int8)
 
-    def _counterexamples(self, count: int, rng: np.random.Generator) -> Boards:
+    def _counterexamples(
+        self, found: Sequence[Boards], count: int, rng: np.random.Generator
+    ) -> Boards:
         """Boards (count, cells) of the last proofs; empty boards where a proof has none."""
         boards = np.zeros((count, self.rules.cells), dtype=np.int8)
-        if not self.found:
+        if not found:
             return boards
-        last = len(self.found) - 1
+        last = len(found) - 1
         which = np.full(count, last)
         if last:
             older = rng.random(count) >= NEWEST_SHARE
             which[older] = rng.integers(last, size=int(older.sum()))
-        for number, found in enumerate(self.found):
+        for number, known in enumerate(found):
             at = np.flatnonzero(which == number)
-            if len(found) and len(at):
-                boards[at] = found[rng.integers(len(found), size=len(at))]
+            if len(known) and len(at):
+                boards[at] = known[rng.integers(len(known), size=len(at))]
         return boards
 
 

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 from tictactoe_env.exact import match
 from tictactoe_env.exact.match import BestResponse, Result
-from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.exact.proof import TABLE_CELLS, Limit, Progress, provable, reach_of
+from tictactoe_env.exact.positions import TABULATED, can_enumerate
+from tictactoe_env.exact.proof import Limit, Progress, provable, reach_of
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.notation import game_text
 from tictactoe_env.policy import Model, Policy
@@ -240,7 +240,7 @@ def evaluate_side(
     response, wins = match.best_response(reach), False
     if response.value >= 1 - match.ROUNDING:  # the others draw or lose too often for a rounding
         wins = match.always_wins(reach)
-    is_best = rules.cells <= TABLE_CELLS and match.wins_most(reach)
+    is_best = rules.cells <= TABULATED and match.wins_most(reach)
     return SideEvaluation(match.reach_vs_random(reach), response, wins, is_best)
 
 

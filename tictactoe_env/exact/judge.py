@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from tictactoe_env.exact.evaluation import Evaluation, SideEvaluation, evaluate_side, evaluation_of
 from tictactoe_env.exact.match import Result, sampled_result
-from tictactoe_env.exact.proof import TABLE_CELLS, Limit, Progress, ProofLimitError
-from tictactoe_env.policy import Policy, RandomPolicy, tabulate
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
+from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.policy import Policy, RandomPolicy
 from tictactoe_env.rules import SIDES, Rules
 
 SAMPLED_GAMES = 2_000  # against random play, of a side that is not proven
@@ -24,7 +26,7 @@ def judge(
     random play, and nothing is proven of it, if it is not trained or if its proof is beyond the
     limit; `Evaluation.sampled` names these sides.
     """
-    if rules.cells <= TABLE_CELLS:
+    if rules.cells <= TABULATED:
         policy, side = tabulate(policy, rules), "both"
     sides = {
         one: _proven(policy, one, rules, limit, progress)

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.exact.blocks import After, Block, backward_by_blocks
-from tictactoe_env.exact.positions import CHUNK, Ply, Positions, positions_of
+from tictactoe_env.exact.positions import CHUNK, TABULATED, Ply, Positions, positions_of
 from tictactoe_env.exact.proof import (
-    TABLE_CELLS,
     BoardReach,
     Limit,
     Progress,
@@ -31,16 +30,8 @@ from tictactoe_env.exact.proof import (
     reach_of,
 )
 from tictactoe_env.exact.solver import Values, backward_induction, solve
-from tictactoe_env.policy import (
-    Model,
-    Policy,
-    Probs,
-    RandomPolicy,
-    TabularPolicy,
-    checked_probs,
-    sample,
-    tabulate,
-)
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy, checked_probs, sample
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
 
 UNSAFE = -np.inf  # in place of a probability, where a side cannot avoid losing to perfect play
@@ -88,7 +79,7 @@ def exact_result(
     """
     rules = board_of(rules, policy_x, policy_o)
     players = {"X": provable(policy_x, rules), "O": provable(policy_o, rules)}
-    if rules.cells > TABLE_CELLS:
+    if rules.cells > TABULATED:
         return _result(BoardReach(players, "X", rules, limit, progress), _given)
     positions = positions_of(rules)
     tables = {side: tabulate(player, rules).by_row() for side, player in players.items()}
@@ -384,10 +375,8 @@ def _most_wins(side: str, rules: Rules) -> Values:
     UNSAFE where perfect play beats `side`. They are whole numbers, at most 46,080 on 3x4, so they
     are exact. A game that ends early counts for all replies that could have followed.
     """
-    if rules.cells > TABLE_CELLS:
-        raise ValueError(
-            f"the limit is computed on boards of up to {TABLE_CELLS} cells, not {rules}"
-        )
+    if rules.cells > TABULATED:
+        raise ValueError(f"the limit is computed on boards of up to {TABULATED} cells, not {rules}")
     positions, weights = positions_of(rules), np.array(_replies(side, rules), dtype=np.float64)
     outcome = positions.outcome_x * _mark(side)
     ends = np.where(outcome > 0, weights[positions.ply], np.where(outcome < 0, UNSAFE, 0.0))

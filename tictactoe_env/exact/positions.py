@@ -18,14 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tictactoe_env.rules import SIDES, Boards, Rules
 
-KEPT_CELLS = 12  # of a board whose plies are kept: 3x4 needs 10 MB
-MAX_CELLS = 16  # of a board that is enumerated; 3^16 table entries are 172 MB
+ENUMERABLE = 16  # cells of a board whose positions can be listed; 3^16 table entries are 172 MB
+TABULATED = 12  # cells of a board whose positions are all tabulated: 3x4 has 111,973
 CHUNK = 1 << 20  # positions at a time, where an array (N, cells) would not fit the cache
 
 
 def can_enumerate(rules: Rules) -> bool:
     """Whether the positions of this board can be enumerated: at most 16 cells."""
-    return rules.cells <= MAX_CELLS
+    return rules.cells <= ENUMERABLE
 
 
 def check_enumerable(rules: Rules) -> None:
@@ -33,7 +33,7 @@ def check_enumerable(rules: Rules) -> None:
     if not can_enumerate(rules):
         raise ValueError(
             f"the positions of a board of {rules.rows}x{rules.cols} are too many to enumerate: "
-            f"at most {MAX_CELLS} cells can be (4x4, 3x5), this one has {rules.cells}; "
+            f"at most {ENUMERABLE} cells can be (4x4, 3x5), this one has {rules.cells}; "
             "take an opponent that needs no table (random, search-depth=2, mcts-playouts=50, a "
             "model), and tictactoe_env.exact.match.sampled_result for results"
         )
@@ -215,7 +215,7 @@ class Positions:
 
     @property
     def _is_small(self) -> bool:
-        return self.rules.cells <= KEPT_CELLS
+        return self.rules.cells <= TABULATED
 
     @cached_property
     def _kept_plies(self) -> list[Ply]:

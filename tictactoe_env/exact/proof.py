@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.canonical import CanonicalPolicy, canonical_forms, plays_symmetrically
 from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number, merged
-from tictactoe_env.exact.positions import Ply, positions_of
+from tictactoe_env.exact.positions import TABULATED, Ply, positions_of
 from tictactoe_env.exact.steady import check_steady, steady_table
-from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs, tabulate
+from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs
 from tictactoe_env.rules import SIDES, Boards, Rules
 
-TABLE_CELLS = 12  # of the largest board whose positions are all tabulated: 3x4 has 111,973
 CHUNK = 1 << 17  # positions at a time, so that arrays (B, cells) stay small
 MAX_ROWS = 2**31 - 5  # of a reach: they are int32, and the ends of games take four
 
@@ -101,7 +101,7 @@ def reach_of(
 
     limit: not used on boards of up to 12 cells. Raises ProofLimitError beyond it.
     """
-    if rules.cells <= TABLE_CELLS:
+    if rules.cells <= TABULATED:
         return TableReach(side, tabulate(policy, rules).by_row(), rules)
     return BoardReach({side: as_policy(policy, rules)}, side, rules, limit, progress)
 
@@ -111,7 +111,7 @@ def provable(policy: Policy | Model, rules: Rules) -> Policy:
 
     Raises ValueError for a player whose moves are no function of the board: see `steady`.
     """
-    if rules.cells <= TABLE_CELLS:
+    if rules.cells <= TABULATED:
         return steady_table(policy, rules)
     check_steady(policy, rules)
     return as_policy(policy, rules)

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from tictactoe_env.exact.canonical import canonical_forms
 from tictactoe_env.exact.match import ROUNDING, values_of, worst_outcomes
-from tictactoe_env.exact.positions import Ply, positions_of
-from tictactoe_env.exact.proof import TABLE_CELLS, BoardReach, Limit, Reach, TableReach, reach_of
+from tictactoe_env.exact.positions import TABULATED, Ply, positions_of
+from tictactoe_env.exact.proof import BoardReach, Limit, Reach, TableReach, reach_of
 from tictactoe_env.exact.refutations import Refutations
-from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy, TabularPolicy, tabulate
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
 
 
@@ -65,7 +66,7 @@ def respond(
     """
     rules = checked_rules(rules)
     goals = {side: (targets or {}).get(side, 0) for side in sides}
-    if rules.cells > TABLE_CELLS:
+    if rules.cells > TABULATED:
         lines = {}
         examples = []
         for side in sides:

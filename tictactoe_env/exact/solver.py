@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tictactoe_env.errors import probability, unknown_name
 from tictactoe_env.exact.blocks import GOING, After, Block, backward_by_blocks
 from tictactoe_env.exact.positions import (
     Ply,
@@ -21,7 +22,8 @@ from tictactoe_env.exact.positions import (
     positions_of,
     unreachable,
 )
-from tictactoe_env.rules import Rules
+from tictactoe_env.policy import Probs
+from tictactoe_env.rules import Boards, Rules
 
 Values = NDArray[np.float64]
 
@@ -141,3 +143,36 @@ class Solution:
 def before(after: NDArray[np.int8]) -> NDArray[np.int8]:
     """The mover's scores of moves, from the other side's scores of the positions they lead to."""
     return -after + np.sign(after)
+
+
+class MinimaxPolicy:
+    """Perfect play from the exact solution; ValueError for boards of more than 16 cells.
+
+    The board is solved when probabilities are asked for the first time. All policies of a process
+    share the solution, 43 MB on 4x4; copies and pickles of a policy do not hold it.
+
+    ties: "random" draws uniformly among the optimal moves, "first" takes the lowest cell.
+    slip: the probability of a uniformly random legal move instead.
+    """
+
+    meaning = "exact result with best play of both sides: win 1, draw 0, loss -1"
+
+    def __init__(self, rules: Rules, ties: str = "random", slip: float = 0.0):
+        if ties not in ("random", "first"):
+            raise unknown_name("way to break ties", ties, ("random", "first"))
+        self.rules, self.ties, self.slip = rules, ties, probability(slip, "slip")
+        check_enumerable(rules)
+
+    def probs(self, boards: Boards) -> Probs:
+        """Probabilities (B, cells) of unfinished boards (B, cells)."""
+        best = solve(self.rules).optimal(boards)
+        if self.ties == "first":
+            best &= best.cumsum(axis=1) == 1
+        free = np.asarray(boards) == 0
+        perfect, slipping = (which / which.sum(axis=1, keepdims=True) for which in (best, free))
+        return (1 - self.slip) * perfect + self.slip * slipping
+
+    def q_values(self, boards: Boards) -> Probs:
+        """The exact results of the moves (B, cells) of unfinished boards, NaN on taken cells."""
+        values = solve(self.rules).move_values(boards).astype(np.float64)
+        return np.where(values >= -1, values, np.nan)

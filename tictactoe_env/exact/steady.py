@@ -17,17 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.policy import (
-    MinimaxPolicy,
-    Model,
-    Policy,
-    Probs,
-    RandomPolicy,
-    TabularPolicy,
-    as_policy,
-    checked_probs,
-    tabulate,
-)
+from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy, as_policy, checked_probs
 from tictactoe_env.rules import Boards, Rules, to_move
 
 FIRST, ASKED = 100, 1_000  # positions that are asked again: the first ones, and all of them

@@ -1,1 +1,32 @@
-"""Games as text, JSON and a store of games in one SQLite file."""
+"""Games as text and JSON, a store of games in one SQLite file, and what each move was worth.
+
+`python -m tictactoe_env.games` checks, exports and imports a store.
+"""
+
+from tictactoe_env.games.analysis import (
+    Thoughts,
+    Truth,
+    Worth,
+    losing_move,
+    thoughts,
+    truth,
+    turning_point,
+    verdicts,
+)
+from tictactoe_env.games.game import Game, Player
+from tictactoe_env.games.store import GameStore, StoreError
+
+__all__ = [
+    "Game",
+    "GameStore",
+    "Player",
+    "StoreError",
+    "Thoughts",
+    "Truth",
+    "Worth",
+    "losing_move",
+    "thoughts",
+    "truth",
+    "turning_point",
+    "verdicts",
+]

@@ -23,8 +23,7 @@ from urllib.parse import quote, unquote
 
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.notation import game_text, parse_cells, replay
-from tictactoe_env.rules import SIDES, Boards, Rules
-from tictactoe_env.standing import Standing, standing
+from tictactoe_env.rules import SIDES, Boards, Rules, Standing, standing
 
 # A person; a player known by its name, such as minimax; a saved run; not recorded.
 KINDS = ("human", "agent", "run", "unknown")

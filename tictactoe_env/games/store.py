@@ -37,7 +37,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.errors import printable, unknown_name, whole_number
 from tictactoe_env.files import check_file, check_sqlite, open_file
 from tictactoe_env.games.game import (
     MAX_LINE,
@@ -53,7 +53,6 @@ from tictactoe_env.games.game import (
     rules_of,
 )
 from tictactoe_env.notation import parse_cells
-from tictactoe_env.printable import printable
 from tictactoe_env.rules import Rules
 
 LISTED = tuple(origin for origin in ORIGINS if origin != "training")
@@ -710,7 +709,3 @@ def _show(path: Path, form: str | None) -> None:
             sys.stdout.write(store.export_json())
         else:
             sys.stdout.writelines(f"{line}\n" for line in store.export_lines())
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -16,9 +16,11 @@ from stable_baselines3.common.callbacks import BaseCallback
 from tictactoe_env.errors import one_of, whole_number
 from tictactoe_env.exact.evaluation import UNTIL, Evaluation, best_play_x
 from tictactoe_env.exact.judge import judge
-from tictactoe_env.exact.proof import TABLE_CELLS, Limit, checked_limit
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.proof import Limit, checked_limit
 from tictactoe_env.files import write_file
 from tictactoe_env.policy import Policy
+from tictactoe_env.pool import Snapshots
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.sb3.models import (
     MakePolicy,
@@ -30,7 +32,6 @@ from tictactoe_env.sb3.models import (
     side_of,
     undisturbed,
 )
-from tictactoe_env.snapshots import REPLACE, check_keeping
 
 GOALS = tuple(goal for goal in UNTIL if goal != "steps")
 SIDE_CHOICES = (*SIDES, "both")
@@ -206,7 +207,7 @@ class ExactEvaluation(EveryNSteps):
         self._side, self._is_reached = self.sides or side_of(self.training_env), False
         if self.stop_at is None:
             return
-        if self.stop_at == "optimal" and board.cells > TABLE_CELLS:
+        if self.stop_at == "optimal" and board.cells > TABULATED:
             raise ValueError(
                 f'the best achievable results on {board} are not computed: give "unbeatable"'
             )
@@ -374,7 +375,7 @@ class SelfPlay(EveryNSteps):
         verbose: int = 0,
     ):
         super().__init__(every, deterministic, rules, policy, verbose)
-        check_keeping(1 if keep is None else keep, REPLACE[0] if replace is None else replace)
+        Snapshots(1.0, 8 if keep is None else keep, "mixed" if replace is None else replace)
         if not isinstance(at_start, bool):
             raise ValueError(f"at_start must be True or False, got {at_start!r}")
         self.keep, self.replace, self.at_start = keep, replace, at_start

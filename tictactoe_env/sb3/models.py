@@ -16,16 +16,11 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from tictactoe_env.exact.canonical import CanonicalPolicy
-from tictactoe_env.policy import (
-    Policy,
-    PredictPolicy,
-    RandomPolicy,
-    TabularPolicy,
-    as_policy,
-)
+from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.policy import Policy, PredictPolicy, RandomPolicy, as_policy
+from tictactoe_env.pool import snapshot
 from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.sb3.vec_env import TicTacToeVecEnv
-from tictactoe_env.snapshots import snapshot
 
 MakePolicy = Callable[[Any], Policy]
 

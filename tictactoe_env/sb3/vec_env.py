@@ -24,9 +24,9 @@ class TicTacToeVecEnv(VecEnv):
 
     arguments: those of `TicTacToeVectorEnv`. exploring_starts: the share of the games that start
     from a random board. counterexamples: the share of the games that start from a board from which
-    the last snapshots can still be beaten (see `tictactoe_env.engines.starts.ExploringStarts`). MaskablePPO
-    and MaskableDQN get their masks from `env_method("action_masks")`, which returns one array for
-    all games.
+    the last snapshots can still be beaten (see `tictactoe_env.engines.starts.ExploringStarts`).
+    MaskablePPO and MaskableDQN get their masks from `env_method("action_masks")`, which returns
+    one array for all games.
 
     Infos are those of `TicTacToeEnv`, at every step: `action_mask` int8 (cells,), `side`, `outcome`
     and `illegal_move` np.int8. A finished game is reset in the same step: its info is that of its

@@ -1,7 +1,7 @@
 """Alpha-beta search: proves the value of a position on any board, or looks a few moves ahead.
 
 Negamax with alpha-beta bounds (Knuth and Moore 1975, https://doi.org/10.1016/0004-3702(75)90019-3)
-on two bitboards in Python integers. It shares only the list of lines with `tictactoe_env.exact.solver`,
+on two bitboards in Python integers. It shares only the list of lines with the solver in `exact/`,
 so that each is a test of the other. Additions to the textbook algorithm:
 
 - A transposition table keeps the bounds of searched positions, with one entry for all images of a
@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tictactoe_env.errors import unknown_name, whole_number
-from tictactoe_env.exact.positions import MAX_CELLS
+from tictactoe_env.exact.positions import ENUMERABLE
 from tictactoe_env.policy import Probs
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.search.orientations import Orientations, check_unfinished
@@ -71,7 +71,7 @@ class SearchPolicy:
         self.rules, self.ties, self.seconds = rules, ties, float(seconds)
         self.depth = whole_number(depth, "depth", 0)
         self.limited = bool(self.depth or self.seconds)
-        if rules.cells > MAX_CELLS and not self.limited:
+        if rules.cells > ENUMERABLE and not self.limited:
             raise ValueError(
                 f"{rules} is too large to search to the end of every game: give a depth or "
                 "seconds, such as search-depth=4 or search-seconds=1"

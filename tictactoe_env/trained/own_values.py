@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.files import json_value, read_file, without_repeats, write_file
-from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Boards, Rules
 
 FILE = "values.npz"

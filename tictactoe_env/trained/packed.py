@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.notation import board_text, cell_text, parse_cell
-from tictactoe_env.policy import TabularPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.trained.own_values import OwnValues, ValuedPolicy
 

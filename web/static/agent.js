@@ -330,7 +330,7 @@ function facts(agent, certificate) {
       "p",
       {},
       "In the folder of the file, with the Python in which tictactoe-env is installed: ",
-      h("code", {}, `python -m tictactoe_env.verify ${name}`),
+      h("code", {}, `python -m tictactoe_env.certificates ${name}`),
     ),
     h(
       "details",

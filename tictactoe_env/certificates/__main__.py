@@ -1,4 +1,4 @@
-"""Check certificates: `python -m tictactoe_env.verify runs/dqn-0 certificate.json`.
+"""Check certificates: `python -m tictactoe_env.certificates runs/dqn-0 certificate.json`.
 
 Every result is computed again from the moves in the file. Nothing but the package itself is needed.
 """
@@ -18,13 +18,13 @@ from tictactoe_env.certificates.certificate import (
     verify,
     wins_all,
 )
-from tictactoe_env.printable import printable
+from tictactoe_env.errors import printable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Verify certificates. The exit code: 0, or 1 if one of them is refused."""
     parser = argparse.ArgumentParser(
-        prog="python -m tictactoe_env.verify",
+        prog="python -m tictactoe_env.certificates",
         description="Compute every result of certificates again from the moves in them, and print "
         "what they prove.",
     )

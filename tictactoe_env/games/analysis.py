@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.exact.match import action_values
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import LOST, NO_SCORE, solve
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.games.game import Game
 from tictactoe_env.notation import SIDES, cell_text
-from tictactoe_env.policy import Policy, RandomPolicy, TabularPolicy
+from tictactoe_env.policy import Policy, RandomPolicy
 from tictactoe_env.rules import Boards, Rules, to_move
-
-EXPECTED_CELLS = 12  # of the largest board with expected results; 3x3 takes milliseconds, 3x4 0.1 s
 
 OWN, EXPECTED = "own", "expected"
 KINDS = (OWN, EXPECTED)
@@ -156,7 +156,7 @@ def thoughts(policy: Policy, board: Boards, rules: Rules, kind: str = OWN) -> Th
 
 def kinds_of(policy: Policy, rules: Rules) -> tuple[str, ...]:
     """The kinds of values that a player has on a board: see `thoughts`."""
-    is_table = isinstance(policy, TabularPolicy) and rules.cells <= EXPECTED_CELLS
+    is_table = isinstance(policy, TabularPolicy) and rules.cells <= TABULATED
     has = {OWN: callable(getattr(policy, "q_values", None)), EXPECTED: is_table}
     return tuple(kind for kind in KINDS if has[kind])
 
