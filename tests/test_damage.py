@@ -15,7 +15,7 @@ from small_runs import trained
 from text_cases import refuses
 
 import agents
-from tictactoe_env import verify
+from tictactoe_env.certificates import __main__ as verify
 from tictactoe_env.certificates.certificate import load_policy, read
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.store import GameStore, StoreError

@@ -125,4 +125,4 @@ def test_a_command_of_a_page_is_read_by_its_program(name):
 
 def test_there_are_commands_of_every_program():
     found = {program for program, _ in COMMANDS.values()}
-    assert {"train.py", "evaluate.py", "play.py", "-m tictactoe_env.games.store"} <= found
+    assert {"train.py", "evaluate.py", "play.py", "-m tictactoe_env.games"} <= found

@@ -18,7 +18,8 @@ from agents import TRAINABLE
 from tictactoe_env import __main__ as package
 from tictactoe_env import opponents
 from tictactoe_env.certificates.certificate import certify, write
-from tictactoe_env.games import store
+from tictactoe_env.games import __main__ as store
+from tictactoe_env.games.store import GameStore
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 
@@ -47,7 +48,7 @@ def files(tmp_path_factory):
     (folder / "other.json").write_text('{"format": 1}')
     write(certify(RandomPolicy(), "odd", Rules(), training={"steps": 1}), folder / "odd.json")
     write(certify(RandomPolicy(), "wide", Rules(2, 4, 3)), folder / "2x4.json")
-    with store.GameStore(folder / "games.db") as games:
+    with GameStore(folder / "games.db") as games:
         games.add(game())
     return folder
 
@@ -243,7 +244,7 @@ def test_ctrl_c_ends_a_program_with_130_and_at_most_one_line(
     ],
 )
 def test_a_program_does_all_its_work_though_nobody_reads_what_it_prints(command, made, tmp_path):
-    with store.GameStore(tmp_path / "games.db") as games:
+    with GameStore(tmp_path / "games.db") as games:
         games.add_many([game()] * 2_000)
     script, _, rest = command.partition(" ")
     script = script if script == "-m" else ROOT / script

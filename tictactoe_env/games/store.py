@@ -14,31 +14,27 @@ processes may use a store at the same time. Threads may share a `GameStore`, whi
 at a time. A forked process must open the store again.
 
 Every row has a checksum, which covers its id, and the moves of a game are replayed whenever it is
-read. A damaged game raises StoreError, and so does one that is missing from the table but not from
-its indexes. The tables and indexes of a file are compared with those of a store when it is opened;
-a file with a view, a trigger or another table is refused.
+read. A damaged game raises StoreError. A list may lack games whose index is damaged; `check` and
+reading every game tell.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
-import itertools
 import json
 import os
 import sqlite3
-import sys
 import threading
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from tictactoe_env.errors import printable, unknown_name, whole_number
-from tictactoe_env.files import check_file, check_sqlite, open_file
+from tictactoe_env.errors import one_of, printable, whole_number
+from tictactoe_env.files import check_file, open_file
 from tictactoe_env.games.game import (
     MAX_LINE,
     ORIGINS,
@@ -59,65 +55,32 @@ LISTED = tuple(origin for origin in ORIGINS if origin != "training")
 LARGEST = 2**63 - 1  # the largest whole number of SQLite
 CHUNK = 1_000  # games that `__iter__` reads at once
 APPLICATION = 0x58284F29  # "X(O)", the application id of a store of games
-
-LARGEST_VALUE = 1_000_000  # bytes of a value or a row that is read; a game has at most 10,000
-SMALLEST = -(2**63)
+VERSION = 2  # `user_version` of the file
 COLUMNS = (
     "id, time, x_kind, x_name, x_source, o_kind, o_name, o_source, side, rows, cols, k, seed, "
     "moves, result, ended, origin, checksum"
 )
-
-
-def _cover_ids(connection: sqlite3.Connection) -> None:
-    """Make checksums that cover the id. A row that was damaged before stays a damaged one.
-
-    Raises sqlite3.DatabaseError if the file is damaged elsewhere: then an id may be a wrong one.
-    """
-    found = [text for (text,) in connection.execute("PRAGMA integrity_check(5)")]
-    if found != ["ok"]:
-        raise sqlite3.DatabaseError("; ".join(found))
-    # A damaged row may hold bytes that are no text.
-    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    try:
-        last = SMALLEST
-        statement = f"SELECT {COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {CHUNK}"
-        while rows := connection.execute(statement, (last,)).fetchall():
-            last = rows[-1][0]
-            whole = (row for row in rows if row[-1] == _checksum(row[1:-1]))
-            connection.executemany(
-                "UPDATE games SET checksum = ? WHERE id = ?",
-                [(_checksum(row[:-1]), row[0]) for row in whole],
-            )
-    finally:
-        connection.text_factory = str
-
-
-# The steps that bring a file from each version to the next: statements, or functions that take the
-# connection. `user_version` of a file is the number of migrations it has had. New ones are
-# appended; old ones never change.
-Step = str | Callable[[sqlite3.Connection], None]
-MIGRATIONS: tuple[tuple[Step, ...], ...] = (
-    (
-        """CREATE TABLE games (
-            id INTEGER PRIMARY KEY, time TEXT NOT NULL,
-            x_kind TEXT NOT NULL, x_name TEXT NOT NULL, x_source TEXT NOT NULL,
-            o_kind TEXT NOT NULL, o_name TEXT NOT NULL, o_source TEXT NOT NULL,
-            side TEXT, rows INTEGER NOT NULL, cols INTEGER NOT NULL, k INTEGER NOT NULL,
-            seed INTEGER, moves TEXT NOT NULL, result TEXT NOT NULL, ended TEXT NOT NULL,
-            origin TEXT NOT NULL, checksum INTEGER NOT NULL)""",
-        # Every index ends with the id, so it gives its games newest first. There may be many games
-        # of training, so they are in one index only.
-        "CREATE INDEX games_listed ON games (id) WHERE origin <> 'training'",
-        "CREATE INDEX games_x ON games (x_name) WHERE origin <> 'training'",
-        "CREATE INDEX games_o ON games (o_name) WHERE origin <> 'training'",
-        "CREATE INDEX games_origin ON games (origin)",
-    ),
-    (_cover_ids,),
+SCHEMA = (
+    """CREATE TABLE games (
+        id INTEGER PRIMARY KEY, time TEXT NOT NULL,
+        x_kind TEXT NOT NULL, x_name TEXT NOT NULL, x_source TEXT NOT NULL,
+        o_kind TEXT NOT NULL, o_name TEXT NOT NULL, o_source TEXT NOT NULL,
+        side TEXT, rows INTEGER NOT NULL, cols INTEGER NOT NULL, k INTEGER NOT NULL,
+        seed INTEGER, moves TEXT NOT NULL, result TEXT NOT NULL, ended TEXT NOT NULL,
+        origin TEXT NOT NULL, checksum INTEGER NOT NULL)""",
+    # Every index ends with the id, so it gives its games newest first. There may be many games of
+    # training, so they are in one index only.
+    "CREATE INDEX games_listed ON games (id) WHERE origin <> 'training'",
+    "CREATE INDEX games_x ON games (x_name) WHERE origin <> 'training'",
+    "CREATE INDEX games_o ON games (o_name) WHERE origin <> 'training'",
+    "CREATE INDEX games_origin ON games (origin)",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
 )
 
 
 class StoreError(ValueError):
-    """The store is damaged, locked, of a newer version or write-protected, or it is no store."""
+    """The store is damaged, locked, of another version or write-protected, or it is no store."""
 
 
 class UnknownGameError(StoreError, LookupError):
@@ -129,7 +92,7 @@ class GameStore:
 
     read_only: the file is neither created nor changed. timeout: seconds to wait while another
     process is writing. Raises StoreError, and does not change the file, if it is no store, damaged,
-    locked, of a newer version or write-protected.
+    locked, of another version or write-protected.
     """
 
     def __init__(self, path: str | os.PathLike[str], read_only: bool = False, timeout: float = 5.0):
@@ -166,7 +129,7 @@ class GameStore:
         rows = [_values(game) for game in games]
         places = ", ".join("?" * len(COLUMNS.split(", ")))
         with self._writing() as connection:
-            last = self._last_id()
+            last = self._rows("SELECT max(id) FROM games")[0][0] or 0
             ids = range(last + 1, last + 1 + len(rows))
             numbered = ((id, *row) for id, row in zip(ids, rows, strict=True))
             connection.executemany(
@@ -191,14 +154,10 @@ class GameStore:
     def get(self, id: int) -> Game:
         """The game with this id; UnknownGameError if there is none."""
         id = whole_number(id, "the id of a game", 1)
-        found = self._rows(f"SELECT {COLUMNS} FROM games WHERE id = ?", (min(id, LARGEST),))
-        if not found:
-            if self._is_in_index(id):
-                raise _damaged(self.path, f"game {id} is missing, though an index knows it")
-            count, low, high = self._rows("SELECT count(*), min(id), max(id) FROM games")[0]
-            has = f"{_counted(count)}, {low} to {high}" if count else "no game yet"
-            raise UnknownGameError(f"unknown game {id}: {self.path} holds {has}")
-        return self._game(found[0])
+        for row in self._rows(f"SELECT {COLUMNS} FROM games WHERE id = ?", (min(id, LARGEST),)):
+            return self._game(row)
+        last = self._rows("SELECT max(id) FROM games")[0][0]
+        raise UnknownGameError(f"unknown game {id}: the last one in {self.path} is {last or 0}")
 
     def list(
         self,
@@ -221,18 +180,8 @@ class GameStore:
         ids, values = self._ids(origin, player, people, result, rules, min(most, LARGEST))
         values["limit"] = whole_number(limit, "limit", 0, LARGEST)
         newest = f"{ids} ORDER BY id DESC LIMIT :limit"
-        columns = ", ".join(f"games.{name}" for name in COLUMNS.split(", "))
-        # The ids come from an index where possible, and each must have its row in the table.
-        statement = (
-            f"SELECT newest.id, {columns} FROM ({newest}) AS newest "
-            "LEFT JOIN games ON games.id = newest.id ORDER BY newest.id DESC"
-        )
-        found: list[Game] = []
-        for id, *row in self._rows(statement, values):
-            if id != row[0] or (found and id >= (found[-1].id or 0)):
-                raise _damaged(self.path, f"game {id} is not where its index says")
-            found.append(self._game(tuple(row)))
-        return found
+        statement = f"SELECT {COLUMNS} FROM games WHERE id IN ({newest}) ORDER BY id DESC"
+        return [self._game(row) for row in self._rows(statement, values)]
 
     def count(
         self,
@@ -249,25 +198,15 @@ class GameStore:
 
     def players(self) -> Sequence[str]:
         """The names of all who played, sorted; those of training games are left out."""
-        found = set[str]()
-        for name in ("x_name", "o_name"):  # jumps from a name to the next one in the index
-            following = f"SELECT min({name}) FROM games WHERE origin <> 'training'"
-            found |= {
-                text
-                for (text,) in self._rows(
-                    f"WITH RECURSIVE names(name) AS ({following} UNION ALL "
-                    f"SELECT ({following} AND {name} > names.name) FROM names "
-                    "WHERE names.name IS NOT NULL) SELECT name FROM names WHERE name IS NOT NULL"
-                )
-            }
-        return sorted(found)
+        sides = (f"SELECT {x}_name FROM games WHERE origin <> 'training'" for x in "xo")
+        return sorted(name for (name,) in self._rows(" UNION ".join(sides)))
 
     def __iter__(self) -> Iterator[Game]:
         """Every game, oldest first, including those of training."""
         statement = f"SELECT {COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {CHUNK}"
         counting = "SELECT count(*), max(id) FROM games INDEXED BY games_origin"
         known, newest = self._rows(counting)[0]  # games are never removed, and later ids are larger
-        last, count = SMALLEST, 0
+        last, count = 0, 0
         while rows := self._rows(statement, (last,)):
             for row in rows:
                 if row[0] <= last:
@@ -276,7 +215,7 @@ class GameStore:
                 last = row[0]
                 count += known > 0 and last <= newest
         if known != count:
-            raise _damaged(self.path, f"{_counted(count)} in the table, {known:,} in its index")
+            raise _damaged(self.path, f"it has {count:,} of {known:,} games")
 
     def export_lines(self) -> Iterator[str]:
         """Every game as a line of text, oldest first."""
@@ -287,46 +226,30 @@ class GameStore:
         return json_text(self)
 
     def check(self) -> int:
-        """Check every page of the file and replay every game; returns the number of games.
+        """Check the file and replay every game; returns the number of games.
 
         Raises StoreError if anything is damaged.
         """
-        found = [text for (text,) in self._rows("PRAGMA integrity_check(5)")]
-        if found != ["ok"]:
-            raise _damaged(self.path, "; ".join(found))
+        if (found := self._rows("PRAGMA integrity_check(1)")) != [("ok",)]:
+            raise _damaged(self.path, found[0][0])
         return sum(1 for _ in self)
 
     # --- the file --------------------------------------------------------------------------------
 
     def _check_file(self) -> None:
-        """Raises StoreError unless the path is free or a store. The file is not changed."""
+        """Raises StoreError unless the path is free, an empty file or a store."""
         try:
-            check_sqlite(self.path, StoreError)
-            if not self.path.exists():
-                if self.read_only:
-                    raise StoreError(
-                        f"there is no store at {self.path}: give the path of one, "
-                        "or play a game to make it"
-                    )
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                return
-            is_empty = self.path.stat().st_size == 0
+            size = check_file(self.path, StoreError).st_size
+        except FileNotFoundError:
+            if self.read_only:
+                raise StoreError(
+                    f"there is no store at {self.path}: give the path of one, or play a game"
+                ) from None
+            size = 0
         except OSError as error:
-            raise StoreError(f"{self.path} {NOT_OPENED} ({error})") from None
-        if is_empty and not self.read_only:
-            return  # another process is creating the store, or `touch` has made the file
-        application = _application(self.path)
-        if application == APPLICATION:
-            return
-        if is_empty:
-            got = "an empty file"
-        else:
-            is_sqlite = application is not None
-            got = "the SQLite file of another program" if is_sqlite else "another kind of file"
-        raise StoreError(
-            f"{self.path} is no store of games: expected an SQLite file made by one, got {got}; "
-            "nothing was changed, give another path"
-        )
+            raise StoreError(f"{self.path} cannot be opened ({error})") from None
+        if (size or self.read_only) and _application(self.path) != APPLICATION:
+            raise StoreError(f"{self.path} is no store of games: give another path")
 
     def _connect(self) -> sqlite3.Connection:
         mode = "ro" if self.read_only else "rwc"
@@ -334,46 +257,37 @@ class GameStore:
         if self.read_only and not has_log and not os.access(self.path.parent, os.W_OK):
             # SQLite cannot create its shared-memory file in this folder, and nobody can write.
             mode += "&immutable=1"
-        connection = sqlite3.connect(
+        elif not self.read_only:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        return sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={mode}",
             timeout=self.timeout,
             isolation_level=None,
             check_same_thread=False,
             uri=True,
         )
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE)
-        return connection
 
     def _prepare(self) -> None:
-        """Migrate a new or older file to this version; StoreError for a newer version."""
+        """Make the tables of a new file. StoreError for another version."""
         self._rows("PRAGMA trusted_schema = OFF")  # SQL in the file calls harmless functions only
-        self._rows("PRAGMA cell_size_check = ON")
-        version, latest = self._version(), len(MIGRATIONS)
-        if version > latest:
+        if not self.read_only:
+            self._rows("PRAGMA synchronous = FULL")
+            if self._version() == 0:
+                with self._writing() as connection:
+                    if self._version() == 0:  # otherwise another process has just made them
+                        for statement in SCHEMA:
+                            connection.execute(statement)
+        if (version := self._version()) != VERSION:
             raise StoreError(
-                f"{self.path} was written by a newer program (version {version}, this one knows "
-                f"{latest}): update tictactoe-env"
+                f"{self.path} is of version {version}, expected {VERSION}: update tictactoe-env"
             )
-        if self.read_only:
-            if version < latest:
-                raise StoreError(
-                    f"{self.path} is of version {version}, this program reads {latest}: "
-                    "open it for writing once, which updates it"
-                )
-            self._check_schema(version)
-            return
-        self._rows("PRAGMA synchronous = FULL")
-        if version < latest:
-            with self._writing() as connection:
-                # The version is read again: another process may have migrated the file meanwhile.
-                version = self._version()
-                self._check_schema(version)
-                for step in itertools.chain(*MIGRATIONS[version:]):
-                    _do(connection, step)
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {latest}")
-        self._check_schema(latest)
-        self._write_a_log()
+        if self._rows("SELECT type FROM sqlite_master WHERE name = 'games'") != [("table",)]:
+            raise _damaged(self.path, "it has no table of games")
+        if not self.read_only:
+            self._write_a_log()
+
+    def _version(self) -> int:
+        return self._rows("PRAGMA user_version")[0][0]
 
     def _write_a_log(self) -> None:
         """Let readers and a writer work at the same time.
@@ -384,46 +298,11 @@ class GameStore:
         while True:
             try:
                 self._rows("PRAGMA journal_mode = WAL")
+                return
             except StoreError as error:
                 if "locked" not in str(error.__cause__) or time.monotonic() > end:
                     raise
                 time.sleep(0.01)  # seconds
-            else:
-                return
-
-    def _version(self) -> int:
-        return self._rows("PRAGMA user_version")[0][0]
-
-    def _check_schema(self, version: int) -> None:
-        """Raises StoreError unless the file has the tables and indexes of a version, no others."""
-        known = _schema_of(version)
-        found = _schema(self._rows(SCHEMA))
-        for kind, name in sorted(found.keys() | known.keys(), key=str):
-            if found.get((kind, name)) != known.get((kind, name)):
-                is_known, is_there = (kind, name) in known, (kind, name) in found
-                has = "another" if is_known and is_there else "no" if is_known else "an unknown"
-                raise _damaged(self.path, f"it has {has} {kind} {name!r:.60}")
-
-    def _last_id(self) -> int:
-        """The largest id, 0 in an empty store. StoreError if it is in the table only."""
-        found = self._rows("SELECT id FROM games ORDER BY id DESC LIMIT 1")
-        if not found:
-            return 0
-        id = found[0][0]
-        if id < 1 or not self._is_in_index(id):
-            raise _damaged(self.path, f"no index knows its last game, {id}")
-        if id == LARGEST:
-            raise _damaged(self.path, f"its last game is {id}, and no number is larger")
-        return int(id)
-
-    def _is_in_index(self, id: int) -> bool:
-        """Whether the index of all games has this id."""
-        origins = ", ".join(map(repr, ORIGINS))
-        known, number = "SELECT 1 FROM games INDEXED BY games_origin WHERE", (min(id, LARGEST),)
-        return bool(
-            self._rows(f"{known} origin IN ({origins}) AND id = ?", number)
-            or self._rows(f"{known} +id = ?", number)  # a damaged origin: all of the index is read
-        )
 
     def _rows(self, statement: str, values: Any = ()) -> Sequence[Any]:
         """All rows of a statement's result."""
@@ -448,18 +327,16 @@ class GameStore:
     def _explained(self) -> Iterator[None]:
         """Admits one thread at a time, and raises StoreError for an error of SQLite."""
         if os.getpid() != self._process:
-            raise StoreError(
-                f"{self.path} was opened by another process: open it again after a fork"
-            )
+            raise StoreError(f"{self.path} was opened before a fork: open it again after it")
         with self._lock:
             try:
                 yield
             except sqlite3.Error as error:
                 raise _explain(self.path, error) from error
-            except UnicodeDecodeError:  # of the text of an error of SQLite, which quotes the file
-                raise _damaged(self.path, "it holds text that is not UTF-8") from None
-            except (MemoryError, OverflowError) as error:
-                raise _damaged(self.path, f"it holds a value that is too large ({error})") from None
+            except OSError as error:
+                raise StoreError(f"{self.path} cannot be opened ({error})") from None
+            except (UnicodeDecodeError, OverflowError) as error:  # of text or ids in the file
+                raise _damaged(self.path, error) from None
 
     # --- rows ------------------------------------------------------------------------------------
 
@@ -474,10 +351,10 @@ class GameStore:
     ) -> tuple[str, dict[str, Any]]:
         """The SQL statement for the ids of the games that pass the filters, and its parameters."""
         origins = {origin} if isinstance(origin, str) else set(origin)
-        for name in origins - set(ORIGINS):
-            raise unknown_name("origin of a game", name, ORIGINS)
-        if result not in (None, *RESULTS):
-            raise unknown_name("result of a game", result, RESULTS)
+        for name in origins:
+            one_of("origin of a game", name, ORIGINS)
+        if result is not None:
+            one_of("result of a game", result, RESULTS)
         board = {} if rules is None else asdict(rules)
         names = [] if player is None else [player] if isinstance(player, str) else list(player)
         players = {f"player{number}": name for number, name in enumerate(names)}
@@ -502,23 +379,20 @@ class GameStore:
         id, when, *players, side, rows, cols, k, seed, moves, result, ended, origin, checksum = row
         if checksum != _checksum(row[:-1]):
             raise _damaged(self.path, f"game {id} is not what was written, its checksum differs")
-        try:
-            rules = rules_of(rows, cols, k)
-            return Game(
-                x=Player(*players[:3]),
-                o=Player(*players[3:]),
-                moves=tuple(parse_cells(moves, rules)),
-                origin=origin,
-                rules=rules,
-                result=result,
-                ended=ended,
-                side=side,
-                seed=seed,
-                time=when,
-                id=id,
-            )
-        except (ValueError, TypeError, AttributeError, OverflowError) as error:
-            raise _damaged(self.path, f"game {id}: {error}") from None
+        rules = rules_of(rows, cols, k)
+        return Game(
+            x=Player(*players[:3]),
+            o=Player(*players[3:]),
+            moves=tuple(parse_cells(moves, rules)),
+            origin=origin,
+            rules=rules,
+            result=result,
+            ended=ended,
+            side=side,
+            seed=seed,
+            time=when,
+            id=id,
+        )
 
 
 def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[Game]:
@@ -541,75 +415,31 @@ def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[
                 lines = iter(lambda: file.readline(MAX_LINE + 1), "")
                 yield from parse_lines(lines, rules, str(path))
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path} holds no games: expected a store, a JSON list of games, or text with one "
-            f"game a line, got bytes that are none of these ({error})"
-        ) from None
+        raise ValueError(f"{path} is no store, JSON or text of games: {error}") from None
 
 
-# --- errors and rows -----------------------------------------------------------------------------
-
-NOT_OPENED = "cannot be opened: a store needs a file and a folder that may be read and written"
 # A part of SQLite's message, and our explanation.
 REASONS = (
-    (
-        "locked",
-        "is locked: another program has been writing for too long; let it finish, and try again",
-    ),
-    (
-        "readonly",
-        "cannot be written: it was opened for reading only, or the file or its folder is "
-        "write-protected",
-    ),
-    ("unable to open", NOT_OPENED),
-    (
-        "disk I/O",
-        "cannot be read or written, the disk reports an error: see whether it is full or failing",
-    ),
-    ("full", "cannot grow, the disk is full: make room, and try again; nothing was changed"),
+    ("locked", "is locked: let the other program that is writing finish, and try again"),
+    ("readonly", "cannot be written: it was opened for reading only, or is write-protected"),
+    ("unable to open", "cannot be opened: a store needs a folder that may be read and written"),
+    ("disk I/O", "cannot be read or written: see whether the disk is full or failing"),
+    ("full", "cannot grow: make room on the disk, and try again; nothing was changed"),
     ("closed database", "is closed: open the store again"),
 )
 
 
-# Without the tables in which SQLite's ANALYZE keeps its statistics.
-SCHEMA = (
-    "SELECT type, name, sql FROM sqlite_master "
-    "WHERE type <> 'table' OR name NOT IN ('sqlite_stat1', 'sqlite_stat4')"
-)
-
-
-def _schema(rows: Iterable[tuple[str, str, str | None]]) -> dict[tuple[str, str], str]:
-    """The SQL of each table, index, view and trigger, by kind and name, blanks made alike."""
-    return {(kind, name): " ".join(str(sql).split()) for kind, name, sql in rows}
-
-
-def _schema_of(version: int) -> dict[tuple[str, str], str]:
-    """The SQL of the tables and indexes of a version."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        for step in itertools.chain(*MIGRATIONS[:version]):
-            _do(connection, step)
-        return _schema(connection.execute(SCHEMA))
-
-
-def _do(connection: sqlite3.Connection, step: Step) -> None:
-    if isinstance(step, str):
-        connection.execute(step)
-    else:
-        step(connection)
-
-
 def _explain(path: Path, error: sqlite3.Error) -> StoreError:
     """The StoreError for an error of SQLite: one of REASONS, or damage."""
-    return next(
-        (StoreError(f"{path} {reason}") for words, reason in REASONS if words in str(error)),
-        _damaged(path, error),
-    )
+    for words, reason in REASONS:
+        if words in str(error):
+            return StoreError(f"{path} {reason}")
+    return _damaged(path, error)
 
 
 def _damaged(path: Path, what: object) -> StoreError:
     """The error for a damaged file. SQLite's words on it may quote what is in the file."""
-    why = printable(what)
-    return StoreError(f"{path} is damaged: {why}; nothing was changed, restore it from a copy")
+    return StoreError(f"{path} is damaged: {printable(what)}; restore it from a copy")
 
 
 def _application(path: Path) -> int | None:
@@ -631,10 +461,6 @@ def _application(path: Path) -> int | None:
         return None if "not a database" in str(error) else APPLICATION
 
 
-def _counted(games: int) -> str:
-    return f"{games:,} {'game' if games == 1 else 'games'}"
-
-
 def _values(game: Game) -> tuple[Any, ...]:
     """The row of a game without its id and checksum."""
     players = (game.x.kind, game.x.name, game.x.source, game.o.kind, game.o.name, game.o.source)
@@ -645,67 +471,3 @@ def _values(game: Game) -> tuple[Any, ...]:
 
 def _checksum(values: Sequence[Any]) -> int:
     return zlib.crc32(json.dumps(values, default=str).encode())
-
-
-# --- the command line ----------------------------------------------------------------------------
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\n")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Check, export or import the games of a store; returns the exit code."""
-    parser = _parser()
-    given = parser.parse_args(arguments)
-    try:
-        if given.source is not None:
-            _import(given.file, given.source)
-        else:
-            _show(given.file, given.export)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # such as `| head`
-    except (ValueError, OSError) as error:
-        print(f"{parser.prog}: {printable(error)}", file=sys.stderr)
-        return 1
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        "python -m tictactoe_env.games",
-        description="Check, export or import the games of a store.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("file", type=Path, help="the SQLite file of the store")
-    action = parser.add_mutually_exclusive_group(required=True)
-    action.add_argument("--check", action="store_true", help="check the file and replay every game")
-    action.add_argument("--export", choices=("text", "json"), help="print all games, one a line")
-    action.add_argument(
-        "--import",
-        dest="source",
-        type=Path,
-        metavar="FILE",
-        help="add all games of a file, or none: text with one game a line, a JSON list or a store",
-    )
-    return parser
-
-
-def _import(path: Path, source: Path) -> None:
-    games = list(read_games(source))
-    with GameStore(path) as store:
-        ids = store.add_many(games)
-    which = f", {ids[0]} to {ids[-1]}" if ids else ""
-    print(f"{printable(path)}: {_counted(len(ids))} added{which}")
-
-
-def _show(path: Path, form: str | None) -> None:
-    """Print all games as "text" or "json"; with form None check them and print their number."""
-    with GameStore(path, read_only=True) as store:
-        if form is None:
-            print(f"{printable(path)}: {_counted(store.check())}, none damaged")
-        elif form == "json":
-            sys.stdout.write(store.export_json())
-        else:
-            sys.stdout.writelines(f"{line}\n" for line in store.export_lines())
