@@ -1,4 +1,3 @@
-from fractions import Fraction
 from functools import lru_cache, partial
 
 import numpy as np
@@ -118,13 +117,6 @@ def most_wins(result):
     return result[0], -result[2]
 
 
-def test_the_o_that_wins_most_often_against_random_play_can_be_beaten():
-    moves = plain(Rules()).best_against_uniform(-1, most_wins, False)
-    best, shares = Player(moves_of(moves, Rules())), [Fraction(n, 945) for n in (887, 43, 15)]
-    assert is_result(match.result_vs_random("O", best), *shares)
-    assert (best_responses(best)["O"].can_lose, best_responses(best)["O"].value) == (True, -1)
-
-
 @pytest.mark.parametrize("rules", [*BOARDS, Rules(1, 5, 2)], ids=str)
 def test_the_best_achievable_is_that_of_plain_search_and_none_where_a_side_must_lose(rules):
     game = plain(rules)
@@ -170,7 +162,7 @@ def best_response(rules, side, choice):
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 @pytest.mark.parametrize("kind", ["sure", "rash", "legal", "any"])
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_a_best_response_is_that_of_plain_recursion(seed, kind, rules):
     choice = choice_of(seed, rules, kind)
     found = best_responses(Player(choice), rules)
@@ -209,7 +201,7 @@ def worst_outcome(rules, side, choice):
 
 @pytest.mark.parametrize("side", ["X", "O"])
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
-@pytest.mark.parametrize("kind", ["sure", "rash", "legal", "any", "best"])
+@pytest.mark.parametrize("kind", ["rash", "legal", "any", "best"])
 def test_the_worst_outcome_is_that_of_the_games_that_can_happen(kind, rules, side):
     best = lambda board: {plain(rules).best(board)[0]: 1}  # noqa: E731
     choice = best if kind == "best" else choice_of(4, rules, kind)
@@ -305,9 +297,10 @@ def test_the_limit_of_a_proof_is_that_of_boards_of_more_than_12_cells(ask):
 
 
 def test_a_sample_has_1000_games_of_seed_0_and_one_game_is_played_to_its_end():
-    found = match.sampled_result(*RANDOM, Rules())
-    assert found == match.sampled_result(*RANDOM, Rules(), 1000, 0)
-    assert found != match.sampled_result(*RANDOM, Rules(), 1000, 1)
+    for rules in (Rules(), Rules(7, 8, 5)):
+        found = match.sampled_result(*RANDOM, rules)
+        assert found == match.sampled_result(*RANDOM, rules, 1000, 0)
+        assert found != match.sampled_result(*RANDOM, rules, 1000, 1)
     assert match.sampled_result(*RANDOM, Rules(2, 2, 2), 1).result == Result(1.0, 0.0, 0.0)
 
 
@@ -321,16 +314,6 @@ def test_the_players_of_a_sample_are_asked_about_boards_of_int8():
 
     match.sampled_result(Asked(), Asked(), Rules(), 2)
     assert asked == {np.dtype(np.int8)}
-
-
-@pytest.mark.parametrize("rules", [Rules(6, 7, 4), Rules(7, 8, 5), Rules(4, 5, 3)], ids=str)
-def test_a_board_that_cannot_be_enumerated_is_sampled_by_its_seed(rules):
-    players = RandomPolicy(), RandomPolicy()
-    first, again, other = (match.sampled_result(*players, rules, 300, seed) for seed in (0, 0, 1))
-    assert first == again != other
-    counts = [rate * 300 for rate in rates(first.result)]
-    assert sum(map(round, counts[:3])) == 300
-    assert min(counts[0], counts[2]) > 0 == counts[3] == counts[4]
 
 
 Z = 1.959963984540054

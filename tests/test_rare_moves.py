@@ -23,7 +23,7 @@ from tictactoe_env.responses import respond
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.solver import solve
 
-RARE = (1e-3, 1e-9, 1e-17, 1e-300, 5e-324)
+RARE = (1e-3, 1e-17, 5e-324)
 SMALL, BIG = Rules(), Rules(4, 4, 4)
 # Two in a row of four: X wins from b1, and from c1.
 SHORT = Rules(1, 4, 2)
@@ -76,24 +76,12 @@ def test_a_player_that_loses_ever_so_rarely_can_be_beaten(side, share, lines_onl
     assert text in [board_text(board, SMALL) for board in examples]
 
 
-@pytest.mark.parametrize("share", [1e-9, 1e-300])
-def test_a_rare_loss_is_found_on_a_board_without_a_table(share):
-    def seldom(board):
-        if any(board):
-            return {board.index(0): 1.0}
-        return {0: 1.0, 5: share} if share < 1e-16 else {0: 1 - share, 5: share}
-
-    found = match.best_response(BoardReach({"X": Player(seldom)}, "X", BIG))
-    usual = match.best_response(BoardReach({"X": Player(lambda b: {b.index(0): 1.0})}, "X", BIG))
-    assert (found.can_lose, usual.can_lose) == (True, True)
-    content = certify(Player(seldom), "rare", BIG, sides=("X",))
-    assert (
-        content["as_x"]["positions"]
-        > certify(Player(lambda board: {board.index(0): 1.0}), "usual", BIG, sides=("X",))["as_x"][
-            "positions"
-        ]
-    )
-    verify(json.loads(json.dumps(content)))
+def test_a_rare_move_is_followed_on_a_board_without_a_table():
+    usual = Player(lambda board: {board.index(0): 1.0})
+    seldom = Player(lambda board: {board.index(0): 1.0} | ({} if any(board) else {5: 1e-300}))
+    found = [certify(player, "rare", BIG, sides=("X",)) for player in (usual, seldom)]
+    assert found[0]["as_x"]["positions"] < found[1]["as_x"]["positions"]
+    verify(json.loads(json.dumps(found[1])))
 
 
 def test_the_limits_are_fractions():
@@ -108,7 +96,7 @@ def test_the_limits_are_fractions():
         match.most_wins(BIG)
 
 
-@pytest.mark.parametrize("share", [1e-10, 1e-13, 1e-300])
+@pytest.mark.parametrize("share", [1e-10, 1e-300])
 @pytest.mark.parametrize("side", SIDES)
 def test_a_player_that_seldom_plays_worse_than_the_limit_is_not_optimal(side, share):
     best = best_player(SMALL)
@@ -147,7 +135,7 @@ def second_best_reply():
     raise AssertionError("some safe reply is worse than the best")
 
 
-@pytest.mark.parametrize("share", [1e-3, 1e-14, 1e-300])
+@pytest.mark.parametrize("share", [1e-14, 1e-300])
 def test_a_player_that_seldom_draws_does_not_win_against_everybody(share):
     always = Player(winning)
     assert wins_all(certify(always, "always", SHORT), "X")
