@@ -121,8 +121,3 @@ def test_a_command_of_a_page_is_read_by_its_program(name):
     else:
         agent = "trie" if words[0] == "--resume" else words[0]
         assert train.command_line(agents.page(agent)).parse(words)
-
-
-def test_there_are_commands_of_every_program():
-    found = {program for program, _ in COMMANDS.values()}
-    assert {"train.py", "evaluate.py", "play.py", "-m tictactoe_env.store"} <= found
