@@ -4,13 +4,9 @@ The young trie has played 20 games. A line is lost once, and then its probabilit
 """
 
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -18,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rich.console import Console
-from small_runs import ROOT, environment, trained, without
+from small_runs import ROOT, trained, without
 from starlette.testclient import TestClient
 from text_cases import called, refuses
 
@@ -150,35 +146,6 @@ def test_the_switch_decides_and_games_of_agents_count_too(client, capsys):
     assert "4 games" in keep(client, x="minimax", o=YOUNG)[YOUNG]
     tables = ["--x", "random", "--o", "trie", "--learn", "--store", "games.db"]
     assert "Nobody here learns" in called(play, tables, capsys)[1]
-
-
-def watching(*options):
-    command = [sys.executable, str(ROOT / "play.py"), "--x", "random", "--o", YOUNG, "--learn"]
-    place = {"env": {**environment(), "PYTHONPATH": str(ROOT)}, "stdout": subprocess.DEVNULL}
-    return subprocess.Popen([*command, *map(str, options)], **place)
-
-
-def test_a_kill_loses_at_most_the_game_in_hand(folder):
-    with watching("--store", "games.db", "--games", 10_000) as running:
-        while len(learned.since(folder / YOUNG, 0)) < 5:
-            assert running.poll() is None
-            time.sleep(0.01)
-        os.kill(running.pid, signal.SIGKILL)
-    taken = len(learned.since(folder / YOUNG, 0))
-    with GameStore("games.db") as store:
-        assert store.count() - taken in (0, 1)
-    assert pupils.Pupil(folder / YOUNG).games == taken >= 5
-
-
-@pytest.mark.slow
-def test_two_processes_at_once_lose_nothing_and_a_third_takes_it_all_in(folder):
-    third = pupils.Pupil(folder / YOUNG)
-    running = [watching("--store", f"{number}.db", "--games", 15) for number in range(2)]
-    assert [process.wait() for process in running] == [0, 0]
-    third.policy()
-    assert third.games == 30
-    both = [game.text for number in range(2) for game in GameStore(f"{number}.db").list(50)]
-    assert sorted(game.text for game in learned.since(folder / YOUNG, 0)) == sorted(both)
 
 
 def resumed(capsys, *options):
