@@ -6,7 +6,6 @@ The young trie has played 20 games. A line is lost once, and then its probabilit
 import json
 import re
 import shutil
-import sys
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -221,9 +220,8 @@ def tree_in_menu(store):
 
 
 def tree_of_module(store):
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as shown:
-        patch.setattr(sys, "argv", ["agents.trie", YOUNG])
-        trie.main()
+    with redirect_stdout(StringIO()) as shown:
+        trie.main([YOUNG])
     return shown.getvalue()
 
 
