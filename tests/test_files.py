@@ -1,6 +1,5 @@
 """Files of runs: a kill or an error leaves the old or the new ones, and nothing is executed."""
 
-import ast
 import os
 import pickle
 import re
@@ -173,32 +172,3 @@ def test_no_file_of_ours_unpickles_anything():
     assert len(SOURCES) > 100
     found = {name for name, source in SOURCES.items() if unpickling.search(source)}
     assert found == {"tictactoe_env/sb3/callbacks.py", "tictactoe_env/sb3/models.py"}  # of SB3
-
-
-READS = {"open", "read_text", "read_bytes", "loadtxt", "genfromtxt", "fromfile", "memmap"}
-ALLOWED = {
-    "tictactoe_env/files.py": {"os.open", "open"},  # the bounded read itself, and writing
-    "tictactoe_env/own_values.py": {"np.load"},  # of bytes
-    "tictactoe_env/trained.py": {"read_bytes", "np.load"},  # files of the package
-    "tictactoe_env/__main__.py": {"os.open"},  # /dev/null
-    "tictactoe_env/store.py": {"os.open"},  # /dev/null
-    "training/events.py": {"open"},  # a new file to be written
-    "training/kernels.py": {"open"},  # /proc/cpuinfo
-    "training/jobs.py": {"open"},  # a log to be written
-    "web/requests.py": {"read_text"},  # a file of the package
-    "agents/__init__.py": {"open"},  # the pages of the agents
-}
-
-
-def reads(source):
-    """The calls in a file that may open a file."""
-    calls = (node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
-    written = [ast.unparse(call) for call in calls]
-    methods = {text.rpartition(".")[2] for text in written if "." in text and text != "os.open"}
-    return methods & READS | {"open", "os.open", "np.load"}.intersection(written)
-
-
-def test_files_are_opened_in_one_place_only():
-    """In `open_file`, which opens nothing but regular files and reads no more than a limit."""
-    found = {name: reads(source) for name, source in SOURCES.items()}
-    assert {name: calls for name, calls in found.items() if calls} == ALLOWED

@@ -14,17 +14,12 @@ BILLION = 1_000_000_000
     ("agent", "options"),
     [
         ("dqn", {"hidden": (60_000, 60_000)}),
-        ("maskable_ppo", {"hidden": (1_000_000, 1_000)}),
         ("tictacnet", {"hidden": (100_000, 100_000)}),
         ("value_net", {"architecture": "SaintAndre_99999_99999"}),
         ("dqn", {"buffer_size": BILLION}),
-        ("maskable_ppo", {"num_envs": BILLION}),
         ("maskable_ppo", {"rollout_steps": BILLION}),
         ("tabular_q", {"tables": 10_000, "rows": 3, "cols": 4}),
-        ("tabular_q", {"snapshots": 10_000, "rows": 3, "cols": 4}),
         ("neuroevolution", {"league": 100_000}),
-        ("neuroevolution", {"hidden": 1_000_000}),
-        ("value_net", {"games": BILLION}),
         ("dqn", {"threads": 1_000_000}),
     ],
 )
