@@ -11,7 +11,6 @@ import pytest
 from sample_players import LineCounter
 from text_cases import refuses
 
-import tictactoe_env
 from tictactoe_env import Rules, certificate, match
 from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.certificate import CertificateError, certify, load_policy, policy_in, verify
@@ -87,26 +86,6 @@ def test_the_policy_has_the_results_of_the_player(path):
         assert match.result_vs_random(side, loaded) == expected
     assert match.exact_result(loaded, loaded).draw == 1
     assert match.exact_result(loaded, RandomPolicy()).loss == 0
-
-
-def test_it_is_an_opponent_in_both_environments(path):
-    options = {"rows": 4, "cols": 4, "k": 4, "opponent": str(path)}
-    env = tictactoe_env.TicTacToeEnv(**options)
-    for seed in range(3):
-        _, info = env.reset(seed=seed)
-        ended = False
-        while not ended:
-            cell = int(np.flatnonzero(info["action_mask"])[0])
-            _, reward, ended, _, info = env.step(cell)
-        assert reward <= 0, "it is unbeatable"
-    games = tictactoe_env.TicTacToeVectorEnv(64, **options)
-    _, info = games.reset(seed=0)
-    rewards = []
-    for _ in range(40):
-        cells = info["action_mask"].argmax(axis=1)
-        _, reward, *_, info = games.step(cells)
-        rewards.extend(reward)
-    assert max(rewards) <= 0
 
 
 @pytest.mark.parametrize(
