@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from oracles import plain_proof
 from oracles.plain_game import Player
 from sample_players import FixedPlayer, best_player, random_probs
 from text_cases import refuses
@@ -77,7 +78,7 @@ def sealed(content):
 
 
 CASES = [(name, RECTANGLE) for name in POLICIES]
-CASES += [("random", Rules(2, 3, 2)), ("stochastic", Rules(2, 3, 2)), ("stochastic", Rules())]
+CASES += [("random", Rules(2, 3, 2)), ("stochastic", Rules(2, 3, 2))]
 
 
 @pytest.mark.parametrize(("name", "rules"), CASES, ids=str)
@@ -94,6 +95,7 @@ def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(name, rul
     about = {"format": 1, "agent": name, "seed": 3, "config": {"steps": 10}, "seconds": 2}
     assert {key: again[key] for key in (*about, "board")} == about | {"board": asdict(rules)}
     certificate.verify(changed(again, "seconds", GONE))
+    plain_proof.check(changed(again, "seconds", GONE))
     assert np.array_equal(certificate.table_of(again).table, table.table)
     loaded = load_policy(tmp_path, rules)
     assert (loaded.rules, loaded.table.tolist()) == (rules, table.table.tolist())

@@ -1,4 +1,4 @@
-"""Proof by reach: against plain recursion, against tables, and players that lose only deep down."""
+"""Proof by reach: against plain recursion and against tables."""
 
 import math
 import tracemalloc
@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from oracles.plain_game import Player
-from sample_players import CellPlayer, LineCounter, Mistaken, random_probs
+from sample_players import CellPlayer, LineCounter, random_probs
 from text_cases import refuses
 
 from tictactoe_env import Rules, match, proof
@@ -309,63 +309,12 @@ def test_o_never_moves_where_one_mark_wins():
     assert match.best_response(reach).losing_line == (0,)
 
 
-# --- players that lose only deep down -------------------------------------------------------------
-
-
-def late_block(reach, rules):
-    """A late position that one line of play reaches, in which the player has to block, and where.
-
-    Returns the cells of that line, and the cell in which the other side would win.
-    """
-    ways, before = np.zeros(len(reach)), np.full((len(reach), 2), -1)
-    ways[0] = 1
-    plies = list(reach.plies())
-    for ply in plies:
-        rows = np.arange(ply.rows.start, ply.rows.stop)[:, None]
-        goes_on = ply.children >= 0
-        children = ply.children[goes_on]
-        np.add.at(ways, children, np.broadcast_to(ways[rows], ply.children.shape)[goes_on])
-        before[children, 0] = np.broadcast_to(rows, ply.children.shape)[goes_on]
-        before[children, 1] = ply.cells[goes_on]
-    for ply in reversed([ply for ply in plies if ply.side == reach.side]):
-        boards = reach.boards(ply)
-        for at in np.flatnonzero(ways[ply.rows] == 1):
-            cell, other = int(ply.cells[at, 0]), -1 if ply.side == "X" else 1
-            board = boards[at].copy()
-            if (board == 0).sum() < 2:
-                continue
-            board[cell] = other
-            if any(all(board[c] == other for c in line) for line in rules.lines):
-                line, row = [], int(ply.rows.start + at)
-                while row:
-                    line.insert(0, int(before[row, 1]))
-                    row = int(before[row, 0])
-                return line, cell, boards[at]
-    raise AssertionError("no such position")
-
-
-@pytest.mark.parametrize("side", ["X", "O"])
-def test_the_only_losing_line_is_found_move_by_move(side):
-    rules = Rules(4, 4, 4)
-    player = LineCounter(rules)
-    reach = BoardReach({side: player}, side, rules)
-    assert match.best_response(reach).losing_line is None
-    line, block, board = late_block(reach, rules)
-    assert len(line) >= 9
-    wrong = next(cell for cell in np.flatnonzero(board == 0) if cell != block)
-    mistaken = Mistaken(player, board, wrong)
-    response = match.best_response(reach_of(mistaken, side, rules))
-    assert response.losing_line == (*line, wrong, block)
-    assert (response.value, response.loss) == (-1, 1)
-    check_lost(response.losing_line, mistaken, side, rules)
-
-
 @pytest.mark.parametrize("make", [PLAYERS["with illegal moves"], Hashed])
 @pytest.mark.parametrize("is_canonical", [False, True])
 def test_positions_that_are_taken_some_at_a_time_give_the_same_proof(
     make, is_canonical, monkeypatch
 ):
-    rules = Rules(2, 5, 3)
+    rules = Rules(2, 4, 3)
     player = CanonicalPolicy(make(rules), rules) if is_canonical else make(rules)
     found = []
     for chunk in (10**6, 7):

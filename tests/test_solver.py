@@ -152,18 +152,8 @@ def test_on_up_to_16_cells_minimax_plays_the_moves_that_an_alpha_beta_search_fin
     boards = [
         board for _ in range(30) for board in random_line(rules, rng) if (board == 0).sum() < 9
     ]
-    best = SearchPolicy(rules).probs(np.array(boards)) > 0
-    free = np.array(boards) == 0
-    uniform, perfect = (one / one.sum(axis=1, keepdims=True) for one in (free, best))
-    first = np.eye(rules.cells)[best.argmax(axis=1)]
-    for name, expected in (
-        ("minimax", perfect),
-        ("minimax-first", first),
-        ("minimax-slip=0.25", 0.75 * perfect + 0.25 * uniform),
-        ("minimax-first-slip=0.5", 0.5 * first + 0.5 * uniform),
-        ("minimax-ties=first-slip=1", uniform),
-    ):
-        assert np.allclose(make_opponent(name, rules).probs(np.array(boards)), expected, atol=1e-15)
+    best = SearchPolicy(rules).probs(np.array(boards))
+    assert np.allclose(make_opponent("minimax", rules).probs(np.array(boards)), best, atol=1e-15)
 
 
 def random_line(rules, rng):
