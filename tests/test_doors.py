@@ -1,5 +1,6 @@
 """The command lines: a program that cannot do what was asked says why in one line, and ends."""
 
+import json
 import shlex
 import subprocess
 import sys
@@ -38,6 +39,9 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     assert trained("tabular_q", folder / "run", steps=500) == 0
     copytree(folder / "run", folder / "\x1b[31mred")
+    changed_run(folder, "odd", "config.json", preset="\x1b[31m")
+    changed_run(folder, "half", "config.json", rival="run")
+    changed_run(folder, "of_nobody", "certificate.json", agent="nobody")
     (folder / "full").mkdir()
     (folder / "full" / "file").touch()
     (folder / "letters.txt").write_text("my letters\n" * 50)
@@ -51,6 +55,12 @@ def files(tmp_path_factory):
     return folder
 
 
+def changed_run(folder, name, file, **changes):
+    """A copy of the run with other entries in one of its files."""
+    path = copytree(folder / "run", folder / name) / file
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
 def contents(folder):
     """The bytes of all files of a folder but locks."""
     paths = [path for path in folder.rglob("*") if path.is_file()]
@@ -60,14 +70,10 @@ def contents(folder):
 
 OF_TRAINING = """
     dqm | 2 | 'dqm' 'dqn'
-    ppo | 2 | 'ppo' 'maskable_ppo'
     --seed 3 dqn | 2 | train.py AGENT --seed 3 dqn
     tabular_q --stpes 5 | 2 | '--stpes' '--steps'
-    maskable_ppo --lr 1 | 2 | '--lr' '--learning-rate'
     tabular_q --board 3x4x3 --rows 3 | 2 | --board --rows
     tabular_q --board 4x4 | 2 | --board 4x4x3 4x4x4
-    dqn --rival 'dqn --board 4x4' | 2 | --rival --board 4x4x3 4x4x4
-    tabular_q --board 4 | 2 | --board '4'
     tabular_q --until unbeatible | 2 | --until 'unbeatible' 'unbeatable'
     tabular_q --opponents minmax | 2 | 'minmax' 'minimax'
     tabular_q --opponents runs/none | 2 | 'runs/none'
@@ -76,30 +82,28 @@ OF_TRAINING = """
     tabular_q --out letters.txt/run | 2 | letters.txt/run again --out
     trie --preset topheb | 2 | 'topheb' 'tophep'
     trie --learn-from none.txt | 2 | none.txt
-    dqn --device gpu | 2 | --device 'gpu' 'cpu'
     dqn --device cuda | 2 | 'cuda' --device
-    --resume none | 2 | none
     --resume full | 2 | full
     --resume run --seed 1 --games 8 | 2 | seed, games --steps
     --resume run --out new | 2 | --out
+    --resume run --preset tictac | 2 | --preset
     --resume run --rival dqn | 2 | --rival
+    --resume odd | 2 | odd/config.json
+    --resume half | 2 | run half
     dqn --resume run | 2 | run tabular_q dqn
     dqn --opponents rival | 2 | rival --rival
-    value_net --rival dqn | 2 | value_net
     dqn --rival trie | 2 | tabular_q
     dqn --rival dqm | 2 | 'dqm' 'dqn'
     dqn --rival '' | 2 | --rival ''
-    dqn --rival 'dqn --stpes 5' | 2 | --rival '--stpes'
+    dqn --rival 'dqn --until optimal' | 2 | --rival --until
     dqn --rival 'dqn --rows 4' | 2 | 3x3 4x3
     dqn --rival 'dqn --side O' --side O | 2 | O
     dqn --rival dqn --opponents random | 2 | 'random' rival
     dqn --seeds 0-2 --seed 3 | 2 | --seed
-    dqn --seeds 0 --rival dqn | 2 | --rival
     dqn --seeds 2-1 | 2 | --seeds '2-1'
     dqn --seeds 0 --cluster x | 2 | --cluster 'x'
     dqn --jobs 2 | 2 | --jobs --seeds
     tabular_q --seeds 0 --out run | 2 | run
-    trie --optimize 0 | 2 | --optimize '0'
     trie --optimize 3 --rival dqn | 2 | --optimize --rival
     trie --optimize 3 --out full | 2 | full
     trie --seeds-per-trial 2 | 2 | --seeds-per-trial --optimize
@@ -114,15 +118,13 @@ OF_EVALUATION = """
     \x1b[31mred | 1 | '\\x1b[31mred'
     --verify none.json | 1 | none.json
     --verify f.json --json g.json --games 5 | 1 | --verify json, games
-    random --verify f.json | 1 | --verify
     minimax random --rows 5 --cols 5 --k 4 | 1 | 5x5
     minimax --cols 4 --board 2x4x3 | 1 | --cols --board
     random --battle 2 | 1 | --battle
     random --json none/results.json | 1 | --json none/results.json
-    random --json . | 1 | --json
     odd.json --from-model | 1 | --from-model
+    of_nobody --from-model | 1 | 'nobody'
     human --board .../.../... | 1 | 'human'
-    minimax --board XO/X | 1 | 'XO/X'
     minimax --board X.Z/.../... | 1 | 'Z'
     minimax --board XXX/OO./... | 1 | 'XXX/OO./...'
     minimax --board 5x5 | 2 | --board 5x5x3 5x5x5
@@ -134,16 +136,14 @@ OF_EVALUATION = """
     --jsn f | 2 | '--jsn' '--json'
 """
 OF_PLAY = """
-    --board 4 | 2 | --board '4'
-    --board 4x4 | 2 | --board 4x4x3 4x4x4
     --board 9x9 | 2 | 9x9
     --board 4x4x5 | 2 | k 5
     --games 3 | 1 | --games
     --result Z | 2 | --result 'Z'
+    --delay soon | 2 | --delay 'soon'
     --values onw | 2 | --values 'onw' 'own'
     --replay 3 --store games.db | 1 | 3 games.db
     --replay 3 --list | 1 | --replay
-    --list --x random | 1 | --x
     --list --delay 1 | 1 | --delay
     --list --store none.db | 1 | none.db
     --player Ann | 1 | --player --list
@@ -153,14 +153,10 @@ OF_PLAY = """
     --web --store letters.txt | 1 | letters.txt
 """
 OF_MODULES = """
-    tictactoe_env --opponent minmax | 2 | 'minmax' 'minimax'
     tictactoe_env --opponent minimax-slop=1 | 2 | 'slop' 'slip'
-    tictactoe_env --opponent self | 2 | 'self'
     tictactoe_env --oponent minimax | 2 | '--oponent' '--opponent'
-    tictactoe_env --side randm | 2 | 'randm' 'random'
     tictactoe_env --games | 2 | --games
     tictactoe_env --rows 5 --cols 5 --opponent minimax | 2 | 5x5
-    tictactoe_env --rows 4 --opponent trie | 2 | trie 3x3
     tictactoe_env minimax | 2 | 'minimax'
     tictactoe_env.opponents none | 2 | 'none'
     tictactoe_env.store none.db --check | 1 | none.db
@@ -215,7 +211,7 @@ def test_every_program_has_a_help_and_games_are_played_without_torch(tmp_path):
     ("program", "place", "arguments", "lines"),
     [
         ("train.py", "agents.tabular_q.TabularQ.advance", "tabular_q --out run", 1),
-        ("train.py", "agents.trie.TrieLearner.advance", "trie --optimize 2 --out search", 0),
+        ("train.py", "train.train", "trie", 1),
         ("evaluate.py", "evaluate.evaluate_all", "minimax", 1),
     ],
 )

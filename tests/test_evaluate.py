@@ -67,6 +67,12 @@ def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(ca
     assert cell != "a1 a1", "the opponent is random play, not the agent called random"
 
 
+def test_a_player_that_was_trained_as_o_plays_its_example_as_o(capsys):
+    printed = shown(capsys, "dqn-duel-second")
+    assert "random as X against dqn-duel-second as O" in printed
+    assert "values of the first moves" not in printed
+
+
 def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_last(
     capsys, run, tmp_path, monkeypatch
 ):
@@ -164,6 +170,15 @@ def test_agents_of_larger_boards_are_proven_by_what_they_can_meet(capsys, tmp_pa
     assert f"{results['agents']['one.json']['as_x']['decisions']:,}" in printed
     printed = shown(capsys, "--verify", *lines, "--max-megabytes 500")
     assert printed.count("every result follows from the moves") == 2
+
+
+def test_a_search_is_proven_on_a_larger_board_and_games_stand_beside_its_rates(capsys, lines):
+    search = "search-depth=2-ties=first"
+    printed = shown(capsys, search, "--rows 1 --cols 13 --k 2 --games 4")
+    assert ["X", "random", "100.0000", "0.0000", "0.0000", "0.0000"] in rows_of(printed)
+    assert f"{search} as X against random as O" in printed
+    assert printed.count("4 games, sampled") == 2
+    assert "example game" not in shown(capsys, lines[1], lines[1]), "both are of X alone"
 
 
 def test_what_needs_more_positions_than_the_limit_is_sampled_or_refused(capsys, lines):
