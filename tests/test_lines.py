@@ -8,7 +8,8 @@ import zlib
 
 import numpy as np
 import pytest
-from sample_players import LineCounter
+from oracles import plain_proof
+from sample_players import LineCounter, random_probs
 from text_cases import refuses
 
 from tictactoe_env import Rules, certificate, match
@@ -17,7 +18,7 @@ from tictactoe_env.certificate import CertificateError, certify, load_policy, po
 from tictactoe_env.lines import LinesError, LinesPolicy, decompressed, reaches_of
 from tictactoe_env.opponents import make_opponent, strength
 from tictactoe_env.policy import RandomPolicy, TabularPolicy
-from tictactoe_env.positions import positions_of, symmetries_of
+from tictactoe_env.positions import symmetries_of
 from tictactoe_env.proof import BoardReach, Limit, ProofLimitError
 
 SQUARE = Rules(4, 4, 4)
@@ -122,14 +123,12 @@ def test_a_beatable_side_makes_the_whole_beatable_and_x_can_always_win():
     assert verify(one).sides == ("O",)
 
 
-@pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3)], ids=str)
+@pytest.mark.parametrize("rules", [Rules(2, 3, 3), Rules(2, 4, 3)], ids=str)
 def test_several_moves_in_a_position_keep_their_probabilities_to_the_bit(rules):
-    rng = np.random.default_rng(1)
-    table = rng.random((len(positions_of(rules).unfinished), rules.cells))
-    table[rng.random(table.shape) < 0.6] = 0
-    table[:, 0] += 0.01
-    player = TabularPolicy(rules, table / table.sum(axis=1, keepdims=True))
-    loaded = policy_in(certify(player, "some", rules, lines_only=True))
+    player = TabularPolicy(rules, random_probs(rules, np.random.default_rng(1), 0.3))
+    content = certify(player, "some", rules, lines_only=True)
+    plain_proof.check(json.loads(json.dumps(content)))
+    loaded = policy_in(content)
     for side in ("X", "O"):
         boards = met(player, side, rules)
         assert loaded.knows(boards).all()

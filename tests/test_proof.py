@@ -3,12 +3,13 @@
 import math
 import tracemalloc
 from contextlib import nullcontext
+from dataclasses import astuple
 from functools import cache
 
 import numpy as np
 import pytest
 from oracles.plain_game import Player
-from sample_players import CellPlayer, LineCounter, random_probs
+from sample_players import CellPlayer, LineCounter
 from text_cases import refuses
 
 from tictactoe_env import Rules, match, proof
@@ -143,6 +144,13 @@ def test_a_symmetric_reach_holds_the_canonical_forms_in_the_documented_order(nam
     assert keys == sorted(keys)
     line = match.best_response(reach).losing_line
     assert nearest == (np.inf if line is None else len(line))
+    table = reach_of(policy, side, rules)
+    assert isinstance(table, TableReach)
+    one, other = match.best_response(table), match.best_response(reach)
+    assert (one.value, one.loss) == pytest.approx((other.value, other.loss), abs=1e-12)
+    first, second = (astuple(match.reach_vs_random(found)) for found in (table, reach))
+    assert first == pytest.approx(second, abs=1e-12)
+    assert match.always_wins(table) == match.always_wins(reach)
     if line is not None:
         check_lost(line, policy, side, rules)
 
@@ -161,36 +169,6 @@ def check_lost(line, policy, side, rules):
         assert bool(won) == (ply == len(line) - 1), "the game ends by the last move"
         assert not (won and own)
         mark = -mark
-
-
-@pytest.mark.parametrize("rules", SMALL, ids=str)
-@pytest.mark.parametrize("name", [*PLAYERS, "arbitrary"])
-@pytest.mark.parametrize(
-    "wrap", [lambda policy, rules: policy, CanonicalPolicy], ids=["as it is", "canonical"]
-)
-def test_the_figures_are_those_of_the_table_of_all_positions(wrap, name, rules):
-    made = {
-        "arbitrary": lambda rules: TabularPolicy(
-            rules, random_probs(rules, np.random.default_rng(0), 0.3)
-        )
-    } | PLAYERS
-    policy = wrap(made[name](rules), rules)
-    for side in ("X", "O"):
-        table, reach = reach_of(policy, side, rules), BoardReach({side: policy}, side, rules)
-        assert isinstance(table, TableReach)
-        one, other = match.best_response(table), match.best_response(reach)
-        assert (one.can_lose, one.value) == (other.can_lose, pytest.approx(other.value, abs=1e-12))
-        assert one.loss == pytest.approx(other.loss, abs=1e-12)
-        assert len(one.losing_line or ()) == len(other.losing_line or ())
-        if wrap is not CanonicalPolicy:
-            assert one.losing_line == other.losing_line
-        if other.losing_line:
-            check_lost(other.losing_line, policy, side, rules)
-        for figure in ("win", "draw", "loss", "illegal"):
-            results = (match.reach_vs_random(found) for found in (table, reach))
-            first, second = (getattr(result, figure) for result in results)
-            assert first == pytest.approx(second, abs=1e-12)
-        assert match.always_wins(table) == match.always_wins(reach)
 
 
 @pytest.mark.parametrize("side", ["X", "O"])
