@@ -17,7 +17,7 @@ SIZES |= dict.fromkeys(((2, 3, 2), (1, 5, 3), (3, 4, 3), (2, 5, 3)), OPPONENTS[-
 GRID = [
     {"side": side, "observation": kind, "opponent": opponent, "rows": rows, "cols": cols, "k": k}
     for (rows, cols, k), opponents in SIZES.items()
-    for side in ("X", "O", "random", "alternate")
+    for side in ("O", "alternate")
     for kind, opponent in product(OBSERVATIONS, opponents)
 ]
 EXTRAS = [{"start": "random"}, {"opening": "b2"}, {"early_draw": True}, {"rewards": {"win": 2}}]

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from any_games import game
 from small_runs import trained
-from text_cases import refuses
 
 import agents
 from tictactoe_env import verify
@@ -235,12 +234,3 @@ def test_another_value_of_a_game_is_told_by_each_way_to_read_it(store):
             connection.execute(f"UPDATE games SET {name} = {other} WHERE id = {GAMES // 2}")
             connection.commit()
         assert wrong_ways(store, right) == set(), (name, other)
-
-
-def test_a_name_in_the_schema_that_is_no_text_is_told_as_damage(store):
-    with closing(sqlite3.connect(store)) as connection:
-        connection.execute("PRAGMA writable_schema = ON")
-        connection.execute("UPDATE sqlite_master SET name = CAST(name AS BLOB)")
-        connection.commit()
-    with refuses(store, error=StoreError):
-        GameStore(store)

@@ -11,7 +11,6 @@ from tictactoe_env.match import best_response
 from tictactoe_env.policy import one_hot
 from tictactoe_env.proof import BoardReach
 from tictactoe_env.refutations import Refutations
-from tictactoe_env.responses import respond
 from tictactoe_env.solver import solve
 
 BOARDS = [
@@ -64,19 +63,6 @@ def test_moves_of_any_probability_are_refuted():
     known = Refutations(rules).learn(BoardReach({"O": Mixed(rules)}, "O", rules))
     assert len(known) > 20
     check(known, rules)
-
-
-@pytest.mark.slow
-def test_a_best_response_hands_on_what_its_proof_refutes():
-    rules, known = Rules(4, 4, 4), Refutations(Rules(4, 4, 4))
-    player = CanonicalPolicy(Hashed(rules), rules)
-    found = respond(player, rules, refutations=known).refutations
-    expected = known
-    for side in "XO":
-        expected = expected.learn(BoardReach({side: player}, side, rules))
-    assert (len(known), len(found)) == (0, len(expected))
-    np.testing.assert_array_equal(found.moves, expected.moves)
-    assert respond(player, rules, ("X",)).refutations is None
 
 
 GOOD = ([1, 2], [2, 1], [4, 4])

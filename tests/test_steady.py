@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from oracles.plain_game import Player
-from sample_players import FixedPlayer, LineCounter
+from sample_players import LineCounter
 from text_cases import refuses
 
 from tictactoe_env.canonical import CanonicalPolicy
@@ -13,10 +13,8 @@ from tictactoe_env.match import best_responses, exact_result, result_vs_random
 from tictactoe_env.mcts import TreeSearchPolicy
 from tictactoe_env.policy import (
     FunctionPolicy,
-    MinimaxPolicy,
     MixturePolicy,
     RandomPolicy,
-    tabulate,
 )
 from tictactoe_env.rules import Rules
 from tictactoe_env.search import SearchPolicy
@@ -46,13 +44,6 @@ class HiddenDraw(Base):
         return self.rng.random(boards.shape)
 
 
-class InTurns(Base):
-    """Plays the first free cell and the last one in turns, call by call."""
-
-    def weights(self, boards):
-        return np.arange(boards.shape[1]) * (-1) ** self.calls
-
-
 class FirstMoveInTurns(Base):
     """Changes its first move only, call by call."""
 
@@ -68,17 +59,6 @@ class OfItsBatch(Base):
         return np.roll(np.arange(boards.shape[1]), int(boards.sum()))
 
 
-class OfItsMemory(Base):
-    """Remembers the last board of the call before."""
-
-    last = 0
-
-    def weights(self, boards):
-        found = np.roll(np.arange(boards.shape[1]), self.last)
-        self.last = int(np.flatnonzero(boards[-1] == 0)[-1]) + 1
-        return found
-
-
 class Noise(Base):
     """States probabilities that are drawn anew each time."""
 
@@ -87,7 +67,7 @@ class Noise(Base):
         return weights / weights.sum(axis=1, keepdims=True)
 
 
-UNSTEADY = (HiddenDraw, InTurns, FirstMoveInTurns, OfItsBatch, OfItsMemory, Noise)
+UNSTEADY = (HiddenDraw, FirstMoveInTurns, OfItsBatch, Noise)
 ASKS = {
     "evaluate": lambda player, rules: evaluate(player, rules),
     "exploitability": lambda player, rules: exploitability(player, rules),
@@ -133,23 +113,6 @@ CLOCKED = (
 def test_a_search_that_is_ended_by_a_clock_is_refused_before_it_is_asked(make, rules):
     with refuses(NO_FUNCTION, "clock"):
         evaluate(make(rules), rules)
-
-
-STEADY = (
-    *(lambda rules, kind=kind: kind() for kind in (RandomPolicy, lambda: FixedPlayer(3))),
-    *(lambda rules, ties=ties: MinimaxPolicy(rules, ties) for ties in ("first", "random")),
-    lambda rules: MixturePolicy([(RandomPolicy(), 1), (FixedPlayer(1), 2)]),
-    lambda rules: SearchPolicy(rules, depth=1),
-    lambda rules: TreeSearchPolicy(rules, playouts=2),
-)
-
-
-@pytest.mark.parametrize("rules", [SMALL, Rules(2, 3, 3), Rules(1, 1, 1)], ids=str)
-@pytest.mark.parametrize("make", STEADY)
-def test_a_function_of_the_board_is_tabulated_as_it_is(make, rules):
-    table = steady_table(make(rules), rules)
-    assert np.array_equal(table.table, tabulate(make(rules), rules).table)
-    assert steady_table(table, rules) is table
 
 
 def test_players_of_large_boards_are_asked_for_positions_of_random_games():

@@ -332,24 +332,6 @@ def test_a_store_of_an_older_version_is_migrated_as_a_whole_or_not_at_all(tmp_pa
         store.get(5)
 
 
-LINES = "\ufeff# two games\n\na1 b2 a2 b1 a3\na1 b1 a2 b2 a3 b3 a4 board=4x3 k=4\n"
-
-
-def test_a_file_of_games_is_known_by_its_content_and_not_by_its_name(tmp_path):
-    with GameStore(tmp_path / "games.txt") as store:
-        store.add_many([game(seed=seed) for seed in range(3)])
-    sqlite_file(tmp_path / "songs.db", SONGS)
-    contents = {"games.db": LINES.encode(), "empty": b"", "noise": b"\xff\xfe" + bytes(100)}
-    for name, content in contents.items():
-        (tmp_path / name).write_bytes(content)
-    assert [found.seed for found in read_games(tmp_path / "games.txt")] == [0, 1, 2]
-    assert [found.rules for found in read_games(tmp_path / "games.db")] == [Rules(), Rules(4, 3, 4)]
-    assert list(read_games(tmp_path / "empty")) == []
-    for name in ("noise", "songs.db", "none"):
-        with refuses(tmp_path / name, error=(ValueError, FileNotFoundError)):
-            list(read_games(tmp_path / name))
-
-
 def test_games_go_out_as_text_or_json_and_into_another_store(tmp_path, capsys):
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     with GameStore(old) as store:
