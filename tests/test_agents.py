@@ -65,31 +65,24 @@ REFUSED = [
     ("dqn", {"buffer_size": 10}, "buffer_size"),
     ("dqn", {"rows": 3, "cols": 4, "refutations": 1}, "refutations"),
     ("dqn", {"opening": "d1"}, "'d1'"),
-    ("dqn", {"opening": "b2", "side": "O"}, "'b2'"),
     ("dqn", {"opponents": "minmax"}, "'minimax'"),
     ("maskable_ppo", {"opening": "random", "side": "O"}, "'random'"),
     ("mcts", {"value": "rolouts"}, "'rollouts'"),
     ("mcts", {"playout": "descent", "value": "runs/dqn-0"}, "descent"),
     ("neuroevolution", {"fitness": "footbal"}, "'football'"),
-    ("neuroevolution", {"fitness": "points"}, "--points"),
     ("neuroevolution", {"opponents": "self"}, "'self'"),
     ("neuroevolution", {"winners": 100}, "winners"),
     ("neuroevolution", {"hidden": 0}, "rebirth"),
-    ("neuroevolution", {"points": "3,1,0"}, "'3,1,0'"),
     ("neuroevolution", {"points": "3,1,0,1e999"}, "1e999"),
-    ("neuroevolution", {"points": "footbal"}, "'football'"),
     ("tabular_q", {"rewards": "not-loosing"}, "'not-losing'"),
-    ("tabular_q", {"rewards": "1,0"}, "'1,0'"),
     ("tabular_q", {"rewards": "1,nan,0"}, "nan"),
     ("tictacnet", {"side": "X", "sides_in_turn": True}, "sides_in_turn"),
-    ("tictacnet", {"side": "O", "rows": 2, "cols": 2, "k": 1}, "O"),
     ("tictacnet", {"rewards": (1.0, -0.5, -1.0)}, "rewards"),
     ("trie", {"lookup": "sequence"}, "one-tie"),
     ("trie", {"rule": "one-tie", "untried": "draw"}, "counting"),
     ("value_net", {"k": 1}, "k must"),
     ("value_net", {"dataset": "games.csv", "first_agent": "random"}, "dataset"),
     ("value_net", {"architecture": "SaintAndre_0"}, "SaintAndre_0"),
-    ("value_net", {"architecture": "Coptic_64"}, "Coptic_64"),
 ]
 GOALS = {"dqn": "optimal", "maskable_ppo": "optimal", "tabular_q": "optimal"}
 
@@ -242,17 +235,21 @@ print("torch" in sys.modules)"""
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 
-def test_what_is_beside_a_model_must_fit_it(small_run, tmp_path):
-    path = small_run("tabular_q").copy(tmp_path / "run") / "model.json"
+def test_what_does_not_belong_together_is_refused(small_run, tmp_path):
+    run = small_run("tabular_q")
+    path = run.copy(tmp_path / "run") / "model.json"
     saved = {key: value for key, value in read_json(path).items() if key != "seal"}
     unknown = {**saved["config"], "colour": 1}
     for change, mention in (({"agent": "somebody"}, "'somebody'"), ({"config": unknown}, "colour")):
         write_sealed(path, {**saved, **change})
         with refuses(mention, error=DamagedFileError):
             agents.load(path.parent)
-    path.write_text(json.dumps({**saved, "steps": 1}))
-    with refuses(path, error=DamagedFileError):
-        agents.load(path.parent)
+    for name in (MODEL, "model.json"):
+        shutil.copy(run.folder / "1" / name, path.parent / name)
+    with refuses(path.parent / MODEL, STATE, error=DamagedFileError):
+        run.restore(path.parent)
+    with refuses("seed"):
+        run.restore(run.folder / "0", seed=run.config.seed + 1)
 
 
 @pytest.mark.parametrize("name", [MODEL, STATE])
@@ -265,17 +262,6 @@ def test_arrays_of_another_shape_are_refused(run, tmp_path, name):
         is_played = name == MODEL and array != "random"  # which `mcts` needs to continue
         with pytest.raises(DamagedFileError):
             agents.load(copy) if is_played else run.restore(copy)
-
-
-def test_files_that_do_not_belong_together_are_refused(small_run, tmp_path):
-    run = small_run("tabular_q")
-    mixed = run.copy(tmp_path / "mixed")
-    for name in (MODEL, "model.json"):
-        shutil.copy(run.folder / "1" / name, mixed / name)
-    with refuses(mixed / MODEL, STATE, error=DamagedFileError):
-        run.restore(mixed)
-    with refuses("seed"):
-        run.restore(run.folder / "0", seed=run.config.seed + 1)
 
 
 @pytest.mark.usefixtures("no_charts")
@@ -292,8 +278,6 @@ def test_a_run_from_the_command_line_is_proven_and_shows_the_values_of_its_model
     if agent == "dqn":
         moves, _ = BoardDQN.load(path).predict(observe(BOARDS, RULES, "planes"), deterministic=True)
         assert (moves == table.table.argmax(axis=1)).all()
-    files = {"config.json", "metrics.csv", "checkpoint", "manifest.json"}
-    assert files <= {path.name for path in folder.iterdir()}
     page, path = agents.page(agent), folder / "values.npz"
     own = own_values_of(page, *checkpoint.load_model(page, folder))
     assert path.exists() == (own is not None) == (agent not in WITHOUT_VALUES)

@@ -48,6 +48,23 @@ def test_a_log_tells_of_the_games_that_were_counted_at_each_row(monkeypatch):
     assert re.findall(r" to ([\d,]+): 1000 won", shown) == ["1,000", "2,000", "3,000"]
 
 
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_long_proof_shows_how_far_it_has_come(is_terminal, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("training.progress.time.monotonic", lambda: now[0])
+    console = Console(file=StringIO(), width=100, force_terminal=is_terminal)
+    display = Display("agent", 1_000, 0, console)
+    for now[0], ply, positions in ((100.0, 1, 9), (104.0, 2, 70), (110.0, 3, 504)):
+        display.prove("X", ply, positions)
+    display.stop()
+    shown = console.file.getvalue()
+    assert ("504 positions" in shown, "10 s" in shown, "70 positions" in shown) == (
+        True,
+        True,
+        False,
+    )
+
+
 def test_results_are_described_in_per_cent_with_what_is_proven():
     random = describe(evaluate(RANDOM, rules=Rules()))
     assert random == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
