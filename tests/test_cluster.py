@@ -1,4 +1,4 @@
-"""Studies on real local clusters of Dask and Ray, whose workers are killed: `make cluster`."""
+"""Studies that are killed: on this machine, and on local clusters of Dask and Ray."""
 
 import os
 import secrets
@@ -24,7 +24,6 @@ from studies import (
 
 from training import cluster
 
-pytestmark = pytest.mark.cluster
 BIN = Path(sys.executable).parent
 
 
@@ -58,8 +57,14 @@ def answers(port):
 
 
 @contextmanager
+def processes(folder, env):
+    """The options of a study on this machine, and its environment."""
+    yield ("--jobs", "2"), env
+
+
+@contextmanager
 def dask(folder, env):
-    """The address of a scheduler with two worker processes, and the environment of a study."""
+    """Likewise on a scheduler with two worker processes."""
     port, quiet = free_port(), "--no-dashboard"
     place = ["--host", "127.0.0.1", "--port", port]
     workers = [BIN / "dask", "worker", f"127.0.0.1:{port}", "--nthreads", "1", "--nworkers", "2"]
@@ -67,7 +72,7 @@ def dask(folder, env):
         launched(folder, port, env, BIN / "dask", "scheduler", *place, quiet),
         launched(folder, port, env, *workers, quiet),
     ):
-        yield f"dask://127.0.0.1:{port}", env
+        yield ("--cluster", f"dask://127.0.0.1:{port}"), env
 
 
 @contextmanager
@@ -85,26 +90,35 @@ def ray(folder, env):
     quiet = ["--max-worker-port", "0", "--include-dashboard=false", "--disable-usage-stats"]
     command = [BIN / "ray", "start", "--head", "--block", "--num-cpus", "2", "--temp-dir", short]
     with launched(folder, port, env, *command, *ports, *quiet):
-        yield f"ray://127.0.0.1:{port}", env
+        yield ("--cluster", f"ray://127.0.0.1:{port}"), env
 
 
-@pytest.mark.parametrize("running", [dask, ray])
-def test_kills_of_a_worker_and_of_the_study_lose_nothing(running, tmp_path):
+@pytest.mark.parametrize(
+    "running",
+    [
+        pytest.param(processes, marks=pytest.mark.slow),
+        pytest.param(dask, marks=pytest.mark.cluster),
+        pytest.param(ray, marks=pytest.mark.cluster),
+    ],
+)
+def test_kills_of_a_training_a_worker_and_the_study_lose_nothing(running, tmp_path):
     folder = tmp_path / "study"
-    with running(tmp_path, often(tmp_path)) as (address, env):
-        study = started(folder, env, "--cluster", address)
-        training = wait_for(lambda: training_of(folder, 0), study)
+    with running(tmp_path, often(tmp_path)) as (where, env):
+        study = started(folder, env, *where)
+        os.kill(wait_for(lambda: training_of(folder, 0), study), signal.SIGKILL)
+        training = wait_for(lambda: starts(folder, 0) >= 2 and training_of(folder, 0), study)
         assert parent_of(training) != study.pid
         os.kill(parent_of(training), signal.SIGKILL)
-        wait_for(lambda: starts(folder, 0) >= 2 and training_of(folder, 0), study)
+        wait_for(lambda: starts(folder, 0) >= 3 and training_of(folder, 0), study)
         study.kill()
-        study.wait()
-        printed_by(started(folder, env, "--cluster", address))
+        study.communicate()
+        printed_by(started(folder, env, *where))
     check(folder, undisturbed(tmp_path))
 
 
+@pytest.mark.cluster
 def test_a_study_whose_scheduler_is_gone_ends_with_one_line(tmp_path):
-    with dask(tmp_path, often(tmp_path)) as (address, env):
-        study = started(tmp_path / "study", env, "--cluster", address, "--steps", "10000000")
+    with dask(tmp_path, often(tmp_path)) as (where, env):
+        study = started(tmp_path / "study", env, *where, "--steps", "10000000")
         wait_for(lambda: training_of(tmp_path / "study", 0), study)
-    assert address in printed_by(study, 2).splitlines()[-1]
+    assert where[1] in printed_by(study, 2).splitlines()[-1]

@@ -87,11 +87,3 @@ def test_the_network_plays_and_is_copied_to_the_target_network_now_and_then():
     assert not are_equal(copied.q_net_target, first.q_net_target)
     assert are_equal(later.q_net_target, copied.q_net_target)
     assert later.policy.player is later.q_net
-
-
-@pytest.mark.parametrize("name", dqn.PRESETS)
-def test_the_value_of_the_start_is_noted_for_a_learner_that_makes_the_first_move(name):
-    learner = dqn.begin(duel(name))
-    first = learner.policy().q_values(np.zeros((1, 9), np.int8)).max()
-    expected = None if name == "duel-second" else pytest.approx(first, abs=1e-6)
-    assert learner.notes().get("Q(start)") == expected

@@ -48,22 +48,6 @@ def test_an_evaluation_follows_every_multiple_and_the_end():
     assert found == [False, True, False, True]
 
 
-def test_a_training_pauses_about_every_second_and_is_evaluated_at_the_same_steps(monkeypatch):
-    """A step takes 0.01 seconds here, so that 100 steps make a piece."""
-    learner = Rounds(5)
-    monkeypatch.setattr("training.learner.time.monotonic", lambda: learner.steps * 0.01)
-    seen = {"evaluated": [], "paused": []}
-    config = BoardConfig(steps=1000, judge_every=600)
-    drive(
-        learner,
-        config,
-        lambda learner: seen["evaluated"].append(learner.steps),
-        lambda learner: seen["paused"].append(learner.steps),
-    )
-    assert seen["evaluated"] == [600, 1000]
-    assert seen["paused"] == [5, 25, 105, 205, 305, 405, 505, 700, 800, 900]
-
-
 def test_a_learner_that_does_not_count_its_steps_is_stopped_and_numpys_counts_are_made_ints():
     learner, config = Rounds(0), BoardConfig(steps=10, judge_every=4)
     learner.advance = lambda most: None

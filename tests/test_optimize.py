@@ -20,7 +20,6 @@ optuna = pytest.importorskip("optuna", reason="needs the dependency group optimi
 from optuna.trial import TrialState, create_trial  # noqa: E402
 
 from training import tuning  # noqa: E402
-from training.learner import drive  # noqa: E402
 
 SMALL = "--rows 2 --steps 1500 --judge-every 300 --until unbeatable --seeds-per-trial 2"
 QUICK = ["tabular_q", *SMALL.split(), "--opponents", "random"]
@@ -81,22 +80,6 @@ def test_a_trial_is_pruned_above_the_median_where_those_that_ended_count(others,
         study.add_trial(create_trial(value=scores[-1], intermediate_values=dict(enumerate(scores))))
     running = create_trial(state=TrialState.RUNNING, intermediate_values=dict(enumerate(own)))
     assert tuning.ExactMedianPruner().prune(study, running) == is_pruned
-
-
-def test_the_seeds_of_a_trial_train_as_they_would_alone():
-    page, config = agents.page("tabular_q"), small_config("tabular_q")
-    together = [tuning.Training(page, replace(config, seed=seed), "steps") for seed in (0, 1)]
-    models = [[], []]
-    while not all(training.is_over for training in together):
-        for training, found in zip(together, models, strict=True):
-            training.go_on()
-            found.append(training.learner.policy().table.tobytes())
-    for training, found in zip(together, models, strict=True):
-        learner, alone = page.begin(training.config), []
-        judged = lambda one, alone=alone: alone.append(one.policy().table.tobytes())  # noqa: E731
-        drive(learner, training.config, judged)
-        assert alone == found
-        assert len(alone) > 1
 
 
 def test_the_first_trial_has_the_options_of_the_agent_and_given_options_are_fixed(finished):

@@ -81,12 +81,3 @@ def test_a_saved_configuration_comes_back_and_only_steps_may_differ_from_it():
     kinds.check_unchanged(config, replace(config, steps=5), path)
     with refuses(path, "seed, hidden"):
         kinds.check_unchanged(config, replace(config, seed=6, hidden=()), path)
-
-
-def test_an_option_without_its_sentence_is_refused():
-    @dataclass(frozen=True)
-    class Plain(BoardConfig):
-        epsilon: kinds.Share = 0.3
-
-    with refuses("Plain", "epsilon", error=TypeError):
-        Plain()

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from tictactoe_env import Rules, evaluate, make_opponent
-from training.progress import Display, describe, notes_text
+from training.progress import Display, describe
 from training.tally import Tally, windows_chart
 
 WIN, DRAW, LOSS = ({"outcome": number, "terminal_observation": ()} for number in (1, 0, -1))
@@ -69,16 +69,6 @@ def test_results_are_described_in_per_cent_with_what_is_proven():
     random = describe(evaluate(RANDOM, rules=Rules()))
     assert random == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
     assert describe(evaluate(PERFECT, rules=Rules())).count("unbeatable") == 2
-
-
-def test_the_notes_of_a_training_say_which_games_were_won():
-    tally = Tally()
-    tally.add([WIN] * 700 + [DRAW] * 299)
-    assert notes_text(0, 0.0, tally.notes()) == "games 999"
-    tally.add([DRAW] + [WIN] * 600 + [LOSS] * 1_234)
-    text = notes_text(5_668, 2.0, {**tally.notes(), "learning_rate": 0.00025})
-    for fact in ("2,834 steps", "games 2,834", "0.00025", "600 won", "400 lost", "700 won"):
-        assert fact in text
 
 
 # --- windows of a thousand games ------------------------------------------------------------------
