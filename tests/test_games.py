@@ -1,6 +1,5 @@
 """Games as data: what follows from the moves, what is refused, and the way to text and JSON."""
 
-import io
 import json
 import os
 import re
@@ -21,9 +20,7 @@ from tictactoe_env.games import (
     UNKNOWN,
     Game,
     Player,
-    json_text,
     parse_json,
-    parse_json_file,
 )
 from tictactoe_env.notation import SIDES, board_text
 from tictactoe_env.rules import IllegalMoveError, Rules
@@ -200,22 +197,6 @@ WON = {"moves": "a1 b2 a2 b1 a3", "origin": "web"}
 def test_json_that_is_no_game_is_refused(content, mention):
     with refuses(mention):
         Game.from_json(content)
-
-
-class Counted(io.StringIO):
-    """A text that says how much of it was read."""
-
-    def read(self, size=-1):
-        self.longest = max(getattr(self, "longest", 0), size if size >= 0 else 2**63)
-        return super().read(size)
-
-
-def test_a_json_list_is_read_bit_by_bit_however_long_it_is():
-    many = [game(seed=seed) for seed in range(2_000)]
-    file = Counted(json_text(many))
-    assert len(file.getvalue()) > 9 * MAX_LINE
-    assert list(parse_json_file(file)) == many
-    assert file.longest <= MAX_LINE
 
 
 @pytest.mark.parametrize("blanks", ["", " \n\t\r", " " * 3 * MAX_LINE])

@@ -21,26 +21,23 @@ BOARDS = [Rules(3, 3, 3), RECTANGLE, Rules(4, 3, 2)]
 
 
 class Model:
-    """A stand-in for a model of Stable-Baselines3, which scores cells by what it sees."""
+    """A model of observations of this shape and dtype, which plays cell 0."""
 
-    def __init__(self, *shape):
-        self.observation_space = np.zeros(shape)  # anything with a shape
+    def __init__(self, *shape, dtype=np.int8):
+        self.observation_space = SimpleNamespace(shape=shape, dtype=np.dtype(dtype))
 
-    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+    def predict(self, observation, deterministic):
         self.asked = observation, deterministic
-        seen = observation[:, 0] + 2 * observation[:, 1] if observation.ndim == 4 else observation
-        weights = np.arange(seen[0].size).reshape(seen[0].shape) * 7 % 5 - 2
-        return (seen * weights).sum(axis=(1, 2)) % seen[0].size, None
+        return np.zeros(len(observation), dtype=int), None
 
 
 class MaskedModel(Model):
-    """The same with masks: the lowest free cell from the one that the plain model chooses on."""
+    """The same with masks; it plays the first free cell."""
 
-    def predict(self, observation, action_masks=None, **options):
-        wanted, state = super().predict(observation, **options)
+    def predict(self, observation, deterministic, action_masks):
         self.masks = action_masks
-        later = action_masks & (np.arange(action_masks.shape[1]) >= wanted[:, None])
-        return np.where(later.any(axis=1, keepdims=True), later, action_masks).argmax(axis=1), state
+        super().predict(observation, deterministic)
+        return action_masks.argmax(axis=1), None
 
 
 def random_table(rules, seed):
@@ -144,20 +141,28 @@ def test_weights_are_scaled_to_sum_to_1_and_others_refused():
             module.MixturePolicy([(RandomPolicy(), weight) for weight in weights])
 
 
-@pytest.mark.parametrize("rules", BOARDS, ids=str)
-@pytest.mark.parametrize("kind", ["planes", "grid"])
 @pytest.mark.parametrize("make", [Model, MaskedModel])
-def test_a_model_is_asked_once_and_deterministically_with_the_movers_observation(make, kind, rules):
-    policy = predicting(make, *([2] if kind == "planes" else []))(rules)
-    boards = unfinished(rules)[::5]
-    probs = policy.probs(boards)
-    seen, deterministic = policy.model.asked
-    assert np.array_equal(seen, observe(boards, rules, kind, to_move(boards)))
-    assert deterministic is True
+@pytest.mark.parametrize(
+    ("kind", "shape", "dtype"),
+    [
+        ("planes", (2, 2, 3), np.int8),
+        ("grid", (2, 3), np.int8),
+        ("flat", (12,), np.float32),
+        ("planes", (12,), np.int8),
+        ("grid", (6,), int),
+    ],
+)
+def test_a_model_is_asked_deterministically_with_the_movers_observation(make, kind, shape, dtype):
+    model, boards = make(*shape, dtype=dtype), unfinished(RECTANGLE)
+    probs = module.PredictPolicy(model, RECTANGLE).probs(boards)
+    seen, deterministic = model.asked
+    expected = observe(boards, RECTANGLE, kind, to_move(boards))
+    assert np.array_equal(seen, expected.reshape(len(boards), *shape))
+    assert (seen.dtype, deterministic) == (dtype, True)
     assert set(np.unique(probs)) == {0, 1}
     if make is MaskedModel:
-        assert policy.model.masks.dtype == bool
-        assert np.array_equal(policy.model.masks, boards == 0)
+        assert model.masks.dtype == bool
+        assert np.array_equal(model.masks, boards == 0)
 
 
 def first_seen(observation, deterministic):
@@ -187,29 +192,6 @@ def test_a_player_is_known_by_its_methods_and_its_board():
     ):
         with refuses(*mentions.split()):
             module.as_policy(wrong, Rules())
-
-
-class Seer:
-    """A model of the flattened observations `shape` that remembers what it saw."""
-
-    def __init__(self, *shape, dtype=np.int8):
-        self.observation_space = SimpleNamespace(shape=shape, dtype=np.dtype(dtype))
-
-    def predict(self, observation, deterministic):
-        self.seen = observation
-        return np.zeros(len(observation), dtype=int), None
-
-
-@pytest.mark.parametrize(
-    ("kind", "size", "dtype"), [("flat", 12, np.float32), ("planes", 12, np.int8), ("grid", 6, int)]
-)
-def test_a_model_of_flattened_observations_sees_its_shape_and_dtype(kind, size, dtype):
-    model = Seer(size, dtype=dtype)
-    boards = boards_of("X.O/.X.", "X../...")
-    module.PredictPolicy(model, RECTANGLE).probs(boards)
-    expected = observe(boards, RECTANGLE, kind).reshape(2, size)
-    assert model.seen.dtype == dtype
-    assert np.array_equal(model.seen, expected)
 
 
 def test_a_model_that_carries_a_state_is_refused_however_it_is_used():
