@@ -106,6 +106,6 @@ class OneStore(RuleBasedStateMachine):
 
 
 TestGames = Games.TestCase
-TestGames.settings = settings(max_examples=30, stateful_step_count=25)
+TestGames.settings = settings(max_examples=60, stateful_step_count=25)
 TestOneStore = OneStore.TestCase
 TestOneStore.settings = settings(max_examples=10, stateful_step_count=12)

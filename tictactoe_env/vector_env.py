@@ -466,14 +466,15 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         results = self._checked_row(state, "results", len(OUTCOME_NUMBERS))
         which = self._checked_row(state, "which", opponents)
         begun = self._checked_row(state, "begun", np.iinfo(np.int64).max)
-        steps = self._steps
+        steps, over = self._steps, results != ONGOING
         if self._limit is not None:
-            steps = self._checked_row(state, "steps", self._limit)
+            steps = self._checked_row(state, "steps", self._limit + 1)
+            over |= steps == self._limit
         if (self.config.ended(boards) != np.isin(results, (WIN, DRAW, LOSS))).any():
             raise ValueError(
                 "the state's results do not fit its boards: give one that state_dict() made"
             )
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and results.any():
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and over.any():
             raise ValueError(
                 "the state has finished games, but with SAME_STEP the next ones have begun: "
                 "load it in an environment with the autoreset_mode of the saved one"
@@ -485,7 +486,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"the state's generator does not fit: {error!r}") from None
         self.np_random.bit_generator.state = bits.state
-        self._states, self._before, self._over = states, states.copy(), results != ONGOING
+        self._states, self._before, self._over = states, states.copy(), over
         self._which, self._begun, self._steps = which, begun, steps
         return self._games.observe(states), self._info()
 

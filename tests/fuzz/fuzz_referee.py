@@ -2,12 +2,15 @@
 
 A referee reads boards from observations, in plain Python. It shares nothing with the package: its
 lines are those of oracles/plain_game.py. Refused calls must change neither the games nor the
-generator, copies must go on as the original does, and what is returned must be the caller's own.
+generator, copies and saved games must go on as the original does, the same seed must give the same
+games, and what is returned must be the caller's own.
 """
 
 import copy
+import math
 import pickle
 from dataclasses import asdict, dataclass
+from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -33,6 +36,8 @@ from tictactoe_env.rules import IllegalMoveError, Rules
 INFOS = ("action_mask", "side", "outcome", "illegal_move")
 SEEDS, SIDES = st.integers(0, 2**31), ("X", "O", "random", "alternate")
 DRAWS = st.builds(Random, SEEDS)
+WRONG = [-1, 64, 2**70, np.uint64(2**63), 0.5, 4.0, math.nan, True, np.array(True), None]
+WRONG += ["a1", b"4", [0], {}, 4j, np.timedelta64(4, "s"), np.datetime64(4, "s")]
 SIZES = st.tuples(st.integers(1, 8), st.integers(1, 7), st.integers(2, 5))
 SIZES = st.just((3, 3, 3)) | SIZES.filter(lambda size: size[2] <= max(size[:2]))
 
@@ -83,9 +88,10 @@ class Referee:
         replies = self.made["opponent"] is not None and opens != seat
         assert seat in sides[self.made["side"]]
         assert seat == PlainGame.mover(board)
-        assert [board[cell] for cell in self.opening] == [1, -1][: len(self.opening)]
-        assert len(board) - board.count(0) == len(self.opening) + replies
         assert self.winner(board) is None
+        if self.made["start"] == "empty":
+            assert [board[cell] for cell in self.opening] == [1, -1][: len(self.opening)]
+            assert len(board) - board.count(0) == len(self.opening) + replies
 
     def after(self, before, seat, cell, shown):
         """How a game goes on after a move, and the reply that the board `shown` afterwards has."""
@@ -133,6 +139,7 @@ def referees(draw):
         "rewards": {name: draw(rewards) for name in ("win", "draw", "loss")} | {"illegal": -7.0},
         "observation": draw(st.sampled_from(("planes", "grid", "flat"))),
         "opening": " ".join(cell_text(cell, rules) for cell in opening),
+        "start": draw(st.sampled_from(["empty", *["random"] * (is_small and not opening)])),
         "early_draw": is_wide and draw(st.booleans()),
     }
     return Referee(rules, made, tuple(opening))
@@ -191,16 +198,22 @@ class Games(RuleBasedStateMachine):
         seed=SEEDS,
     )
     def make(self, referee, mode, count, limit, seed):
-        self.is_alone = mode == "single" or referee.made["opponent"] is None
-        self.referee, self.mode, self.limit = referee, mode, limit
+        if mode == "single" or referee.made["opponent"] is None:
+            self.start(referee, partial(Alone, **referee.made), seed)
+            return
         about = {"num_envs": count, "autoreset_mode": mode, "max_episode_steps": limit}
-        if self.is_alone:
-            self.mode, self.limit, about = "DISABLED", None, {}
+        new = partial(TicTacToeVectorEnv, **referee.made, **about)
+        self.start(referee, new, seed, mode, limit)
+
+    def start(self, referee, new, seed, mode="DISABLED", limit=None):
+        """Begin with an environment that `new()` makes."""
+        self.referee, self.new, self.mode, self.limit, self.given = referee, new, mode, limit, []
         try:
-            self.env = (Alone if self.is_alone else TicTacToeVectorEnv)(**referee.made, **about)
+            self.env = new()
         except ValueError:  # the opponent could end the game before the learner's first move
             assert referee.made["early_draw"] or not isinstance(referee.made["opponent"], str)
             reject()
+        self.is_alone = isinstance(self.env, Alone)
         self.count = self.env.num_envs
         self.boards, self.seats = [()] * self.count, [0] * self.count
         self.over, self.moves = [False] * self.count, [0] * self.count
@@ -244,17 +257,26 @@ class Games(RuleBasedStateMachine):
         assert (self.boards, self.seats) == ([board] * self.count, [seat] * self.count)
 
     @precondition(lambda self: self.mode == "DISABLED" and any(self.over))
-    @rule(draw=DRAWS)
-    def reset_some(self, draw):
-        """Begin some of the games that are over; a step before that is refused."""
+    @rule()
+    def step_after_the_end(self):
         self.refused(ResetNeeded, lambda: self.env.step([0] * self.count))
-        mask = np.array([over and draw.random() < 0.7 for over in self.over])
+
+    @rule(draw=DRAWS, seed=st.none() | SEEDS)
+    def reset_some(self, draw, seed):
+        """Begin some games anew, whether they are over or not."""
+        mask = np.array([draw.random() < 0.6 for _ in range(self.count)])
         if mask.any():
             options = {} if self.is_alone else {"reset_mask": mask}
-            self.begin(np.flatnonzero(mask).tolist(), *self.env.reset(options=options))
+            seed = None if mask.all() else seed  # of all games, it would begin the turns anew
+            seen, infos = self.env.reset(seed=seed, options=options)
+            self.begin(np.flatnonzero(mask).tolist(), seen, infos)
 
-    @precondition(lambda self: not (self.mode == "DISABLED" and any(self.over)))
-    @rule(draw=DRAWS)
+    @rule(draw=DRAWS, most=st.integers(1, 6))
+    def play(self, draw, most):
+        for _ in range(most):
+            if not (self.mode == "DISABLED" and any(self.over)):
+                self.step(draw)
+
     def step(self, draw):
         cells = [cell_of(draw, board) for board in self.boards]
         taken = [board[cell] for board, cell in zip(self.boards, cells, strict=True)]
@@ -267,7 +289,7 @@ class Games(RuleBasedStateMachine):
             self.check_row(row, cell, *results)
         self.check(results[0], results[4])
 
-    @rule(wrong=st.sampled_from([-1, 64, 2**70, 0.5, True, "a1", None, [0]]))
+    @rule(wrong=st.sampled_from(WRONG))
     def refuse(self, wrong):
         errors = (ValueError, TypeError, ResetNeeded)
         self.refused(errors, lambda: self.env.step([wrong] * self.count))
@@ -281,13 +303,27 @@ class Games(RuleBasedStateMachine):
         assert [tuple(board) for board in self.env.boards.tolist()] == self.boards
         assert generator_of(self.env) == before
 
-    @precondition(lambda self: not any(self.over))
-    @rule(draw=DRAWS)
-    def copy(self, draw):
-        """Two copies go on alike, and the games go on with a third."""
-        ways = (copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env)))
+    @rule(draw=DRAWS, seed=SEEDS)
+    def copy(self, draw, seed):
+        """The games go on with a copy; another plays alike; a seed begins the same games."""
+        ways = [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))]
+        ways += [self.saved] * (not self.is_alone)
         one, two, self.env = (draw.choice(ways)(self.env) for _ in range(3))
-        cells = [board.index(0) for board in self.boards]
+        if not any(self.over):
+            self.go_on_alike(one, two)
+        fresh = self.new()
+        assert np.array_equal(one.reset(seed=seed)[0], fresh.reset(seed=seed)[0])
+        self.go_on_alike(one, fresh)
+
+    def saved(self, env):
+        """A new environment that has loaded the games of another one."""
+        other = self.new()
+        seen, infos = other.load_state_dict(env.state_dict())
+        self.check(seen, infos)
+        return other
+
+    def go_on_alike(self, one, two):
+        cells = [board.index(0) for board in map(tuple, one.boards.tolist())]
         results, again = one.step(cells), two.step(cells)
         assert all(np.array_equal(a, b) for a, b in zip(results[:4], again[:4], strict=True))
         assert generator_of(one) == generator_of(two)
@@ -321,7 +357,9 @@ class Games(RuleBasedStateMachine):
         assert infos["side"].tolist() == self.seats
         masks = masks_of(self.boards)
         assert infos["action_mask"].tolist() == self.env.action_masks().tolist() == masks
+        assert all((array == 7).all() for array in self.given), "written into after it was returned"
         seen[...] = infos["action_mask"][...] = 7
+        self.given = [seen, infos["action_mask"]]
         assert [tuple(board) for board in self.env.boards.tolist()] == self.boards
 
 
