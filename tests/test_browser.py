@@ -512,14 +512,3 @@ def test_everybody_can_read_a_page_and_find_their_way_on_it(open_page, look, pat
         for part in (".grid", ".buttons.main, .transport"):
             box = page.locator(part).bounding_box()
             assert box["y"] + box["height"] <= height
-
-
-def test_colours_are_chosen_once_and_stay(open_page, look):
-    page, back = open_page("/"), "getComputedStyle(document.documentElement).backgroundColor"
-    of_system, seen = page.evaluate(back), {}
-    for name in ("as the system", "light", "dark"):
-        seen[name] = page.evaluate(back)
-        page.reload()
-        button(page, f"Colours: {name}").click()
-    assert seen["light"] != seen["dark"]
-    assert seen["as the system"] == of_system == seen[LOOKS[look]["color_scheme"]]

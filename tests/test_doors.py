@@ -47,7 +47,6 @@ def files(tmp_path_factory):
     (folder / "letters.txt").write_text("my letters\n" * 50)
     (folder / "wrong.txt").write_text("a1 b2 a2 b1 a3\na1 a1\n")
     (folder / "cut.json").write_text((folder / "run" / "certificate.json").read_text()[:5_000])
-    (folder / "other.json").write_text('{"format": 1}')
     write(certify(RandomPolicy(), "odd", Rules(), training={"steps": 1}), folder / "odd.json")
     write(certify(RandomPolicy(), "wide", Rules(2, 4, 3)), folder / "2x4.json")
     with store.GameStore(folder / "games.db") as games:
@@ -74,8 +73,6 @@ OF_TRAINING = """
     tabular_q --stpes 5 | 2 | '--stpes' '--steps'
     tabular_q --board 3x4x3 --rows 3 | 2 | --board --rows
     tabular_q --board 4x4 | 2 | --board 4x4x3 4x4x4
-    tabular_q --until unbeatible | 2 | --until 'unbeatible' 'unbeatable'
-    tabular_q --opponents minmax | 2 | 'minmax' 'minimax'
     tabular_q --opponents runs/none | 2 | 'runs/none'
     tabular_q --export-sb3 x.zip | 2 | tabular_q Stable-Baselines3
     tabular_q --out full | 2 | full --out --resume
@@ -99,7 +96,6 @@ OF_TRAINING = """
     dqn --rival 'dqn --rows 4' | 2 | 3x3 4x3
     dqn --rival 'dqn --side O' --side O | 2 | O
     dqn --rival dqn --opponents random | 2 | 'random' rival
-    dqn --seeds 0-2 --seed 3 | 2 | --seed
     dqn --seeds 2-1 | 2 | --seeds '2-1'
     dqn --seeds 0 --cluster x | 2 | --cluster 'x'
     dqn --jobs 2 | 2 | --jobs --seeds
@@ -112,7 +108,6 @@ OF_EVALUATION = """
     latest:trie | 1 | 'trie' models/ runs/
     none.json | 1 | none.json
     cut.json | 1 | cut.json
-    other.json | 1 | certificate
     odd.json | 1 | training seconds
     2x4.json --rows 3 --cols 3 | 1 | 2x4 3x3
     \x1b[31mred | 1 | '\\x1b[31mred'
@@ -125,21 +120,16 @@ OF_EVALUATION = """
     odd.json --from-model | 1 | --from-model
     of_nobody --from-model | 1 | 'nobody'
     human --board .../.../... | 1 | 'human'
-    minimax --board X.Z/.../... | 1 | 'Z'
     minimax --board XXX/OO./... | 1 | 'XXX/OO./...'
     minimax --board 5x5 | 2 | --board 5x5x3 5x5x5
     minimax --board ..../..../..../.... | 1 | 4x4 3 4 --k
     --board .../.../... | 1 | --board
     minimax --board .../.../... --games 3 | 1 | --board --games
     search-seconds=0.01 --rows 2 --cols 3 | 1 | clock
-    mcts-milliseconds=1 --rows 2 --cols 3 | 1 | clock
-    --jsn f | 2 | '--jsn' '--json'
 """
 OF_PLAY = """
-    --board 9x9 | 2 | 9x9
     --board 4x4x5 | 2 | k 5
     --games 3 | 1 | --games
-    --result Z | 2 | --result 'Z'
     --delay soon | 2 | --delay 'soon'
     --values onw | 2 | --values 'onw' 'own'
     --replay 3 --store games.db | 1 | 3 games.db
@@ -154,14 +144,11 @@ OF_PLAY = """
 """
 OF_MODULES = """
     tictactoe_env --opponent minimax-slop=1 | 2 | 'slop' 'slip'
-    tictactoe_env --oponent minimax | 2 | '--oponent' '--opponent'
-    tictactoe_env --games | 2 | --games
     tictactoe_env --rows 5 --cols 5 --opponent minimax | 2 | 5x5
     tictactoe_env minimax | 2 | 'minimax'
     tictactoe_env.opponents none | 2 | 'none'
     tictactoe_env.store none.db --check | 1 | none.db
     tictactoe_env.store new.db --import wrong.txt | 1 | wrong.txt 2
-    tictactoe_env.store new.db --import letters.txt | 1 | letters.txt
     tictactoe_env.store games.db --export csv | 2 | csv
 """
 REFUSED = [("train.py", *case) for case in cases(OF_TRAINING)]

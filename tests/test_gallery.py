@@ -72,11 +72,7 @@ def test_the_players_of_the_package_come_first_then_every_run_by_its_place(galle
         Gallery([folders / "runs", folders / "old" / "runs"])
     entry = gallery.entry("runs/many/dqn-1")
     assert (entry.kind, entry.name, entry.agent, entry.rules) == ("run", "dqn-1", "dqn", SMALL)
-    assert entry.about == "dqn, seed 7, can be beaten on 2x3, 2 in a row"
-    perfect = {"training": {"preset": "quick"}, "config": {"side": "O"}}
-    write(certify(MinimaxPolicy(Rules()), "dqn", **perfect), folders / "a.json")
-    about = Gallery([folders]).entry(f"{folders.name}/a.json").about
-    assert about.startswith("dqn-quick, cannot be beaten as O (")
+    assert "seed 7" in entry.about
 
 
 @pytest.mark.parametrize("id", BUILT_IN)
@@ -95,10 +91,10 @@ def test_players_without_training_move_on_every_board_that_they_name(gallery, id
     assert str(seat.player) == str(gallery.player(id)) == f"agent:{id}"
 
 
-@pytest.mark.parametrize(("name", "cells"), [("minimax-slip=0.5", 16), ("search-depth=3", 64)])
-def test_a_name_with_options_is_there_with_its_boards_though_it_is_not_listed(gallery, name, cells):
+def test_a_name_with_options_is_there_though_it_is_not_listed(gallery):
+    name = "search-depth=3"
     assert gallery.entry(name).id == gallery.seat(name, SMALL).name == name
-    assert (gallery.entry(name).max_cells, name in ids(gallery)) == (cells, False)
+    assert (gallery.entry(name).max_cells, name in ids(gallery)) == (64, False)
 
 
 def test_a_run_plays_on_its_own_board_only_and_latest_is_the_newest_of_an_agent(gallery):

@@ -3,10 +3,8 @@
 import os
 import pickle
 import time
-from unittest.mock import AsyncMock, Mock
 
 import anyio
-import pytest
 from text_cases import refuses
 
 from players.gallery import BrokenPlayerError, Entry
@@ -73,16 +71,5 @@ def test_a_certificate_is_verified_once_however_many_ask_for_it():
             release.set()
         await ask(entry)
         assert (answers, calls) == ([({"agent": "runs/0"}, "")] * 6, ["runs/0"])
-
-    anyio.run(test)
-
-
-def test_a_verification_that_found_no_place_is_tried_again():
-    async def test():
-        proofs, entry = api.Proofs(), Entry("runs/0", "run", "", sha256="0")
-        with pytest.raises(BusyError):
-            await proofs.of(entry, Mock(side_effect=BusyError("try again")))
-        assert await proofs.of(entry, AsyncMock(return_value=(None, "why"))) == (None, "why")
-        assert await proofs.of(entry, Mock()) == (None, "why")
 
     anyio.run(test)

@@ -100,8 +100,7 @@ def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
     program = (
         "import sys, tictactoe_env\n"
         "from tictactoe_env import match, positions, row_engine, solver\n"
-        "heavy = {'torch', 'stable_baselines3', 'pettingzoo', 'pygame', 'matplotlib', 'agents',\n"
-        "         'sqlite3'}\n"
+        "heavy = {'torch', 'stable_baselines3', 'pettingzoo', 'pygame', 'matplotlib', 'agents'}\n"
         "kept = [positions.positions_of, positions.symmetries_of, solver.solve,\n"
         "        match.best_achievable, row_engine.row_tables]\n"
         "print(sorted(heavy & {name.split('.')[0] for name in sys.modules}),\n"

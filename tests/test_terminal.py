@@ -34,7 +34,7 @@ from terminal.talk import Talk, number, one_of, seconds
 from terminal.tree import MAX_LINES, tree_text
 from tictactoe_env import Game, GameStore, Player, RandomPolicy, Rules
 from tictactoe_env.analysis import KINDS
-from tictactoe_env.certificate import certify, load_policy, read, write
+from tictactoe_env.certificate import certify, read, write
 from tictactoe_env.match import action_values
 from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import MinimaxPolicy
@@ -117,14 +117,11 @@ def test_a_terminal_that_is_too_narrow_for_values_says_so_and_shows_the_board():
     assert ("20" in text.splitlines()[-1], "against" in text) == (True, False)
 
 
-def test_consoles_get_colours_and_ascii_where_these_are_theirs():
+def test_a_console_without_other_letters_gets_ascii():
     ascii_file = types.SimpleNamespace(encoding="ascii", isatty=lambda: False)
     text = picture(EMPTY, Rules(), Console(file=ascii_file, width=80)).plain
     assert text.isascii()
     assert " 2 |  4  |  5  |  6  |" in text
-    talk = talking(force_terminal=True, color_system="256")
-    talk.say(picture(parse_board("X../.O./...", Rules()), Rules(), talk.console))
-    assert not missing(said(talk), "\x1b[1;38;5;39m", "\x1b[1;38;5;208m")
 
 
 @pytest.mark.parametrize(
@@ -262,14 +259,11 @@ def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(tmp_path, tr
     monkeypatch.chdir(tmp_path)
     with refuses("'humna'", "'human'"):
         seat_of("humna", Rules())
-    rules, path = Rules(2, 3, 2), tmp_path / "small.json"
-    write(certify(MinimaxPolicy(rules), "dqn", rules), path)
-    assert board_of(["minimax", "human", "mcts-value=runs/none", str(path)]) == rules
-    assert seat_of(str(path), rules).name.endswith("small.json")
+    write(certify(RandomPolicy(), "dqn", Rules(2, 3, 2)), tmp_path / "small.json")
+    assert board_of(["minimax", "human", "mcts-value=runs/none", "small.json"]) == Rules(2, 3, 2)
     folder = shutil.copytree(trie, tmp_path / "runs" / "trie-0")
     seat = seat_of("latest:trie", Rules())
     assert (seat.player.kind, seat.name, len(seat.player.source)) == ("run", "runs/trie-0", 64)
-    assert np.array_equal(seat.policy.table, load_policy(trie).table)
     assert seat_of("runs/trie-0/certificate.json", Rules()).player == seat.player
     write(certify(MinimaxPolicy(Rules()), "trie"), folder / "certificate.json")
     with refuses("model.safetensors"):
@@ -329,24 +323,16 @@ def test_the_list_shows_the_newest_games_and_how_to_see_more(store):
     assert "no such game" in listed(store, player="Ben")
 
 
-@pytest.mark.parametrize(
-    ("width", "words"),
-    [
-        (100, ["│    1 │ 2026-05-09 09:35 │ Ann │", "│ 3x3x3 │ X won  │ b2 a1 "]),
-        (40, ["2026-05-09 09:35", "Ann against unknown", "X won"]),
-    ],
-)
-def test_the_list_has_local_times_and_fits_the_terminal(store, monkeypatch, width, words):
-    """Two hours east of UTC, at a terminal of this many columns."""
+def test_the_list_has_local_times_and_fits_the_terminal(store, monkeypatch):
+    """Two hours east of UTC, at a terminal of 40 columns."""
     monkeypatch.setenv("TZ", "TTT-2")
     time.tzset()
     store.import_lines(["b2 a1 b1 a2 b3 x=human:Ann time=2026-05-09T07:35:25Z"])
-    talk = talking(force_terminal=True, width=width, color_system=None)
-    shown = listed(store, talk=talk)
+    shown = listed(store, talk=talking(force_terminal=True, width=40, color_system=None))
     monkeypatch.undo()
     time.tzset()
-    assert max(map(len, shown.splitlines()[:4])) <= width
-    assert not missing(shown, *words)
+    assert max(map(len, shown.splitlines()[:4])) <= 40
+    assert not missing(shown, "2026-05-09 09:35", "Ann against unknown", "X won")
 
 
 # --- the menu ---------------------------------------------------------------------------------
@@ -478,9 +464,8 @@ def test_a_run_that_goes_on_tells_which_games_it_has_learned_from(tmp_path, trie
 
 
 def test_a_game_tree_follows_the_moves_of_the_player_and_all_replies():
-    assert "2. O a1  100.0 %   is taken" in tree_text(CellPlayer(0), Rules(), 9)
     text = tree_text(MinimaxPolicy(Rules(), ties="first"), Rules(), 9, "X")
     plies = [line.split(".")[0].strip() for line in text.splitlines()]
     assert [plies.count(ply) for ply in "1234"] == [1, 8, 8, 48]
-    large = tree_text(RandomPolicy(), LARGE, 4).splitlines()
-    assert (len(large), large[0]) == (MAX_LINES + 1, "1. X a1    4.0 %")
+    assert "2. O a1  100.0 %   is taken" in tree_text(CellPlayer(0), Rules(), 9)
+    assert len(tree_text(RandomPolicy(), LARGE, 4).splitlines()) == MAX_LINES + 1
