@@ -57,6 +57,7 @@ def files(tmp_path_factory):
 def changed_run(folder, name, file, **changes):
     """A copy of the run with other entries in one of its files."""
     path = copytree(folder / "run", folder / name) / file
+    (path.parent / "manifest.json").unlink()  # it would tell the change before
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
