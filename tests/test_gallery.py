@@ -8,7 +8,15 @@ from small_runs import trained
 from text_cases import refuses
 
 from players.gallery import BUILT_IN, Gallery
-from tictactoe_env import RandomPolicy, Rules, TabularPolicy, register_opponent, unregister_opponent
+from players.pupil import teach
+from tictactoe_env import (
+    Game,
+    RandomPolicy,
+    Rules,
+    TabularPolicy,
+    register_opponent,
+    unregister_opponent,
+)
 from tictactoe_env.certificate import CertificateError, certify, load_policy, write
 from tictactoe_env.policy import MinimaxPolicy
 from tictactoe_env.trained import certificate_of, trained_names
@@ -125,6 +133,16 @@ def test_a_trained_agent_of_the_package_plays_on_3x3_and_shows_its_certificate(g
     assert gallery.certificate(name) == content
     with refuses(name, "3x3", "3x4"):
         gallery.seat(name, Rules(3, 4, 3))
+
+
+def test_the_apprentice_is_there_before_its_first_game_and_learns_from_it(gallery):
+    seat = gallery.seat("learner", Rules())
+    assert gallery.certificate("learner")["unbeatable"] is False
+    assert list(teach([seat.pupil], Game(moves=(0, 3, 1, 4, 2), origin="human"))) == [
+        "runs/learner"
+    ]
+    entry = gallery.entry("learner")
+    assert (entry.id, entry.learned, entry.path.exists()) == ("runs/learner", 1, True)
 
 
 COSTLY = {"search-depth=7": "depth", "mcts-playouts=1000000": "playouts"}

@@ -22,7 +22,18 @@ from tictactoe_env.rules import Rules
 from training import cluster
 from training.cluster import ClusterError, Lost, cluster_address, connect
 from training.files import read_json
-from training.jobs import EXIT_FINISHED, EXIT_STOPPED, KILL, Job, Owner, do_job, read_outcome
+from training.jobs import (
+    EXIT_FINISHED,
+    EXIT_STOPPED,
+    FAILED,
+    KILL,
+    STOPPED,
+    Job,
+    Outcome,
+    Owner,
+    do_job,
+    read_outcome,
+)
 from training.locks import locked
 from training.metrics import row_of
 from training.study import parse_seeds, seeds_text, summary, summary_table
@@ -186,3 +197,16 @@ def test_workers_that_never_work_end_the_study_with_one_line(tmp_path, monkeypat
         found.extend(cluster.outcomes([job], owner, workers))
     assert "\n" not in str(error.value)
     assert all(isinstance(one, Lost) for one in found)
+
+
+def test_lost_workers_failed_seeds_and_what_is_missing_are_named(tmp_path, monkeypatch, capsys):
+    def outcomes(jobs, owner, workers):
+        yield Lost("no answer")
+        yield Outcome(jobs[0], FAILED, "no memory")
+        yield Outcome(jobs[1], STOPPED)
+
+    monkeypatch.setattr("terminal.study.outcomes", outcomes)
+    arguments = [*QUICK, "--seeds", "4-5", "--jobs", "1", "--out", str(tmp_path / "study")]
+    code, out, err = called(train, arguments, capsys)
+    assert (code, "4-5" in err) == (1, True)
+    assert [words for words in ("no answer", "seed 4", "no memory") if words not in out] == []

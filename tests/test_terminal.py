@@ -24,13 +24,15 @@ from agents import TRAINABLE
 from agents.trie import TrieLearner
 from players.groups import GROUPS
 from players.seat import board_of, seat_of
-from terminal import proving
+from terminal import proving, tuner
 from terminal.game import Table, seats_of
 from terminal.keys import Keys
 from terminal.menu import Menu
 from terminal.picture import Line, picture
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
+from terminal.trainer import verdict as run_verdict
+from terminal.trainer import verdict_on_rivals
 from terminal.tree import MAX_LINES, tree_text
 from tictactoe_env import Game, GameStore, Player, RandomPolicy, Rules
 from tictactoe_env.analysis import KINDS
@@ -461,6 +463,30 @@ def test_a_run_that_goes_on_tells_which_games_it_has_learned_from(tmp_path, trie
     games.write_text(f"{LONG_GAME}\n{LONG_GAME} board=4x4 k=3\n")
     assert train.main(["--resume", str(folder), "--learn-from", str(games), "--steps", "20"]) == 0
     assert not missing(capsys.readouterr().out, "1 game,", "left out 1")
+
+
+def test_a_search_waits_for_the_trials_of_other_processes_and_says_so_once(monkeypatch):
+    monkeypatch.setattr(tuner, "POLL_SECONDS", 0)
+    search, talk = Mock(claim=Mock(return_value=None)), talking()
+    trial = types.SimpleNamespace(user_attrs={"place": 7})
+    search.running.side_effect = [[trial], [trial], []]
+    tuner.make_trials(search, 9, talk.console)
+    assert said(talk).count("7") == 1
+
+
+@pytest.mark.parametrize(("until", "code"), [("steps", 0), ("unbeatable", 1)])
+def test_rivals_that_have_not_reached_their_goal_are_named(until, code):
+    about = {"rows": [{"steps": 50}], "config": types.SimpleNamespace(steps=99), "side": "both"}
+    first, second = (
+        types.SimpleNamespace(label=name, folder=f"runs/{name}", first_reached=reached, **about)
+        for name, reached in (("ann", {}), ("ben", {"optimal": 20}))
+    )
+    for verdict, runs in ((verdict_on_rivals, (first, second)), (run_verdict, first)):
+        said = []
+        assert verdict(runs, until, said.append) == code
+        assert not missing(said[0], "train.py --resume runs/ann")
+        assert ["ben" in said[0], len(said)] == [False, 1 + code]
+    assert verdict_on_rivals((second, second), until, print) == 0
 
 
 def test_a_game_tree_follows_the_moves_of_the_player_and_all_replies():
