@@ -107,6 +107,7 @@ def test_the_board_is_the_policies_own_or_the_given_one_or_three_by_three():
 def test_either_player_names_the_board(ask):
     rules, one = Rules(2, 3, 2), RandomPolicy()
     table = tabulate(one, rules)
+    assert match.optimal_share(one, rules) == match.optimal_share(table)
     for side in "XO":
         asked = ask if ask is match.exact_result else partial(ask, side)
         for players in ((table, one), (one, table)):
