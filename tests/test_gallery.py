@@ -138,11 +138,10 @@ def test_a_trained_agent_of_the_package_plays_on_3x3_and_shows_its_certificate(g
 def test_the_apprentice_is_there_before_its_first_game_and_learns_from_it(gallery):
     seat = gallery.seat("learner", Rules())
     assert gallery.certificate("learner")["unbeatable"] is False
-    assert list(teach([seat.pupil], Game(moves=(0, 3, 1, 4, 2), origin="human"))) == [
-        "runs/learner"
-    ]
+    teach([seat.pupil], Game(moves=(0, 3, 1, 4, 2), origin="human"))
+    gallery.entries()
     entry = gallery.entry("learner")
-    assert (entry.id, entry.learned, entry.path.exists()) == ("runs/learner", 1, True)
+    assert (entry.id, entry.learned, entry.path.is_file()) == ("runs/learner", 1, True)
 
 
 COSTLY = {"search-depth=7": "depth", "mcts-playouts=1000000": "playouts"}
