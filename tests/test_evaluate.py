@@ -116,12 +116,6 @@ def test_the_board_is_that_of_the_run_and_its_results_are_computed_and_not_belie
     assert "on 2x4, 3 in a row it can be beaten as X and as O" in printed
 
 
-def test_a_search_by_chance_is_proven_for_its_seed(capsys):
-    printed = shown(capsys, "mcts-playouts=2-seed=5 --rows 2 --cols 3")
-    assert "mcts-playouts=2-seed=5 on 2x3, 3 in a row, seed 5\n" in printed
-    assert "mcts-playouts=2-seed=6 is another player\n" in printed
-
-
 def test_games_that_are_counted_stand_beside_the_exact_rates(capsys, tmp_path):
     path = tmp_path / "results.json"
     rows = rows_of(shown(capsys, "random --games 1000 --game-seed 4 --json", path))

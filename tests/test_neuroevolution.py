@@ -26,8 +26,7 @@ PLAIN = replace(SMALL, symmetry=False, inputs="grid", rebirth=0.0)
 VARIANTS = {
     "default": SMALL,
     "no symmetry, grid": replace(PLAIN, direct=False, activation="sigmoid", hidden=15),
-    "linear": replace(SMALL, hidden=0, league=9, rebirth=0.0, scaled=False),
-    "rectangle": replace(SMALL, rows=2, cols=4, activation="tanh", rebirth=0.0),
+    "linear": replace(SMALL, hidden=0, rows=2, cols=4, rebirth=0.0, scaled=False),
     "masked": replace(SMALL, masks=True, league=9),
 }
 
@@ -103,9 +102,8 @@ def test_a_network_gives_the_sums_of_its_layers():
     layout = Layout(replace(SMALL, hidden=2, rows=1, cols=3, k=2), inputs=7)
     network = np.arange(44, dtype=np.float32) - 20
     board = np.array([1, 0, 0, 0, 1, 0, 1], dtype=np.float32)
-    hidden, output, direct = network[:14], network[14:23], network[23:]
-    units = np.maximum(board @ hidden.reshape(7, 2), 0)
-    expected = [*units, 1] @ output.reshape(3, 3) + board @ direct.reshape(7, 3)
+    units = np.maximum(board @ network[:14].reshape(7, 2), 0)
+    expected = [*units, 1] @ network[14:23].reshape(3, 3) + board @ network[23:].reshape(7, 3)
     assert layout.scores(network[None], board[None])[0, 0].tolist() == expected.tolist()
 
 

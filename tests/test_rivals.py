@@ -100,14 +100,6 @@ def test_each_learner_becomes_a_run_of_its_own_and_the_first_one_continues_both(
     assert (code, "run-rival" in said) == (2, True)
 
 
-def test_both_continue_bit_for_bit(tmp_path):
-    part, whole = tmp_path / "part", tmp_path / "whole"
-    assert fight(part, steps=JUDGE_EVERY) == 0
-    assert train.main(["--resume", str(part), "--steps", str(STEPS)]) == 0
-    assert fight(whole) == 0
-    assert_same_rivals(part, whole)
-
-
 def test_ctrl_c_ends_with_the_turn_and_a_second_one_keeps_the_checkpoint(
     tmp_path, capsys, monkeypatch
 ):

@@ -188,43 +188,38 @@ def test_an_interrupt_stops_at_the_next_evaluation_and_a_second_one_at_once(tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def interrupted_between(folder, monkeypatch, at, policies=(RANDOM, PERFECT)):
-    """A run whose steps take 0.12 seconds each, ended after some steps, with checkpoints."""
-    now = [1000.0]
-    monkeypatch.setattr(runs.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(learner_module, "PIECE_SECONDS", 6.0)  # 50 steps
+@pytest.mark.parametrize("at", [330, 730])
+def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_there(
+    tmp_path, monkeypatch, at
+):
+    """Before the first evaluation, and after it. A step takes 0.12 seconds here, a pause 50 steps.
+
+    Seconds go on from those of the checkpoint.
+    """
+    now, run = [1000.0], new_run(tmp_path, steps=800)
+    every = replace(run.config, judge_every=400)
 
     def step(steps):
         now[0] = 1000 + 0.12 * steps
         if steps >= at:
             raise KeyboardInterrupt
 
-    run, learner = new_run(folder, steps=800), Scripted(policies, meanwhile=step)
-    rare = replace(run.config, judge_every=400)
-    with pytest.raises(KeyboardInterrupt), run:
-        drive(learner, rare, run.evaluate, run.pause)
-    monkeypatch.undo()
-    return run
-
-
-@pytest.mark.parametrize("at", [330, 730])
-def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_there(
-    tmp_path, monkeypatch, at
-):
-    """Before the first evaluation, and after it; seconds go on from those of the checkpoint."""
-    run = interrupted_between(tmp_path, monkeypatch, at)
+    with monkeypatch.context() as clock:
+        clock.setattr(runs.time, "monotonic", lambda: now[0])
+        clock.setattr(learner_module, "PIECE_SECONDS", 6.0)
+        learner = Scripted((RANDOM, PERFECT), meanwhile=step)
+        with pytest.raises(KeyboardInterrupt), run:
+            drive(learner, every, run.evaluate, run.pause)
     saved = read_json(tmp_path / "checkpoint" / "progress.json")
-    assert run.saved_at == saved["steps"]
     assert at - 300 < saved["steps"] < at
     assert saved["seconds"] == pytest.approx(0.12 * saved["steps"], abs=0.01)
     again, learner = resumed(tmp_path, [RANDOM, PERFECT])
     assert (again.done, learner.steps, learner.restored) == (saved["steps"],) * 3
     assert [row["steps"] for row in again.rows] == ([] if at < 400 else [400])
     with again:
-        drive(learner, replace(again.config, judge_every=400), again.evaluate, again.pause)
+        drive(learner, every, again.evaluate, again.pause)
     assert steps_of(tmp_path) == [400, 800]
     assert float(metrics(tmp_path)[-1]["seconds"]) >= saved["seconds"]
-    assert set(read_json(tmp_path / "checkpoint" / "progress.json")) == {"steps"}
 
 
 def test_a_run_continues_with_its_rows_its_seconds_its_best_and_its_certificate(tmp_path):
