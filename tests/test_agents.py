@@ -64,6 +64,7 @@ WEIGHTS = {  # sha256 of the arrays of a small model, its first 16 digits
 REFUSED = [
     ("dqn", {"buffer_size": 10}, "buffer_size"),
     ("dqn", {"rows": 3, "cols": 4, "refutations": 1}, "refutations"),
+    ("dqn", {"exploring_starts": 0.6, "counterexamples": 0.6}, "counterexamples"),
     ("dqn", {"opening": "d1"}, "'d1'"),
     ("dqn", {"opponents": "minmax"}, "'minimax'"),
     ("maskable_ppo", {"opening": "random", "side": "O"}, "'random'"),
@@ -248,6 +249,8 @@ def test_what_does_not_belong_together_is_refused(small_run, tmp_path):
         shutil.copy(run.folder / "1" / name, path.parent / name)
     with refuses(path.parent / MODEL, STATE, error=DamagedFileError):
         run.restore(path.parent)
+    with refuses(MODEL, "tabular_q", "trie", error=DamagedFileError):
+        checkpoint.load(agents.page("trie"), run.last)
     with refuses("seed"):
         run.restore(run.folder / "0", seed=run.config.seed + 1)
 

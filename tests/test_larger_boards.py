@@ -19,7 +19,7 @@ from tictactoe_env.positions import positions_of, symmetries_of
 from tictactoe_env.proof import Limit, reach_of
 from tictactoe_env.rules import Rules
 from training import checkpoint
-from training.goals import check_goal
+from training.goals import check_goal, goal_text
 from training.learner import drive
 from training.limits import ANY, LIMITS
 from training.options import options_of
@@ -229,6 +229,7 @@ def test_where_x_wins_the_goal_is_that_x_wins_against_everybody():
     draws = [Evaluation(*results, best_play_x=known) for known in (1, 0, None)]
     assert [found.reached("unbeatable", "X") for found in draws] == [False, True, True]
     assert perfect.rank() > draws[0].rank()
+    assert "X wins against everybody" in goal_text("unbeatable", WON)
     assert "wins against everybody" in describe(perfect)
     assert "wins against everybody" not in describe(draws[0])
 
@@ -242,6 +243,7 @@ def test_where_x_wins_the_goal_is_that_x_wins_against_everybody():
         ("optimal", "both", SQUARE, "", "unbeatable"),
         ("optimal", "both", Rules(), "b2", "a1, c1, a3, c3"),
         ("optimal", "X", Rules(), "c3", None),
+        ("unbeatable", "X", Rules(5, 5, 4), "b2", None),
     ],
 )
 def test_goals_that_cannot_be_reached_are_refused(until, side, rules, opening, mention):

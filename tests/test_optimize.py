@@ -42,7 +42,9 @@ def by_trial(folder):
 def finished(tmp_path_factory):
     """The folder of a finished search, not to be changed."""
     folder = tmp_path_factory.mktemp("runs") / "a search"
-    assert search(folder, TRIALS) in (0, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tuning, "RANDOM_TRIALS", 2)
+        assert search(folder, TRIALS) in (0, 1)
     return folder
 
 
@@ -139,7 +141,9 @@ def test_another_search_or_a_file_that_is_none_is_refused_and_left_as_it_is(
     assert "tables, games" in error_of(tmp_path / "s", *fixed.split(), "--anneal-steps", "9")
     assert not (tmp_path / "s").exists()
     (tmp_path / "s").mkdir()
-    for content in (b"no database" * 100, whole[: len(whole) // 2]):
+    optuna.create_study(storage=f"sqlite:///{tmp_path / 'other.db'}", study_name="theirs")
+    other = (tmp_path / "other.db").read_bytes()
+    for content in (b"no database" * 100, whole[: len(whole) // 2], other):
         (tmp_path / "s" / "study.db").write_bytes(content)
         assert "study.db" in error_of(tmp_path / "s")
         assert (tmp_path / "s" / "study.db").read_bytes() == content

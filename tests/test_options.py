@@ -40,7 +40,14 @@ OPTIONS = {known.name: known for known in options_of(Config)}
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("steps", True), ("steps", 1.5), ("games", 1), ("hidden", [3]), ("hidden", (9000,))),
+        *(
+            ("seed", 2**63),
+            ("steps", True),
+            ("steps", 1.5),
+            ("games", 1),
+            ("hidden", [3]),
+            ("hidden", (9000,)),
+        ),
         *(("rewards", (1.0, 2.0)), ("activation", "rleu"), ("k", 4), ("initial", float("nan"))),
     ],
 )
@@ -81,3 +88,12 @@ def test_a_saved_configuration_comes_back_and_only_steps_may_differ_from_it():
     kinds.check_unchanged(config, replace(config, steps=5), path)
     with refuses(path, "seed, hidden"):
         kinds.check_unchanged(config, replace(config, seed=6, hidden=()), path)
+
+
+def test_a_configuration_without_its_decorator_or_a_sentence_is_refused():
+    class Plain(BoardConfig):
+        epsilon: kinds.Share = 0.3
+
+    for kind in (Plain, dataclass(frozen=True)(Plain)):
+        with refuses("Plain", error=TypeError):
+            options_of(kind)

@@ -17,7 +17,8 @@ RANDOM, PERFECT = (make_opponent(name, Rules()) for name in ("random", "minimax"
 
 
 @pytest.mark.parametrize(
-    "settings", [{"width": 100}, {"width": 40}, {"width": 100, "force_terminal": True}]
+    "settings",
+    [{"width": 100}, {"width": 100, "force_terminal": True}, {"width": 40, "force_terminal": True}],
 )
 def test_a_row_is_printed_at_each_tenth_and_when_something_is_first_proven(settings, monkeypatch):
     monkeypatch.setattr("training.progress.PLAIN_SECONDS", 1e9)
@@ -28,6 +29,7 @@ def test_a_row_is_printed_at_each_tenth_and_when_something_is_first_proven(setti
         *((170, RANDOM), (210, PERFECT), (1_000, PERFECT)),
     ):
         results = evaluate(policy, rules=Rules())
+        display.advance(steps)
         display.show(steps, 1.0, results, policy, {"games": 7.0}, is_last=steps == 1_000)
     display.stop()
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "\n", console.file.getvalue())

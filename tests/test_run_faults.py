@@ -11,7 +11,7 @@ from text_cases import called
 
 import train
 from tictactoe_env import files
-from training import events, run
+from training import events, locks, run
 from training.locks import locked
 from training.manifest import check_all
 
@@ -87,7 +87,8 @@ def test_a_training_goes_on_without_the_file_of_tensorboard(tmp_path, capsys, mo
     assert "Exception" not in out + err
 
 
-def test_two_trainings_of_one_run_are_refused(finished, capsys):
+def test_two_trainings_of_one_run_are_refused(finished, capsys, monkeypatch):
+    monkeypatch.setattr(locks, "LOCK_SECONDS", 0)
     before = contents(finished)
     with locked(finished):
         code, said = resumed(finished, capsys, "--steps", 9000)
@@ -115,6 +116,7 @@ def test_a_file_that_is_gone_is_written_again(finished, tmp_path, capsys):
         (folder / name).unlink()
     assert resumed(folder, capsys) == (0, "")
     assert_same(folder, finished)
-    (folder / "checkpoint" / "state.json").unlink()
-    code, said = resumed(folder, capsys)
-    assert (code, "checkpoint/state.json" in said) == (2, True)
+    for gone in ("checkpoint/state.json", "checkpoint"):
+        (folder / gone).unlink() if "." in gone else shutil.rmtree(folder / gone)
+        code, said = resumed(folder, capsys)
+        assert (code, said.count("\n"), gone in said) == (2, 1, True)

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from text_cases import refuses
 
+from training import checkpoint
 from training.schema import (
     Array,
     Either,
     Entries,
+    Flag,
     Free,
     LayoutError,
     Many,
+    Named,
     Number,
     Random,
     Text,
@@ -30,6 +33,10 @@ ONES = np.ones((2, 3))
     ("layout", "right", "wrong"),
     [
         (Whole(1, 5), [1, 5], [0, 6, 1.0, True, "1", None]),
+        (Number(is_finite=False), [math.nan, -3.5], ["nan"]),
+        (Flag(), [True], [1]),
+        (Named(Whole(), 2), [{"a": 1}], [{"a": 1, "b": 2, "c": 3}, {"a": ""}]),
+        (Array(float, (2,), sums=1), [ONES[0, :2] / 2], [ONES[0, :2], ONES[0, :2] * math.nan]),
         (Number(0, 1), [0, 0.5, 1], [1.1, math.nan, True, "0"]),
         (Text(3, "[ab]+"), ["a", "bab"], ["", "abab", "c", "a\n", 1]),
         ([Whole(), None], [[1, None]], [[1], [1, 0], {}]),
@@ -50,10 +57,17 @@ def test_a_layout_accepts_what_it_says_and_names_what_is_wrong(layout, right, wr
 
 
 def test_the_layout_of_a_value_is_that_of_all_values_like_it():
-    value = {"a": np.zeros(3), "b": [1, 0.5, "x", None, True], "rng": np.random.default_rng(1)}
+    value = {
+        "a": np.zeros(3),
+        "b": [np.int64(1), 0.5, "x", None, True],
+        "rng": np.random.default_rng(1),
+    }
     layout = like(value)
     assert layout["a"] == Array(np.float64, (3,))
     check({"a": np.ones(3), "b": [7, -1.0, "y", None, False], "rng": {"$generator": RNG}}, layout)
+    arrays = {}
+    tree = checkpoint.with_arrays(checkpoint.pack(value, "value", arrays), arrays)
+    check(tree, layout)
     assert generator_of(RNG).random() == np.random.default_rng(5).random()
     with pytest.raises(TypeError):
         like({1})

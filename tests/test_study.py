@@ -28,6 +28,7 @@ from training.jobs import (
     FAILED,
     KILL,
     STOPPED,
+    BlockedError,
     Job,
     Outcome,
     Owner,
@@ -129,6 +130,8 @@ def test_a_finished_study_trains_nothing_again_and_refuses_other_options_by_name
         line = [*QUICK, option, value, "--seeds", "3-9", "--out", finished]
         assert option in error_of(capsys, *line)
     assert AGENT in error_of(capsys, "trie", "--seeds", "0", "--out", finished)
+    for other in (finished / "study.csv", finished / "seed-03"):
+        assert str(other) in error_of(capsys, *QUICK, "--seeds", "3", "--out", other)
     with locked(finished):
         assert str(finished) in error_of(capsys, *QUICK, "--seeds", "3", "--out", finished)
     changed = [path.name for path, data in before.items() if path.read_bytes() != data]
@@ -174,16 +177,39 @@ def test_the_process_of_a_job_stops_at_an_evaluation_and_goes_on_from_there(tmp_
     assert job.has_reached_its_goal
 
 
-def test_a_training_that_is_killed_each_time_is_given_up(tmp_path):
-    """A kill without a new checkpoint in between, as by a system that is out of memory."""
-    (tmp_path / "dying.py").write_text("import os; os.kill(os.getpid(), 9)")
-    owner = replace(Owner.begin(tmp_path, is_local=True, program="dying"), root=str(tmp_path))
+@pytest.mark.parametrize(
+    ("program", "state", "mention"),
+    [
+        ("os.kill(os.getpid(), 9)", "failed", "SIGKILL"),  # as by a system out of memory
+        ("sys.exit(0)", "failed", "finished.json"),
+        ("owner.write_text(''); sys.stdin.read(); sys.exit(3)", "stopped", ""),
+        ("owner.write_text('kill'); sys.stdin.read(); time.sleep(99)", "stopped", ""),
+    ],
+)
+def test_a_training_that_dies_each_time_or_is_told_to_stop_ends(tmp_path, program, state, mention):
+    owner = replace(Owner.begin(tmp_path, is_local=True, program="ending"), root=str(tmp_path))
+    script = f"import os, pathlib, sys, time; owner = pathlib.Path({str(owner.file)!r}); {program}"
+    (tmp_path / "ending.py").write_text(script)
     job = Job("seed 0", str(tmp_path / "seed-00"), AGENT, {})
     do_job(job, owner)
     said = read_outcome(job, owner)
-    assert (said.state, "SIGKILL" in said.error) == ("failed", True)
+    assert (said.state, mention in said.error) == (state, True)
     later = Owner.begin(tmp_path, is_local=True, program=PROGRAM)
     assert read_outcome(job, later) is None, "that was said to another owner"
+
+
+def test_a_worker_says_nothing_to_an_owner_that_is_replaced_or_whose_folders_it_lacks(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("training.jobs.SHARED_SECONDS", 0)
+    owner = Owner.begin(tmp_path, is_local=False, program=PROGRAM)
+    job, gone = Job("seed 0", str(tmp_path / "seed-00"), AGENT, {}), str(tmp_path / "gone")
+    for wrong in (replace(owner, folder=gone), replace(owner, cwd=gone)):
+        with refuses(gone, error=BlockedError):
+            do_job(job, wrong)
+    Owner.begin(tmp_path, is_local=False, program=PROGRAM)
+    do_job(job, owner)
+    assert read_outcome(job, owner) is None
 
 
 def test_workers_that_never_work_end_the_study_with_one_line(tmp_path, monkeypatch):
