@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
+from sample_players import Stubborn, fixed_table
 from text_cases import cases, refuses
 
 from tictactoe_env import analysis
@@ -41,11 +41,6 @@ def test_boards_that_cannot_be_enumerated_are_refused():
             ask(played)
 
 
-class Valued(FixedPlayer):
-    def q_values(self, boards):
-        return np.where(boards == 0, np.arange(9.0), -np.inf)
-
-
 @pytest.mark.parametrize("text", [".../.../...", "X../.../...", "X../.O./..X"])
 def test_a_table_without_values_is_given_its_exact_result_against_random_moves(text):
     board, table = parse_board(text, Rules()), fixed_table(Rules())
@@ -56,27 +51,13 @@ def test_a_table_without_values_is_given_its_exact_result_against_random_moves(t
     assert (found.kind, "random moves" in found.meaning) == (analysis.EXPECTED, True)
 
 
-class Searching(FixedPlayer):
-    """A player that refuses to be asked about many positions."""
-
-    def probs(self, boards):
-        assert len(boards) == 1
-        return super().probs(boards)
-
-
-def test_values_are_those_of_the_player_if_it_has_any_and_illegal_moves_are_told():
-    found = thoughts(Valued(0), parse_board("X../.O./...", Rules()), Rules())
-    assert (found.kind, found.values) == (analysis.OWN, [None, 1, 2, 3, None, 5, 6, 7, 8])
-    assert sorted(number for number in found.probs if number is not None) == [0, 0, 0, 0, 0, 0, 1]
-    found = thoughts(Searching(0), np.zeros(9, dtype=np.int8), Rules())
-    assert (found.values, found.kind) == (None, "")
+def test_the_thoughts_of_a_player_without_values_are_its_probabilities_and_its_illegal_ones():
     large = thoughts(RandomPolicy(), np.zeros(25, dtype=np.int8), Rules(5, 5, 4))
-    assert large.probs == [0.04] * 25
+    assert (large.probs, large.values, large.kind) == ([0.04] * 25, None, "")
     board = parse_board("X../.O./...", Rules())
     found = thoughts(Stubborn(), board, Rules())
     assert found.illegal == 0.5
     assert found.probs == [None, *[0.5 / 7] * 3, None, *[0.5 / 7] * 4]
-    assert thoughts(CellPlayer(0), board, Rules()).illegal == 1
 
 
 class Both(TabularPolicy):
