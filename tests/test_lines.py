@@ -12,7 +12,7 @@ from oracles import plain_proof
 from sample_players import LineCounter, random_probs
 from text_cases import refuses
 
-from tictactoe_env import Rules, certificate, match
+from tictactoe_env import Rules, certificate, lines, match
 from tictactoe_env.canonical import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.certificate import CertificateError, certify, load_policy, policy_in, verify
 from tictactoe_env.lines import LinesError, LinesPolicy, decompressed, reaches_of
@@ -237,6 +237,12 @@ def test_decisions_that_no_position_asks_for_are_refused(text, words):
     assert reaches_of(b'{"X":[[1],[2,0,0]]}', ("X",), rules, False)["X"].decisions == 4
     with refuses(*words.split(), error=LinesError):
         reaches_of(text.encode(), ("X",), rules, False)
+
+
+def test_text_that_grows_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr(lines, "MAX_TEXT", 1_000)
+    with refuses("moves", error=LinesError):
+        decompressed(base64.b64encode(zlib.compress(bytes(2_000))).decode())
 
 
 def test_bytes_after_the_moves_are_refused():

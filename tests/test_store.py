@@ -332,6 +332,36 @@ def test_a_store_of_an_older_version_is_migrated_as_a_whole_or_not_at_all(tmp_pa
         store.get(5)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE games SET id = 35 WHERE id = 3",
+        "DELETE FROM games WHERE id = 3",
+    ],
+)
+def test_a_game_that_is_not_where_the_indexes_say_is_told_by_each_way_to_read_it(change, tmp_path):
+    """As after a bit of its number has flipped."""
+    path = tmp_path / "games.db"
+    with GameStore(path) as store:
+        store.add_many([game(seed=seed) for seed in range(3)])
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        found = connection.execute("SELECT * FROM sqlite_master WHERE type = 'index'").fetchall()
+        connection.execute("DELETE FROM sqlite_master WHERE type = 'index'")
+    sqlite_file(path, change)  # by a program that knows no index
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.executemany("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", found)
+    with GameStore(path) as store:
+        for read in (lambda: store.get(3), store.list, lambda: list(store), store.check):
+            with refuses(path, error=StoreError):
+                read()
+        assert store.get(1).seed == 0
+        if "UPDATE" in change:
+            with refuses(path, error=StoreError):
+                store.add(game())
+
+
 def test_games_go_out_as_text_or_json_and_into_another_store(tmp_path, capsys):
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     with GameStore(old) as store:
@@ -346,3 +376,6 @@ def test_games_go_out_as_text_or_json_and_into_another_store(tmp_path, capsys):
     assert again == [game(seed=1), game(o=RUN)] * 3
     assert module.main([str(old), "--check"]) == 0
     assert "2 games" in capsys.readouterr().out
+    (tmp_path / "noise").write_bytes(b"\xff")
+    with refuses(tmp_path / "noise"):
+        list(read_games(tmp_path / "noise"))
