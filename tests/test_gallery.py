@@ -14,8 +14,6 @@ from tictactoe_env import (
     RandomPolicy,
     Rules,
     TabularPolicy,
-    register_opponent,
-    unregister_opponent,
 )
 from tictactoe_env.certificate import CertificateError, certify, load_policy, write
 from tictactoe_env.policy import MinimaxPolicy
@@ -112,16 +110,6 @@ def test_a_run_plays_on_its_own_board_only_and_latest_is_the_newest_of_an_agent(
     os.utime("runs/dqn-0/certificate.json", (2e9, 2e9))
     assert gallery.seat("latest:dqn", SMALL).name == "runs/dqn-0"
     assert gallery.player("latest:dqn").name == "runs/dqn-0"
-
-
-def test_a_registered_opponent_is_listed_and_its_options_have_no_bounds(gallery):
-    register_opponent("deep", lambda rules, depth="x": MinimaxPolicy(rules))
-    try:
-        assert gallery.entry("deep").kind == "agent"
-        assert "deep" in ids(gallery)
-        assert gallery.seat("deep-depth=y", SMALL).name == "deep-depth=y"
-    finally:
-        unregister_opponent("deep")
 
 
 def test_a_trained_agent_of_the_package_plays_on_3x3_and_shows_its_certificate(gallery):

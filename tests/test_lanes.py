@@ -9,7 +9,7 @@ from text_cases import refuses
 
 from players.gallery import BrokenPlayerError, Entry
 from web import api
-from web.lanes import BusyError, Processes, Threads, TooSlowError
+from web.lanes import BusyError, Processes, TooSlowError
 
 
 def test_a_process_computes_and_one_that_dies_or_takes_too_long_is_replaced():
@@ -34,20 +34,6 @@ def test_a_process_computes_and_one_that_dies_or_takes_too_long_is_replaced():
 def test_the_error_about_a_broken_player_comes_whole_from_another_process():
     error = pickle.loads(pickle.dumps(BrokenPlayerError("runs/a", "why")))
     assert (error.id, error.reason, str(error)) == ("runs/a", "why", "runs/a is broken: why")
-
-
-def test_at_most_so_many_requests_wait():
-    async def test():
-        lane, release = Threads(1, 2, pause=0), anyio.Event()
-        async with anyio.create_task_group() as group:
-            for _ in range(3):
-                group.start_soon(lane.run, anyio.from_thread.run, release.wait)
-            await anyio.wait_all_tasks_blocked()
-            with refuses("2 requests", error=BusyError):
-                await lane.run(print)
-            release.set()
-
-    anyio.run(test)
 
 
 def test_a_certificate_is_verified_once_however_many_ask_for_it():

@@ -376,14 +376,6 @@ def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(clien
         assert not re.search(r"<script(?![^>]*src=)|<style|\s(style|on[a-z]+)=|//", answer.text)
 
 
-def test_a_file_of_the_page_is_sent_whole_and_not_again_until_it_changes(client):
-    answer, content = client.get("/static/app.js"), (server.STATIC / "app.js").read_bytes()
-    assert (answer.status_code, answer.content) == (200, content)
-    assert answer.headers["content-type"].startswith("text/javascript")
-    again = client.get("/static/app.js", headers={"if-none-match": answer.headers["etag"]})
-    assert (again.status_code, again.content) == (304, b"")
-
-
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory, gallery):
     """A client of a server that has no place for another heavy request."""
