@@ -97,12 +97,6 @@ def test_players_without_training_move_on_every_board_that_they_name(gallery, id
     assert str(seat.player) == str(gallery.player(id)) == f"agent:{id}"
 
 
-def test_a_name_with_options_is_there_though_it_is_not_listed(gallery):
-    name = "search-depth=3"
-    assert gallery.entry(name).id == gallery.seat(name, SMALL).name == name
-    assert (gallery.entry(name).max_cells, name in ids(gallery)) == (64, False)
-
-
 def test_a_run_plays_on_its_own_board_only_and_latest_is_the_newest_of_an_agent(gallery):
     assert isinstance(gallery.seat("runs/dqn-0", SMALL).policy, TabularPolicy)
     with refuses("runs/dqn-0", SMALL, Rules()):

@@ -65,14 +65,9 @@ class Model:
         return np.zeros(len(observation), dtype=np.int64), None
 
 
-class Soft:
-    def probs(self, boards: NDArray[np.int8]) -> NDArray[np.float32]:
-        return np.full(boards.shape, 1 / 9, dtype=np.float32)
-
-
-env: TicTacToeEnv = TicTacToeEnv(opponent=Soft())
+env: TicTacToeEnv = TicTacToeEnv(opponent=Model())
 win: float = exact_result(Model(), RandomPolicy(), Rules()).win
-line = best_responses(Soft())["X"].losing_line
+line = best_responses(RandomPolicy(), Rules())["X"].losing_line
 found: Evaluation = evaluate(make_opponent("minimax", Rules()))
 table = tabulate(Model(), Rules()).table + 1.0
 """
