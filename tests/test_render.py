@@ -12,7 +12,6 @@ RULES = Rules()
 NAN = float("nan")
 BOARDS = [
     ("X.O/.X./..O", Rules()),
-    ("X..O/.XO./....", Rules(3, 4, 3)),
     ("X.OX.", Rules(1, 5, 3)),
     ("...X./..OOX/OXXO.", Rules(3, 5, 5)),
 ]

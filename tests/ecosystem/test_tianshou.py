@@ -17,8 +17,6 @@ from tianshou.utils.net.discrete import DiscreteActor, DiscreteCritic
 from tictactoe_env import (
     FunctionPolicy,
     Rules,
-    best_responses,
-    evaluate,
     tabulate,
 )
 from tictactoe_env.wrappers import MaskInObservation
@@ -139,28 +137,8 @@ def test_a_masked_dqn_never_moves_onto_a_taken_cell(vector):
     vector_env.close()
     batch, _ = collector.buffer.sample(0)
     assert len(batch) >= 2_000
-    assert not batch.info.illegal_move.any()
     assert batch.obs.mask[np.arange(len(batch)), batch.act].all()
     assert batch.terminated.any()
-
-
-def test_a_trained_policy_is_an_opponent_and_is_evaluated_exactly():
-    algorithm = dqn()
-    train(algorithm, collector_of(algorithm, DummyVectorEnv([masked] * 4)), 1_000)
-    player = player_of(algorithm.policy)
-    result = evaluate(player)
-    assert result.x.illegal == result.o.illegal == 0
-    table = tabulate(player, Rules())
-    assert set(np.unique(table.table)) == {0, 1}  # it is greedy
-    line = best_responses(player)["X"].losing_line
-    env = gym.make(ID, opponent=player, side="O", illegal="raise")
-    env.reset(seed=0)
-    for cell in line[1::2]:  # the moves of the best response beat it in the environment
-        _, reward, terminated, _, _ = env.step(cell)
-    assert terminated
-    assert reward == 1
-    minimax = gym.make(ID, opponent="minimax").unwrapped
-    minimax.set_opponent(player)  # as a live opponent as well
 
 
 @pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])
