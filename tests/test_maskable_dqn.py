@@ -105,7 +105,7 @@ def test_learned_values_are_those_of_the_task_with_masks(as_dict, double_q, limi
     )
     with torch.no_grad():  # the action that is never legal would be the best
         model.q_net.q_net[-1].bias[3] = model.q_net_target.q_net[-1].bias[3] = 9.0
-    model.learn(64 * (800 if limit else 400))
+    model.learn(64 * (800 if limit else 200))
     np.testing.assert_allclose(values_in_all_states(model, as_dict)[:, :3], expected, atol=0.06)
 
 
