@@ -10,9 +10,9 @@ from text_cases import cases, refuses
 from tictactoe_env import match
 from tictactoe_env.notation import cell_text, parse_board
 from tictactoe_env.policy import tabulate
-from tictactoe_env.positions import positions_of, symmetries_of
+from tictactoe_env.positions import positions_of
 from tictactoe_env.rules import Rules
-from tictactoe_env.search import CLOCK_NODES, Search, SearchPolicy
+from tictactoe_env.search import CLOCK_NODES, SearchPolicy
 from tictactoe_env.solver import solve
 
 LARGE = Rules(5, 5, 4)
@@ -46,17 +46,6 @@ def test_it_proves_the_value_of_an_empty_board_with_few_positions(size, value, p
     player = SearchPolicy(Rules(*map(int, size.replace("x", " ").split())))
     assert player.value(np.zeros(player.rules.cells, dtype=np.int8)) == int(value)
     assert player.search.nodes <= int(positions)
-
-
-def test_exactly_the_images_of_a_board_have_the_same_key():
-    def keys(rules, boards):
-        search = Search(rules)
-        return {search.key(*search.sides(board)) for board in boards}
-
-    for rules in (Rules(), Rules(2, 4, 3), LARGE):
-        for board in np.random.default_rng(0).integers(-1, 2, (50, rules.cells)):
-            assert len(keys(rules, board[symmetries_of(rules)])) == 1
-    assert len(keys(Rules(), positions_of(Rules()).boards)) == 765
 
 
 @pytest.mark.parametrize(("depth", "beatable", "optimal"), [(1, "O", 0), (2, "", 0)])
