@@ -1,6 +1,5 @@
 """evaluate.py: what it prints and writes are the exact results, and what is not exact is said."""
 
-import itertools
 import json
 import re
 import shutil
@@ -8,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from sample_players import CellPlayer, LineCounter, best_player
-from small_runs import trained, without
+from small_runs import trained
 from text_cases import called, rows_of
 
 import evaluate
@@ -18,7 +17,6 @@ from tictactoe_env.canonical import CanonicalPolicy
 from tictactoe_env.certificate import certify, load_policy, read, write
 from tictactoe_env.notation import parse_board
 from tictactoe_env.own_values import read_values
-from tictactoe_env.policy import MinimaxPolicy
 from training.files import read_arrays, write_arrays
 
 RECTANGLE = Rules(2, 4, 3)
@@ -93,18 +91,6 @@ def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_la
     assert by_file == by_name == rows_of(printed)[: len(by_file)]
 
 
-@pytest.mark.parametrize(
-    ("size", "rules"),
-    [("--board 2x3", Rules(2, 3, 3)), ("--rows 2 --cols 4 --k 3", RECTANGLE)],
-)
-def test_boards_of_other_sizes_are_evaluated_too(capsys, size, rules):
-    printed = shown(capsys, size, "minimax random")
-    assert f"minimax on {rules}\n" in printed
-    exact = match.exact_result(MinimaxPolicy(rules), RandomPolicy(), rules)
-    rates = "/".join(f"{100 * rate:.1f}" for rate in (exact.win, exact.draw, exact.loss))
-    assert next(row for row in rows_of(printed) if len(row) == 3)[2] == rates
-
-
 def test_the_board_is_that_of_the_run_and_its_results_are_computed_and_not_believed(
     capsys, tmp_path
 ):
@@ -114,19 +100,6 @@ def test_the_board_is_that_of_the_run_and_its_results_are_computed_and_not_belie
     write(content, tmp_path / "boaster.json")
     printed = shown(capsys, "random", tmp_path / "boaster.json").partition("boaster on")[2]
     assert "on 2x4, 3 in a row it can be beaten as X and as O" in printed
-
-
-def test_games_that_are_counted_stand_beside_the_exact_rates(capsys, tmp_path):
-    path = tmp_path / "results.json"
-    rows = rows_of(shown(capsys, "random --games 1000 --game-seed 4 --json", path))
-    assert rows[0][:3] == ["X", "random", "58.4921"]
-    assert rows[1][:2] == ["X", "random, 1,000 games, sampled"]
-    counted = json.loads(path.read_text())["sampled_against_random"]["random"]
-    for side, name in itertools.product("XO", ("win", "draw", "loss")):
-        low, high = counted[side]["intervals"][name]
-        exact = getattr(match.result_vs_random(side, RandomPolicy()), name)
-        assert low < exact < high, "holds for this seed; an interval misses one time in twenty"
-        assert low < counted[side][name] < high
 
 
 def test_what_cannot_be_proven_gets_a_sampled_table_that_says_so(capsys, tmp_path):
@@ -200,18 +173,6 @@ def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, tmp_pat
         assert (stated["moves"], stated["as_x"]) == (expected["moves"], expected["as_x"])
         for o, cell in zip(players, data["cross_table"][name].values(), strict=True):
             assert cell == {rate: getattr(match.exact_result(x, o), rate) for rate in cell}
-
-
-EVALUATE = """import evaluate
-assert evaluate.main(["minimax", "random"]) == 0
-sys.exit(evaluate.main(["--verify", *sys.argv[1:]]))"""
-
-
-def test_results_and_verified_certificates_need_no_torch(run):
-    text = without("torch stable_baselines3", EVALUATE, run / "certificate.json", run)
-    assert "PROVEN" in text
-    assert text.count("verified: ") == 2
-    assert "4,520 positions" in text
 
 
 def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(capsys, tmp_path):

@@ -61,18 +61,6 @@ def test_cells_that_are_images_of_each_other_have_scores_of_their_own_without_sy
     assert len(set(scores(trained(page, symmetry=False), EMPTY)[0])) == 9
 
 
-@PAGES
-def test_occupied_cells_are_never_chosen_and_one_board_gets_one_move(learners, page):
-    values = getattr(learners[page].policy(), "values", None)
-    assert values is None or (np.isneginf(values) == (BOARDS != 0)).all()
-    for deterministic in (True, False):
-        predict = partial(learners[page].algorithm.predict, deterministic=deterministic)
-        chosen, _ = predict(OBSERVATIONS)
-        assert (BOARDS[np.arange(len(BOARDS)), chosen] == 0).all()
-        action, _ = predict(EMPTY[0])
-        assert (np.shape(action), int(action) in range(9)) == ((), True)
-
-
 def games_of(learner, steps=512):
     """What the games of a learner were: boards (M, 2, 3, 3), cells, rewards, all as (M, ...)."""
     seen, env = [], learner.algorithm.env
