@@ -59,6 +59,14 @@ def test_sequences_that_lead_to_the_same_position_are_merged_in_play_and_counted
     assert len(trie) == 5 + 6 + 4  # the third begins as the second
 
 
+@pytest.mark.parametrize("game", [[0, 1, 3], [0, 0], [0, 9]])
+def test_what_is_no_finished_game_leaves_the_tree_as_it_was(game):
+    trie = taught("a1 b1 a2 b2 a3")
+    with refuses():
+        trie.learn(game)
+    assert trie.text(9) == taught("a1 b1 a2 b2 a3").text(9)
+
+
 MIXED = f"""
 a1 b1 a2 b2 a3  x=human:Ann o=agent:minimax
 a1 b2 ended=resigned result=O  # from here on nothing can be learned

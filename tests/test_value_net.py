@@ -169,6 +169,13 @@ def test_the_first_level_has_the_games_of_two_given_players_that_begin_in_turn()
     assert (learner.players()[0].table == learner.afterstates.random).all(), "the champion then"
 
 
+def test_a_given_run_of_this_agent_plays_by_its_values(learner, run):
+    how = {"look_ahead": 2, "temperature": 0.3, "architecture": "SaintAndre_8"}
+    begun = begin(replace(SMALL, first_opponent=str(run), **how))
+    expected = begun.afterstates.exploring(learner.values, SMALL.epsilons, 0.3)
+    assert (begun.players()[1].table == expected.table).all()
+
+
 def test_a_training_begins_with_the_network_of_another_run(learner, run):
     """It is the champion of the first level, and the training continues without that run."""
     config = replace(SMALL, starting_network=str(run), learning_rate=1e-12, weight_decay=0.0)
@@ -259,6 +266,8 @@ def test_a_dataset_that_is_none_is_refused_with_a_reason(tmp_path):
     for text, *mentions in (
         (f"{NAMES}\n1\n", "line 2"),
         (f"{NAMES}\n{'1,' * 9}{'0,' * 9}1\n",),
+        (f"{NAMES}\n1,{'0,' * 17}nan\n",),
+        (f"{NAMES}\n{'0,' * 18}1\n", "unfinished"),
         (f"{NAMES},deviation,games\n1,{'0,' * 17}1,0,1e15\n", "1,000,000,000"),
     ):
         (tmp_path / "bad.csv").write_text(text)
