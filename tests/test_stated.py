@@ -52,10 +52,10 @@ def test_short_words_are_a_name(name, content):
 WRONG = [
     *(({"agent": name}, "agent") for name in NO_NAMES),
     *(({"seed": seed}, "seed") for seed in (-1, 2**128, 0.5, True, "0", [0])),
-    *(({"training": {"preset": name}}, "training") for name in NO_NAMES),
+    ({"training": {"preset": "a\x1b"}}, "training"),
     *(({"config": {"opponents": text}}, "config.opponents") for text in UNPRINTABLE),
     *(({"config": {text: 1}}, "config") for text in (*UNPRINTABLE, "")),
-    *(({"versions": {"numpy": [text]}}, "versions.numpy[0]") for text in UNPRINTABLE),
+    ({"versions": {"numpy": ["a\x1b"]}}, "versions.numpy[0]"),
     *(({"config": {"rate": rate}}, "config.rate") for rate in (NAN, INFINITY, 10**400, {1, 2})),
     ({"config": {"text": "x" * 100_001}}, "config.text"),
     ({"config": {"list": [0] * 10_000}}, "config.list"),
