@@ -22,7 +22,7 @@ from tictactoe_env.games import (
     Player,
     parse_json,
 )
-from tictactoe_env.notation import SIDES, board_text
+from tictactoe_env.notation import board_text
 from tictactoe_env.rules import IllegalMoveError, Rules
 from tictactoe_env.store import read_games
 
@@ -47,16 +47,6 @@ def test_the_result_and_the_ending_follow_from_the_moves(moves, sizes, result, e
         game(f"{moves} a1", rules)
 
 
-@pytest.mark.parametrize("moves", ["", "a1", "a1 b2 a2 b1"])
-def test_a_game_that_goes_on_is_refused_unless_somebody_resigned(moves):
-    endings = [("", ""), ("", "X"), ("line", ""), ("early", ""), ("resigned", "draw")]
-    for ended, result in (*endings, ("illegal", "")):
-        with refuses(f"{len(moves.split())} moves"):
-            game(moves, ended=ended, result=result)
-    for result in SIDES:
-        assert game(moves, ended="resigned", result=result).result == result
-
-
 def test_an_illegal_move_loses_and_an_early_draw_needs_a_board_on_which_nobody_can_win():
     assert game("a1 b2 a1", ended="illegal").result == "O"
     illegal, early = game("a1 a1", ended="illegal"), game(DEAD, ended="early")
@@ -73,6 +63,9 @@ CONTRADICTED = cases(f"""
     a1 a1             |          |      | X../.../...
     a1 a1 b2          | illegal  |      | X../.../...
     a1 a1             | resigned | X    | X../.../...
+    a1                |          | X    | 1 moves
+    a1                | resigned | draw | 1 moves
+    a1                | illegal  |      | 1 moves
     b2 a1 c3 a3       | early    |      | 4 moves
     {DEAD}            |          |      | 8 moves
 """)

@@ -13,7 +13,6 @@ import play
 from players.gallery import Gallery
 from terminal import battle, proving, report
 from terminal.game import who
-from terminal.plain import plain
 from terminal.replay import Replay
 from terminal.talk import Talk
 from tictactoe_env.certificate import certify
@@ -117,8 +116,6 @@ def test_names_are_shown_as_they_are_on_a_terminal(place):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_the_players_of_a_game_are_shown_as_they_are(text, monkeypatch):
     assert is_harmless(who(text, "X"))
-    assert plain(text).plain == printable(text, lines=True)
-    assert not plain(text).spans
     stream = io.StringIO()
     stream.isatty = lambda: True
     monkeypatch.setattr(sys, "stderr", stream)

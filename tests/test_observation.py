@@ -40,17 +40,12 @@ def test_both_observations_from_given_seats_give_the_board_back(rows, cols, coun
     assert np.array_equal(observe(boards, rules, "grid", 1), boards.reshape(count, rows, cols))
 
 
-def stable_baselines3_games(**arguments):
-    pytest.importorskip("sb3_contrib")
-    return pytest.importorskip("tictactoe_env.sb3").TicTacToeVecEnv(2, **arguments)
-
-
 @pytest.mark.parametrize(
     "make",
     [
         *(functools.partial(gym.make, env_id) for env_id in (*ENV_IDS, *OPPONENT_IDS)),
         *(functools.partial(gym.make_vec, env_id, 2) for env_id in ENV_IDS),
-        *(TicTacToeEnv, functools.partial(TicTacToeVectorEnv, 2), stable_baselines3_games),
+        *(TicTacToeEnv, functools.partial(TicTacToeVectorEnv, 2)),
     ],
 )
 def test_by_default_an_observation_is_one_row_of_float32(make):

@@ -2,14 +2,13 @@
 
 import shutil
 
-import learners
 import numpy as np
 import pytest
 from sample_players import fixed_table
 from small_runs import trained, without
 from text_cases import refuses
 
-from agents import mcts, tabular_q, tictacnet
+from agents import tabular_q, tictacnet
 from players.seat import run_seat
 from tictactoe_env.certificate import load_policy, read
 from tictactoe_env.mcts import TreeSearchPolicy
@@ -183,17 +182,6 @@ def test_a_tree_search_gives_each_move_the_mean_success_of_its_playouts():
     assert (player.scale, "draw 0.25" in player.meaning) == ((0.0, 1.0), True)
     few = TreeSearchPolicy(rules, playouts=2).q_values(board[None])[0]
     assert np.isfinite(few).sum() == 2, "a move without a playout has no value"
-
-
-def test_the_graph_of_mcts_gives_a_move_the_mean_success_after_it():
-    learner = learners.trained(mcts, mcts.Config(steps=500, judge_every=500))
-    own = mcts.own_values(learner.config, learner.model())
-    nodes, key_of = learner.graph.nodes, learner.graph.orientations.keys_after
-    for values, board in zip(own.values, learners.BOARDS, strict=True):
-        for cell, key in key_of(board).items():
-            visits = nodes[key].visits if key in nodes else 0
-            assert (values[cell] == nodes[key].mean) if visits else np.isnan(values[cell])
-    assert 0.1 < np.isfinite(own.values).mean() < 0.9
 
 
 @pytest.mark.parametrize(

@@ -38,18 +38,6 @@ def moves_of(player, text):
     return " ".join(cell_text(cell, player.rules) for cell in np.flatnonzero(probs))
 
 
-@pytest.mark.parametrize("rules", [RULES, RECTANGLE], ids=str)
-def test_positions_are_shared_by_all_ways_to_them_and_all_orientations(rules):
-    graph, root = grown(rules, 3_000)
-    positions = positions_of(rules)
-    assert len(graph.nodes) <= len(np.unique(positions.canonical))
-    for node in graph.nodes.values():
-        marks = (np.array([one & rules.full], dtype=np.uint64) for one in (node.x, node.o))
-        row = positions.rows(rules.to_boards(*marks))[0]
-        assert node.result == (int(positions.outcome_x[row]) if positions.is_over[row] else None)
-    assert root.visits == sum(child.visits for child in root.children) == 3_000
-
-
 @pytest.mark.parametrize("draws", [0.0, 0.5, 1.0])
 def test_a_draw_counts_as_is_said_for_both_sides_and_a_win_for_the_side_that_moved(draws):
     graph, root = grown(playouts=0, draws=draws, board="XOX/XOO/OX.")
