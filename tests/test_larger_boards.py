@@ -8,6 +8,7 @@ from small_runs import metrics
 from text_cases import refuses
 
 import agents
+import evaluate as program
 import train
 from players.seat import run_seat
 from tictactoe_env.certificate import load_policy, read, verify
@@ -176,6 +177,7 @@ def test_a_training_writes_its_run_and_a_certificate_that_verifies(tmp_path):
     folder, boards = tmp_path / "run", boards_of(SQUARE)
     assert train.main(["dqn", *OPTIONS["dqn"].split(), "--steps", "512", "--out", str(folder)]) == 0
     assert not (folder / "values.npz").exists()
+    assert program.main([str(folder), "--from-model"]) == 0
     content = read(folder)
     verify(content)
     assert evaluate(agents.load(folder)).x.win == content["as_x"]["vs_random"]["win"]
