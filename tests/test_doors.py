@@ -22,7 +22,6 @@ from tictactoe_env.certificate import certify, write
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 
-slow = pytest.mark.slow
 MODULES = {
     "train.py": train,
     "evaluate.py": evaluate,
@@ -196,21 +195,20 @@ def test_every_program_has_a_help_and_games_are_played_without_torch(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("program", "place", "arguments", "lines"),
+    ("program", "place", "arguments"),
     [
-        ("train.py", "agents.tabular_q.TabularQ.advance", "tabular_q --out run", 1),
-        ("train.py", "train.train", "trie", 1),
-        ("evaluate.py", "evaluate.evaluate_all", "minimax", 1),
+        ("train.py", "agents.tabular_q.TabularQ.advance", "tabular_q --out run"),
+        ("train.py", "train.train", "trie"),
+        ("evaluate.py", "evaluate.evaluate_all", "minimax"),
     ],
 )
-def test_ctrl_c_ends_a_program_with_130_and_at_most_one_line(
-    program, place, arguments, lines, tmp_path, capsys, monkeypatch
+def test_ctrl_c_ends_a_program_with_130_and_one_line(
+    program, place, arguments, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(place, Mock(side_effect=KeyboardInterrupt))
     code, _, err = called(MODULES[program], arguments.split(), capsys)
-    assert (code, err.count("\n")) == (130, lines)
-    assert err.startswith(program * lines)
+    assert (code, err.count("\n"), err.startswith(program)) == (130, 1, True)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +216,6 @@ def test_ctrl_c_ends_a_program_with_130_and_at_most_one_line(
     [
         ("evaluate.py minimax random --json results.json", "results.json"),
         ("-m tictactoe_env.store games.db --export text", "games.db"),
-        pytest.param("train.py trie --steps 999 --out run", "run/manifest.json", marks=slow),
     ],
 )
 def test_a_program_does_all_its_work_though_nobody_reads_what_it_prints(command, made, tmp_path):
