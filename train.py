@@ -23,7 +23,6 @@ with explained("train.py", "train"):
     from tictactoe_env.names import split_options
     from tictactoe_env.notation import parse_size
     from tictactoe_env.pool import parse_pool
-    from tictactoe_env.stated import is_words
     from training.cluster import cluster_address
     from training.command_line import CommandLine, Option, one_of, whole, with_size
     from training.limits import LIMITS, TABLE
@@ -256,9 +255,6 @@ def configuration(
     preset = typed.get("preset")
     if saved:
         preset = saved.get("preset")
-        if preset is not None and not is_words(preset):
-            file = typed["resume"] / "config.json"
-            raise ValueError(f"{file} is damaged: {preset!r:.80} is no name of a preset")
         return resumed(page, chosen, typed, saved), preset
     if preset is not None and preset not in page.PRESETS:
         if not page.PRESETS:

@@ -1,6 +1,5 @@
 """The command lines: a program that cannot do what was asked says why in one line, and ends."""
 
-import json
 import shlex
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from tictactoe_env import opponents, store
 from tictactoe_env.certificate import certify, write
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
+from training.files import SEAL, read_json, write_sealed
 
 MODULES = {
     "train.py": train,
@@ -38,9 +38,9 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     assert trained("tabular_q", folder / "run", steps=500) == 0
     copytree(folder / "run", folder / "\x1b[31mred")
-    changed_run(folder, "odd", "config.json", preset="\x1b[31m")
-    changed_run(folder, "half", "config.json", rival="run")
-    changed_run(folder, "of_nobody", "certificate.json", agent="nobody")
+    changed_run(folder, "odd", preset="\x1b[31m")
+    changed_run(folder, "half", rival="run")
+    write(certify(RandomPolicy(), "nobody"), folder / "of_nobody" / "certificate.json")
     (folder / "full").mkdir()
     (folder / "full" / "file").touch()
     (folder / "letters.txt").write_text("my letters\n" * 50)
@@ -53,11 +53,12 @@ def files(tmp_path_factory):
     return folder
 
 
-def changed_run(folder, name, file, **changes):
-    """A copy of the run with other entries in one of its files."""
-    path = copytree(folder / "run", folder / name) / file
+def changed_run(folder, name, **changes):
+    """A copy of the run with other entries in its configuration."""
+    path = copytree(folder / "run", folder / name) / "config.json"
     (path.parent / "manifest.json").unlink()  # it would tell the change before
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    content = {name: value for name, value in read_json(path).items() if name != SEAL}
+    write_sealed(path, content | changes)
 
 
 def contents(folder):

@@ -137,6 +137,7 @@ ANSWERS = [  # what is asked; what is sent; values in the answer by the names th
     ("POST analysis", {**ON_SMALL, "values": "expected"}, {"thoughts kind": "expected"}),
     ("POST analysis", {**ENDLESS, "agent": "search-depth=1"}, {"thoughts kinds": ["own"]}),
     ("POST verdicts", {"moves": X_WINS}, {"verdicts 1 threw_away": True, "decisive": ONLY_CENTRE}),
+    ("POST verdicts", {"moves": DRAWN}, {"decisive": None}),
     ("POST verdicts", {"moves": [0, 0], "ended": "illegal"}, {"decisive better": [4]}),
     ("POST verdicts", {**RESIGNED, "board": LARGE}, {"verdicts": None, "decisive": None}),
     ("POST move", MOVE, {"cell": 4, "name": "b2", "standing board": "X../.O./..."}),
@@ -268,6 +269,7 @@ BAD_MOVES = [  # changes to MOVE, and what the error names
     ({"board": SMALL, "agent": "models/broken.json"}, "models/broken.json"),
     ({"mover": "X"}, "'mover'; did you mean 'moves'?"),
     ({"board": {**SQUARE, "rows": 99}}, "99"),
+    ({"board": {**SQUARE, "cols": 8}}, "3x8"),
     ({"board": {"rows": 4, "cols": 4}}, '"rows": 4, "cols": 4, "k": 3'),
     ({"seed": -1}, "got -1"),
     ({"truth": "yes"}, "truth"),
@@ -334,7 +336,7 @@ OTHER_HOSTS = ["", *(f"{host}{end}" for host in HOSTS for end in (".evil", "@evi
 
 def test_this_machine_may_be_called_by_its_own_names_only(client):
     for host in (*HOSTS, *OTHER_HOSTS):
-        for path in ("/", "/api/agents/minimax", "/static/app.js"):
+        for path in ("/", "/openapi.json", "/static/app.js"):
             answer = client.get(path, headers={"host": host})
             assert answer.status_code == (421 if host in OTHER_HOSTS else 200)
             assert host in HOSTS or repr(host) in answer.json()["error"]
@@ -374,6 +376,12 @@ def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(clien
         assert answer.headers["content-type"].startswith("text/html")
         assert '<main id="main"' in answer.text
         assert not re.search(r"<script(?![^>]*src=)|<style|\s(style|on[a-z]+)=|//", answer.text)
+
+
+def test_a_file_of_the_page_is_not_sent_again_until_it_changes(client):
+    answer = client.get("/static/app.js")
+    again = client.get("/static/app.js", headers={"if-none-match": answer.headers["etag"]})
+    assert (answer.status_code, again.status_code, again.content) == (200, 304, b"")
 
 
 @pytest.fixture(scope="module")
