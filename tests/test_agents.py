@@ -38,7 +38,7 @@ from training.files import (
     write_sealed,
 )
 from training.learner import drive
-from training.options import OptionError, options_of
+from training.options import OptionError, options_of, playing
 from training.selfplay import SelfPlay
 from training.values import own_values_of
 
@@ -61,7 +61,8 @@ WEIGHTS = {  # sha256 of the arrays of a small model, its first 16 digits
     "trie": "63880cab01a61b48",
     "value_net": "78780974abb25998",
 }
-REFUSED = [
+BILLION = 1_000_000_000
+REFUSED = [  # the last ones need too much memory
     ("dqn", {"buffer_size": 10}, "buffer_size"),
     ("dqn", {"rows": 3, "cols": 4, "refutations": 1}, "refutations"),
     ("dqn", {"exploring_starts": 0.6, "counterexamples": 0.6}, "counterexamples"),
@@ -87,6 +88,14 @@ REFUSED = [
     ("value_net", {"k": 1}, "k must"),
     ("value_net", {"dataset": "games.csv", "first_agent": "random"}, "dataset"),
     ("value_net", {"architecture": "SaintAndre_0"}, "SaintAndre_0"),
+    ("dqn", {"hidden": (60_000, 60_000)}, "hidden"),
+    ("tictacnet", {"hidden": (100_000, 100_000)}, "hidden"),
+    ("value_net", {"architecture": "SaintAndre_99999_99999"}, "architecture"),
+    ("dqn", {"buffer_size": BILLION}, "buffer_size"),
+    ("maskable_ppo", {"rollout_steps": BILLION}, "rollout_steps"),
+    ("tabular_q", {"tables": 10_000, "rows": 3, "cols": 4}, "tables"),
+    ("neuroevolution", {"league": 100_000}, "league"),
+    ("dqn", {"threads": 1_000_000}, "threads"),
 ]
 GOALS = {"dqn": "optimal", "maskable_ppo": "optimal", "tabular_q": "optimal"}
 
@@ -324,10 +333,24 @@ def test_every_option_refuses_what_is_beyond_its_bounds(agent):
 
 
 @pytest.mark.parametrize(("agent", "options", "mention"), REFUSED)
-def test_options_that_do_not_go_together_are_refused_by_name(agent, options, mention):
+def test_options_that_contradict_each_other_or_need_too_much_are_refused(agent, options, mention):
     page = agents.page(agent)
     with refuses(mention):
         page.begin(page.Config(**options))
+
+
+@EACH
+def test_a_default_training_needs_little_and_a_player_only_the_options_in_plays(agent):
+    """Files, opponents, sizes of buffers and threads are of the training alone."""
+    page = agents.page(agent)
+    every = [page.Config(), *(page.Config(**preset.options) for preset in page.PRESETS.values())]
+    assert max(sum(config.bytes_needed().values()) for config in every) < 1 << 30
+    found = playing(page.Config(seed=7, judge_every=13))
+    names = {known.name for known in options_of(page.Config)}
+    for name in names - {*page.Config.PLAYS, "rows", "cols", "k"}:
+        assert getattr(found, name) == getattr(page.Config(), name)
+    files = {"opponents", "value", "dataset", "starting_network", "learn_from", "threads", "device"}
+    assert not files & set(page.Config.PLAYS)
 
 
 @pytest.mark.parametrize("agent", ["dqn", "maskable_ppo", "tabular_q", "tictacnet"])
