@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 from small_runs import small_config
-from studies import (
-    AGENT,
-)
 from text_cases import called, refuses
 
 import train
@@ -39,9 +36,9 @@ from training.locks import locked
 from training.metrics import row_of
 from training.study import parse_seeds, seeds_text, summary, summary_table
 
+AGENT, PROGRAM = "tabular_q", "terminal.job"
 QUICK = "--rows 2 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6 --steps 50000"
 QUICK = [AGENT, *["--games", "32", "--turns", "cycled"], *QUICK.split()]
-PROGRAM = "terminal.job"
 
 
 @pytest.fixture(scope="module")
