@@ -53,10 +53,6 @@ def boards_of(*texts):
     return np.array([parse_board(text, RECTANGLE) for text in texts])
 
 
-def predicting(make, *planes):
-    return lambda rules: module.PredictPolicy(make(*planes, rules.rows, rules.cols), rules)
-
-
 def mixed(rules):
     weighted = (random_table(rules, 3), 1), (RandomPolicy(), 2), (MinimaxPolicy(rules), 0)
     return module.MixturePolicy(weighted)
@@ -66,18 +62,16 @@ MAY_BE_ILLEGAL = {
     "table": lambda rules: random_table(rules, 1),
     "mixture": mixed,
     "greedy": lambda rules: module.GreedyPolicy(random_table(rules, 4)),
-    "predict planes": predicting(Model, 2),
-    "predict grid": predicting(Model),
+    "predict": lambda rules: module.PredictPolicy(Model(rules.rows, rules.cols), rules),
 }
 POLICIES = MAY_BE_ILLEGAL | {
     "random": lambda rules: RandomPolicy(),
     "minimax": MinimaxPolicy,
-    "minimax-first": lambda rules: MinimaxPolicy(rules, ties="first"),
-    "minimax-slip": lambda rules: MinimaxPolicy(rules, slip=0.3),
     "minimax-first-slip": lambda rules: MinimaxPolicy(rules, "first", 0.3),
     "masked": lambda rules: module.MaskedPolicy(random_table(rules, 2)),
-    "predict planes with masks": predicting(MaskedModel, 2),
-    "predict grid with masks": predicting(MaskedModel),
+    "predict with masks": lambda rules: module.PredictPolicy(
+        MaskedModel(rules.rows, rules.cols), rules
+    ),
 }
 
 
