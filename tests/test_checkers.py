@@ -13,7 +13,7 @@ from tictactoe_env.observation import OBSERVATIONS
 POOL = [["random", 0.5], ["minimax", 0.5]]
 OPPONENTS = ["random", "minimax", "minimax-first", "minimax-slip=0.2", POOL]
 SIZES = {(3, 3, 3): OPPONENTS, (4, 5, 4): ["random"], (7, 8, 5): ["random"]}
-SIZES |= dict.fromkeys(((2, 3, 2), (1, 5, 3), (3, 4, 3), (2, 5, 3)), OPPONENTS[-2:])
+SIZES |= dict.fromkeys(((1, 5, 3), (2, 5, 3)), OPPONENTS[-2:])
 GRID = [
     {"side": side, "observation": kind, "opponent": opponent, "rows": rows, "cols": cols, "k": k}
     for (rows, cols, k), opponents in SIZES.items()

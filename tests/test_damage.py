@@ -121,7 +121,7 @@ def is_told_or_equal(read_again, path, expected):
 
 
 @pytest.mark.parametrize("name", READERS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(drawn=st.data())
 def test_a_damaged_file_of_a_run_is_told_or_changes_nothing(name, run, whole, drawn):
     path, data = run / name, (whole / name).read_bytes()

@@ -52,7 +52,7 @@ def test_short_words_are_a_name(name, content):
 WRONG = [
     *(({"agent": name}, "agent") for name in NO_NAMES),
     *(({"seed": seed}, "seed") for seed in (-1, 2**128, 0.5, True, "0", [0])),
-    ({"training": {"preset": "a\x1b"}}, "training"),
+    *(({"training": {"preset": name}}, "training") for name in ("a\x1b", "two  spaces")),
     *(({"config": {"opponents": text}}, "config.opponents") for text in UNPRINTABLE),
     *(({"config": {text: 1}}, "config") for text in (*UNPRINTABLE, "")),
     ({"versions": {"numpy": ["a\x1b"]}}, "versions.numpy[0]"),

@@ -336,6 +336,7 @@ def test_a_store_of_an_older_version_is_migrated_as_a_whole_or_not_at_all(tmp_pa
     "change",
     [
         "UPDATE games SET id = 35 WHERE id = 3",
+        f"UPDATE games SET id = {2**63 - 1} WHERE id = 3",
         "DELETE FROM games WHERE id = 3",
     ],
 )
@@ -376,6 +377,6 @@ def test_games_go_out_as_text_or_json_and_into_another_store(tmp_path, capsys):
     assert again == [game(seed=1), game(o=RUN)] * 3
     assert module.main([str(old), "--check"]) == 0
     assert "2 games" in capsys.readouterr().out
-    (tmp_path / "noise").write_bytes(b"\xff")
+    (tmp_path / "noise").write_bytes(b"\xff\xfe" + bytes(100))
     with refuses(tmp_path / "noise"):
         list(read_games(tmp_path / "noise"))
