@@ -40,13 +40,14 @@ def files(tmp_path_factory):
     copytree(folder / "run", folder / "\x1b[31mred")
     changed_run(folder, "odd", preset="\x1b[31m")
     changed_run(folder, "half", rival="run")
-    write(certify(RandomPolicy(), "nobody"), folder / "of_nobody" / "certificate.json")
+    nobody = certify(RandomPolicy(), "nobody", Rules(2, 3, 2))
+    write(nobody, folder / "of_nobody" / "certificate.json")
     (folder / "full").mkdir()
     (folder / "full" / "file").touch()
     (folder / "letters.txt").write_text("my letters\n" * 50)
     (folder / "wrong.txt").write_text("a1 b2 a2 b1 a3\na1 a1\n")
     (folder / "cut.json").write_text((folder / "run" / "certificate.json").read_text()[:5_000])
-    write(certify(RandomPolicy(), "odd", Rules(), training={"steps": 1}), folder / "odd.json")
+    write({**nobody, "training": {"steps": 1}}, folder / "odd.json")
     write(certify(RandomPolicy(), "wide", Rules(2, 4, 3)), folder / "2x4.json")
     with store.GameStore(folder / "games.db") as games:
         games.add(game())
@@ -62,10 +63,11 @@ def changed_run(folder, name, **changes):
 
 
 def contents(folder):
-    """The bytes of all files of a folder but locks."""
+    """The size and the time of all files of a folder but locks."""
     paths = [path for path in folder.rglob("*") if path.is_file()]
     left_out = (".lock", "games.db-")  # locks, and the log of a store that is open
-    return {path: path.read_bytes() for path in paths if not path.name.startswith(left_out)}
+    states = {path: path.stat() for path in paths if not path.name.startswith(left_out)}
+    return {path: (state.st_size, state.st_mtime_ns) for path, state in states.items()}
 
 
 OF_TRAINING = """
