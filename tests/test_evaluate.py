@@ -223,7 +223,9 @@ def test_a_position_is_shown_with_probabilities_values_and_the_truth_of_every_mo
     assert stated["expected"]["values"]["c3"] == pytest.approx(expected[8])
 
 
-def test_of_a_position_of_a_large_board_is_left_open_what_is_not_known(capsys):
+def test_of_a_position_illegal_moves_are_told_and_what_is_not_known_is_left_open(capsys, tmp_path):
+    cell = certified(tmp_path / "cell.json", CellPlayer(0))
+    assert "illegal move with probability 1.0000" in shown(capsys, cell, "--board X../.../...")
     text = "X..../...../...../...../....."
     rows = rows_of(shown(capsys, "search-depth=1 --k 4 --board", text))
     assert {tuple(row[3:]) for row in rows} == {("-", "-")}

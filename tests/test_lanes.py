@@ -36,7 +36,9 @@ def test_the_error_about_a_broken_player_comes_whole_from_another_process():
     assert (error.id, error.reason, str(error)) == ("runs/a", "why", "runs/a is broken: why")
 
 
-def test_a_certificate_is_verified_once_however_many_ask_for_it():
+def test_a_certificate_is_verified_once_however_many_ask_for_it(monkeypatch):
+    monkeypatch.setattr(api, "PROOFS_KEPT", 1)
+    other = Entry("runs/1", "run", "", sha256="1")
     entry, calls, proofs = Entry("runs/0", "run", "", sha256="0"), [], api.Proofs()
 
     async def test():
@@ -56,6 +58,9 @@ def test_a_certificate_is_verified_once_however_many_ask_for_it():
             await anyio.wait_all_tasks_blocked()
             release.set()
         await ask(entry)
-        assert (answers, calls) == ([({"agent": "runs/0"}, "")] * 6, ["runs/0"])
+        await ask(other)  # takes the place of the first
+        await ask(entry)
+        assert calls == ["runs/0", "runs/1", "runs/0"]
+        assert answers[:6] == [({"agent": "runs/0"}, "")] * 6
 
     anyio.run(test)
