@@ -24,21 +24,6 @@ def test_a_game_is_legal_to_its_end_and_the_same_for_the_same_seed(rules):
     assert {standing(cells[:-1], rules).ended for cells in games} == {""}
 
 
-@pytest.mark.parametrize(
-    ("x", "o", "moves", "end"),
-    [
-        (PERFECT, PERFECT, "", "draw"),
-        (CellPlayer(0), FIRST, ": a1 b2 a1\n", "X loses by an illegal move"),
-        (FixedPlayer(1), PERFECT, "", "O wins"),
-    ],
-)
-def test_an_example_game_shows_its_moves_its_boards_and_its_end(x, o, moves, end):
-    text = printed(battle.example_game, x, o, ("Xena", "Otto"), Rules(), width=30)
-    assert ("Xena as X against Otto as O" in text, moves in text) == (True, True)
-    assert text.splitlines()[-1].endswith(end)
-    assert max(map(len, text.splitlines()[2:])) <= 30
-
-
 def test_a_battle_prints_every_game_and_counts_them_and_the_players_change_sides():
     players, names = (PERFECT, CellPlayer(0)), ("Anna", "Otto")
     console = Console(file=io.StringIO(), width=200)

@@ -81,22 +81,6 @@ def test_the_players_of_the_package_come_first_then_every_run_by_its_place(galle
     assert "seed 7" in entry.about
 
 
-@pytest.mark.parametrize("id", BUILT_IN)
-@pytest.mark.parametrize("rules", [Rules(2, 4, 3), Rules(5, 5, 4)], ids=str)
-def test_players_without_training_move_on_every_board_that_they_name(gallery, id, rules):
-    if not gallery.entry(id).plays(rules):
-        with refuses(id, "16 cells"):
-            gallery.seat(id, rules)
-        return
-    board = EMPTY[: rules.cells].copy()
-    board[:2] = 1, -1
-    seat = gallery.seat(id, rules)
-    probs = seat.policy.probs(board[None])
-    assert (probs.sum(), probs[0, :2].any()) == (pytest.approx(1), False)
-    assert probs[0, seat.move(board, np.random.default_rng(0))] > 0
-    assert str(seat.player) == str(gallery.player(id)) == f"agent:{id}"
-
-
 def test_a_run_plays_on_its_own_board_only_and_latest_is_the_newest_of_an_agent(gallery):
     assert isinstance(gallery.seat("runs/dqn-0", SMALL).policy, TabularPolicy)
     with refuses("runs/dqn-0", SMALL, Rules()):

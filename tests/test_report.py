@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from consoles import printed
-from sample_players import CellPlayer, FixedPlayer, best_player
+from sample_players import CellPlayer, best_player
 from text_cases import rows_of
 
 from terminal import report as show
@@ -89,25 +89,7 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achieva
     assert f"win {random[0]} %, draw {random[1]} %" in " ".join(narrow.split())
 
 
-def test_counted_rates_are_those_of_the_side_with_its_interval():
-    rules, fixed = Rules(4, 5, 4), FixedPlayer(1)
-    x = show.count_games("X", fixed, RANDOM, rules, 100, 7)
-    o = show.count_games("O", RANDOM, fixed, rules, 100, 7)
-    for own, other in (("win", "loss"), ("draw", "draw"), ("loss", "win")):
-        assert (o[own], o["intervals"][own]) == (x[other], x["intervals"][other])
-    assert x["win"] != x["loss"]
-    lost = show.count_games("O", CELL, CELL, rules, 10, 0)
-    text = ["0.0 (0.0-27.8)", "0.0 (0.0-27.8)", "100.0 (72.2-100.0)", "100.0"]
-    assert show.rates_with_intervals(lost) == text, "Wilson, 10 of 10: X plays the cell first"
-
-
-@pytest.mark.parametrize(
-    ("specs", "names"),
-    [
-        ("runs/dqn-0,runs/dqn-1/,minimax", "dqn-0,dqn-1,minimax"),
-        ("a/x,b/x,a/x,a/x", "a/x,b/x,a/x (2),a/x (3)"),
-        ("random (2),random,random", "random (2),random,random (3)"),
-    ],
-)
-def test_names_are_the_last_parts_of_paths_and_all_different(specs, names):
-    assert show.names_of(specs.split(",")) == names.split(",")
+def test_names_are_the_last_parts_of_paths_and_all_different():
+    specs = ["runs/dqn-0", "runs/dqn-1/", "a/x", "b/x", "a/x", "random (2)", "random", "random"]
+    names = ["dqn-0", "dqn-1", "a/x", "b/x", "a/x (2)", "random (2)", "random", "random (3)"]
+    assert show.names_of(specs) == names

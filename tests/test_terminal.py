@@ -310,30 +310,22 @@ def listed(store, limit=20, talk=None, **about):
     return said(talk)
 
 
-def test_the_list_shows_the_newest_games_and_how_to_see_more(store):
-    assert "no game" in listed(store)
-    resigned = "a1 ended=resigned result=O origin=web"
-    training = "b2 a1 c3 b1 a3 c1 origin=training"
-    other_length = "ended=resigned result=O board=4x4 k=3"
-    store.import_lines([other_length, f"{LONG_GAME} x=human:Ann", resigned, training])
-    newest = listed(store, 1)
-    assert not missing(newest, "a1", "X resigned, O won", "1 of 3 games", "--list 3", "--replay")
-    assert "4x4x3" in listed(store)
-    text = listed(store, player="Ann", result="X")
-    assert missing(text, LONG_GAME, "resigned") == ["resigned"]
-    assert "no such game" in listed(store, player="Ben")
-
-
-def test_the_list_has_local_times_and_fits_the_terminal(store, monkeypatch):
+def test_the_list_shows_the_newest_games_in_local_time_and_how_to_see_more(store, monkeypatch):
     """Two hours east of UTC, at a terminal of 40 columns."""
+    assert "no game" in listed(store)
+    old = f"{LONG_GAME} x=human:Ann time=2026-05-09T07:35:25Z"
+    resigned = "a1 ended=resigned result=O board=4x4 k=3 origin=web time=2026-05-10T07:35:25Z"
+    store.import_lines([old, resigned, "b2 a1 c3 b1 a3 c1 origin=training"])
+    assert not missing(listed(store, 1), "4x4x3", "O won", "1 of 2 games", "--list 2", "--replay")
+    assert "no such game" in listed(store, player="Ben")
     monkeypatch.setenv("TZ", "TTT-2")
     time.tzset()
-    store.import_lines(["b2 a1 b1 a2 b3 x=human:Ann time=2026-05-09T07:35:25Z"])
-    shown = listed(store, talk=talking(force_terminal=True, width=40, color_system=None))
+    narrow = talking(force_terminal=True, width=40, color_system=None)
+    shown = listed(store, talk=narrow, player="Ann", result="X")
     monkeypatch.undo()
     time.tzset()
     assert max(map(len, shown.splitlines()[:4])) <= 40
-    assert not missing(shown, "2026-05-09 09:35", "Ann against unknown", "X won")
+    assert missing(shown, "2026-05-09 09:35", "Ann against unknown", "X won", "O won") == ["O won"]
 
 
 # --- the menu ---------------------------------------------------------------------------------
