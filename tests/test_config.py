@@ -199,6 +199,13 @@ def test_random_starts_are_uniform_over_all_unfinished_positions(size, early_dra
     assert abs(drawn - 500 * share) < 5 * math.sqrt(500 * share * (1 - share))
 
 
+def test_random_starts_of_larger_boards_are_unfinished(make):
+    env = make(start="random", rows=3, cols=4)
+    for seed in range(20):
+        env.reset(seed=seed)
+        assert not env.config.ended(boards_of(env)).any()
+
+
 def after_two_moves(seats, rng):
     """A start: marks on a1 and one other cell, and O's move in half of the games that ask for O."""
     boards = np.zeros((len(seats), 9), dtype=int)
@@ -216,8 +223,8 @@ def test_a_function_draws_boards_and_sides_to_start_from(make):
         marks |= set(np.nonzero(boards == -1)[1].tolist())
         sides += drawn
     assert (marks, set(sides)) == (set(range(1, 9)), {"X", "O"})
-    env.reset(options={"board": "X../.O./...", "side": "X"})
-    assert boards_of(env)[0].tolist() == [1, 0, 0, 0, -1, 0, 0, 0, 0]
+    both = TicTacToeEnv(None, start=lambda seats, rng: (np.eye(1, 9, dtype=int), seats))
+    assert both.reset()[1]["side"] == -1
 
 
 def always(board, seat=1):

@@ -61,6 +61,13 @@ def test_what_belongs_to_an_opponent_is_refused_where_there_is_none():
         TicTacToeVectorEnv(2, opponent=None)
 
 
+@pytest.mark.parametrize("env", [TicTacToeEnv(), TicTacToeVectorEnv(1)], ids=["one", "many"])
+def test_masked_actions_are_refused(env):
+    env.reset()
+    with refuses("masked"):
+        env.step(np.ma.array([0], mask=True))
+
+
 @pytest.mark.parametrize("cols", [3, 4])
 def test_the_random_opponent_replies_uniformly(cols):
     env, games = TicTacToeEnv(side="O", rows=3, cols=cols), 4_000

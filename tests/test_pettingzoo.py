@@ -4,7 +4,6 @@ import copy
 import importlib
 import os
 import warnings
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -14,11 +13,9 @@ import numpy as np
 import pettingzoo
 import pettingzoo.test as checks
 import pytest
-from fuzz.fuzz_referee import INFOS, SEEDS, Alone, Games, referees
+from fuzz.fuzz_referee import INFOS, Alone, Games
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import initialize
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from text_cases import refuses
 
@@ -87,11 +84,9 @@ class Seats(Alone):
 class GamesOfBoth(Games):
     """The same calls, refusals and copies as of the other environments."""
 
-    @initialize(referee=referees(), cycles=st.sampled_from((None, 1, 2)), seed=SEEDS)
-    def make(self, referee, cycles, seed):
-        referee = replace(referee, made={**referee.made, "opponent": None, "side": "random"})
-        limit = None if cycles is None else 2 * cycles
-        self.start(referee, partial(Seats, **referee.made, max_cycles=cycles), seed, limit=limit)
+    def maker(self, count, limit):
+        new = partial(Seats, **self.referee.made, max_cycles=limit)
+        return new, None if limit is None else 2 * limit
 
 
 TestGames = GamesOfBoth.TestCase

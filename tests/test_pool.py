@@ -186,20 +186,3 @@ def test_the_options_of_self_can_be_read_and_set(num_envs):
     assert env.self_play is None
     with refuses('"self"'):
         env.keep_snapshots(2)
-
-
-@pytest.mark.parametrize("others", [[], [["best-response", 0.2]]], ids=str)
-def test_the_policies_that_remain_keep_their_games_when_a_snapshot_makes_room(others):
-    rng = np.random.default_rng(0)
-    pool = make_pool([["random", 0.3], *others, ["self-keep=4-replace=random", 0.5]], LARGE)
-    replaced = set()
-    for number in range(40):
-        before, response = pool, CellPlayer(number % 16)
-        pool, moved = before.with_snapshot(CellPlayer(number % 16), rng, response)
-        for policy, now in zip(before.policies, moved.tolist(), strict=True):
-            if policy in pool.policies:
-                assert pool.policies[now] is policy
-            elif policy in before.snapshots:
-                assert pool.policies[now] is pool.snapshots[-1]
-                replaced.add(before.snapshots.index(policy))
-    assert replaced == {0, 1, 2, 3}

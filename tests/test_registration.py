@@ -236,6 +236,7 @@ def test_a_damaged_table_is_refused():
     half = table["table"][: len(table["table"]) // 8 * 4]
     for changed, mention in (
         ({"table": half}, "damaged"),
+        ({"table": "?"}, "damaged"),
         ({"table": 3}, "kind"),
         ({"more": 1}, "kind"),
         ({"kind": "probs"}, "325440"),
@@ -257,6 +258,8 @@ def test_one_call_reaches_all_games_as_in_gymnasiums_own_vector_environments():
         assert env.get_attr("rules") == (Rules(),) * 3
         with pytest.raises(AttributeError):
             env.call("nonsense")
+    with pytest.warns(UserWarning, match="render mode"):
+        assert native.unwrapped.render() is None
     native.set_attr("render_mode", "ansi")
     assert native.call("render")[0].count("\n") > 2
     native.set_attr("render_mode", [None] * 3)

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -15,8 +14,6 @@ from stable_baselines3.common.vec_env import VecMonitor
 from text_cases import refuses
 
 from tictactoe_env.observation import observe
-from tictactoe_env.positions import positions_of
-from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
 from tictactoe_env.sb3.vec_env import INFO_KEYS
 from tictactoe_env.vector_env import TicTacToeVectorEnv
@@ -208,13 +205,3 @@ def test_a_share_of_the_games_starts_from_a_drawn_board_with_the_learner_to_move
     _, _, dones, _ = env.step(np.zeros(1_000, dtype=int))
     assert dones.mean() > 0.5
     assert set(np.abs(env.games.boards[dones]).sum(axis=1).tolist()) == set(range(9))
-
-
-@pytest.mark.parametrize("shape", [(2, 3, 2), (1, 3, 1)])
-@pytest.mark.parametrize("early_draw", [False, True])
-def test_every_board_on_which_a_game_can_go_on_is_drawn_and_no_other(shape, early_draw):
-    positions, board = positions_of(Rules(*shape)), asdict(Rules(*shape))
-    side = {"side": "X"} if shape[2] == 1 else {}  # there an opponent that begins ends the game
-    env, _ = started(20_000, exploring_starts=1.0, early_draw=early_draw, **board, **side)
-    going = ~positions.is_over & ~(positions.is_dead if early_draw else False)
-    assert np.array_equal(np.unique(positions.rows(env.games.boards)), np.flatnonzero(going))

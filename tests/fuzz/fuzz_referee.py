@@ -9,7 +9,7 @@ games, and what is returned must be the caller's own.
 import copy
 import math
 import pickle
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from random import Random
 from typing import Any, NamedTuple
@@ -34,6 +34,7 @@ from tictactoe_env.notation import board_text, cell_text
 from tictactoe_env.rules import IllegalMoveError, Rules
 
 INFOS = ("action_mask", "side", "outcome", "illegal_move")
+FORMS = ("both", "single", "SAME_STEP", "NEXT_STEP", "DISABLED")
 SEEDS, SIDES = st.integers(0, 2**31), ("X", "O", "random", "alternate")
 DRAWS = st.builds(Random, SEEDS)
 WRONG = [-1, 64, 2**70, np.uint64(2**63), 0.5, 4.0, math.nan, True, np.array(True), None]
@@ -127,13 +128,13 @@ def referees(draw):
     """The referee of an environment of any kind."""
     rules = Rules(*draw(SIZES))
     is_small, is_wide = rules.cells <= 9, rules.cells >= 6 and rules.k >= 3
-    opponents = ["random", Stubborn(), [["random", 1], [Stubborn(), 2]], None]
+    opponents = ["random", Stubborn(), [["random", 1], [Stubborn(), 2]]]
     opponents += ["minimax", "minimax-first", "minimax-slip=0.3"] * is_small
-    opponent, rewards = draw(st.sampled_from(opponents)), st.sampled_from((-2.0, -1.0, 0.0, 0.5))
+    rewards = st.sampled_from((-2.0, -1.0, 0.0, 0.5))
     opening = draw(st.lists(st.integers(0, rules.cells - 1), max_size=1)) if is_wide else ()
     made = {
-        "opponent": opponent,
-        "side": draw(st.sampled_from(SIDES)) if opponent is not None else "random",
+        "opponent": draw(st.sampled_from(opponents)),
+        "side": draw(st.sampled_from(SIDES)),
         **asdict(rules),
         "illegal": draw(st.sampled_from(("lose", "raise"))),
         "rewards": {name: draw(rewards) for name in ("win", "draw", "loss")} | {"illegal": -7.0},
@@ -174,9 +175,9 @@ class Alone:
 
 
 def cell_of(draw, board):
-    """A free cell, in one of eight cases any cell."""
+    """A free cell, in one of four cases any cell."""
     free = [cell for cell, mark in enumerate(board) if mark == 0]
-    return draw.choice(free) if free and draw.random() < 7 / 8 else draw.randrange(len(board))
+    return draw.choice(free) if free and draw.random() < 3 / 4 else draw.randrange(len(board))
 
 
 def masks_of(boards):
@@ -190,34 +191,38 @@ def generator_of(env):
 class Games(RuleBasedStateMachine):
     """The games of an environment, whose caller moves, resets and copies it at will."""
 
+    form = "both"  # the caller moves for both sides
+
     @initialize(
         referee=referees(),
-        mode=st.sampled_from(("single", "SAME_STEP", "NEXT_STEP", "DISABLED")),
         count=st.sampled_from((1, 2, 5, 17)),
         limit=st.sampled_from((None, 1, 3)),
         seed=SEEDS,
     )
-    def make(self, referee, mode, count, limit, seed):
-        if mode == "single" or referee.made["opponent"] is None:
-            self.start(referee, partial(Alone, **referee.made), seed)
-            return
-        about = {"num_envs": count, "autoreset_mode": mode, "max_episode_steps": limit}
-        new = partial(TicTacToeVectorEnv, **referee.made, **about)
-        self.start(referee, new, seed, mode, limit)
-
-    def start(self, referee, new, seed, mode="DISABLED", limit=None):
-        """Begin with an environment that `new()` makes."""
-        self.referee, self.new, self.mode, self.limit, self.given = referee, new, mode, limit, []
+    def make(self, referee, count, limit, seed):
+        if self.form == "both":
+            made = {**referee.made, "opponent": None, "side": "random"}
+            referee = replace(referee, made=made)
+        self.referee, self.given = referee, []
+        self.is_alone = self.form in ("both", "single")
+        self.mode = "DISABLED" if self.is_alone else self.form
+        self.new, self.limit = self.maker(count, limit)
         try:
-            self.env = new()
+            self.env = self.new()
         except ValueError:  # the opponent could end the game before the learner's first move
             assert referee.made["early_draw"] or not isinstance(referee.made["opponent"], str)
             reject()
-        self.is_alone = isinstance(self.env, Alone)
         self.count = self.env.num_envs
         self.boards, self.seats = [()] * self.count, [0] * self.count
         self.over, self.moves = [False] * self.count, [0] * self.count
         self.reset(seed)
+
+    def maker(self, count, limit):
+        """A function that makes the environment, and the number of moves that truncates games."""
+        if self.is_alone:
+            return partial(Alone, **self.referee.made), None
+        about = {"num_envs": count, "autoreset_mode": self.form, "max_episode_steps": limit}
+        return partial(TicTacToeVectorEnv, **self.referee.made, **about), limit
 
     @rule(seed=st.none() | SEEDS)
     def reset(self, seed):
@@ -363,5 +368,10 @@ class Games(RuleBasedStateMachine):
         assert [tuple(board) for board in self.env.boards.tolist()] == self.boards
 
 
-def test_every_step_follows_the_rules():
-    run_state_machine_as_test(Games, settings=settings())
+@pytest.mark.parametrize("form", FORMS)
+def test_every_step_follows_the_rules(form):
+    run_state_machine_as_test(games_in(form), settings=settings())
+
+
+def games_in(form):
+    return type("Games", (Games,), {"form": form})
