@@ -20,7 +20,7 @@ from stable_baselines3.common.callbacks import (
     StopTrainingOnMaxEpisodes,
 )
 from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.logger import KVWriter, Logger
+from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecMonitor, VecNormalize
 from text_cases import cases, refuses
 
@@ -83,17 +83,9 @@ def is_masked(model):
     return isinstance(model, (MaskablePPO, MaskableDQN))
 
 
-class Rows(KVWriter):
-    """Keeps what a logger writes."""
-
-    def __init__(self):
-        self.rows = []
-
-    def write(self, key_values, key_excluded, step=0):
-        self.rows.append((step, dict(key_values)))
-
-    def close(self):
-        pass
+def logged_last(folder):
+    """The last row that the logger "json" of a folder has written."""
+    return json.loads((folder / "progress.json").read_text().splitlines()[-1])
 
 
 TRAINED = """
@@ -105,20 +97,22 @@ TRAINED = """
 
 
 @pytest.mark.parametrize(("kind", "form", "observation", "wrappers"), cases(TRAINED))
-def test_the_logged_results_are_those_of_evaluate_by_hand(kind, form, observation, wrappers):
-    env, log = games(form, observation), Rows()
+def test_the_logged_results_are_those_of_evaluate_by_hand(
+    kind, form, observation, wrappers, tmp_path
+):
+    env = games(form, observation)
     for name in wrappers.replace("-", "").split():
         env = {"VecMonitor": VecMonitor, "VecNormalize": VecNormalize}[name](env)
     model = model_of(kind, env)
-    model.set_logger(Logger(None, [log]))
+    model.set_logger(configure(str(tmp_path), ["json"]))
     exact = ExactEvaluation(every=16)
     model.learn(64, callback=exact)
     table = by_hand(model, observation, model.get_vec_normalize_env())
     expected = evaluate(table)
     assert exact.last.evaluation == expected
     assert exact.last.exploitability == pytest.approx(exploitability(table), abs=1e-15)
-    steps, written = log.rows[-1]
-    assert (steps, exact.last.steps) == (64, 64)
+    assert exact.last.steps == 64
+    written = logged_last(tmp_path)
     for side, result in (("x", expected.x), ("o", expected.o)):
         names = ("win", "draw", "loss", "illegal")
         assert [written[f"exact/{side}_{name}"] for name in names] == [
@@ -206,7 +200,7 @@ def test_training_stops_when_the_model_is_unbeatable(capsys):
     assert "unbeatable" in capsys.readouterr().out.splitlines()[-1]
 
 
-def test_training_stops_at_the_best_achievable_and_at_the_goal_of_the_judged_side():
+def test_training_stops_at_the_best_achievable_and_at_the_goal_of_the_judged_side(tmp_path):
     def best(model):
         return best_player(RULES)
 
@@ -221,12 +215,10 @@ def test_training_stops_at_the_best_achievable_and_at_the_goal_of_the_judged_sid
     env, exact = games(board=X_WINS, side="X"), ExactEvaluation(10, "unbeatable")
     with refuses("stop_at='unbeatable'", "2x3", "O"):
         model_of("DQN", env).learn(10, callback=ExactEvaluation(stop_at="unbeatable", sides="O"))
-    log, model = Rows(), model_of("DQN", env)
-    model.set_logger(Logger(None, [log]))
+    model = model_of("DQN", env)
+    model.set_logger(configure(str(tmp_path), ["json"]))
     model.learn(20, callback=exact)
-    logged = {name for name in log.rows[-1][1] if name.startswith("exact/")}
-    assert "exact/x_win" in logged
-    assert not any(name.startswith("exact/o_") for name in logged)
+    assert {name[:7] for name in logged_last(tmp_path) if "_win" in name} == {"exact/x"}
 
 
 def test_the_schedule_counts_the_steps_of_all_games_and_continues_in_the_next_training():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 from sb3_contrib import MaskablePPO, RecurrentPPO
-from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
 from text_cases import refuses
 
@@ -69,19 +69,6 @@ def test_a_snapshot_of_a_model_has_its_probabilities_or_its_best_moves(kind, rul
         np.array_equal(copy.probs(boards), was) for copy, was in zip(copies, before, strict=True)
     )
     assert isinstance(copies[0], TabularPolicy) == (rules == SMALL)
-
-
-@pytest.mark.parametrize("kind", [A2C, DQN])
-def test_a_model_that_has_learned_is_an_opponent_on_a_large_board_too(kind):
-    env = gym.make(ID, opponent="self", side="O", rows=4, cols=4, k=4)
-    settings = {"learning_starts": 8} if kind is DQN else {"n_steps": 16}
-    model = kind("MlpPolicy", env, seed=0, **settings).learn(32)
-    for add in (env.add_snapshot, env.set_opponent, env.unwrapped.set_opponent):
-        add(model)
-    copy = snapshot(model, LARGE, deterministic=True)
-    before = copy.probs(boards_of(LARGE))
-    change(model)
-    assert np.array_equal(copy.probs(boards_of(LARGE)), before)
 
 
 def test_self_play_with_stock_stable_baselines3_plays_against_what_was_learned_before():

@@ -8,17 +8,12 @@ from tianshou.algorithm.modelfree.dqn import DQN, DiscreteQLearningPolicy
 from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory
-from tianshou.data import Batch, Collector, VectorReplayBuffer
+from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv, SubprocVectorEnv
 from tianshou.trainer import OffPolicyTrainerParams, OnPolicyTrainerParams
 from tianshou.utils.net.common import Net
 from tianshou.utils.net.discrete import DiscreteActor, DiscreteCritic
 
-from tictactoe_env import (
-    FunctionPolicy,
-    Rules,
-    tabulate,
-)
 from tictactoe_env.wrappers import MaskInObservation
 
 ID = "tictactoe_env:TicTacToe-v0"
@@ -86,16 +81,6 @@ def train(algorithm, collector, steps):
     return algorithm.run_training(OffPolicyTrainerParams(**shared))
 
 
-def player_of(policy):
-    """The greedy policy as a player."""
-
-    def moves(observations, masks):
-        with torch.no_grad():
-            return policy(Batch(obs=Batch(obs=observations, mask=masks), info={})).act
-
-    return FunctionPolicy(moves, Rules())
-
-
 @pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])
 @pytest.mark.parametrize("algorithm_of", [dqn, ppo])
 def test_an_untouched_algorithm_trains(algorithm_of, vector):
@@ -139,18 +124,6 @@ def test_a_masked_dqn_never_moves_onto_a_taken_cell(vector):
     assert len(batch) >= 2_000
     assert batch.obs.mask[np.arange(len(batch)), batch.act].all()
     assert batch.terminated.any()
-
-
-@pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])
-def test_a_snapshot_becomes_the_opponent_through_the_options_of_reset(vector):
-    """Also in other processes, where no method of an environment can be called."""
-    frozen = tabulate(player_of(dqn().policy), Rules())
-    vector_env = vector([lambda: masked(opponent="minimax", side="O")] * 2)
-    observations, _ = vector_env.reset(options={"opponent": frozen})
-    vector_env.close()
-    first = frozen.probs(np.zeros((1, 9), np.int8))[0].argmax()
-    for observation in observations:
-        assert observation["obs"][9:].argmax() == first
 
 
 def test_the_example_is_evaluated_exactly(run_example, rates_of):
