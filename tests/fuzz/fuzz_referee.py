@@ -198,8 +198,9 @@ class Games(RuleBasedStateMachine):
         count=st.sampled_from((1, 2, 5, 17)),
         limit=st.sampled_from((None, 1, 3)),
         seed=SEEDS,
+        draw=DRAWS,
     )
-    def make(self, referee, count, limit, seed):
+    def make(self, referee, count, limit, seed, draw):
         if self.form == "both":
             made = {**referee.made, "opponent": None, "side": "random"}
             referee = replace(referee, made=made)
@@ -215,7 +216,7 @@ class Games(RuleBasedStateMachine):
         self.count = self.env.num_envs
         self.boards, self.seats = [()] * self.count, [0] * self.count
         self.over, self.moves = [False] * self.count, [0] * self.count
-        self.reset(seed)
+        self.reset(seed, draw)
 
     def maker(self, count, limit):
         """A function that makes the environment, and the number of moves that truncates games."""
@@ -224,13 +225,14 @@ class Games(RuleBasedStateMachine):
         about = {"num_envs": count, "autoreset_mode": self.form, "max_episode_steps": limit}
         return partial(TicTacToeVectorEnv, **self.referee.made, **about), limit
 
-    @rule(seed=st.none() | SEEDS)
-    def reset(self, seed):
+    @rule(seed=st.none() | SEEDS, draw=DRAWS)
+    def reset(self, seed, draw):
         if seed is not None:
             self.games = list(range(self.count))
         seen, infos = self.env.reset(seed=seed)
         self.begin(range(self.count), seen, infos)
         self.check(seen, infos)
+        self.play(draw)
 
     def begin(self, rows, seen, infos, is_given=False):
         """Note the first boards of games. is_given: the caller has given them."""
@@ -260,6 +262,7 @@ class Games(RuleBasedStateMachine):
         self.begin(range(self.count), seen, infos, is_given=True)
         self.check(seen, infos)
         assert (self.boards, self.seats) == ([board] * self.count, [seat] * self.count)
+        self.play(draw)
 
     @precondition(lambda self: self.mode == "DISABLED" and any(self.over))
     @rule()
@@ -275,10 +278,11 @@ class Games(RuleBasedStateMachine):
             seed = None if mask.all() else seed  # of all games, it would begin the turns anew
             seen, infos = self.env.reset(seed=seed, options=options)
             self.begin(np.flatnonzero(mask).tolist(), seen, infos)
+            self.play(draw)
 
-    @rule(draw=DRAWS, most=st.integers(1, 6))
-    def play(self, draw, most):
-        for _ in range(most):
+    @rule(draw=DRAWS)
+    def play(self, draw):
+        for _ in range(draw.randrange(9)):
             if not (self.mode == "DISABLED" and any(self.over)):
                 self.step(draw)
 
@@ -319,6 +323,7 @@ class Games(RuleBasedStateMachine):
         fresh = self.new()
         assert np.array_equal(one.reset(seed=seed)[0], fresh.reset(seed=seed)[0])
         self.go_on_alike(one, fresh)
+        self.play(draw)
 
     def saved(self, env):
         """A new environment that has loaded the games of another one."""
