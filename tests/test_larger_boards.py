@@ -116,15 +116,14 @@ def test_live_values_are_those_of_the_table_on_small_boards():
 # --- the training ---------------------------------------------------------------------------------
 
 
-@NETWORKS
-def test_a_training_continues_with_its_snapshots_and_refutations(agent, tmp_path):
+def test_a_training_continues_with_its_snapshots_and_refutations(tmp_path):
     more = "--steps 512 --counterexamples 0.5 --refutations 480 --opponents best-response:1,self:1"
-    page, config = config_of(agent, *more.split())
+    page, config = config_of("maskable_ppo", *more.split())
     straight, first, second = (page.begin(config) for _ in range(3))
     drive(straight, config, lambda _: False)
     drive(first, config, lambda learner: learner.steps >= 256)
-    checkpoint.save(tmp_path, agent, config, first)
-    checkpoint.restore(tmp_path, agent, config, second)
+    checkpoint.save(tmp_path, "maskable_ppo", config, first)
+    checkpoint.restore(tmp_path, "maskable_ppo", config, second)
     drive(second, config, lambda _: False)
     left, right = straight.model(), second.model()
     assert all(np.array_equal(left[name], right[name]) for name in left)

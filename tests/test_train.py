@@ -67,12 +67,12 @@ def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys
 
 def test_a_preset_names_the_run_and_other_options_override_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert train.main(["trie", "--preset", "tophep", "--steps", "300", "--side", "X"]) == 0
+    assert train.main(["trie", "--preset", "tophep", "--steps", "100", "--side", "X"]) == 0
     run = tmp_path / "runs" / "trie-tophep-0"
     saved = read_json(run / "config.json")
     chosen = {name: saved["config"][name] for name in ("rule", "opponents", "side", "steps")}
-    assert chosen == {"rule": "one-tie", "opponents": "minimax", "side": "X", "steps": 300}
-    assert train.main(["--resume", str(run), "--steps", "400"]) == 0
+    assert chosen == {"rule": "one-tie", "opponents": "minimax", "side": "X", "steps": 100}
+    assert train.main(["--resume", str(run), "--steps", "150"]) == 0
     assert saved["preset"] == read_json(run / "config.json")["preset"] == "tophep"
     assert read(run)["training"]["preset"] == "tophep"
 
