@@ -160,8 +160,8 @@ def test_learning_is_bit_for_bit_the_same_with_and_without_evaluation(
 def test_the_best_model_is_the_best_one_seen_and_reloads_with_the_same_results(tmp_path):
     env = VecNormalize(games("native", opponent="random"))
     model = model_of("MaskablePPO", env, learning_rate=0.03)
-    exact = ExactEvaluation(every=16, best_model_save_path=tmp_path / "new" / "best")
-    model.learn(320, callback=exact)
+    exact = ExactEvaluation(every=32, best_model_save_path=tmp_path / "new" / "best")
+    model.learn(256, callback=exact)
     ranks = [judged.evaluation.rank() for judged in exact.evaluations]
     assert exact.best is exact.evaluations[ranks.index(max(ranks))]
     assert len(set(ranks)) > 3
@@ -267,18 +267,17 @@ def added(monkeypatch):
     return players
 
 
-@pytest.mark.parametrize(("kind", "deterministic"), [("PPO", False), ("DQN", False)])
-def test_a_snapshot_is_the_model_as_it_was_with_its_normalization(kind, deterministic, added):
+@pytest.mark.parametrize("kind", ["PPO", "DQN"])
+def test_a_snapshot_is_the_model_as_it_was_with_its_normalization(kind, added):
     env = VecNormalize(games("flattened", "planes"))
     model, tables = model_of(kind, env), []
 
     class Keep(SelfPlay):
         def act(self):
-            best = deterministic or kind == "DQN"
-            tables.extend([by_hand(self.model, "planes", env, best).table] * 2)
+            tables.extend([by_hand(self.model, "planes", env, kind == "DQN").table] * 2)
             return super().act()
 
-    play = Keep(every=16, deterministic=deterministic)
+    play = Keep(every=16)
     model.learn(64, callback=play)
     assert (play.added, len(added)) == (5, 10)
     assert all(isinstance(player, TabularPolicy) for player in added)
