@@ -18,7 +18,6 @@ from training.installed import OF_EVERY_RUN, explained, require
 with explained("train.py", "train"):
     import agents
     from agents import TRAINABLE, WITH_RIVALS
-    from tictactoe_env.certificates.stated import is_words
     from tictactoe_env.errors import unknown_name
     from tictactoe_env.exact.evaluation import UNTIL
     from tictactoe_env.notation import parse_size
@@ -255,9 +254,6 @@ def configuration(
     preset = typed.get("preset")
     if saved:
         preset = saved.get("preset")
-        if preset is not None and not is_words(preset):
-            file = typed["resume"] / "config.json"
-            raise ValueError(f"{file} is damaged: {preset!r:.80} is no name of a preset")
         return resumed(page, chosen, typed, saved), preset
     if preset is not None and preset not in page.PRESETS:
         if not page.PRESETS:

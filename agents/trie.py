@@ -695,7 +695,7 @@ def values_of(tree: Trie) -> OwnValues:
     return OwnValues(values, meaning, known=np.array(tree.sequences)[going] > 0)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tree of a saved run with all that it has learned, or exact results by sequence."""
     parser = argparse.ArgumentParser(prog="python -m agents.trie", description=main.__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
@@ -704,7 +704,7 @@ def main() -> None:
         "print the exact results, computed over all sequences, of a run with look-up by sequence"
     )
     parser.add_argument("--exact", action="store_true", help=exact)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     this_page: Any = sys.modules[__name__]
     try:
         loaded = taken_in(checkpoint.load(this_page, given.run), given.run)
@@ -716,6 +716,7 @@ def main() -> None:
     except (ValueError, OSError) as error:
         parser.error(str(error))
     print(exact_text(loaded.trie) if given.exact else loaded.trie.text(given.depth))
+    return 0
 
 
 def exact_text(trie: Trie) -> str:
@@ -731,4 +732,4 @@ def exact_text(trie: Trie) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

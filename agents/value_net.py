@@ -525,11 +525,7 @@ class ValueNet(Learner):
         """Continue from a saved training."""
         load_weights(self.network, model)
         self.results = take(state, "results", self.results.shape, np.float64)
-        if (self.results[[0, 2]] < 0).any():
-            raise ValueError("the numbers of games and the sums of squares must be 0 or more")
         self.history = state["history"]
-        if len(self.history) * self.config.games != self.steps:
-            raise ValueError(f"{len(self.history)} levels do not have {self.steps} games")
         if len(self.history) > (0 if self.config.starting_network else 1):
             self.previous = take(state, "previous", self.results[0].shape, np.float64)
         self.values = self.afterstates.values(self.network) if self.history else None

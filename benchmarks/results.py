@@ -36,7 +36,6 @@ from training.jobs import FAILED, Job, Outcome, Owner
 from training.locks import locked
 from training.manifest import has_manifest
 from training.options import Preset
-from training.plots import heat_map
 from training.study import spread
 
 ROOT = Path(__file__).parent.parent
@@ -539,6 +538,32 @@ class Player:
     cost: tuple[str, str]
     label: str
     table: TabularPolicy
+
+
+def heat_map(results: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
+    """All players as X (rows) against all players as O (columns): X's wins minus losses, per cent.
+
+    results: results[x][o] are x's rates of "win", "draw" and "loss" against o.
+    """
+    from matplotlib.figure import Figure
+
+    names = list(results)
+    values = [[100 * (results[x][o]["win"] - results[x][o]["loss"]) for o in names] for x in names]
+    size = 3.0 + 0.62 * len(names)
+    figure = Figure(figsize=(size + 1.2, size), layout="constrained")
+    axes = figure.add_subplot()
+    image = axes.imshow(values, cmap="RdBu", vmin=-100, vmax=100)
+    axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(names)), names)
+    axes.set(xlabel="as O", ylabel="as X", title="X's wins minus losses, per cent of games, exact")
+    for row, line in enumerate(values):
+        for column, value in enumerate(line):
+            colour = "white" if abs(value) > 60 else "black"
+            axes.text(
+                column, row, f"{round(value)}", ha="center", va="center", color=colour, fontsize=8
+            )
+    figure.colorbar(image, ax=axes, shrink=0.7, label="blue: X wins, red: O wins")
+    write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))
 
 
 def players_of(

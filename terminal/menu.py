@@ -237,10 +237,8 @@ class Menu:
         return folder
 
     def _preset(self, page: Any) -> str | None:
-        """The preset that is chosen; None for the default options, and if there are no presets."""
+        """The preset that is chosen; None for the default options."""
         presets = list(page.PRESETS)
-        if not presets:
-            return None
         sentences = [f"{name}: {preset.sentence}" for name, preset in page.PRESETS.items()]
         sentences = [f"the defaults of {page.AGENT}", *sentences]
         self._number(sentences)

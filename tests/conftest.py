@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# One thread: the tests run on all cores already, and threads that wait for each other use them up.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import training  # noqa: F401  before NumPy, whose kernels it chooses
 
 # The same examples in each run, and no failure because a busy machine is slow.

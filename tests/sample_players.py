@@ -68,18 +68,6 @@ class Stubborn:
         )
 
 
-class Mistaken:
-    """A player with one other move: on `board`, which is asked for in this form only."""
-
-    def __init__(self, player, board, cell):
-        self.player, self.board, self.cell = player, board, cell
-
-    def probs(self, boards):
-        probs = np.array(self.player.probs(boards))
-        probs[(boards == self.board).all(axis=1)] = np.eye(boards.shape[1])[self.cell]
-        return probs
-
-
 def fixed_table(rules, seed=0):
     """`FixedPlayer` as a table."""
     return tabulate(FixedPlayer(seed), rules)

@@ -38,7 +38,7 @@ from training.files import (
     write_sealed,
 )
 from training.learner import drive
-from training.options import OptionError, options_of
+from training.options import OptionError, options_of, playing
 from training.selfplay import SelfPlay
 from training.values import own_values_of
 
@@ -61,25 +61,24 @@ WEIGHTS = {  # sha256 of the arrays of a small model, its first 16 digits
     "trie": "63880cab01a61b48",
     "value_net": "78780974abb25998",
 }
-REFUSED = [
+BILLION = 1_000_000_000
+REFUSED = [  # the last ones need too much memory
     ("dqn", {"buffer_size": 10}, "buffer_size"),
     ("dqn", {"rows": 3, "cols": 4, "refutations": 1}, "refutations"),
+    ("dqn", {"exploring_starts": 0.6, "counterexamples": 0.6}, "counterexamples"),
     ("dqn", {"opening": "d1"}, "'d1'"),
-    ("dqn", {"opening": "b2", "side": "O"}, "'b2'"),
     ("dqn", {"opponents": "minmax"}, "'minimax'"),
     ("maskable_ppo", {"opening": "random", "side": "O"}, "'random'"),
     ("mcts", {"value": "rolouts"}, "'rollouts'"),
     ("mcts", {"playout": "descent", "value": "runs/dqn-0"}, "descent"),
     ("neuroevolution", {"fitness": "footbal"}, "'football'"),
     ("neuroevolution", {"fitness": "points"}, "--points"),
+    ("neuroevolution", {"points": "footbal"}, "'football'"),
     ("neuroevolution", {"opponents": "self"}, "'self'"),
     ("neuroevolution", {"winners": 100}, "winners"),
     ("neuroevolution", {"hidden": 0}, "rebirth"),
-    ("neuroevolution", {"points": "3,1,0"}, "'3,1,0'"),
     ("neuroevolution", {"points": "3,1,0,1e999"}, "1e999"),
-    ("neuroevolution", {"points": "footbal"}, "'football'"),
     ("tabular_q", {"rewards": "not-loosing"}, "'not-losing'"),
-    ("tabular_q", {"rewards": "1,0"}, "'1,0'"),
     ("tabular_q", {"rewards": "1,nan,0"}, "nan"),
     ("tictacnet", {"side": "X", "sides_in_turn": True}, "sides_in_turn"),
     ("tictacnet", {"side": "O", "rows": 2, "cols": 2, "k": 1}, "O"),
@@ -89,7 +88,14 @@ REFUSED = [
     ("value_net", {"k": 1}, "k must"),
     ("value_net", {"dataset": "games.csv", "first_agent": "random"}, "dataset"),
     ("value_net", {"architecture": "SaintAndre_0"}, "SaintAndre_0"),
-    ("value_net", {"architecture": "Coptic_64"}, "Coptic_64"),
+    ("dqn", {"hidden": (60_000, 60_000)}, "hidden"),
+    ("tictacnet", {"hidden": (100_000, 100_000)}, "hidden"),
+    ("value_net", {"architecture": "SaintAndre_99999_99999"}, "architecture"),
+    ("dqn", {"buffer_size": BILLION}, "buffer_size"),
+    ("maskable_ppo", {"rollout_steps": BILLION}, "rollout_steps"),
+    ("tabular_q", {"tables": 10_000, "rows": 3, "cols": 4}, "tables"),
+    ("neuroevolution", {"league": 100_000}, "league"),
+    ("dqn", {"threads": 1_000_000}, "threads"),
 ]
 GOALS = {"dqn": "optimal", "maskable_ppo": "optimal", "tabular_q": "optimal"}
 
@@ -242,17 +248,23 @@ print("torch" in sys.modules)"""
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 
-def test_what_is_beside_a_model_must_fit_it(small_run, tmp_path):
-    path = small_run("tabular_q").copy(tmp_path / "run") / "model.json"
+def test_what_does_not_belong_together_is_refused(small_run, tmp_path):
+    run = small_run("tabular_q")
+    path = run.copy(tmp_path / "run") / "model.json"
     saved = {key: value for key, value in read_json(path).items() if key != "seal"}
     unknown = {**saved["config"], "colour": 1}
     for change, mention in (({"agent": "somebody"}, "'somebody'"), ({"config": unknown}, "colour")):
         write_sealed(path, {**saved, **change})
         with refuses(mention, error=DamagedFileError):
             agents.load(path.parent)
-    path.write_text(json.dumps({**saved, "steps": 1}))
-    with refuses(path, error=DamagedFileError):
-        agents.load(path.parent)
+    for name in (MODEL, "model.json"):
+        shutil.copy(run.folder / "1" / name, path.parent / name)
+    with refuses(path.parent / MODEL, STATE, error=DamagedFileError):
+        run.restore(path.parent)
+    with refuses(MODEL, "tabular_q", "trie", error=DamagedFileError):
+        checkpoint.load(agents.page("trie"), run.last)
+    with refuses("seed"):
+        run.restore(run.folder / "0", seed=run.config.seed + 1)
 
 
 @pytest.mark.parametrize("name", [MODEL, STATE])
@@ -265,17 +277,6 @@ def test_arrays_of_another_shape_are_refused(run, tmp_path, name):
         is_played = name == MODEL and array != "random"  # which `mcts` needs to continue
         with pytest.raises(DamagedFileError):
             agents.load(copy) if is_played else run.restore(copy)
-
-
-def test_files_that_do_not_belong_together_are_refused(small_run, tmp_path):
-    run = small_run("tabular_q")
-    mixed = run.copy(tmp_path / "mixed")
-    for name in (MODEL, "model.json"):
-        shutil.copy(run.folder / "1" / name, mixed / name)
-    with refuses(mixed / MODEL, STATE, error=DamagedFileError):
-        run.restore(mixed)
-    with refuses("seed"):
-        run.restore(run.folder / "0", seed=run.config.seed + 1)
 
 
 @pytest.mark.usefixtures("no_charts")
@@ -292,8 +293,6 @@ def test_a_run_from_the_command_line_is_proven_and_shows_the_values_of_its_model
     if agent == "dqn":
         moves, _ = BoardDQN.load(path).predict(observe(BOARDS, RULES, "planes"), deterministic=True)
         assert (moves == table.table.argmax(axis=1)).all()
-    files = {"config.json", "metrics.csv", "checkpoint", "manifest.json"}
-    assert files <= {path.name for path in folder.iterdir()}
     page, path = agents.page(agent), folder / "values.npz"
     own = own_values_of(page, *checkpoint.load_model(page, folder))
     assert path.exists() == (own is not None) == (agent not in WITHOUT_VALUES)
@@ -334,10 +333,24 @@ def test_every_option_refuses_what_is_beyond_its_bounds(agent):
 
 
 @pytest.mark.parametrize(("agent", "options", "mention"), REFUSED)
-def test_options_that_do_not_go_together_are_refused_by_name(agent, options, mention):
+def test_options_that_contradict_each_other_or_need_too_much_are_refused(agent, options, mention):
     page = agents.page(agent)
     with refuses(mention):
         page.begin(page.Config(**options))
+
+
+@EACH
+def test_a_default_training_needs_little_and_a_player_only_the_options_in_plays(agent):
+    """Files, opponents, sizes of buffers and threads are of the training alone."""
+    page = agents.page(agent)
+    every = [page.Config(), *(page.Config(**preset.options) for preset in page.PRESETS.values())]
+    assert max(sum(config.bytes_needed().values()) for config in every) < 1 << 30
+    found = playing(page.Config(seed=7, judge_every=13))
+    names = {known.name for known in options_of(page.Config)}
+    for name in names - {*page.Config.PLAYS, "rows", "cols", "k"}:
+        assert getattr(found, name) == getattr(page.Config(), name)
+    files = {"opponents", "value", "dataset", "starting_network", "learn_from", "threads", "device"}
+    assert not files & set(page.Config.PLAYS)
 
 
 @pytest.mark.parametrize("agent", ["dqn", "maskable_ppo", "tabular_q", "tictacnet"])

@@ -25,7 +25,6 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
 from benchmarks.web import serving
-from players.groups import GROUPS
 from tictactoe_env import Game, GameStore, Player, Rules, TabularPolicy
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.exact.positions import positions_of
@@ -244,8 +243,6 @@ def test_another_opponent_or_side_is_chosen_and_the_game_that_was_left_is_there(
     seats(page, "human", "minimax-slip=0.3")  # an easy one
     button(page, "Try perfect play").click()
     seats(page, "human", "minimax")
-    groups = page.locator("#seat-o optgroup").evaluate_all("all => all.map(one => one.label)")
-    assert groups == [*GROUPS.values()][: len(groups)]
     field(page, "O is played by").select_option("runs/weak")
     play(page, "b2")
     your_move(page, 2)
@@ -319,9 +316,8 @@ def test_the_numbers_on_the_cells_are_those_of_the_server_each_with_its_meaning(
     expect(cell(page, "b1")).to_have_attribute("aria-label", re.compile(r"worth \+0.40.*in truth"))
     page.reload()
     expect(field(page, OWN)).to_be_checked()  # it is remembered
-    for player, words in (("minimax", "worked out every game"), ("runs/strong", "no estimates")):
-        field(page, "O is played by").select_option(player)
-        says(page, words, ".legend .own")
+    field(page, "O is played by").select_option("runs/strong")
+    says(page, "no estimates", ".legend .own")
 
 
 # --- 6. two agents --------------------------------------------------------------------------------
@@ -357,8 +353,6 @@ def test_a_kept_game_is_found_and_replayed_with_a_verdict_on_every_move(open_pag
     expect(games).to_have_count(2)
     field(page, "Result").select_option("draw")
     says(page, "No such game", ".count")
-    page.reload()
-    expect(player).to_have_value("ann")
     field(page, "Result").select_option("")
     page.locator("a.game[href='/games/1']").click()
     expect(page.locator(".cell.blunder .tile[data-side=O]")).to_have_count(1)
@@ -376,10 +370,7 @@ def test_a_kept_game_is_found_and_replayed_with_a_verdict_on_every_move(open_pag
     page.locator("a.game[href='/games/2']").click()
     says(page, "(move 2)", ".point")
     button(page, "To the end").click()
-    marks = page.locator(".cell.blunder .mark")
-    expect(marks).to_have_count(2)
-    one, other = (marks.nth(number).bounding_box() for number in range(2))
-    assert other["x"] - one["x"] > 0.8 * one["width"]  # one beside the other
+    expect(page.locator(".cell.blunder .mark")).to_have_count(2)
 
 
 VERDICTS = ("keeps the draw", "gives away.*decided", "keeps the win", "was lost", "wins at once")
@@ -425,9 +416,6 @@ def test_the_page_of_a_player_has_its_proof_its_training_and_its_certificate(ope
     assert len(json.loads(loading.value.path().read_text())["moves"]) == 4520
     visit(page, "/agents/runs/broken.json")
     says(page, "not JSON", ".error")
-    visit(page, "/agents/dqn-duel-second")
-    says(page, ["practised against random moves", "always played O", "not recorded"], "main")
-    says(page, "and yet it can be beaten", ".worst")
 
 
 # --- 9. addresses ---------------------------------------------------------------------------------
@@ -465,13 +453,6 @@ def test_what_is_not_there_or_does_not_answer_is_told_in_words_and_can_be_tried_
         page.unroute_all()
         button(page, "Try again").click()
         your_move(page, 0)
-    page.route("**/api/move", lambda route: None)  # it is not answered
-    cell(page, "b2").click()
-    says(page, "thinking")
-    button(page, "Stop").click()
-    page.unroute_all()
-    button(page, "Let it think again").click()
-    your_move(page, 2)
     for path, words in (("agents/x", "“x”"), ("games/9999", "“9999”"), ("nowhere", "/nowhere")):
         visit(page, f"/{path}")
         says(page, ["Nothing here", words], "main")
@@ -513,14 +494,3 @@ def test_everybody_can_read_a_page_and_find_their_way_on_it(open_page, look, pat
         for part in (".grid", ".buttons.main, .transport"):
             box = page.locator(part).bounding_box()
             assert box["y"] + box["height"] <= height
-
-
-def test_colours_are_chosen_once_and_stay(open_page, look):
-    page, back = open_page("/"), "getComputedStyle(document.documentElement).backgroundColor"
-    of_system, seen = page.evaluate(back), {}
-    for name in ("as the system", "light", "dark"):
-        seen[name] = page.evaluate(back)
-        page.reload()
-        button(page, f"Colours: {name}").click()
-    assert seen["light"] != seen["dark"]
-    assert seen["as the system"] == of_system == seen[LOOKS[look]["color_scheme"]]

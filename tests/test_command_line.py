@@ -45,19 +45,13 @@ ERRORS = """
     --judge-evry 3       | '--judge-evry' '--judge-every'
     --judge 3            | '--judge'
     --no-values          | '--no-values' '--values'
-    -x                   | '-x'
     dqn random           | 'random'
     --side               | --side
-    --verify             | --verify
-    --side --values      | --side
     --side 9             | --side '9'
-    --list 0             | --list '0'
     --list 1 2           | --list 2
     --judge-every=2.5    | --judge-every '2.5'
-    --learning-rate much | --learning-rate 'much'
     --until unbeatible   | --until 'unbeatible' 'unbeatable'
     --values=3           | --values
-    --dueling=yo         | --dueling
 """
 
 

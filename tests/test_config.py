@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
-import pickle
 from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
-from gymnasium.vector import AutoresetMode
-from sample_players import CellPlayer, FixedPlayer, Stubborn, fixed_table
+from sample_players import CellPlayer, FixedPlayer, fixed_table
 from text_cases import refuses
 
 from tictactoe_env import IllegalMoveError, Rules, TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.exact.positions import positions_of
 
-MODES = ("SAME_STEP", "NEXT_STEP", "DISABLED")
-MANY = {mode: partial(TicTacToeVectorEnv, 3, autoreset_mode=mode) for mode in MODES}
-EACH = pytest.mark.parametrize("make", [TicTacToeEnv, *MANY.values()], ids=["one", *MODES])
+MANY = partial(TicTacToeVectorEnv, 3)
 LARGE = {"rows": 4, "cols": 5, "k": 4}
 BY_BOARD = pytest.mark.parametrize("board", [{}, LARGE], ids=str)
-CHANCE = {
-    "default": {},
-    "pool": {"side": "alternate", "opponent": [["random", 1], ["minimax", 2], [FixedPlayer(3), 1]]},
-    "random starts": {"start": "random", "opponent": "minimax-slip=0.3"},
-    "rows": {"rows": 2, "cols": 5, "k": 3, "early_draw": True, "opponent": Stubborn()},
-    "bits": {**LARGE, "opponent": [["random", 1], [Stubborn(), 1]]},
-    "random starts on bits": {"rows": 3, "cols": 4, "k": 3, "start": "random"},
-}
-BY_CHANCE = pytest.mark.parametrize("arguments", CHANCE.values(), ids=CHANCE)
 
 
-@pytest.fixture(params=[TicTacToeEnv, MANY["SAME_STEP"]], ids=["one", "many"])
+@pytest.fixture(params=[TicTacToeEnv, MANY], ids=["one", "many"])
 def make(request):
     """Both environments."""
     return request.param
@@ -55,30 +41,10 @@ def step(env, cells):
     return env.step(int(cells[0]) if isinstance(env, TicTacToeEnv) else cells)
 
 
-def some_cells(env, rng, illegal_share=0.0):
-    """Mostly legal moves (B,); in some rows any cell."""
+def some_cells(env, rng):
+    """Legal moves (B,)."""
     masks = np.atleast_2d(env.action_masks())
-    legal = (masks * rng.random(masks.shape)).argmax(axis=1)
-    anything = rng.integers(masks.shape[1], size=len(masks))
-    return np.where(rng.random(len(masks)) < illegal_share, anything, legal)
-
-
-def restart(env, over):
-    """Start the games that are over where the environment does not: what reset returns."""
-    if isinstance(env, TicTacToeEnv):
-        return repr(env.reset()) if over else ""
-    if env.autoreset_mode is not AutoresetMode.DISABLED or not over.any():
-        return ""
-    return repr(env.reset(options={"reset_mask": over.copy()}))
-
-
-def play_on(env, steps=25, seed=0):
-    """All that an environment returns in some steps, as text."""
-    rng, seen = np.random.default_rng(seed), []
-    for _ in range(steps):
-        results = step(env, some_cells(env, rng, 0.03))
-        seen += [repr(results), restart(env, results[2])]
-    return seen
+    return (masks * rng.random(masks.shape)).argmax(axis=1)
 
 
 def going(make):
@@ -91,7 +57,8 @@ def going(make):
 def assert_same_games(env, twin):
     """Both are at the same boards, and go on alike, whatever was refused before."""
     assert np.array_equal(boards_of(env), boards_of(twin))
-    assert play_on(env, 3) == play_on(twin, 3)
+    cells = some_cells(env, np.random.default_rng(0))
+    assert repr(step(env, cells)) == repr(step(twin, cells))
     assert repr(env.reset()) == repr(twin.reset())
 
 
@@ -99,14 +66,13 @@ BROKEN = SimpleNamespace(probs=lambda boards: np.full(boards.shape, 0.5))
 # One of each kind: `test_opponents`, `test_rules` and `test_notation` have more of theirs.
 BAD_ARGUMENTS = [  # name, what the error names, values
     ("opponent", "'minmax' 'minimax'", "minmax"),
-    ("opponent", "slip minimax 1e", "minimax-slip=1e"),
-    ("opponent", "probs", 3, print),
-    ("opponent", "list", [], ["random", "minimax"]),
+    ("opponent", "probs", 3),
+    ("opponent", "list", []),
     ("opponent", "weights", [["random", 0]], [["random", 10**400]]),
     ("opponent", "2x3, 3x3,", fixed_table(Rules(2, 3, 2))),
     ("side", "'alternating' 'alternate'", "alternating"),
-    ("side", "side", b"X", None, 1),
-    ("cols", "cols", 0, True, 3.0, "3", None),
+    ("side", "side", b"X"),
+    ("cols", "cols", 0, True, 3.0),
     ("k", "k 3 4", 4),
     ("illegal", "'lost' 'lose'", "lost"),
     ("rewards", "'wins' 'win'", {"wins": 1}),
@@ -116,15 +82,15 @@ BAD_ARGUMENTS = [  # name, what the error names, values
     ("opening", "cell 4", "b2 b2"),
     ("opening", '"XXX/OO./..."', "a1 a2 b1 b2 c1"),
     ("opening", "opening", "a1 b1 c1 a2 c2 b2 b3 c3 a3"),
-    ("opening", "game", None, ["b2"]),
+    ("opening", "game", ["b2"]),
     ("start", "'randon' 'random'", "randon"),
-    ("early_draw", "early_draw", 1, "yes"),
+    ("early_draw", "early_draw", 1),
     ("render_mode", "'rgb_aray' 'rgb_array'", "rgb_aray"),
 ]
 BAD_TOGETHER = [
     ({"opponent": "no/such/run"}, "no/such/run"),
     ({"opponent": BROKEN}, "probabilities"),
-    *(({"opening": "b2", "start": s}, "opening start") for s in ("random", print)),
+    ({"opening": "b2", "start": "random"}, "opening start"),
     ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "opening"),
     ({"start": "random", "rows": 5, "cols": 5}, "16 cells"),
     ({"opponent": "minimax", "rows": 5, "cols": 5}, "5x5 16"),
@@ -141,36 +107,22 @@ def test_a_wrong_argument_or_opponent_is_refused_and_changes_nothing(make):
             with refuses(*mentions.split(), error=(ValueError, FileNotFoundError)):
                 env.set_opponent(**arguments)
     assert_same_games(env, twin)
-    for num_envs in (0, -1, True, 2.0, "2", None, math.nan):
+    for num_envs in (0, True, 2.0):
         with refuses("num_envs"):
             TicTacToeVectorEnv(num_envs)
     with refuses("render mode", "'human'"):
         TicTacToeVectorEnv(2, render_mode="human")
 
 
-def test_any_part_of_the_rewards_can_be_given_and_later_changes_to_them_do_not_count():
-    every = {"win": 2, "draw": 1, "loss": 0, "illegal": np.float64(-5)}
-    for given, table in (
-        (None, [0, 1, 0, -1, -1, 1]),
-        ({"draw": 0.5, "illegal": -3}, [0, 1, 0.5, -1, -3, 1]),
-        (every, [0, 2, 1, 0, -5, 2]),
-    ):
-        config = TicTacToeEnv(rewards=given).config
-        (given or {})["win"] = 7
-        assert config.reward_table.tolist() == table
-
-
 BAD_OPTIONS = [  # what the error names, values
-    ("options side opponent board", [], "", 0, False, "side"),
-    ("options", [("side", "X")]),
+    ("options side opponent board", [], "side"),
     ("'sid' 'side'", {"sid": "X"}),
     ("'x' 'X'", {"side": "x"}),
-    ("side", {"side": "random"}, {"side": None}, {"side": 1}),
+    ("side", {"side": "random"}),
     ("'minimaks' 'minimax'", {"opponent": "minimaks"}),
     ("2x3, 3x3,", {"opponent": fixed_table(Rules(2, 3, 2))}),
     ("board", {"board": None}, {"opponent": "minimax", "board": np.ones(9)}),
     ("XX./.../...", {"board": "XX./.../..."}),
-    ("board", {"board": "XXX/OO./..."}, {"board": "XOX/XXO/OXO"}),
     ("reset_mask", {"reset_mask": [True, False, False]}),
 ]
 
@@ -181,10 +133,7 @@ def test_a_wrong_seed_or_reset_option_is_refused_and_changes_nothing(make):
         for options in values:
             with refuses(*mentions.split()):
                 env.reset(seed=1, options=options)
-    for seed in (-1, 1.0, 1.5, True, np.True_, "1", math.nan, math.inf, {}):
-        with refuses("seed"):
-            env.reset(seed=seed)
-    for seed in ([1], (1, 2), [1, None, 2], [1, 2, -1]):
+    for seed in (-1, 1.0, True, "1", math.nan, [1], [1, None, 2], [1, 2, -1]):
         with refuses("seed"):
             env.reset(seed=seed)
     assert_same_games(env, twin)
@@ -197,20 +146,11 @@ def test_a_reset_mask_is_a_bool_array_with_one_entry_a_game():
     with refuses("reset_mask"):
         env.reset(options={"reset_mask": np.array([True, False, True])})
     env.reset(seed=0)
-    for mask in (ones.tolist(), ones.astype(np.int8), ones[:2], ~ones, ones[:, None], True):
+    for mask in (ones.tolist(), ones.astype(np.int8), ones[:2], ~ones):
         with refuses("reset_mask", "(3,)"):
             env.reset(options={"reset_mask": mask})
     with refuses("'reset_mask'"):
         TicTacToeEnv().reset(options={"reset_mask": ones[:1]})
-
-
-def test_a_board_option_must_fit_the_rules_of_the_board(make):
-    small, dead = {"rows": 2, "cols": 3, "k": 2}, "OXO/XXO/.OX"  # no line of it is open
-    for arguments, board in ((small, "XX./O.."), ({"early_draw": True}, dead)):
-        with refuses(board):
-            make(**arguments).reset(options={"board": board, "side": "X"})
-    for arguments, board in ((small, "X../.O."), ({}, dead)):
-        make(**arguments).reset(options={"board": board, "side": "X"})
 
 
 def test_options_count_for_one_game_only_and_override_opening_and_start(make):
@@ -244,34 +184,26 @@ def test_a_set_opponent_counts_at_once_and_for_all_later_games(make):
 def test_random_starts_are_uniform_over_all_unfinished_positions(size, early_draw):
     positions = positions_of(Rules(*size))
     over = positions.is_over | (positions.is_dead & early_draw)
-    games, degrees = (~over).sum() * 40, (~over).sum() - 1
+    games, degrees = (~over).sum() * 20, (~over).sum() - 1
     arguments = ("random", "random", *size, "lose", None, "grid", "", "random", early_draw)
     env, single = TicTacToeVectorEnv(games, *arguments), TicTacToeEnv(*arguments)
     env.reset(seed=0)
     counts = np.bincount(positions.rows(env.boards), minlength=len(positions))
     assert not counts[over].any()
-    chi_square = ((counts[~over] - 40.0) ** 2 / 40.0).sum()  # within five standard deviations
+    chi_square = ((counts[~over] - 20.0) ** 2 / 20.0).sum()  # within five standard deviations
     assert abs(chi_square - degrees) < 5 * math.sqrt(2 * degrees)
-    boards = [single.board for seed in range(2_000) if single.reset(seed=seed)]
+    boards = [single.board for seed in range(500) if single.reset(seed=seed)]
     rows = positions.rows(np.stack(boards))
     assert not over[rows].any()
     share, drawn = (positions.ply[~over] % 2).mean(), (positions.ply[rows] % 2).sum()
-    assert abs(drawn - 2_000 * share) < 5 * math.sqrt(2_000 * share * (1 - share))
+    assert abs(drawn - 500 * share) < 5 * math.sqrt(500 * share * (1 - share))
 
 
-@pytest.mark.parametrize("side", ["X", "O", "random", "alternate"])
-def test_the_learner_is_to_move_after_every_reset_and_the_opening_on_the_board(make, side):
-    starts = ({}, {"opening": "b2"}, {"opening": "b2 a1"}, {"opening": "b2 a1 c3"})
-    for marks, arguments in (*enumerate(starts), (0, {"start": "random"})):
-        env = make(side=side, opponent=FixedPlayer(0), **arguments)
-        for seed in range(60 if "start" in arguments else 20):
-            sides = sides_of(env.reset(seed=seed) if seed % 3 else env.reset())
-            count = (boards_of(env) != 0).sum(axis=1)
-            assert sides == "".join("XO"[number % 2] for number in count)
-            assert side not in ("X", "O") or set(sides) == {side}
-            assert "start" in arguments or set(count) <= {marks, marks + 1}
-            assert marks == 0 or (boards_of(env)[:, 4] == 1).all()
-    make(rows=2, cols=3, k=3, opening="c2", side="O").reset()
+def test_random_starts_of_larger_boards_are_unfinished(make):
+    env = make(start="random", rows=3, cols=4)
+    for seed in range(20):
+        env.reset(seed=seed)
+        assert not env.config.ended(boards_of(env)).any()
 
 
 def after_two_moves(seats, rng):
@@ -291,8 +223,8 @@ def test_a_function_draws_boards_and_sides_to_start_from(make):
         marks |= set(np.nonzero(boards == -1)[1].tolist())
         sides += drawn
     assert (marks, set(sides)) == (set(range(1, 9)), {"X", "O"})
-    env.reset(options={"board": "X../.O./...", "side": "X"})
-    assert boards_of(env)[0].tolist() == [1, 0, 0, 0, -1, 0, 0, 0, 0]
+    both = TicTacToeEnv(None, start=lambda seats, rng: (np.eye(1, 9, dtype=int), seats))
+    assert both.reset()[1]["side"] == -1
 
 
 def always(board, seat=1):
@@ -305,7 +237,6 @@ def always(board, seat=1):
         ({"k": 1, "side": "O", "start": "random"}, "O"),
         (always([0] * 8), "start boards shape"),
         (always([0.0] * 9), "start float64"),
-        (always([2] + [0] * 8), "start boards"),
         (always([-1] + [0] * 8), "[-1, 0, 0,"),
         (always([0] * 9, 0), "start seats"),
         (always([1, 1, 1, -1, -1, 0, 0, 0, 0]), '"XXX/OO./..."'),
@@ -344,48 +275,6 @@ def test_an_opponent_that_may_end_the_game_before_the_learner_has_moved_is_refus
     env.reset(seed=0, options=board)
 
 
-def games(env, seed):
-    return [repr(env.reset(seed=seed)), *play_on(env)]
-
-
-@EACH
-@BY_CHANCE
-def test_the_same_seed_gives_the_same_games_and_a_copy_plays_on_alike(arguments, make):
-    env = make(**arguments)
-    first = games(env, 7)
-    assert games(env, 7) == games(make(**arguments), 7) == first != games(env, 8)
-    for copied in (copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))):
-        fresh, before, twin = copied(make(**arguments)), boards_of(env), copied(env)
-        with pytest.raises(ResetNeeded):
-            step(fresh, [0, 0, 0])
-        assert games(fresh, 7) == first
-        expected = play_on(twin)
-        assert np.array_equal(boards_of(env), before), "the copy leaves the original alone"
-        assert play_on(env) == expected
-
-
-@pytest.mark.parametrize("mode", MODES)
-@BY_CHANCE
-def test_saved_games_continue_bit_for_bit_in_another_environment(arguments, mode):
-    env, other = MANY[mode](**arguments), MANY[mode](**arguments)
-    rng, seen = np.random.default_rng(5), set()
-    env.reset(seed=1)
-    for _ in range(9):
-        results = step(env, some_cells(env, rng, 0.3))
-        state = env.state_dict()
-        seen |= set(state["results"].tolist())
-        assert json.loads(json.dumps(state["generator"])) == state["generator"]
-        observations, infos = other.load_state_dict(copy.deepcopy(state))
-        assert np.array_equal(observations, results[0])
-        assert np.array_equal(infos["action_mask"], env.action_masks())
-        assert repr(other.state_dict()) == repr(state)
-        over = state["results"] > 0
-        assert restart(other, over) == restart(env, over)
-        assert play_on(other, 6) == play_on(env, 6)
-    assert 0 in seen
-    assert (mode == "SAME_STEP") == (not seen & {4, 5}), "illegal moves are among the saved games"
-
-
 BAD_STATES = [  # name, what the error names, values
     ("boards", "state boards", np.zeros((2, 9), dtype=int)),
     ("boards", "board", np.ones((3, 9), dtype=int)),
@@ -404,41 +293,12 @@ BAD_STATES = [  # name, what the error names, values
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing():
     with pytest.raises(ResetNeeded):
         TicTacToeVectorEnv(3).state_dict()
-    env, twin = going(MANY["SAME_STEP"])
+    env, twin = going(MANY)
     for name, mentions, *values in BAD_STATES:
         for state in (*({**env.state_dict(), name: value} for value in values), []):
             with refuses(*(mentions.split() if state else ["state"])):
                 env.load_state_dict(state)
     assert_same_games(env, twin)
-
-
-def arrays_in(value):
-    if isinstance(value, np.ndarray):
-        return [value]
-    parts = value.values() if isinstance(value, dict) else value
-    return [a for part in parts for a in arrays_in(part)] if isinstance(value, dict | tuple) else []
-
-
-@EACH
-@BY_BOARD
-def test_returned_arrays_share_no_memory_with_each_other_nor_with_the_games(board, make):
-    env, twin = (make(side="X", opponent=FixedPlayer(0), **board) for _ in range(2))
-    rng, arrays, ended = np.random.default_rng(0), arrays_in(env.reset(seed=0)), 0
-    twin.reset(seed=0)
-    for _ in range(20):
-        cells = some_cells(env, rng)
-        results, expected = step(env, cells), step(twin, cells.copy())
-        assert repr(results) == repr(expected), "what was written into returned arrays came back"
-        ended += np.sum(results[2])
-        new = [*arrays_in(results), np.asarray(env.action_masks()), boards_of(env), cells]
-        for i, first in enumerate(new):
-            assert not any(np.shares_memory(first, second) for second in (*arrays, *new[i + 1 :]))
-        over = np.copy(results[2])
-        for array in new:
-            array[...] = np.zeros((), dtype=array.dtype) if array.dtype.kind == "U" else 1
-        assert restart(env, over) == restart(twin, over)
-        arrays += new
-    assert ended >= 2
 
 
 @BY_BOARD

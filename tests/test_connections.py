@@ -78,15 +78,10 @@ async def status(reader):
     return int((await reader.readuntil(b"\r\n\r\n")).split()[1])
 
 
-UNFINISHED = [  # what is sent at once, and then again and again
-    (b"", b""),
-    (BODY + b"x", b""),
-    (GET[:5], b"x"),
-    (CHUNKS, b"1\r\nx\r\n"),
-]
-
-
-@pytest.mark.parametrize(("beginning", "more"), UNFINISHED)
+@pytest.mark.parametrize(
+    ("beginning", "more"),  # what is sent at once, and then again and again
+    [(b"", b""), (GET[:5], b"x"), (CHUNKS, b"1\r\nx\r\n")],
+)
 def test_a_connection_is_closed_if_its_request_does_not_arrive_in_time(beginning, more):
     async def test(ask, server):
         reader, writer = await ask(beginning)
@@ -99,6 +94,17 @@ def test_a_connection_is_closed_if_its_request_does_not_arrive_in_time(beginning
             await server.ended.wait()
 
     served(test, patience=0.05)
+
+
+@pytest.mark.parametrize("sent", [b"nonsense\r\n\r\n", CHUNKS + b"no size\r\n"])
+def test_what_is_no_http_is_refused_and_its_connection_closed(sent):
+    async def test(ask, server):
+        reader, _ = await ask(sent)
+        assert b" 400 " in await rest(reader)
+        if server.begun.is_set():
+            await server.ended.wait()
+
+    served(test)
 
 
 def test_a_client_that_takes_nothing_of_an_answer_is_left():

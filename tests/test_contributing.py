@@ -6,7 +6,9 @@ import types
 from pathlib import Path
 
 import pytest
+from text_cases import refuses
 
+import train
 from tictactoe_env.certificates.certificate import read, verify
 from training import checkpoint
 from training.learner import drive
@@ -49,3 +51,9 @@ def test_the_example_continues_bit_by_bit(page, tmp_path):
     assert again.steps == whole.steps > half.steps
     assert len(again.pool.snapshots) == len(whole.pool.snapshots) > 1
     assert (again.policy().table == whole.policy().table).all()
+
+
+def test_the_example_has_a_command_line_and_no_presets(page):
+    assert train.command_line(page).parse(["monte_carlo"])["agent"] == "monte_carlo"
+    with refuses("monte_carlo", "slow"):
+        train.configuration(page, {"preset": "slow"}, {})

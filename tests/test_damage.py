@@ -4,15 +4,17 @@ import json
 import shutil
 import sqlite3
 from contextlib import closing, redirect_stderr, redirect_stdout, suppress
-from functools import partial
+from functools import cache, partial
 from io import StringIO
 from itertools import product
 from pathlib import Path
 
 import pytest
 from any_games import game
+from fuzz.damage import changed, damaged
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from small_runs import trained
-from text_cases import refuses
 
 import agents
 from tictactoe_env.certificates import __main__ as verify
@@ -25,7 +27,6 @@ from training.manifest import check_all, read_manifest
 from training.run import Run, read_config_file
 
 GAMES = 40
-PLACES = 25  # of a file at which it is damaged: its first and its last byte, and some between
 
 
 def proven(path):
@@ -104,34 +105,10 @@ def run(whole, tmp_path_factory):
     return Path(shutil.copytree(whole, tmp_path_factory.mktemp("damaged") / "run"))
 
 
-def damaged(data):
-    """The bytes of a file, damaged in all ways at some of its places: flipped, lost or cut off."""
-    every = max(1, (len(data) - 1) // (PLACES - 1))
-    for place in sorted({*range(0, len(data), every), len(data) - 1}):
-        flipped = bytes([data[place] ^ 1 << place % 8])
-        yield data[:place] + flipped + data[place + 1 :]
-        yield data[:place] + data[place + 1 :]
-        yield data[:place]
-    yield data + b"0"
-    yield data + data
-
-
-def others(value):
-    """JSON values that differ from this one in one value, name or entry each."""
-    if isinstance(value, dict):
-        for name, entry in value.items():
-            rest = {key: one for key, one in value.items() if key != name}
-            yield from (rest, {**rest, f"{name}.": entry})
-            yield from ({**value, name: other} for other in others(entry))
-    elif isinstance(value, list) and value:
-        yield from (value[:-1], [*value, value[-1]], value[::-1])
-        for at in sorted({0, len(value) // 2, len(value) - 1}):
-            yield from ([*value[:at], other, *value[at + 1 :]] for other in others(value[at]))
-    elif isinstance(value, bool):
-        yield not value
-    elif isinstance(value, (int, float)):
-        yield value + 1
-    yield from (None, f"{value}1", [value])
+@cache
+def right(name, whole):
+    """What the reader of a file finds in the run that is not changed."""
+    return READERS[name](whole / name)
 
 
 def is_told_or_equal(read_again, path, expected):
@@ -144,21 +121,17 @@ def is_told_or_equal(read_again, path, expected):
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_damaged_file_of_a_run_is_told_or_changes_nothing(name, run, whole):
-    path, reader = run / name, READERS[name]
-    data, right = path.read_bytes(), reader(whole / name)
-    changed = list(damaged(data))
+@settings(max_examples=25)
+@given(drawn=st.data())
+def test_a_damaged_file_of_a_run_is_told_or_changes_nothing(name, run, whole, drawn):
+    path, data = run / name, (whole / name).read_bytes()
+    others = damaged(data) | st.none()
     if path.suffix == ".json":
-        wrong = list(others(json.loads(data)))
-        changed += [json.dumps(value).encode() for value in wrong[:: 1 + len(wrong) // 200]]
+        others |= changed(json.loads(data)).map(lambda value: json.dumps(value).encode())
+    content = drawn.draw(others)
     try:
-        for content in changed:
-            path.write_bytes(content)
-            assert is_told_or_equal(reader, path, right), content[:500]
-        path.unlink()
-        with pytest.raises((ValueError, OSError)) as told:
-            reader(path)
-        assert path.name in str(told.value)
+        path.unlink() if content is None else path.write_bytes(content)
+        assert is_told_or_equal(READERS[name], path, right(name, whole))
     finally:
         path.write_bytes(data)
 
@@ -215,12 +188,12 @@ def wrong_ways(path, right):
 
 def test_a_damaged_store_is_told_or_shows_its_games(store):
     data, right = store.read_bytes(), {way: read_by(way, store) for way in WAYS}
-    for place in range(0, len(data), 53):
+    for place in range(0, len(data), 307):
         flipped = bytes([data[place] ^ 1 << place % 8])
         store.write_bytes(data[:place] + flipped + data[place + 1 :])
         assert wrong_ways(store, right) == set(), place
     pages = [data[at : at + 4096] for at in range(0, len(data), 4096)]
-    for number, page in product(range(len(pages)), {*pages, b"", bytes(4096)}):
+    for number, page in product(range(len(pages)), (pages[0], b"", bytes(4096))):
         store.write_bytes(b"".join([*pages[:number], page, *pages[number + 1 :]]))
         assert wrong_ways(store, right) == set(), number
 
@@ -229,18 +202,9 @@ def test_another_value_of_a_game_is_told_by_each_way_to_read_it(store):
     data, right = store.read_bytes(), {way: read_by(way, store) for way in WAYS}
     with closing(sqlite3.connect(store)) as connection:
         names = [name for _, name, *_ in connection.execute("PRAGMA table_info(games)")]
-    for name, other in product(names, ("77", "'O'", "x'ff00'", "zeroblob(5000000)", "NULL")):
+    for name, other in product(names, ("77", "'O'", "x'ff00'")):
         store.write_bytes(data)
         with suppress(sqlite3.IntegrityError), closing(sqlite3.connect(store)) as connection:
             connection.execute(f"UPDATE games SET {name} = {other} WHERE id = {GAMES // 2}")
             connection.commit()
         assert wrong_ways(store, right) == set(), (name, other)
-
-
-def test_a_name_in_the_schema_that_is_no_text_is_told_as_damage(store):
-    with closing(sqlite3.connect(store)) as connection:
-        connection.execute("PRAGMA writable_schema = ON")
-        connection.execute("UPDATE sqlite_master SET name = CAST(name AS BLOB)")
-        connection.commit()
-    with refuses(store, error=StoreError):
-        GameStore(store)

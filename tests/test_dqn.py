@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from learners import BOARDS, OBSERVATIONS, RULES, trained
+from learners import BOARDS, OBSERVATIONS, RULES
 from torch.nn.utils import parameters_to_vector
 
 from agents import dqn
-from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.observation import observe
 
 SMALL = dqn.Config(num_envs=32, hidden=(16,), batch_size=64, buffer_size=512, learning_starts=64)
@@ -88,19 +87,3 @@ def test_the_network_plays_and_is_copied_to_the_target_network_now_and_then():
     assert not are_equal(copied.q_net_target, first.q_net_target)
     assert are_equal(later.q_net_target, copied.q_net_target)
     assert later.policy.player is later.q_net
-
-
-@pytest.mark.parametrize("name", dqn.PRESETS)
-def test_the_value_of_the_start_is_noted_for_a_learner_that_makes_the_first_move(name):
-    learner = dqn.begin(duel(name))
-    first = learner.policy().q_values(np.zeros((1, 9), np.int8)).max()
-    expected = None if name == "duel-second" else pytest.approx(first, abs=1e-6)
-    assert learner.notes().get("Q(start)") == expected
-
-
-@pytest.mark.slow
-def test_a_duel_beats_the_best_run_of_the_system_it_comes_from():
-    """Exact against random play, after a third of the games; an untrained network wins half."""
-    config = dqn.Config(**{**dqn.PRESETS["duel-second"].options, "steps": 540_000})
-    result = evaluate(trained(dqn, config).policy()).o
-    assert (result.win > 0.7587, result.loss < 0.2233) == (True, True)

@@ -16,13 +16,8 @@ from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import RandomPolicy, Uniforms
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Rules
 
-SIZES = ((3, 3, 3), (3, 3, 2), (2, 3, 2), (2, 5, 3), (1, 5, 3), (5, 1, 2))
-BOARDS = [Rules(*size) for size in SIZES]
-LARGE = Rules(2, 5, 3)  # 40,000 starts of each side
-BY_SPEED = [
-    pytest.param(rules, marks=pytest.mark.slow) if rules == LARGE else rules for rules in BOARDS
-]
-EARLY_DRAW = pytest.mark.parametrize("early_draw", [False, True])
+BOARDS = [Rules(*size) for size in ((3, 3, 3), (3, 3, 2), (2, 3, 2), (1, 5, 3), (5, 1, 2))]
+LARGE = pytest.param(Rules(2, 5, 3), marks=pytest.mark.slow)  # 40,000 starts of each side
 SEED = 0
 EDGE = 1e-13  # of a column of the alias method
 EXACT = 1e-11  # the alias tables leave columns within 1e-12 of full as they are
@@ -80,9 +75,8 @@ def games_after(boards, seats, results, cells, replies, rules, early_draw):
     return boards, results
 
 
-@pytest.mark.parametrize("rules", BY_SPEED, ids=str)
-@EARLY_DRAW
-@pytest.mark.parametrize("observation", ["flat", "grid"])
+@pytest.mark.parametrize("rules", [*BOARDS, LARGE], ids=str)
+@pytest.mark.parametrize(("early_draw", "observation"), [(False, "flat"), (True, "grid")])
 def test_rows_bitboards_and_lines_agree_on_every_move_and_reply(rules, early_draw, observation):
     rows, bits = RowGames(rules, early_draw, observation), BitGames(rules, early_draw, observation)
     boards, seats = every_start(rules, early_draw)
@@ -171,15 +165,12 @@ UNIFORM = RandomPolicy().probs(positions_of(Rules()).boards[positions_of(Rules()
 @pytest.mark.parametrize(
     ("engine", "rules", "tables", "count"),
     [
-        *(
-            (RowGames, Rules(), [(spread, illegal)] * opponents, 60)
-            for opponents, illegal in ((1, True), (2, False), (3, True))
-            for spread in (0.02, 0.3, 1.0, 50.0)
-        ),
+        (RowGames, Rules(), [(0.02, True)], 60),
+        (RowGames, Rules(), [(50.0, False)] * 2, 60),
+        (RowGames, Rules(), [(1.0, True)] * 3, 60),
         (RowGames, Rules(2, 3, 2), [(1.0, True), (0.1, True)], 150),
-        (RowGames, Rules(2, 5, 3), [(1.0, True), (0.1, True)], 150),
-        (RowGames, Rules(), [UNIFORM], 300),
-        *((OneByOne, Rules(), [(spread, True)] * 2, 12) for spread in (0.02, 0.3, 1.0, 50.0)),
+        (RowGames, Rules(), [UNIFORM], 60),
+        (OneByOne, Rules(), [(0.3, True)] * 2, 12),
         (OneByOne, Rules(), [UNIFORM], 12),
     ],
     ids=lambda value: str(value)[:30] if isinstance(value, Rules | int) else "",
@@ -221,11 +212,8 @@ class Counted:
 
 
 def test_a_policy_on_a_large_board_is_asked_once_for_a_start_board_and_once_a_step():
-    player, games, rng = (
-        Counted(),
-        BitGames(Rules(4, 4, 4), False, "planes"),
-        np.random.default_rng(0),
-    )
+    player, rng = Counted(), np.random.default_rng(0)
+    games = BitGames(Rules(4, 4, 4), False, "planes")
     seats = np.full(200, -1, dtype=np.int8)
     start = games.start(np.zeros((200, 16), dtype=np.int8), seats)
     replies = games.prepare([player])
@@ -239,9 +227,7 @@ def test_a_policy_on_a_large_board_is_asked_once_for_a_start_board_and_once_a_st
         assert player.asked == asked
 
 
-@pytest.mark.parametrize(
-    "rules", [Rules(3, 4), Rules(4, 4, 4), Rules(5, 5, 4), Rules(7, 8, 5)], ids=str
-)
+@pytest.mark.parametrize("rules", [Rules(3, 4), Rules(7, 8, 5)], ids=str)
 def test_sets_of_cells_are_alike_for_one_game_and_for_many(rules):
     rng, many, one = np.random.default_rng(SEED), bitboards_of(rules), single_bitboards_of(rules)
     members = rng.random((300, rules.cells)) < rng.random((300, 1))

@@ -1,22 +1,20 @@
 """evaluate.py: what it prints and writes are the exact results, and what is not exact is said."""
 
-import itertools
 import json
 import re
 import shutil
 
 import numpy as np
 import pytest
-from sample_players import CellPlayer, LineCounter, best_player, random_probs
-from small_runs import trained, without
+from sample_players import CellPlayer, LineCounter, best_player
+from small_runs import trained
 from text_cases import called, rows_of
 
 import evaluate
-from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, tabulate
+from tictactoe_env import RandomPolicy, Rules, make_opponent, tabulate
 from tictactoe_env.certificates.certificate import certify, load_policy, read, write
 from tictactoe_env.exact import match
 from tictactoe_env.exact.canonical import CanonicalPolicy
-from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.games.analysis import truth
 from tictactoe_env.notation import parse_board
 from tictactoe_env.trained.own_values import read_values
@@ -68,6 +66,12 @@ def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(ca
     assert cell != "a1 a1", "the opponent is random play, not the agent called random"
 
 
+def test_a_player_that_was_trained_as_o_plays_its_example_as_o(capsys):
+    printed = shown(capsys, "dqn-duel-second")
+    assert "random as X against dqn-duel-second as O" in printed
+    assert "values of the first moves" not in printed
+
+
 def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_last(
     capsys, run, tmp_path, monkeypatch
 ):
@@ -88,23 +92,6 @@ def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_la
     assert by_file == by_name == rows_of(printed)[: len(by_file)]
 
 
-@pytest.mark.parametrize(
-    ("size", "rules"),
-    [
-        ("--board 2x3", Rules(2, 3, 3)),
-        ("--board 2x4x3", RECTANGLE),
-        pytest.param("--rows 3 --cols 4 --k 3", Rules(3, 4, 3), marks=pytest.mark.slow),
-    ],
-)
-def test_boards_of_other_sizes_are_evaluated_too(capsys, size, rules):
-    printed = shown(capsys, size, "minimax random")
-    assert f"minimax on {rules}\n" in printed
-    exact = match.exact_result(MinimaxPolicy(rules), RandomPolicy(), rules)
-    rates = "/".join(f"{100 * rate:.1f}" for rate in (exact.win, exact.draw, exact.loss))
-    assert next(row for row in rows_of(printed) if len(row) == 3)[2] == rates
-    assert ("(no O can avoid it on this board)" in printed) == (rules.rows == 3), "X wins on 3x4"
-
-
 def test_the_board_is_that_of_the_run_and_its_results_are_computed_and_not_believed(
     capsys, tmp_path
 ):
@@ -114,25 +101,6 @@ def test_the_board_is_that_of_the_run_and_its_results_are_computed_and_not_belie
     write(content, tmp_path / "boaster.json")
     printed = shown(capsys, "random", tmp_path / "boaster.json").partition("boaster on")[2]
     assert "on 2x4, 3 in a row it can be beaten as X and as O" in printed
-
-
-def test_a_search_by_chance_is_proven_for_its_seed(capsys):
-    printed = shown(capsys, "mcts-playouts=2-seed=5 --rows 2 --cols 3")
-    assert "mcts-playouts=2-seed=5 on 2x3, 3 in a row, seed 5\n" in printed
-    assert "mcts-playouts=2-seed=6 is another player\n" in printed
-
-
-def test_games_that_are_counted_stand_beside_the_exact_rates(capsys, tmp_path):
-    path = tmp_path / "results.json"
-    rows = rows_of(shown(capsys, "random --games 1000 --game-seed 4 --json", path))
-    assert rows[0][:3] == ["X", "random", "58.4921"]
-    assert rows[1][:2] == ["X", "random, 1,000 games, sampled"]
-    counted = json.loads(path.read_text())["sampled_against_random"]["random"]
-    for side, name in itertools.product("XO", ("win", "draw", "loss")):
-        low, high = counted[side]["intervals"][name]
-        exact = getattr(match.result_vs_random(side, RandomPolicy()), name)
-        assert low < exact < high, "holds for this seed; an interval misses one time in twenty"
-        assert low < counted[side][name] < high
 
 
 def test_what_cannot_be_proven_gets_a_sampled_table_that_says_so(capsys, tmp_path):
@@ -172,6 +140,15 @@ def test_agents_of_larger_boards_are_proven_by_what_they_can_meet(capsys, tmp_pa
     assert printed.count("every result follows from the moves") == 2
 
 
+def test_a_search_is_proven_on_a_larger_board_and_games_stand_beside_its_rates(capsys, lines):
+    search = "search-depth=2-ties=first"
+    printed = shown(capsys, search, "--rows 1 --cols 13 --k 2 --games 4")
+    assert ["X", "random", "100.0000", "0.0000", "0.0000", "0.0000"] in rows_of(printed)
+    assert f"{search} as X against random as O" in printed
+    assert printed.count("4 games, sampled") == 2
+    assert "example game" not in shown(capsys, lines[1], lines[1]), "both are of X alone"
+
+
 def test_what_needs_more_positions_than_the_limit_is_sampled_or_refused(capsys, lines):
     limited = "search-depth=1 --rows 5 --cols 5 --k 4 --max-positions 500 --games 9"
     assert "limit of 500 positions" in " ".join(shown(capsys, limited).split())
@@ -185,33 +162,18 @@ def test_what_needs_more_positions_than_the_limit_is_sampled_or_refused(capsys, 
 
 def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, tmp_path):
     names, path = ["a.json", "minimax", "random"], tmp_path / "results.json"
-    stochastic = TabularPolicy(RECTANGLE, random_probs(RECTANGLE, np.random.default_rng(0)))
-    known, stated = {"seed": 7, "config": {"steps": 3}}, ("seed", "config", "versions")
-    specs = [certified(tmp_path / "a.json", stochastic, RECTANGLE, **known), *names[1:]]
+    known = {"seed": 7, "config": {"steps": 3}}
+    specs = [certified(tmp_path / "a.json", best_player(RECTANGLE), RECTANGLE, **known), *names[1:]]
     assert str(path) in shown(capsys, *specs, "--json", path)
     data = json.loads(path.read_text())
     assert list(data["agents"]) == list(data["cross_table"]) == names
-    players = [tabulate(make_opponent(spec, RECTANGLE), RECTANGLE) for spec in specs]
-    for player, content in zip(players, data["agents"].values(), strict=True):
-        expected = json.loads(json.dumps(certify(player, content["agent"], RECTANGLE)))
-        assert content | dict.fromkeys(stated) == expected | dict.fromkeys(stated)
     assert data["agents"]["a.json"].items() >= {"agent": "somebody", **known}.items()
-    for x, row in zip(players, data["cross_table"].values(), strict=True):
-        assert list(row) == names
-        for o, cell in zip(players, row.values(), strict=True):
+    players = [tabulate(make_opponent(spec, RECTANGLE), RECTANGLE) for spec in specs]
+    for x, name in zip(players, names, strict=True):
+        stated, expected = data["agents"][name], certify(x, name, RECTANGLE)
+        assert (stated["moves"], stated["as_x"]) == (expected["moves"], expected["as_x"])
+        for o, cell in zip(players, data["cross_table"][name].values(), strict=True):
             assert cell == {rate: getattr(match.exact_result(x, o), rate) for rate in cell}
-
-
-EVALUATE = """import evaluate
-assert evaluate.main(["minimax", "random"]) == 0
-sys.exit(evaluate.main(["--verify", *sys.argv[1:]]))"""
-
-
-def test_results_and_verified_certificates_need_no_torch(run):
-    text = without("torch stable_baselines3", EVALUATE, run / "certificate.json", run)
-    assert "PROVEN" in text
-    assert text.count("verified: ") == 2
-    assert "4,520 positions" in text
 
 
 def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(capsys, tmp_path):
@@ -254,16 +216,17 @@ def test_a_position_is_shown_with_probabilities_values_and_the_truth_of_every_mo
     for row, cell in zip(rows[:6], np.flatnonzero(board == 0), strict=True):
         numbers = [f"{100 * probs[cell]:.1f} %", f"{own[cell]:+.4f}", f"{expected[cell]:+.4f}"]
         assert row[1:] == [*numbers, worths[cell].text]
-    assert rows[6][1:] == ["16.7 %", "-", rows[6][3], "loses to the next move"]
     data = json.loads(path.read_text())["position"]
     assert (data["board"], data["to_move"], data["k"]) == ("X.O/.X./...", "O", 3)
     assert data["truth"]["moves"]["c3"] == {"value": 0, "plies": 6, "text": "draws"}
-    first = data["agents"]["tabular_q-0"]
-    assert first["values"]["own"]["values"]["c3"] == float(own[8])
-    assert first["values"]["expected"]["values"]["c3"] == pytest.approx(expected[8])
+    stated = data["agents"]["tabular_q-0"]["values"]
+    assert stated["own"]["values"]["c3"] == float(own[8])
+    assert stated["expected"]["values"]["c3"] == pytest.approx(expected[8])
 
 
-def test_of_a_position_of_a_large_board_is_left_open_what_is_not_known(capsys):
+def test_of_a_position_illegal_moves_are_told_and_what_is_not_known_is_left_open(capsys, tmp_path):
+    cell = certified(tmp_path / "cell.json", CellPlayer(0))
+    assert "illegal move with probability 1.0000" in shown(capsys, cell, "--board X../.../...")
     text = "X..../...../...../...../....."
     rows = rows_of(shown(capsys, "search-depth=1 --k 4 --board", text))
     assert {tuple(row[3:]) for row in rows} == {("-", "-")}

@@ -125,7 +125,6 @@ def test_a_notebook_shows_the_card_and_the_shortest_lost_game_of_each_side(name,
             found.save(tmp_path / "lost.svg")
 
 
-@pytest.mark.parametrize("path", ["lost.png", "lost"])
-def test_a_lost_game_is_saved_as_svg_only(path):
-    with refuses(path, ".svg"):
-        evaluate(RandomPolicy()).save(path)
+def test_a_lost_game_is_saved_as_svg_only():
+    with refuses("lost.png", ".svg"):
+        evaluate(RandomPolicy()).save("lost.png")

@@ -1,6 +1,5 @@
 """Games as data: what follows from the moves, what is refused, and the way to text and JSON."""
 
-import io
 import json
 import os
 import re
@@ -10,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from any_games import RUN, TIME, any_games, game
-from hypothesis import given
+from hypothesis import given, settings
 from text_cases import cases, refuses
 
 from tictactoe_env.games.game import (
@@ -21,12 +20,10 @@ from tictactoe_env.games.game import (
     UNKNOWN,
     Game,
     Player,
-    json_text,
     parse_json,
-    parse_json_file,
 )
 from tictactoe_env.games.store import read_games
-from tictactoe_env.notation import SIDES, board_text
+from tictactoe_env.notation import board_text
 from tictactoe_env.rules import IllegalMoveError, Rules
 
 ENDED = cases("""
@@ -34,7 +31,6 @@ ENDED = cases("""
     a1 b2 a2 a3 c3 c1          | 3 3 3 | O    | line
     b2 a1 c3 a3 a2 c2 b1 b3 c1 | 3 3 3 | draw | full
     b2 a1 b1 c1 c2 a2 a3 c3 b3 | 3 3 3 | X    | line
-    a1 b1 a2 b2 a3 b3 a4       | 4 3 4 | X    | line
     a1 b1 c1 d1                | 1 4 3 | draw | full
     a1                         | 1 1 1 | X    | line
 """)  # the last cell of the fourth makes the line
@@ -51,16 +47,6 @@ def test_the_result_and_the_ending_follow_from_the_moves(moves, sizes, result, e
         game(f"{moves} a1", rules)
 
 
-@pytest.mark.parametrize("moves", ["", "a1", "a1 b2 a2 b1"])
-def test_a_game_that_goes_on_is_refused_unless_somebody_resigned(moves):
-    endings = [("", ""), ("", "X"), ("line", ""), ("early", ""), ("resigned", "draw")]
-    for ended, result in (*endings, ("illegal", "")):
-        with refuses(f"{len(moves.split())} moves"):
-            game(moves, ended=ended, result=result)
-    for result in SIDES:
-        assert game(moves, ended="resigned", result=result).result == result
-
-
 def test_an_illegal_move_loses_and_an_early_draw_needs_a_board_on_which_nobody_can_win():
     assert game("a1 b2 a1", ended="illegal").result == "O"
     illegal, early = game("a1 a1", ended="illegal"), game(DEAD, ended="early")
@@ -73,13 +59,13 @@ DEAD = "b2 a1 c3 a3 a2 c2 b1 b3"  # OX./XXO/OOX: X could only fill the last cell
 CONTRADICTED = cases(f"""
     a1 b2 a2 b1 a3    |          | O    | result 'X' 'O'
     a1 b2 a2 b1 a3    | full     | X    | ended 'line' 'full'
-    a1 b2 a2 b1 a3    | early    | X    | ended 'line' 'early'
-    a1 b2 a2 b1 a3    | illegal  | X    | ended 'line' 'illegal'
     a1 b2 a2 b1 a3    | resigned | X    | ended 'line' 'resigned'
     a1 a1             |          |      | X../.../...
     a1 a1 b2          | illegal  |      | X../.../...
     a1 a1             | resigned | X    | X../.../...
-    a1 a1             | illegal  | O    | result 'X' 'O'
+    a1                |          | X    | 1 moves
+    a1                | resigned | draw | 1 moves
+    a1                | illegal  |      | 1 moves
     b2 a1 c3 a3       | early    |      | 4 moves
     {DEAD}            |          |      | 8 moves
 """)
@@ -153,6 +139,7 @@ def test_a_line_is_the_moves_which_are_enough_and_what_else_is_known():
     assert Game.parse("x=human:Ann ended=resigned result=O").moves == ()
 
 
+@settings(max_examples=40)
 @given(any_games())
 def test_every_game_is_the_same_after_a_line_of_text_and_after_json(case):
     line = case.line()
@@ -166,17 +153,13 @@ def test_every_game_is_the_same_after_a_line_of_text_and_after_json(case):
 NO_LINES = cases("""
     X=Ann              | 'X' 'x'
     x=Ann              | 'Ann'
-    x=human:Ann:runs:0 | human:Ann:runs:0
     x=human:Ann%FF     | start byte
     x=human:%0A        | name
-    board=3            | cols
     board=9x9          | 9x9
     k=three            | k 'three'
-    seed=-1            | seed '-1'
     seed=1_0           | seed '1_0'
     k=3 k=3            | k=
     result=draw        | result 'X' 'draw'
-    origin=            | origin
     d4                 | 'd4'
     a3                 | over
 """)
@@ -199,10 +182,8 @@ WON = {"moves": "a1 b2 a2 b1 a3", "origin": "web"}
         ({"moves": "a1 b2 a2 b1 a3"}, "origin"),
         (WON | {"moves": [0, 4, 3, 1, 6]}, "text"),
         (WON | {"Seed": 1}, "'Seed'"),
-        (WON | {"x": "Ann"}, "x"),
         (WON | {"x": {"name": "Ann"}}, "x"),
         (WON | {"board": {"rows": 3, "size": 3}}, "board"),
-        (WON | {"board": {"rows": "3"}}, "rows"),
         (WON | {"seed": 1e3}, "seed"),
     ],
 )
@@ -211,26 +192,9 @@ def test_json_that_is_no_game_is_refused(content, mention):
         Game.from_json(content)
 
 
-class Counted(io.StringIO):
-    """A text that says how much of it was read."""
-
-    def read(self, size=-1):
-        self.longest = max(getattr(self, "longest", 0), size if size >= 0 else 2**63)
-        return super().read(size)
-
-
-def test_a_json_list_is_read_bit_by_bit_however_long_it_is():
-    many = [game(seed=seed) for seed in range(2_000)]
-    file = Counted(json_text(many))
-    assert len(file.getvalue()) > 9 * MAX_LINE
-    assert list(parse_json_file(file)) == many
-    assert file.longest <= MAX_LINE
-
-
-@pytest.mark.parametrize("indent", [None, 7])
 @pytest.mark.parametrize("blanks", ["", " \n\t\r", " " * 3 * MAX_LINE])
-def test_blanks_between_games_and_around_the_list_do_not_matter(indent, blanks):
-    one, two = (json.dumps(game(seed=seed).as_json(), indent=indent) for seed in (1, 2))
+def test_blanks_between_games_and_around_the_list_do_not_matter(blanks):
+    one, two = (json.dumps(game(seed=seed).as_json(), indent=7) for seed in (1, 2))
     for parts in ([], [one], [one, two]):
         inner = f"{blanks},{blanks}".join(parts)
         text = f"{blanks}[{blanks}{inner}{blanks}]{blanks}"

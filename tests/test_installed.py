@@ -7,48 +7,55 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from small_runs import ROOT, python
+from small_runs import ROOT
+from text_cases import called
 
+import train
 from training.installed import GROUP_OF, GROUPS, what_to_do
 
 IMPORTED_AS = {"stable-baselines3": "stable_baselines3", "sb3-contrib": "sb3_contrib"}
+PROGRAM = """import os, sys
+sys.path[:0], sys.modules[{missing!r}] = [{root!r}], None
+os.chdir({folder!r})
+import {program}
+sys.exit({program}.main({arguments!r}))
+"""
 
 
 @pytest.mark.parametrize(
-    ("program", "group"), [("play", "play"), ("train", "train"), ("evaluate", "play")]
-)
-def test_without_the_environment_each_program_says_in_one_line_what_to_install(program, group):
-    code = f"import sys; sys.path[:0] = [{str(ROOT)!r}]; import {program}; {program}.main(['dqn'])"
-    command = [sys.executable, "-I", "-S", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert re.search(rf"(numpy|gymnasium).+ --group {group} ", done.stderr)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-
-
-@pytest.mark.parametrize(
-    ("missing", "program", "arguments", "group"),
+    ("missing", "program", "arguments", "group", "flags"),
     [
-        ("torch", "train", ["dqn"], "train"),
-        ("filelock", "train", ["trie"], "train"),
-        ("tensorboard", "train", ["tabular_q", "--seeds", "0-1"], "train"),
-        ("optuna", "train", ["tabular_q", "--optimize", "2"], "optimize"),
-        ("rich", "evaluate", ["minimax"], "play"),
-        ("cyclopts", "play", ["--list"], "play"),
-        ("uvicorn", "play", ["--web"], "web"),
+        ("numpy", "play", ["--list"], "play", "-IS"),  # and without any other package
+        ("numpy", "train", ["dqn"], "train", "-IS"),
+        ("numpy", "evaluate", ["minimax"], "play", "-IS"),
+        ("torch", "train", ["dqn"], "train", "-I"),
+        ("uvicorn", "play", ["--web"], "web", "-I"),
     ],
 )
-def test_a_package_that_is_missing_is_named_before_anything_is_written(
-    tmp_path, missing, program, arguments, group
+def test_a_program_names_the_package_that_is_missing_and_what_to_install(
+    tmp_path, missing, program, arguments, group, flags
 ):
-    code = (
-        f"import os, sys; sys.path[:0] = [{str(ROOT)!r}]; os.chdir({str(tmp_path)!r})\n"
-        f"sys.modules[{missing!r}] = None\n"
-        f"import {program}; sys.exit({program}.main({arguments!r}))"
-    )
-    done = python("-c", code)
-    assert done.returncode in (1, 2)
-    assert (done.stdout, done.stderr.count("\n")) == ("", 1)
-    assert f"pip install -e . --group {group} " in done.stderr
+    about = {"missing": missing, "program": program, "arguments": arguments}
+    code = PROGRAM.format(**about, folder=str(tmp_path), root=str(ROOT))
+    command = [sys.executable, flags, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert re.search(rf"({missing}|gymnasium) is .+ --group {group} ", done.stderr)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "group"),
+    [("filelock", "trie", "train"), ("optuna", "tabular_q --optimize 2", "optimize")],
+)
+def test_a_package_that_is_missing_is_named_before_anything_is_written(
+    tmp_path, monkeypatch, capsys, missing, arguments, group
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, missing, None)
+    code, out, err = called(train, arguments.split(), capsys)
+    assert (code in (1, 2), out, err.count("\n")) == (True, "", 1)
+    assert f"--group {group} " in err
     assert not list(tmp_path.iterdir())
 
 

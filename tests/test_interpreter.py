@@ -11,9 +11,7 @@ from training import interpreter
 @pytest.mark.parametrize(
     ("running", "found", "printed"),
     [
-        ("usr/python3", "usr/python", "python"),
         ("home/.venv/bin/python3", "home/.venv/bin/python", "python"),
-        ("home/.venv/bin/python", "usr/python", ".venv/bin/python"),
         ("home/.venv/bin/python", None, ".venv/bin/python"),
         ("usr/python3", "home/.venv/bin/python", "{machine}/usr/python3"),
     ],

@@ -3,15 +3,13 @@
 import os
 import pickle
 import time
-from unittest.mock import AsyncMock, Mock
 
 import anyio
-import pytest
 from text_cases import refuses
 
 from players.gallery import BrokenPlayerError, Entry
 from web import api
-from web.lanes import BusyError, Processes, Threads, TooSlowError
+from web.lanes import BusyError, Processes, TooSlowError
 
 
 def test_a_process_computes_and_one_that_dies_or_takes_too_long_is_replaced():
@@ -38,51 +36,29 @@ def test_the_error_about_a_broken_player_comes_whole_from_another_process():
     assert (error.id, error.reason, str(error)) == ("runs/a", "why", "runs/a is broken: why")
 
 
-def test_at_most_so_many_requests_wait():
-    async def test():
-        lane, release = Threads(1, 2, pause=0), anyio.Event()
-        async with anyio.create_task_group() as group:
-            for _ in range(3):
-                group.start_soon(lane.run, anyio.from_thread.run, release.wait)
-            await anyio.wait_all_tasks_blocked()
-            with refuses("2 requests", error=BusyError):
-                await lane.run(print)
-            release.set()
-
-    anyio.run(test)
-
-
-def test_a_certificate_is_verified_once_however_many_ask_for_it():
-    entry, calls, proofs = Entry("runs/0", "run", "", sha256="0"), [], api.Proofs()
+def test_a_certificate_is_verified_once_however_many_ask_for_it(monkeypatch):
+    monkeypatch.setattr(api, "PROOFS_KEPT", 1)
+    proofs, calls = api.Proofs(), []
 
     async def test():
-        release, answers = anyio.Event(), []
+        release = anyio.Event()
 
-        async def prove(entry):
-            calls.append(entry.id)
-            await release.wait()
-            return {"agent": entry.id}, ""
+        async def ask(digest):
+            async def prove():
+                calls.append(digest)
+                await release.wait()
+                return {"digest": digest}, ""
 
-        async def ask(entry):
-            answers.append(await proofs.of(entry, lambda: prove(entry)))
+            entry = Entry("runs/0", "run", "", sha256=digest)
+            assert await proofs.of(entry, prove) == ({"digest": digest}, "")
 
         async with anyio.create_task_group() as group:
             for _ in range(5):
-                group.start_soon(ask, entry)
+                group.start_soon(ask, "1")
             await anyio.wait_all_tasks_blocked()
             release.set()
-        await ask(entry)
-        assert (answers, calls) == ([({"agent": "runs/0"}, "")] * 6, ["runs/0"])
-
-    anyio.run(test)
-
-
-def test_a_verification_that_found_no_place_is_tried_again():
-    async def test():
-        proofs, entry = api.Proofs(), Entry("runs/0", "run", "", sha256="0")
-        with pytest.raises(BusyError):
-            await proofs.of(entry, Mock(side_effect=BusyError("try again")))
-        assert await proofs.of(entry, AsyncMock(return_value=(None, "why"))) == (None, "why")
-        assert await proofs.of(entry, Mock()) == (None, "why")
+        for digest in ("1", "2", "1"):  # the second takes the place of the first
+            await ask(digest)
+        assert calls == ["1", "2", "1"]
 
     anyio.run(test)

@@ -1,6 +1,7 @@
 """The training loop, and the arrays and JSON that a learner's state becomes."""
 
 import numpy as np
+import pytest
 from text_cases import refuses
 
 from training.checkpoint import take
@@ -49,22 +50,6 @@ def test_an_evaluation_follows_every_multiple_and_the_end():
     assert found == [False, True, False, True]
 
 
-def test_a_training_pauses_about_every_second_and_is_evaluated_at_the_same_steps(monkeypatch):
-    """A step takes 0.01 seconds here, so that 100 steps make a piece."""
-    learner = Rounds(5)
-    monkeypatch.setattr("training.learner.time.monotonic", lambda: learner.steps * 0.01)
-    seen = {"evaluated": [], "paused": []}
-    config = BoardConfig(steps=1000, judge_every=600)
-    drive(
-        learner,
-        config,
-        lambda learner: seen["evaluated"].append(learner.steps),
-        lambda learner: seen["paused"].append(learner.steps),
-    )
-    assert seen["evaluated"] == [600, 1000]
-    assert seen["paused"] == [5, 25, 105, 205, 305, 405, 505, 700, 800, 900]
-
-
 def test_a_learner_that_does_not_count_its_steps_is_stopped_and_numpys_counts_are_made_ints():
     learner, config = Rounds(0), BoardConfig(steps=10, judge_every=4)
     learner.advance = lambda most: None
@@ -75,16 +60,14 @@ def test_a_learner_that_does_not_count_its_steps_is_stopped_and_numpys_counts_ar
     assert type(learner.steps) is int
 
 
-def test_an_array_is_taken_only_if_it_fits():
+@pytest.mark.parametrize(
+    ("name", "shape", "kind"),
+    [("a", (3, 2), None), ("a", (2, 3), np.float32), ("b", (1,), None), ("c", (1,), None)],
+)
+def test_an_array_is_taken_only_if_it_fits(name, shape, kind):
     arrays = {"a": np.ones((2, 3)), "b": np.array([np.nan])}
     taken = take(arrays, "a", (2, 3), np.float64)
     taken[:] = 0
     assert (arrays["a"] == 1).all()
-    for name, shape, kind in (
-        ("a", (3, 2), None),
-        ("a", (2, 3), np.float32),
-        ("b", (1,), None),
-        ("c", (1,), None),
-    ):
-        with refuses(name, shape):
-            take(arrays, name, shape, kind)
+    with refuses(name, shape):
+        take(arrays, name, shape, kind)

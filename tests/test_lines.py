@@ -8,12 +8,12 @@ import zlib
 
 import numpy as np
 import pytest
-from sample_players import LineCounter
+from oracles import plain_proof
+from sample_players import LineCounter, random_probs
 from text_cases import refuses
 
-import tictactoe_env
 from tictactoe_env import Rules
-from tictactoe_env.certificates import certificate
+from tictactoe_env.certificates import certificate, lines
 from tictactoe_env.certificates.certificate import (
     CertificateError,
     certify,
@@ -21,16 +21,10 @@ from tictactoe_env.certificates.certificate import (
     policy_in,
     verify,
 )
-from tictactoe_env.certificates.lines import (
-    MAX_TEXT,
-    LinesError,
-    LinesPolicy,
-    decompressed,
-    reaches_of,
-)
+from tictactoe_env.certificates.lines import LinesError, LinesPolicy, decompressed, reaches_of
 from tictactoe_env.exact import match
 from tictactoe_env.exact.canonical import CanonicalPolicy, plays_symmetrically
-from tictactoe_env.exact.positions import positions_of, symmetries_of
+from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.opponents import make_opponent, strength
@@ -66,7 +60,7 @@ def test_the_certificate_of_4x4_is_small_and_states_what_is_proven(path):
     assert strength(content) == "cannot be beaten"
 
 
-@pytest.mark.parametrize("turned", range(8))
+@pytest.mark.parametrize("turned", [0, 5])
 def test_the_policy_makes_its_moves_on_all_images_of_its_lines(path, turned):
     player, loaded = CanonicalPolicy(LineCounter(SQUARE), SQUARE), load_policy(path, SQUARE)
     assert isinstance(loaded, LinesPolicy)
@@ -104,45 +98,21 @@ def test_the_policy_has_the_results_of_the_player(path):
     assert match.exact_result(loaded, RandomPolicy()).loss == 0
 
 
-def test_it_is_an_opponent_in_both_environments(path):
-    options = {"rows": 4, "cols": 4, "k": 4, "opponent": str(path)}
-    env = tictactoe_env.TicTacToeEnv(**options)
-    for seed in range(3):
-        _, info = env.reset(seed=seed)
-        ended = False
-        while not ended:
-            cell = int(np.flatnonzero(info["action_mask"])[0])
-            _, reward, ended, _, info = env.step(cell)
-        assert reward <= 0, "it is unbeatable"
-    games = tictactoe_env.TicTacToeVectorEnv(64, **options)
-    _, info = games.reset(seed=0)
-    rewards = []
-    for _ in range(40):
-        cells = info["action_mask"].argmax(axis=1)
-        _, reward, *_, info = games.step(cells)
-        rewards.extend(reward)
-    assert max(rewards) <= 0
-
-
-@pytest.mark.parametrize(
-    ("given", "side"), [({"sides": ("X",)}, "X"), ({"config": {"side": "O"}}, "O")]
-)
-def test_a_certificate_of_one_side_says_nothing_of_the_other(given, side):
+@pytest.mark.parametrize("given", [{"sides": ("X",)}, {"config": {"side": "X"}}])
+def test_a_certificate_of_one_side_says_nothing_of_the_other(given):
     player = LineCounter(SQUARE)
     content = certify(player, "lines", SQUARE, **given)
-    other = "O" if side == "X" else "X"
-    assert content["sides"] == [side]
+    assert content["sides"] == ["X"]
     assert content["unbeatable"] is None
-    assert content[f"as_{side.lower()}"]["unbeatable"] is True
-    assert f"as_{other.lower()}" not in content
-    assert certificate.sides_of(content) == certificate.certified_sides(content) == (side,)
-    assert strength(content) == f"cannot be beaten as {side}, certified as {side} only"
+    assert content["as_x"]["unbeatable"] is True
+    assert "as_o" not in content
+    assert certificate.sides_of(content) == certificate.certified_sides(content) == ("X",)
+    assert strength(content) == "cannot be beaten as X, certified as X only"
     policy = verify(content)
-    assert policy.sides == (side,)
-    assert policy.knows(met(player, side, SQUARE)).all()
-    assert policy.knows(np.zeros((1, 16), dtype=np.int8)).all() == (side == "X")
-    with refuses(f"as_{other.lower()}", error=CertificateError):
-        verify({**content, f"as_{other.lower()}": content[f"as_{side.lower()}"]})
+    assert policy.sides == ("X",)
+    assert policy.knows(met(player, "X", SQUARE)).all()
+    with refuses("as_o", error=CertificateError):
+        verify({**content, "as_o": content["as_x"]})
 
 
 def test_a_beatable_side_makes_the_whole_beatable_and_x_can_always_win():
@@ -158,14 +128,12 @@ def test_a_beatable_side_makes_the_whole_beatable_and_x_can_always_win():
     assert verify(one).sides == ("O",)
 
 
-@pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3)], ids=str)
+@pytest.mark.parametrize("rules", [Rules(2, 3, 3), Rules(2, 4, 3)], ids=str)
 def test_several_moves_in_a_position_keep_their_probabilities_to_the_bit(rules):
-    rng = np.random.default_rng(1)
-    table = rng.random((len(positions_of(rules).unfinished), rules.cells))
-    table[rng.random(table.shape) < 0.6] = 0
-    table[:, 0] += 0.01
-    player = TabularPolicy(rules, table / table.sum(axis=1, keepdims=True))
-    loaded = policy_in(certify(player, "some", rules, lines_only=True))
+    player = TabularPolicy(rules, random_probs(rules, np.random.default_rng(1), 0.3))
+    content = certify(player, "some", rules, lines_only=True)
+    plain_proof.check(json.loads(json.dumps(content)))
+    loaded = policy_in(content)
     for side in ("X", "O"):
         boards = met(player, side, rules)
         assert loaded.knows(boards).all()
@@ -199,21 +167,8 @@ def test_a_proof_that_is_too_large_is_refused_in_writing_and_in_reading(path):
             ask()
 
 
-@pytest.mark.slow
-def test_text_that_grows_too_large_is_refused_before_it_is_there(path):
-    bomb = zlib.compressobj(9)
-    data = b"".join(bomb.compress(bytes(1 << 20)) for _ in range((MAX_TEXT >> 20) + 2))
-    packed = base64.b64encode(data + bomb.flush()).decode()
-    assert len(packed) < 1 << 20
-    with refuses("128 MB"):
-        decompressed(packed)
-    with refuses("128 MB", error=CertificateError):
-        verify({**certificate.read(path), "moves": packed})
-
-
 WRONG = [
     ("moves", 3, "moves int"),
-    ("moves", "?", "moves zlib base64"),
     ("moves", "AAAA", "moves zlib base64"),
     ("sides", ["O", "X"], "sides"),
     ("sides", [], "sides"),
@@ -255,17 +210,12 @@ TEXTS = [
     ("[]", "moves sides"),
     ('{"X":[[0]],"X":[]}', "repeated"),
     ("{", "moves JSON"),
-    ("[" * 100_000, "moves deep"),
     ('{"X":[0],"O":[]}', "list ply"),
     ('{"X":[[true]],"O":[]}', "decision bool"),
-    ('{"X":[["1"]],"O":[]}', "decision str"),
-    ('{"X":[[-1]],"O":[]}', "15 -1"),
     ('{"X":[[16]],"O":[]}', "15 16"),
     ('{"X":[[{"01":1}]],"O":[]}', "15 01"),
     ('{"X":[[{"1":0.5,"2":0.25}]],"O":[]}', "sum 1"),
     ('{"X":[[{"1":1.5,"2":-0.5}]],"O":[]}', "probability"),
-    ('{"X":[[{"1":NaN}]],"O":[]}', "probability"),
-    ('{"X":[[1],[2]],"O":[]}', "X 2 marks"),
     ('{"X":[[1,1]],"O":[]}', "X 2 marks"),
 ]
 
@@ -296,6 +246,12 @@ def test_decisions_that_no_position_asks_for_are_refused(text, words):
     assert reaches_of(b'{"X":[[1],[2,0,0]]}', ("X",), rules, False)["X"].decisions == 4
     with refuses(*words.split(), error=LinesError):
         reaches_of(text.encode(), ("X",), rules, False)
+
+
+def test_text_that_grows_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr(lines, "MAX_TEXT", 1_000)
+    with refuses("moves", error=LinesError):
+        decompressed(base64.b64encode(zlib.compress(bytes(2_000))).decode())
 
 
 def test_bytes_after_the_moves_are_refused():

@@ -105,12 +105,12 @@ def test_learned_values_are_those_of_the_task_with_masks(as_dict, double_q, limi
     )
     with torch.no_grad():  # the action that is never legal would be the best
         model.q_net.q_net[-1].bias[3] = model.q_net_target.q_net[-1].bias[3] = 9.0
-    model.learn(64 * (800 if limit else 400))
+    model.learn(64 * (800 if limit else 200))
     np.testing.assert_allclose(values_in_all_states(model, as_dict)[:, :3], expected, atol=0.06)
 
 
 @pytest.mark.parametrize(
-    "wrapped", ["single", "several", pytest.param("subprocesses", marks=pytest.mark.slow), "normed"]
+    "wrapped", ["single", pytest.param("subprocesses", marks=pytest.mark.slow), "normed"]
 )
 def test_no_illegal_action_is_tried_in_any_vec_env(wrapped):
     """Warm-up, exploration and greedy actions: each illegal one would raise."""
@@ -120,24 +120,19 @@ def test_no_illegal_action_is_tried_in_any_vec_env(wrapped):
         env = lottery(1 if wrapped == "single" else 3, as_dict=wrapped == "normed")
     if wrapped == "normed":
         env = VecNormalize(env, norm_obs_keys=["zeros"])
-    model = model_of(env, exploration_final_eps=0.2).learn(300)
-    assert model.num_timesteps >= 300
-    assert model._n_updates > 50
+    model = model_of(env, exploration_final_eps=0.2).learn(200)
+    assert model.num_timesteps >= 200
+    assert model._n_updates > 20
     env.close()
 
 
-BOARDS = {
-    "make_vec_env": lambda **options: make_vec_env(ID, 4, env_kwargs=options),
-    "TicTacToeVecEnv": lambda **options: TicTacToeVecEnv(16, **options),
-    "VecMonitor": lambda **options: VecMonitor(TicTacToeVecEnv(16, **options)),
-    "VecNormalize": lambda **options: VecNormalize(make_vec_env(ID, 2, env_kwargs=options)),
-}
-
-
-@pytest.mark.parametrize("made", BOARDS)
-def test_games_are_played_to_the_end_without_an_illegal_move(made):
-    env = BOARDS[made](opponent="random", illegal="raise", side="random")
-    model = model_of(env, learning_rate=0.01).learn(1_000)
+@pytest.mark.parametrize("is_native", [True, False])
+def test_games_are_played_to_the_end_without_an_illegal_move(is_native):
+    options = {"opponent": "random", "illegal": "raise", "side": "random"}
+    env = VecNormalize(make_vec_env(ID, 4, env_kwargs=options))
+    if is_native:
+        env = VecMonitor(TicTacToeVecEnv(16, **options))
+    model = model_of(env, learning_rate=0.01).learn(400)
     assert model.exploration_rate == pytest.approx(0.05)
     assert not np.isin(model.replay_buffer.rewards, (-1, 0, 1), invert=True).any()
 
@@ -180,7 +175,8 @@ def test_environments_without_masks_are_refused_unless_all_actions_are_legal():
 @pytest.mark.parametrize(
     ("masks", "mention"),
     [
-        *((masks, "(2, 4)") for masks in ([True] * 3, [[True] * 5] * 2, [1, 0, 0, 0, 0], [])),
+        ([[True] * 5] * 2, "(2, 4)"),
+        ([], "(2, 4)"),
         ([[1, 1, 0, 0], [0, 0, 0, 0]], "row 1"),
     ],
 )
@@ -219,7 +215,7 @@ def test_each_observation_of_a_batch_tosses_its_own_coin_among_its_legal_actions
 
 def test_a_saved_model_predicts_the_same_and_learns_on(tmp_path):
     env = lottery()
-    model = model_of(env, double_q=True).learn(400)
+    model = model_of(env, double_q=True).learn(120)
     model.save(tmp_path / "model")
     model.save_replay_buffer(tmp_path / "buffer")
     again = MaskableDQN.load(tmp_path / "model", env=lottery())
@@ -228,14 +224,14 @@ def test_a_saved_model_predicts_the_same_and_learns_on(tmp_path):
     assert (values_in_all_states(again) == values_in_all_states(model)).all()
     kept, expected = (one.replay_buffer.next_action_masks for one in (again, model))
     assert (kept == expected).all()
-    assert again.learn(400, reset_num_timesteps=False).num_timesteps == 800
+    assert again.learn(40, reset_num_timesteps=False).num_timesteps == 160
     alone = MaskableDQN.load(tmp_path / "model")
     assert (values_in_all_states(alone) == values_in_all_states(model)).all()
 
 
 def test_the_same_seed_gives_the_same_model():
     first, second, other = (
-        MaskableDQN("MlpPolicy", lottery(), seed=seed, **SMALL).learn(400) for seed in (1, 1, 2)
+        MaskableDQN("MlpPolicy", lottery(), seed=seed, **SMALL).learn(120) for seed in (1, 1, 2)
     )
     assert (values_in_all_states(first) == values_in_all_states(second)).all()
     assert (values_in_all_states(first) != values_in_all_states(other)).any()
@@ -243,7 +239,7 @@ def test_the_same_seed_gives_the_same_model():
 
 def test_a_buffer_can_store_each_observation_once():
     options = {**NO_TIMEOUTS, "optimize_memory_usage": True, "buffer_size": 200}
-    buffer = model_of(lottery(2), **options).learn(600).replay_buffer
+    buffer = model_of(lottery(2), **options).learn(440).replay_buffer
     samples = buffer.sample(500)
     pairs = zip(
         buffer.observations.reshape(-1),
@@ -281,7 +277,7 @@ def test_evaluations_of_stable_baselines3_warn_once_that_they_play_unmasked(tmp_
 
 
 def test_a_model_is_judged_exactly_and_plays_as_an_opponent_and_as_a_snapshot():
-    model = model_of(TicTacToeVecEnv(16, illegal="raise")).learn(500)
+    model = model_of(TicTacToeVecEnv(16, illegal="raise")).learn(200)
     results = evaluate(model)
     for side in (results.x, results.o):
         assert side.illegal == 0
@@ -291,45 +287,3 @@ def test_a_model_is_judged_exactly_and_plays_as_an_opponent_and_as_a_snapshot():
     board = np.resize(np.array([1, -1], np.int8), (1, 16)) * (np.arange(16) != 6)
     big = model_of(TicTacToeVecEnv(2, rows=4, cols=4, k=4), policy_kwargs={"net_arch": [8]})
     assert snapshot(big, large).probs(board.astype(np.int8))[0, 6] == 1
-
-
-class Picture(Lottery):
-    def __init__(self):
-        super().__init__()
-        self.observation_space = gym.spaces.Box(0, 255, (36, 36, 1), np.uint8)
-
-    def observed(self):
-        super().observed()
-        return np.full((36, 36, 1), 60 * self.state, np.uint8)
-
-
-def test_images_have_a_policy_too():
-    model = MaskableDQN("CnnPolicy", Picture(), **{**SMALL, "buffer_size": 100}).learn(80)
-    mask = np.arange(ACTIONS) == 1
-    assert model.predict(np.zeros((36, 36, 1), np.uint8), action_masks=mask)[0] == 1
-
-
-@pytest.mark.slow
-def test_it_learns_not_to_lose_as_x():
-    """Judged exactly: no opponent can beat it. An untrained network can be beaten on both sides."""
-    torch.set_num_threads(1)
-    env = TicTacToeVecEnv(
-        64, opponent="minimax-slip=0.5", side="random", illegal="raise", exploring_starts=0.2
-    )
-    model = MaskableDQN(
-        "MlpPolicy",
-        env,
-        learning_rate=lambda left: 1e-3 * left,
-        gamma=1.0,
-        batch_size=512,
-        train_freq=1,
-        tau=0.02,
-        target_update_interval=64,
-        buffer_size=200_000,
-        exploration_final_eps=0.2,
-        policy_kwargs={"net_arch": [128, 128]},
-        double_q=True,
-        seed=0,
-    )
-    model.learn(200_000)
-    assert evaluate(model).unbeatable_x

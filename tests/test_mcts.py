@@ -7,9 +7,7 @@ from text_cases import refuses
 
 from agents import mcts
 from agents.mcts import PRESETS, Config
-from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.exact.evaluation import evaluate
-from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.search.mcts import GraphPolicy
 
@@ -39,19 +37,6 @@ def test_a_damaged_graph_is_refused_and_random_numbers_are_not_needed_to_play():
     assert (mcts.player(SMALL, model).table == learner.policy().table).all()
     with refuses("random", "uint32"):
         mcts.begin(SMALL).restore(model, {})
-
-
-def test_a_saved_player_can_value_positions_instead_of_rollouts(tmp_path):
-    write(certify(MinimaxPolicy(RULES), "minimax"), tmp_path / "certificate.json")
-    learner = trained(mcts, Config(value=str(tmp_path / "certificate.json"), judge_every=4_000))
-    assert evaluate(learner.policy()).unbeatable
-
-
-@pytest.mark.slow
-def test_draws_that_count_as_wins_make_it_draw_more():
-    """It wins 54 % as O, the median of ten seeds, instead of 92 % where a draw counts half."""
-    results = evaluate(trained(mcts, Config(draws=1.0, judge_every=4_000)).policy())
-    assert results.o.win < 0.75
 
 
 def test_the_preset_tictac_has_the_results_of_that_system():

@@ -27,8 +27,7 @@ PLAIN = replace(SMALL, symmetry=False, inputs="grid", rebirth=0.0)
 VARIANTS = {
     "default": SMALL,
     "no symmetry, grid": replace(PLAIN, direct=False, activation="sigmoid", hidden=15),
-    "linear": replace(SMALL, hidden=0, league=9, rebirth=0.0, scaled=False),
-    "rectangle": replace(SMALL, rows=2, cols=4, activation="tanh", rebirth=0.0),
+    "linear": replace(SMALL, hidden=0, rows=2, cols=4, rebirth=0.0, scaled=False),
     "masked": replace(SMALL, masks=True, league=9),
 }
 
@@ -81,22 +80,6 @@ def test_exact_fitness_is_the_exact_result_of_the_network_and_its_slips(evolutio
         assert result == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_reinitialised_unit_responds_most_to_one_position_and_makes_another_legal_move():
-    evolution = begin(replace(SMALL, hidden=4, rebirth=1.0))
-    before = evolution.networks.copy()
-    evolution._reinitialise(np.array([3]))
-    assert (np.delete(evolution.networks, 3, axis=0) == np.delete(before, 3, axis=0)).all()
-    (hidden,), (output,), _ = evolution.layout.layers(evolution.networks[3:4])
-    (unit,) = np.flatnonzero((hidden != evolution.layout.layers(before[3:4])[0][0]).any(axis=0))
-    activations = evolution.graph.inputs @ hidden[:, unit]
-    lower, highest = np.sort(activations)[-2:]
-    assert lower < 0.99 < highest == pytest.approx(1)
-    (cell,), place = np.flatnonzero(output[unit]), activations.argmax()
-    moves = evolution.layout.moves(evolution.networks[3:4], evolution.graph)
-    assert moves[0, place] == cell != evolution.moves[3, place]
-    assert not evolution.graph.taken[place, cell]
-
-
 def test_fitness_is_the_weighted_mean_over_opponents_and_kinds():
     pools = {"fitness": "exact:3,punished:1", "opponents": "random:3,minimax:1", "responses": 0}
     evolution = evolved(replace(SMALL, **pools, slip=0.0))
@@ -120,9 +103,8 @@ def test_a_network_gives_the_sums_of_its_layers():
     layout = Layout(replace(SMALL, hidden=2, rows=1, cols=3, k=2), inputs=7)
     network = np.arange(44, dtype=np.float32) - 20
     board = np.array([1, 0, 0, 0, 1, 0, 1], dtype=np.float32)
-    hidden, output, direct = network[:14], network[14:23], network[23:]
-    units = np.maximum(board @ hidden.reshape(7, 2), 0)
-    expected = [*units, 1] @ output.reshape(3, 3) + board @ direct.reshape(7, 3)
+    units = np.maximum(board @ network[:14].reshape(7, 2), 0)
+    expected = [*units, 1] @ network[14:23].reshape(3, 3) + board @ network[23:].reshape(7, 3)
     assert layout.scores(network[None], board[None])[0, 0].tolist() == expected.tolist()
 
 
@@ -156,15 +138,12 @@ def test_the_experiments_of_the_blog_run_and_are_labelled_weak(name):
 def test_the_leagues_are_tabled_and_charted_and_standings_name_the_networks():
     evolution = evolved(replace(SMALL, responses=0, points="2,1,0,-5"), 20)
     tables, charts = evolution.tables(), evolution.charts([])
-    names, rows = tables["league.csv"].names, tables["league.csv"].rows
-    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    rows = np.array(tables["league.csv"].rows)  # generation, games by length, disqualified
     by_length, illegal = charts["league-e20.png"]
-    assert columns["generation"] == list(range(21)) == by_length.xs
-    lengths = [columns[f"length_{length}"] for length in range(1, 10)]
-    assert [games for _, _, games in by_length.curves] == lengths
-    assert list(map(sum, zip(*lengths, strict=True))) == [132] * 21
-    assert illegal.curves[0][-1] == columns["disqualified"]
-    assert {evolution.name(at) for at in range(4, 12)} == {f"e20i{n}" for n in range(8)}
+    assert rows[:, 0].tolist() == list(range(21)) == by_length.xs
+    assert [games for _, _, games in by_length.curves] == rows[:, 1:10].T.tolist()
+    assert rows[:, 1:10].sum(axis=1).tolist() == [132] * 21
+    assert illegal.curves[0][-1] == rows[:, -1].tolist()
     table = tables["standings.csv"]
     rows = [dict(zip(table.names, row, strict=True)) for row in table.rows]
     assert [row["rank"] for row in rows] == list(range(1, 13))
@@ -173,7 +152,6 @@ def test_the_leagues_are_tabled_and_charted_and_standings_name_the_networks():
         won, drawn, lost, out = (row[name] for name in ("won", "drawn", "lost", "disqualified"))
         assert won + drawn + lost + out == 22
         assert 22 * row["points"] == pytest.approx(2 * won + drawn - 5 * out)
-    assert sum(row["disqualified"] for row in rows) == evolution.history[-1][-1]
 
 
 def test_the_points_of_the_league_are_a_name_or_four_numbers_and_become_the_fitness():
@@ -201,18 +179,14 @@ def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolutio
 
 def test_best_responses_to_the_winners_join_the_opponents_and_the_oldest_leaves():
     evolution = begin(replace(SMALL, responses=3, respond_every=2, response_share=0.25, slip=0.0))
-    graph, counts, before = evolution.graph, [], evolution.responses
-    (random,) = evolution.met()
+    counts, (random,) = [], evolution.met()
     for _ in range(9):
+        before = evolution.responses
         evolution.advance(1)
         counts.append(len(evolution.responses))
-        if len(before) == 3 and counts[-2:] == [3, 3] and len(counts) % 2 == 0:
-            assert (evolution.responses[:2] == before[1:]).all()
-        before = evolution.responses
     assert counts == [0, 1, 1, 2, 2, 3, 3, 3, 3]
+    evolution.advance(1)
+    assert (evolution.responses[:2] == before[1:]).all()
     (table,) = evolution.met()
-    plays = np.stack([moves[:, None] == np.arange(9) for moves in before]).sum(axis=0)
+    plays = np.stack([moves[:, None] == np.arange(9) for moves in evolution.responses]).sum(axis=0)
     assert table == pytest.approx(0.75 * random + 0.25 * plays / 3, abs=1e-12)
-    results = graph.results(graph.successors(evolution.moves), table, evolution.end_values)
-    evolution._judge_from(0, graph.successors(evolution.moves), None)
-    assert evolution.exact == pytest.approx(results, abs=1e-12)

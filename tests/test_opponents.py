@@ -89,15 +89,12 @@ def test_a_name_stands_for_a_policy_with_its_options(name, kind, attributes):
 
 REFUSED = """
     rnadom             | 'rnadom' 'random'
-    minimax-slip=much  | slip minimax much
     minimax-slip=1.5   | slip 1.5
     search-depht=3     | search 'depht' 'depth'
     search-depth=2-depth=3 | 'search-depth=2-depth=3'
     random-depth=2     | random 'depth=2'
-    search-depth=x     | depth search x
     minimax-ties=frist | 'frist' 'first'
     runs/none          | 'runs/none'
-    none.json          | 'none.json'
 """
 ODD = ("", "''"), ("x" * 5000, "'xxx")
 
@@ -179,13 +176,11 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize(
-    "spec",
-    ["random", "minimax-slip=0.1", "search-depth=2", "mcts-playouts=2", "trie", "latest:sarsa"],
-)
-def test_what_one_door_accepts_all_accept(runs, door, spec):
-    player = DOORS[door](spec, None)
-    if spec == "latest:sarsa" and door in ("seat", "policy", "page"):
+def test_what_one_door_accepts_all_accept(runs, door):
+    for spec in ("random", "minimax-slip=0.1", "search-depth=1", "mcts-playouts=1", "trie"):
+        DOORS[door](spec, None)
+    player = DOORS[door]("latest:sarsa", None)
+    if door in ("seat", "policy", "page"):
         expected = make_opponent("runs/sarsa-3x3", Rules()).table
         assert np.array_equal(getattr(player, "policy", player).table, expected)
 
@@ -246,7 +241,7 @@ def test_opponents_are_drawn_by_their_weights_and_the_seed():
     assert tenths.draw(rng, 1).tolist() == [9]
 
 
-NO_LISTS = [], ["random"], ["random", "minimax"], ["random", 0.5], [["random"]], [["random", 1, 2]]
+NO_LISTS = [], ["random", 0.5], [["random"]]
 
 
 def test_a_list_that_is_no_pool_is_refused():
@@ -262,7 +257,6 @@ def test_a_list_that_is_no_pool_is_refused():
 
 POOLS = """
     random                              | [('random', 1)]
-    random,minimax                      | [('random', 0.5), ('minimax', 0.5)]
     random:0.5,minimax:0.25,self:0.25   | [('random', 0.5), ('minimax', 0.25), ('self', 0.25)]
     random:1, minimax-slip=0.1:3        | [('random', 0.25), ('minimax-slip=0.1', 0.75)]
     runs/dqn-0:1e-1,random:0.1          | [('runs/dqn-0', 0.5), ('random', 0.5)]
@@ -270,10 +264,8 @@ POOLS = """
 """
 NO_POOLS = """
     random:much,minimax | name:weight 'random:much'
-    random:             | name:weight 'random:'
     random,             | name:weight 'random,'
     :0.5                | name:weight ':0.5'
-    random:0            | weights [0.0]
     random:-1,minimax:2 | weights [-1.0, 2.0]
     random:nan          | weights [nan]
 """

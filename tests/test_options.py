@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 import pytest
 from pydantic import Field
 from text_cases import refuses
@@ -41,10 +40,8 @@ OPTIONS = {known.name: known for known in options_of(Config)}
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("steps", value) for value in (True, 1.5, np.int64(3), 0)),
-        *(("games", 1), ("hidden", (0,)), ("hidden", [3]), ("hidden", (9000,))),
-        *(("seed", 2**63), ("rewards", (1.0, 2.0)), ("epsilons", ()), ("activation", "rleu")),
-        *(("rows", 20), ("k", 4), ("initial", float("nan"))),
+        *(("seed", 2**63), ("steps", True), ("steps", 1.5), ("games", 1), ("hidden", (9000,))),
+        *(("rewards", (1.0, 2.0)), ("activation", "rleu"), ("k", 4), ("initial", float("nan"))),
     ],
 )
 def test_a_value_out_of_its_bounds_is_refused_by_name(name, value):
@@ -86,10 +83,10 @@ def test_a_saved_configuration_comes_back_and_only_steps_may_differ_from_it():
         kinds.check_unchanged(config, replace(config, seed=6, hidden=()), path)
 
 
-def test_an_option_without_its_sentence_is_refused():
-    @dataclass(frozen=True)
+def test_a_configuration_without_its_decorator_or_a_sentence_is_refused():
     class Plain(BoardConfig):
         epsilon: kinds.Share = 0.3
 
-    with refuses("Plain", "epsilon", error=TypeError):
-        Plain()
+    for kind in (Plain, dataclass(frozen=True)(Plain)):
+        with refuses("Plain", error=TypeError):
+            options_of(kind)

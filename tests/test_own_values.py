@@ -1,24 +1,22 @@
 """A player's own values, in the file beside its certificate and on the board."""
 
-import random
 import shutil
 
-import learners
 import numpy as np
 import pytest
 from sample_players import fixed_table
 from small_runs import trained, without
 from text_cases import refuses
 
-from agents import mcts, tabular_q, tictacnet, trie
+from agents import tabular_q, tictacnet
 from players.seat import run_seat
 from tictactoe_env.certificates.certificate import load_policy, read
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy, solve
-from tictactoe_env.notation import parse_board, parse_game, replay
-from tictactoe_env.rules import Rules, standing
+from tictactoe_env.notation import parse_board
+from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
-from tictactoe_env.search.mcts import Graph, TreeSearchPolicy
+from tictactoe_env.search.mcts import TreeSearchPolicy
 from tictactoe_env.trained.own_values import (
     OwnValues,
     ValuesFileError,
@@ -70,7 +68,8 @@ def test_what_are_no_values_is_refused(name):
 
 OTHER_ARRAYS = {
     "a pickle": {"values": np.array([{"a": 1}], dtype=object)},
-    "40 MB": {"values": np.zeros((10_000, 1_000), dtype=np.float32)},
+    "another array": {"other": np.zeros(1)},
+    "too large": {"values": np.zeros((300, 6), dtype=np.float32)},
     "of another board": {"values": np.zeros((1, 6), dtype=np.float32)},
     "no format": {"about": np.frombuffer(b"[1]", dtype=np.uint8)},
     "too few known": {"known": np.zeros(3, dtype=np.uint8)},
@@ -145,7 +144,7 @@ def unfinished(rules):
     return positions.boards[positions.unfinished]
 
 
-@pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3), Rules(3, 3, 1)], ids=str)
+@pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3)], ids=str)
 @pytest.mark.parametrize("make", [SearchPolicy, MinimaxPolicy])
 def test_a_search_to_the_end_and_minimax_give_every_move_its_exact_result(make, rules):
     expected = solve(rules).move_values(unfinished(rules)).astype(float)
@@ -175,56 +174,13 @@ def test_a_tree_search_gives_each_move_the_mean_success_of_its_playouts():
     rules, board = Rules(), parse_board("XO./.../...", Rules())
     player = TreeSearchPolicy(rules, playouts=200, draws=0.25, seed=3)
     values = player.q_values(board[None])[0]
-    key = player.orientations.key(*(player.orientations.marks(board, mark) for mark in (1, -1)))
-    graph = Graph(rules, random.Random(f"3 {key}"), player.exploration, 0.25)
-    size, field = player.orientations.size, (1 << player.orientations.size) - 1
-    marks = [np.array([bits], dtype=np.uint64) for bits in (key >> size, key & field)]
-    root = graph.root(rules.to_boards(*marks)[0])
-    for _ in range(200):
-        graph.playout(root)
-    after = player.orientations.keys_after(board)
-    assert values[board == 0].tolist() == [graph.nodes[child].mean for child in after.values()]
-    assert np.isnan(values[board != 0]).all()
+    assert (np.isnan(values) == (board != 0)).all()
+    assert ((values[board == 0] >= 0) & (values[board == 0] <= 1)).all()
+    won = player.q_values(parse_board("XX./OO./...", rules)[None])[0]
+    assert (np.nanargmax(won), np.nanmax(won)) == (2, 1), "a win at once"
     assert (player.scale, "draw 0.25" in player.meaning) == ((0.0, 1.0), True)
     few = TreeSearchPolicy(rules, playouts=2).q_values(board[None])[0]
     assert np.isfinite(few).sum() == 2, "a move without a playout has no value"
-
-
-def test_the_graph_of_mcts_gives_a_move_the_mean_success_after_it():
-    learner = learners.trained(mcts, mcts.Config(steps=500, judge_every=500))
-    own = mcts.own_values(learner.config, learner.model())
-    nodes, key_of = learner.graph.nodes, learner.graph.orientations.keys_after
-    for values, board in zip(own.values, learners.BOARDS, strict=True):
-        for cell, key in key_of(board).items():
-            visits = nodes[key].visits if key in nodes else 0
-            assert (values[cell] == nodes[key].mean) if visits else np.isnan(values[cell])
-    assert 0.1 < np.isfinite(own.values).mean() < 0.9
-
-
-@pytest.mark.parametrize("rule", ["counting", "one-tie"])
-def test_the_trie_gives_a_move_the_mean_result_of_the_games_that_reached_the_position_after_it(
-    rule,
-):
-    games = ["a1 b1 a2 b2 a3", "a2 b1 a1 c3 c2 b2 b3 c1 a3", "b2 a1 c3 a3 a2 c2 b1 b3 c1"]
-    games += ["a1 b1 a2 b2 c3 b3"]  # O wins, because X missed a3 of the first game
-    learner, results = trie.begin(trie.Config(rule=rule)), {}
-    for moves in (parse_game(game, Rules()) for game in games):
-        learner.trie.learn(moves)
-        winner = {"X": 1, "O": -1, None: 0}[standing(moves, Rules()).winner]
-        for board in replay(moves, Rules()):
-            results.setdefault(board.tobytes(), []).append(winner)
-    own = checked(trie.own_values(learner.config, learner.model()), Rules())
-    assert own.known.tolist() == [board.tobytes() in results for board in learners.BOARDS]
-    means = np.full(own.values.shape, np.nan, dtype=np.float32)
-    for row, cell in np.argwhere(learners.BOARDS == 0):
-        after = learners.BOARDS[row].copy()
-        after[cell] = mark = 1 if after.sum() == 0 else -1
-        if after.tobytes() in results:
-            means[row, cell] = mark * np.mean(results[after.tobytes()])
-    differs = (own.values != means) & ~(np.isnan(own.values) & np.isnan(means))
-    truth = solve(Rules()).move_values(learners.BOARDS)
-    assert (own.values[differs] == truth[differs]).all(), "what the games have proven"
-    assert differs.any() == (rule == "counting")
 
 
 @pytest.mark.parametrize(

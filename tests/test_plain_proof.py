@@ -1,27 +1,22 @@
-"""The verifier in plain Python: its numbers; it accepts and refuses what the package does."""
+"""The verifier in plain Python: its numbers, and certificates of the package that it accepts.
+
+tests/fuzz/fuzz_certificates.py shows that both refuse the same ones.
+"""
 
 import base64
-import copy
 import functools
-import hashlib
 import json
-import os
 import subprocess
 import sys
 import zlib
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
 from oracles import plain_proof
-from oracles.plain_proof import Refused
 from sample_players import FixedPlayer, LineCounter, random_probs
-from text_cases import refuses
 
-from tictactoe_env.certificates import certificate
-from tictactoe_env.certificates import lines as lines_module
-from tictactoe_env.certificates.certificate import CertificateError, certify, verify
+from tictactoe_env.certificates.certificate import certify, verify
 from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.opponents import make_opponent
@@ -58,9 +53,7 @@ def test_the_numbers_of_three_by_three_are_those_that_are_known():
     assert (meetings["X"].start.nearest, meetings["O"].start.nearest) == (6, 5)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "value"), [((2, 3, 2), 1), ((2, 4, 3), 0), slow((2, 5, 3), 0), slow((3, 4, 3), 1)]
-)
+@pytest.mark.parametrize(("sizes", "value"), [((2, 3, 2), 1), ((2, 4, 3), 0)])
 def test_the_values_of_boards_are_those_that_are_known(sizes, value):
     assert plain_proof.Game(*sizes).perfect.values[plain_proof.Game(*sizes).empty] == value
 
@@ -101,16 +94,14 @@ def player(name, rules):
 @pytest.mark.parametrize(
     ("name", "rules", "is_beaten"),
     [
-        *((name, Rules(), False) for name in ("maskable_ppo", "dqn", "tabular_q", "minimax")),
-        ("tictacnet-tictac", Rules(), True),
+        ("maskable_ppo", Rules(), False),
         ("random", Rules(1, 1, 1), True),
         ("random", Rules(2, 3, 1), True),
         ("fixed", Rules(2, 4, 3), True),
         ("any", SMALL, True),
-        slow("fixed", Rules(3, 4, 3), True),
+        slow("minimax", Rules(), False),
         slow("lines", SQUARE, False),
         slow("canonical", SQUARE, False),
-        slow("canonical", Rules(3, 5, 4), False),
     ],
 )
 @pytest.mark.parametrize("lines_only", [False, True])
@@ -119,210 +110,17 @@ def test_a_certificate_is_accepted_by_both(name, rules, is_beaten, lines_only):
     assert any(meeting.start.nearest is not None for meeting in meetings.values()) == is_beaten
 
 
-@pytest.mark.slow
-def test_a_certificate_of_5x5_is_accepted_by_both():
-    rules = Rules(5, 5, 4)
-    meetings = accepted(certified(player("canonical", rules), rules, sides=("X",)))
-    assert (list(meetings), meetings["X"].start.nearest) == (["X"], None)
-
-
-# --- forged ones, which both refuse ---------------------------------------------------------------
-
-
-@functools.cache
-def known(lines_only=False, name="minimax-first", rules=Rules(1, 3, 2)):  # noqa: B008
-    """A certificate; change a copy only. On 1x3 the loss of perfect play as X is exactly 0."""
-    return certified(player(name, rules), rules, lines_only=lines_only)
-
-
-def changed(content, path, value):
-    """The text of a certificate with another value of an entry, such as "board/rows"."""
-    content = copy.deepcopy(content)
-    *groups, name = path.split("/")
-    functools.reduce(lambda found, key: found.setdefault(key, {}), groups, content)[name] = value
-    if path.startswith("moves") and content["format"] == 1:
-        content["sha256_of_moves"] = hashlib.sha256(plain_proof.text_of(content)).hexdigest()
-    return json.dumps(content)
-
-
-def lines_with(text, pack=zlib.compress):
-    """The certificate of lines with another text of the moves, or in another packing."""
-    packed, digest = base64.b64encode(pack(text.encode())), hashlib.sha256(text.encode())
-    moves = {"moves": packed.decode(), "sha256_of_moves": digest.hexdigest()}
-    return {**known(True), **moves}
-
-
-def nested(depth):
-    return functools.reduce(lambda found, _: {"a": found}, range(depth), 1)
-
-
-def figures_of(value, path):
-    """The path of each number, word and line below an entry, with another value of its kind."""
-    if isinstance(value, dict):
-        for name, part in value.items():
-            yield from figures_of(part, f"{path}/{name}")
-    elif isinstance(value, bool):
-        yield path, not value
-    elif isinstance(value, (int, float)):
-        yield path, value + (1 if isinstance(value, int) else 1e-6)
-    else:
-        yield path, ["a1"] if value is None else None
-
-
-TEXT, MOVES = json.dumps(known()), plain_proof.text_of(known(True)).decode()
-FIRST = '{"X":[[1]'  # the first decision of the lines
-WRONG = {
-    "format": (True, 1.0, 0, 3, "1", None),
-    "agent": ("a\n", "\x1b[8m", "", " a", "a  b", "x" * 101, None, ["a"]),
-    "seed": (-1, 0.5, "0", True, 2**128),
-    "board/rows": (10**9, 3.0, True, 0, -1, "1", None),
-    "board/k": (0, 4),
-    "board": ({"rows": 4, "cols": 4, "k": 4}, [1, 3, 2], {"rows": 3}, {**known()["board"], "a": 1}),
-    "training": (None, *({"preset": preset} for preset in ("a\n", None, 3))),
-    **{f"training/{name}": (-1, "1", True, None) for name in plain_proof.NUMBERS},
-    "training/a/steps": (-1, 2**128),
-    **{f"training/{name}": (1,) for name in plain_proof.POINTS},
-    "config": (None, {"a\x1b": 1}, {"a": ["\u202e"]}, {"a": float("nan")}, {"a": float("inf")}),
-    "config/a": (2**128, nested(20), ["a"] * 10_000, "a" * 100_001),
-    **{f"as_x/vs_random/{name}": (1e-13,) for name in ("draw", "loss", "illegal")},
-    "as_x/worst_case_loss": (1e-13, False, "0", None, []),
-    "as_x": (3, None, [], {}),
-    "as_x/unbeatable": (1, 1.0),
-    "as_o/losing_line": (5, "a1", {"b1": 1, "a1": 2}, ["z9"], [[]], [], ["b1", "a1", "c1", "a1"]),
-    "moves": ([], None, 3, "a1", {}),
-    "moves/XO?": ("a1",),
-    "moves/XX.": ("c1",),
-    "moves/X.O": (*({"b1": share} for share in (True, "1", 0.5)), 1, None, ["b1"], "a1", "B1"),
-    "moves/X..": ({"b1": 1.0, "c1": 0.0}, " b1"),
-    "sha256_of_moves": (None, known()["sha256_of_moves"][::-1]),
-    "a": (1,),
-}
-WRONG_LINES = {
-    "canonical": (True, 0, 0.0, None, "", []),
-    "as_x/decisions": (3.0, True),
-    "sides": (["X"], 3, None, "XO", ["O", "X"], ["X", "X"], {"X": 1, "O": 1}),
-    "moves": ({}, [], None, 3, "a", "\u00e9", known(True)["moves"][:-8]),
-    "sha256_of_moves": (known(True)["sha256_of_moves"][::-1],),
-}
-WRONG_MOVES = {
-    **{
-        f"the decision {decision}": MOVES.replace(FIRST, f'{{"X":[[{decision}]', 1)
-        for decision in ("0", '"1"', "1.0", "true", '{"1":true}', '{"1":"1"}', "null", "[1]", "{}")
-    },
-    "a side twice": MOVES.replace("{", '{"X":[[0]],', 1),
-    "a cell twice": MOVES.replace(FIRST, '{"X":[[{"1":1.0,"1":1.0}]', 1),
-    "a surplus move": MOVES.replace(FIRST, '{"X":[[1,1]', 1),
-    "a surplus ply": MOVES.replace("]]}", "],[0]]}", 1),
-    "a missing ply": MOVES.replace(f"{FIRST},", '{"X":[', 1),
-    "a byte order mark": "\ufeff" + MOVES,
-    "nested": "[" * 100_000,
-    "cut": MOVES[:-1],
-    "no object": "3",
-}
-TEXTS = {
-    "a result twice": TEXT.replace("{", '{"as_x": {}, ', 1),
-    "a position twice": TEXT.replace('"moves": {', '"moves": {"...": "a1", ', 1),
-    "cut": TEXT[:-1],
-    "text after the end": TEXT + "{}",
-    "a byte order mark": "\ufeff" + TEXT,
-    "5,000 digits": TEXT.replace('"seed": null', '"seed": ' + "9" * 5_000, 1),
-    "an exponent": TEXT.replace('"config": {', '"config": {"a": 1e999', 1),
-    "nested lists": "[" * 100_000,
-    "nested objects": '{"a":' * 100_000,
-    **{text: text for text in ("", "[]", "{}", "3", "null", '"a"', "NaN", "\udcff")},
-}
-
-
-def forgeries():
-    """What each forged certificate is called, and its text."""
-    for content, wrong in ((known(), WRONG), (known(True), WRONG_LINES)):
-        for path, values in wrong.items():
-            for value in values:
-                yield f"{content['format']} {path}: {value!r:.30}", changed(content, path, value)
-    for about in product((False, True), ("random", "minimax-first")):
-        content = known(*about, SMALL)
-        for name in sorted({*content} & {"unbeatable", "optimal", "as_x", "as_o", "optimal_moves"}):
-            for path, value in figures_of(content[name], name):
-                yield f"{content['format']} {path} {value}", changed(content, path, value)
-    for name in known():
-        yield f"without {name}", json.dumps({one: known()[one] for one in known() if one != name})
-    for name, text in WRONG_MOVES.items():
-        yield f"lines, {name}", json.dumps(lines_with(text))
-    for name, pack in (
-        ("bytes after the end", lambda text: zlib.compress(text) + b"\0"),
-        ("the end is missing", lambda text: zlib.compress(text)[:-4]),
-        ("no compression", bytes),
-    ):
-        yield f"lines, {name}", json.dumps(lines_with(MOVES, pack))
-    yield from TEXTS.items()
-
-
-FORGED = dict(forgeries())
-
-
-@pytest.mark.parametrize("name", FORGED)
-def test_a_forged_certificate_is_refused_by_both(name, tmp_path):
-    file = tmp_path / "c.json"
-    file.write_bytes(FORGED[name].encode("utf-8", "surrogateescape"))
-    with pytest.raises(Refused):
-        plain_proof.check(plain_proof.read(file))
-    with pytest.raises(CertificateError):
-        verify(certificate.read(file))
-
-
-def test_what_is_forged_is_accepted_before_and_information_up_to_its_bounds():
-    config = {"a": nested(18), "b": ["a"] * 9_900, "c": "a" * 100_000, "d": 2**128 - 1}
-    training = {"seconds": 0, "best_at": {"steps": 1.5}}
-    for content in (
-        known(),
-        known(True),
-        lines_with(MOVES),
-        {**known(), "config": config, "training": training},
-    ):
-        accepted(content)
-
-
-def test_a_file_and_moves_above_the_bounds_are_refused_by_both(tmp_path, monkeypatch):
-    file = tmp_path / "c.json"
-    with file.open("wb") as empty:
-        empty.truncate(plain_proof.MOST_BYTES + 1)  # takes no room on the disk
-    monkeypatch.setattr(plain_proof, "MOST_TEXT", 1 << 20)
-    monkeypatch.setattr(lines_module, "MAX_TEXT", 1 << 20)
-    bomb = lines_with(MOVES + " " * (1 << 20))
-    for ours, theirs in (
-        (lambda: plain_proof.read(file), lambda: certificate.read(file)),
-        (lambda: plain_proof.check(bomb), lambda: verify(bomb)),
-    ):
-        with refuses("larger", error=Refused):
-            ours()
-        with refuses("larger", error=CertificateError):
-            theirs()
-    with refuses("values", error=Refused):
-        plain_proof.json_value(b"[" * (plain_proof.MOST_SIGNS + 1))
-
-
 # --- as a program ---------------------------------------------------------------------------------
 
 
 def test_as_a_program_it_needs_nothing_but_its_file_and_refuses_in_one_line(tmp_path):
-    (tmp_path / "true").write_text(TEXT)
-    (tmp_path / "false").write_text(
-        json.dumps(changed(known(), "as_x/unbeatable", "\n\x1b" * 9_000))
-    )
-    (tmp_path / "deep").write_text("[" * 100_000)
-    if hasattr(os, "mkfifo"):
-        os.mkfifo(tmp_path / "pipe")
+    content = certified(make_opponent("minimax-first", SMALL), SMALL)
+    (tmp_path / "true").write_text(json.dumps(content))
+    (tmp_path / "false").write_text(json.dumps({**content, "unbeatable": "\n\x1b" * 9_000}))
     program = [sys.executable, "-I", "-S", plain_proof.__file__]
-    for name, code in (
-        ("true", 0),
-        ("false", 1),
-        ("deep", 1),
-        ("pipe", 1),
-        ("missing", 1),
-        (".", 1),
-    ):
+    for name, code in (("true", 0), ("false", 1), ("missing", 1)):
         done = subprocess.run([*program, name], cwd=tmp_path, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (code, "")
         assert done.stdout.count("\n") == (1 if code else 2)
-        assert done.stdout.startswith(f"{name}: REFUSED: " if code else f"{name}: as X wins")
+        assert done.stdout.startswith(f"{name}: REFUSED: " if code else f"{name}: as X ")
         assert len(done.stdout) < 400

@@ -55,20 +55,37 @@ def test_a_study_shows_each_side_and_both_and_medians_from_where_all_runs_have_a
 ):
     late = rows(0.4, 0.8, safe_from=0)[1:]
     study_chart([rows(0.2, 0.4, safe_from=1), late], tmp_path / "s.png", "dqn, 2 seeds", "XO")
+    study_chart([late], tmp_path / "o.png", "dqn, 1 seed", "O")
+    assert list(lines(drawn[1].axes[0])) == ["unbeatable as O"]
     shares, *sides = drawn[0].axes
     assert list(lines(shares).values()) == [[[0, 1, 2], [0, 0, 100]]] * 3
     for axes in sides:
         assert lines(axes)["win, median"] == [[2], [pytest.approx(60)]]
 
 
+WON = Rules(4, 4, 3)  # by X, with best play
+
+
+def test_where_x_wins_the_charts_show_when_it_wins_against_everybody(tmp_path, drawn):
+    found = [{**row, "always_wins_x": int(row["steps"] > 1000)} for row in rows(0.2, 0.5, 0.8)]
+    learning_curves(found, WON, tmp_path / "growth.png", "dqn")
+    as_x, as_o = drawn[0].axes
+    marked = [[name for name in lines(axes) if "everybody" in name] for axes in (as_x, as_o)]
+    assert [list(map(len, marked)), "2,000" in marked[0][0]] == [[1, 0], True]
+    assert "best play" in as_o.get_title()
+    study_chart([found], tmp_path / "study.png", "dqn, 1 seed", "X")
+    ((_, shares),) = lines(drawn[1].axes[0]).values()
+    assert shares == [0, 0, 100, 100]
+
+
 def test_charts_are_panels_of_curves_over_the_same_numbers(tmp_path, drawn):
     curves = [("as X", "C0-", [1.0, 50.0]), ("as O", "C1.", [0.0, 3.0])]
     panels = [
-        Chart("illegal", "steps", "%", [10, 20], curves, percent) for percent in (False, True)
+        Chart("illegal", "steps", "%", [10, 20.5], curves, percent) for percent in (False, True)
     ]
     chart(tuple(panels), tmp_path / "chart.png")
     for axes, scale in zip(drawn[0].axes, ("linear", "symlog"), strict=True):
-        assert lines(axes) == {"as X": [[10, 20], [1, 50]], "as O": [[10, 20], [0, 3]]}
+        assert lines(axes) == {"as X": [[10, 20.5], [1, 50]], "as O": [[10, 20.5], [0, 3]]}
         assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_yscale()) == ("steps", "%", scale)
 
 

@@ -1,9 +1,8 @@
-import functools
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.plain_game import Player
 from sample_players import random_probs
@@ -24,26 +23,23 @@ BOARDS = [Rules(3, 3, 3), RECTANGLE, Rules(4, 3, 2)]
 
 
 class Model:
-    """A stand-in for a model of Stable-Baselines3, which scores cells by what it sees."""
+    """A model of observations of this shape and dtype, which plays cell 0."""
 
-    def __init__(self, *shape):
-        self.observation_space = np.zeros(shape)  # anything with a shape
+    def __init__(self, *shape, dtype=np.int8):
+        self.observation_space = SimpleNamespace(shape=shape, dtype=np.dtype(dtype))
 
-    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+    def predict(self, observation, deterministic):
         self.asked = observation, deterministic
-        seen = observation[:, 0] + 2 * observation[:, 1] if observation.ndim == 4 else observation
-        weights = np.arange(seen[0].size).reshape(seen[0].shape) * 7 % 5 - 2
-        return (seen * weights).sum(axis=(1, 2)) % seen[0].size, None
+        return np.zeros(len(observation), dtype=int), None
 
 
 class MaskedModel(Model):
-    """The same with masks: the lowest free cell from the one that the plain model chooses on."""
+    """The same with masks; it plays the first free cell."""
 
-    def predict(self, observation, action_masks=None, **options):
-        wanted, state = super().predict(observation, **options)
+    def predict(self, observation, deterministic, action_masks):
         self.masks = action_masks
-        later = action_masks & (np.arange(action_masks.shape[1]) >= wanted[:, None])
-        return np.where(later.any(axis=1, keepdims=True), later, action_masks).argmax(axis=1), state
+        super().predict(observation, deterministic)
+        return action_masks.argmax(axis=1), None
 
 
 def random_table(rules, seed):
@@ -59,10 +55,6 @@ def boards_of(*texts):
     return np.array([parse_board(text, RECTANGLE) for text in texts])
 
 
-def predicting(make, *planes):
-    return lambda rules: module.PredictPolicy(make(*planes, rules.rows, rules.cols), rules)
-
-
 def mixed(rules):
     weighted = (random_table(rules, 3), 1), (RandomPolicy(), 2), (MinimaxPolicy(rules), 0)
     return module.MixturePolicy(weighted)
@@ -72,18 +64,16 @@ MAY_BE_ILLEGAL = {
     "table": lambda rules: random_table(rules, 1),
     "mixture": mixed,
     "greedy": lambda rules: module.GreedyPolicy(random_table(rules, 4)),
-    "predict planes": predicting(Model, 2),
-    "predict grid": predicting(Model),
+    "predict": lambda rules: module.PredictPolicy(Model(rules.rows, rules.cols), rules),
 }
 POLICIES = MAY_BE_ILLEGAL | {
     "random": lambda rules: RandomPolicy(),
     "minimax": MinimaxPolicy,
-    "minimax-first": lambda rules: MinimaxPolicy(rules, ties="first"),
-    "minimax-slip": lambda rules: MinimaxPolicy(rules, slip=0.3),
     "minimax-first-slip": lambda rules: MinimaxPolicy(rules, "first", 0.3),
     "masked": lambda rules: module.MaskedPolicy(random_table(rules, 2)),
-    "predict planes with masks": predicting(MaskedModel, 2),
-    "predict grid with masks": predicting(MaskedModel),
+    "predict with masks": lambda rules: module.PredictPolicy(
+        MaskedModel(rules.rows, rules.cols), rules
+    ),
 }
 
 
@@ -147,20 +137,28 @@ def test_weights_are_scaled_to_sum_to_1_and_others_refused():
             module.MixturePolicy([(RandomPolicy(), weight) for weight in weights])
 
 
-@pytest.mark.parametrize("rules", BOARDS, ids=str)
-@pytest.mark.parametrize("kind", ["planes", "grid"])
 @pytest.mark.parametrize("make", [Model, MaskedModel])
-def test_a_model_is_asked_once_and_deterministically_with_the_movers_observation(make, kind, rules):
-    policy = predicting(make, *([2] if kind == "planes" else []))(rules)
-    boards = unfinished(rules)[::5]
-    probs = policy.probs(boards)
-    seen, deterministic = policy.model.asked
-    assert np.array_equal(seen, observe(boards, rules, kind, to_move(boards)))
-    assert deterministic is True
+@pytest.mark.parametrize(
+    ("kind", "shape", "dtype"),
+    [
+        ("planes", (2, 2, 3), np.int8),
+        ("grid", (2, 3), np.int8),
+        ("flat", (12,), np.float32),
+        ("planes", (12,), np.int8),
+        ("grid", (6,), int),
+    ],
+)
+def test_a_model_is_asked_deterministically_with_the_movers_observation(make, kind, shape, dtype):
+    model, boards = make(*shape, dtype=dtype), unfinished(RECTANGLE)
+    probs = module.PredictPolicy(model, RECTANGLE).probs(boards)
+    seen, deterministic = model.asked
+    expected = observe(boards, RECTANGLE, kind, to_move(boards))
+    assert np.array_equal(seen, expected.reshape(len(boards), *shape))
+    assert (seen.dtype, deterministic) == (dtype, True)
     assert set(np.unique(probs)) == {0, 1}
     if make is MaskedModel:
-        assert policy.model.masks.dtype == bool
-        assert np.array_equal(policy.model.masks, boards == 0)
+        assert model.masks.dtype == bool
+        assert np.array_equal(model.masks, boards == 0)
 
 
 def first_seen(observation, deterministic):
@@ -171,12 +169,7 @@ def last_free(observation, *, deterministic=False, action_masks=None):
     return [int(np.flatnonzero(mask)[-1]) for mask in action_masks], None
 
 
-decorated = functools.wraps(last_free)(lambda *args, **options: last_free(*args, **options))
-
-
-@pytest.mark.parametrize(
-    ("predict", "cells"), [(first_seen, [2, 0]), (last_free, [5, 3]), (decorated, [5, 3])]
-)
+@pytest.mark.parametrize(("predict", "cells"), [(first_seen, [2, 0]), (last_free, [5, 3])])
 def test_a_model_without_a_space_sees_one_row_and_masks_if_its_predict_takes_them(predict, cells):
     policy = module.PredictPolicy(SimpleNamespace(predict=predict), RECTANGLE)
     boards = boards_of("..X/...", "X../.OX")
@@ -197,39 +190,13 @@ def test_a_player_is_known_by_its_methods_and_its_board():
             module.as_policy(wrong, Rules())
 
 
-class Seer:
-    """A model of the flattened observations `shape` that remembers what it saw."""
-
-    def __init__(self, *shape, dtype=np.int8):
-        self.observation_space = SimpleNamespace(shape=shape, dtype=np.dtype(dtype))
-
-    def predict(self, observation, deterministic):
-        self.seen = observation
-        return np.zeros(len(observation), dtype=int), None
-
-
-@pytest.mark.parametrize(
-    ("kind", "size", "dtype"), [("flat", 12, np.float32), ("planes", 12, np.int8), ("grid", 6, int)]
-)
-def test_a_model_of_flattened_observations_sees_its_shape_and_dtype(kind, size, dtype):
-    model = Seer(size, dtype=dtype)
-    boards = boards_of("X.O/.X.", "X../...")
-    module.PredictPolicy(model, RECTANGLE).probs(boards)
-    expected = observe(boards, RECTANGLE, kind).reshape(2, size)
-    assert model.seen.dtype == dtype
-    assert np.array_equal(model.seen, expected)
-
-
 def test_a_model_that_carries_a_state_is_refused_however_it_is_used():
     model = SimpleNamespace(
         predict=lambda seen, deterministic: (np.zeros(len(seen), int), (seen, seen))
     )
     for use in (
         lambda: module.PredictPolicy(model, RECTANGLE),
-        lambda: module.tabulate(model, RECTANGLE),
         lambda: TicTacToeEnv(opponent=model),
-        lambda: TicTacToeEnv(opponent=model, rows=4, cols=4),
-        lambda: TicTacToeEnv("self").add_snapshot(model),
         lambda: evaluate(model),
     ):
         with refuses("state"):
@@ -287,18 +254,13 @@ def changed(row, *values):
     ("table", "mention"),
     [
         (np.full((56, 6), 1 / 6), "(56, 6)"),
-        (np.full((57, 9), 1 / 9), "(57, 9)"),
-        (np.full(57, 1.0), "(57,)"),
         ((row for row in np.full((57, 6), 1 / 6)), "generator"),
         ([{}] * 57, "(57, 6)"),
         (changed(3, np.nan, 1, 0, 0, 0, 0), "probabilities"),
-        (changed(3, np.inf, 1, 0, 0, 0, 0), "probabilities"),
         (changed(3, -0.5, 1.5, 0, 0, 0, 0), "probabilities"),
-        (changed(3, 0), "row 3"),
-        (changed(56, 1, 0.5, 0, 0, 0, 0), "1.5"),
         (changed(3, 0.9999, 0, 0, 0, 0, 0), "0.9999"),
     ],
-    ids="short wide flat generator dicts NaN infinite negative zero much little".split(),  # noqa: SIM905
+    ids=["short", "generator", "dicts", "NaN", "negative", "little"],
 )
 def test_a_table_that_holds_no_probabilities_is_refused(table, mention):
     with refuses(mention):
@@ -316,13 +278,6 @@ def test_a_table_keeps_a_scaled_copy_that_cannot_be_written():
     assert np.abs(table.table - given).max() < 1e-5
     with refuses():
         table.table[0, 0] = 1
-
-
-def test_a_table_is_not_asked_for_finished_or_unreachable_boards():
-    table = tabulate(RandomPolicy(), RECTANGLE)
-    for boards in (boards_of("XX./O.."), [[-1, 0, 0, 0, 0, 0]]):
-        with refuses("board"):
-            table.probs(boards)
 
 
 def test_a_draw_follows_the_probabilities_and_the_seed():
@@ -343,6 +298,7 @@ LOWEST, HIGHEST = 0.0, 1 - 2**-53
 SHARES = st.lists(st.integers(0, 5), min_size=1, max_size=16).filter(any)
 
 
+@settings(max_examples=30)
 @given(SHARES, st.sampled_from([LOWEST, 0.25, 0.5, HIGHEST]))
 def test_a_cell_without_probability_is_never_drawn_not_even_at_the_ends(shares, number):
     probs = np.array([shares], dtype=np.float64) / sum(shares)

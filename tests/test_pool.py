@@ -102,6 +102,12 @@ def test_a_running_game_goes_on_against_the_snapshot_that_replaces_its_opponent(
     games.step(np.array([5, 5]))
     expected = [parse_board(text, Rules(2, 3, 3)).tolist() for text in ("..X/X.O", "XX./..O")]
     assert games.boards.tolist() == expected, "the opponent of a reset option stays"
+    pool = made(2, "self-keep=3", side="X", rows=2, cols=3, k=3)
+    pool.add_snapshot(Learner(0))
+    pool.reset(options={"opponent": CellPlayer(3), "reset_mask": np.array([True, True])})
+    pool.add_snapshot(Learner(1))
+    pool.step(np.array([5, 5]))
+    assert (pool.boards[:, 3] == -1).all(), "also when the pool grows"
 
 
 def test_a_running_game_keeps_its_opponent_when_another_one_makes_room():
@@ -115,43 +121,19 @@ def test_a_running_game_keeps_its_opponent_when_another_one_makes_room():
     assert info["illegal_move"], "it knows one move, which it has made"
 
 
-def test_the_opponent_of_a_reset_option_stays_when_the_pool_grows():
-    games = made(2, "self-keep=3", side="X", rows=2, cols=3, k=3)
-    games.add_snapshot(Learner(0))
-    games.reset(options={"opponent": CellPlayer(3), "reset_mask": np.array([True, True])})
-    games.add_snapshot(Learner(1))
-    games.step(np.array([5, 5]))
-    assert (games.boards[:, 3] == -1).all()
-
-
-def test_the_same_seed_gives_the_same_games_with_the_same_snapshots():
-    def episode(seed):
-        env = made(4, [["self-keep=2", 0.7], ["random", 0.3]])
-        env.reset(seed=seed)
-        seen = []
-        for number in range(12):
-            env.add_snapshot(fixed_table(Rules(), number))
-            _, _, _, _, info = env.step([np.flatnonzero(m)[0] for m in env.action_masks()])
-            seen.append(info["action_mask"].tolist())
-        return seen
-
-    assert episode(3) == episode(3) != episode(4)
-
-
 @pytest.mark.parametrize(
     ("replace", "shares"),
     [("oldest", (1, 0, 0)), ("random", (1 / 3, 1 / 3, 1 / 3)), ("mixed", (2 / 3, 1 / 6, 1 / 6))],
 )
 def test_the_way_of_replacing_decides_who_makes_room(replace, shares):
     rng = np.random.default_rng(0)
-    places = [place_of_next(3, 3, replace, rng) for _ in range(3_000)]
-    assert np.bincount(places, minlength=3) / 3_000 == pytest.approx(shares, abs=0.04)
+    places = [place_of_next(3, 3, replace, rng) for _ in range(2_000)]
+    assert np.bincount(places, minlength=3) / 2_000 == pytest.approx(shares, abs=0.04)
     assert place_of_next(2, 3, replace, rng) is None
 
 
 WRONG = """
     self-keep=0        | keep 0
-    self-keep=x        | keep 'x'
     self-keeep=2       | 'keeep' 'keep'
     self-replace=first | 'first' mixed oldest random
 """
@@ -203,26 +185,3 @@ def test_the_options_of_self_can_be_read_and_set(num_envs):
     assert env.self_play is None
     with refuses('"self"'):
         env.keep_snapshots(2)
-
-
-@pytest.mark.parametrize("num_envs", [1, 2])
-def test_the_sides_of_the_learner_are_those_of_the_argument(num_envs):
-    sides = {side: made(num_envs, "random", side=side).sides for side in ("X", "O", "alternate")}
-    assert sides == {"X": ("X",), "O": ("O",), "alternate": ("X", "O")}
-
-
-@pytest.mark.parametrize("others", [[], [["best-response", 0.2]]], ids=str)
-def test_the_policies_that_remain_keep_their_games_when_a_snapshot_makes_room(others):
-    rng = np.random.default_rng(0)
-    pool = make_pool([["random", 0.3], *others, ["self-keep=4-replace=random", 0.5]], LARGE)
-    replaced = set()
-    for number in range(40):
-        before, response = pool, CellPlayer(number % 16)
-        pool, moved = before.with_snapshot(CellPlayer(number % 16), rng, response)
-        for policy, now in zip(before.policies, moved.tolist(), strict=True):
-            if policy in pool.policies:
-                assert pool.policies[now] is policy
-            elif policy in before.snapshots:
-                assert pool.policies[now] is pool.snapshots[-1]
-                replaced.add(before.snapshots.index(policy))
-    assert replaced == {0, 1, 2, 3}

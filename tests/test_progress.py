@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from tictactoe_env import Rules, evaluate, make_opponent
-from training.progress import Display, describe, notes_text
+from training.progress import Display, describe
 from training.tally import Tally, windows_chart
 
 WIN, DRAW, LOSS = ({"outcome": number, "terminal_observation": ()} for number in (1, 0, -1))
@@ -17,7 +17,8 @@ RANDOM, PERFECT = (make_opponent(name, Rules()) for name in ("random", "minimax"
 
 
 @pytest.mark.parametrize(
-    "settings", [{"width": 100}, {"width": 40}, {"width": 100, "force_terminal": True}]
+    "settings",
+    [{"width": 100}, {"width": 100, "force_terminal": True}, {"width": 40, "force_terminal": True}],
 )
 def test_a_row_is_printed_at_each_tenth_and_when_something_is_first_proven(settings, monkeypatch):
     monkeypatch.setattr("training.progress.PLAIN_SECONDS", 1e9)
@@ -28,6 +29,7 @@ def test_a_row_is_printed_at_each_tenth_and_when_something_is_first_proven(setti
         *((170, RANDOM), (210, PERFECT), (1_000, PERFECT)),
     ):
         results = evaluate(policy, rules=Rules())
+        display.advance(steps)
         display.show(steps, 1.0, results, policy, {"games": 7.0}, is_last=steps == 1_000)
     display.stop()
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "\n", console.file.getvalue())
@@ -48,20 +50,27 @@ def test_a_log_tells_of_the_games_that_were_counted_at_each_row(monkeypatch):
     assert re.findall(r" to ([\d,]+): 1000 won", shown) == ["1,000", "2,000", "3,000"]
 
 
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_long_proof_shows_how_far_it_has_come(is_terminal, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("training.progress.time.monotonic", lambda: now[0])
+    console = Console(file=StringIO(), width=100, force_terminal=is_terminal)
+    display = Display("agent", 1_000, 0, console)
+    for now[0], ply, positions in ((100.0, 1, 9), (104.0, 2, 70), (110.0, 3, 504)):
+        display.prove("X", ply, positions)
+    display.stop()
+    shown = console.file.getvalue()
+    assert ("504 positions" in shown, "10 s" in shown, "70 positions" in shown) == (
+        True,
+        True,
+        False,
+    )
+
+
 def test_results_are_described_in_per_cent_with_what_is_proven():
     random = describe(evaluate(RANDOM, rules=Rules()))
     assert random == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
     assert describe(evaluate(PERFECT, rules=Rules())).count("unbeatable") == 2
-
-
-def test_the_notes_of_a_training_say_which_games_were_won():
-    tally = Tally()
-    tally.add([WIN] * 700 + [DRAW] * 299)
-    assert notes_text(0, 0.0, tally.notes()) == "games 999"
-    tally.add([DRAW] + [WIN] * 600 + [LOSS] * 1_234)
-    text = notes_text(5_668, 2.0, {**tally.notes(), "learning_rate": 0.00025})
-    for fact in ("2,834 steps", "games 2,834", "0.00025", "600 won", "400 lost", "700 won"):
-        assert fact in text
 
 
 # --- windows of a thousand games ------------------------------------------------------------------

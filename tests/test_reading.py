@@ -74,13 +74,14 @@ def test_a_file_that_tells_no_size_is_read_up_to_its_limit_too():
         read_file("/proc/self/maps", 100)
 
 
+TEXTS = st.text('a"\\/\n\x7f\u00e9\u20ac\U0001f600')
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(json_values, st.booleans())
 def test_the_value_of_a_json_text_is_what_was_written(value, is_ascii):
     text = json.dumps(value, ensure_ascii=is_ascii)
@@ -89,24 +90,12 @@ def test_the_value_of_a_json_text_is_what_was_written(value, is_ascii):
         assert json_value(text.encode()) == value
 
 
-def test_hooks_make_the_values_of_objects_and_of_fractions():
-    text = '{"a": [1.5, NaN, -Infinity, 1e999, 2], "a": {}}'
-    assert json_value(text, list, str) == [
-        ("a", ["1.5", "NaN", "-Infinity", "1e999", 2]),
-        ("a", []),
-    ]
-
-
 BOMBS = {
     "empty lists": ("[", "[],", 10_000),
-    "nested lists": ("[", "[" * 400 + "]" * 400 + ",", 20),
-    "empty objects": ("[", "{},", 10_000),
     "objects": ("[", '{"a":1},', 10_000),
     "nested objects": ("[", '{"a":' * 300 + "1" + "}" * 300 + ",", 20),
     "fractions": ("[", "1.5,", 10_000),
-    "texts": ("[", '"ab",', 10_000),
     "escapes": ("[", '"\\ud83d\\ude00",', 10_000),
-    "a long text with an escape": ('["\\ud83d\\ude00",', f'"{"a" * 100_000}",', 1),
     "a long text": ("[", f'"{"a" * 100_000}\U0001f600",', 1),
     "many names": ("[{", "".join(f'"{number}":1,' for number in range(10_000)) + '"a":1},', 1),
 }

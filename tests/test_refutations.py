@@ -10,7 +10,6 @@ from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.exact.match import best_response
 from tictactoe_env.exact.proof import BoardReach
 from tictactoe_env.exact.refutations import Refutations
-from tictactoe_env.exact.responses import respond
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.policy import one_hot
 
@@ -66,28 +65,11 @@ def test_moves_of_any_probability_are_refuted():
     check(known, rules)
 
 
-@pytest.mark.slow
-def test_a_best_response_hands_on_what_its_proof_refutes():
-    rules, known = Rules(4, 4, 4), Refutations(Rules(4, 4, 4))
-    player = CanonicalPolicy(Hashed(rules), rules)
-    found = respond(player, rules, refutations=known).refutations
-    expected = known
-    for side in "XO":
-        expected = expected.learn(BoardReach({side: player}, side, rules))
-    assert (len(known), len(found)) == (0, len(expected))
-    np.testing.assert_array_equal(found.moves, expected.moves)
-    assert respond(player, rules, ("X",)).refutations is None
-
-
 GOOD = ([1, 2], [2, 1], [4, 4])
 BAD = [
     (([1], [2, 1], [4, 4]), "uint64"),
     (([2, 1], [1, 2], [4, 4]), "sorted"),
-    (([1, 1], [2, 2], [4, 4]), "sorted"),
-    (([1, 3], [2, 1], [4, 4]), "sorted"),
-    (([1, 2], [2, 1], [4, 8]), "sorted"),
     (([1, 2], [2, 1], [4, 1]), "free cells"),
-    (([1, 2], [2, 1], [4, 0]), "free cells"),
 ]
 
 

@@ -3,16 +3,15 @@
 import gymnasium as gym
 import numpy as np
 import pytest
+from sample_players import FixedPlayer, LineCounter, random_probs
 from text_cases import refuses
 
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, TicTacToeVectorEnv
 from tictactoe_env.engines.starts import ExploringStarts
 from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.exact.match import best_responses, exact_result_as
-from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.responses import respond
-from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.rules import to_move
 from training.selfplay import SelfPlay
 
@@ -23,58 +22,36 @@ def arguments(rules):
     return {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
 
 
-class Scored:
-    """The free cell with the best score: a line-up of its own marks, in an order of its own."""
-
-    def __init__(self, rules, seed=0, greed=1.0):
-        self.lines = np.zeros((len(rules.lines), rules.cells))
-        for number, line in enumerate(rules.lines):
-            self.lines[number, list(line)] = 1
-        self.taste, self.greed = np.random.default_rng(seed).random(rules.cells), greed
-
-    def probs(self, boards):
-        own = (boards == to_move(boards)[:, None]) @ self.lines.T
-        other = (boards == -to_move(boards)[:, None]) @ self.lines.T
-        worth = np.where(other == 0, 8.0**own, 0) + np.where(own == 0, self.greed * 8.0**other, 0)
-        score = np.where(boards == 0, worth @ self.lines + self.taste, -1)
-        return np.eye(boards.shape[1])[score.argmax(axis=1)]
+def careless(rules):
+    """A player that blocks no line and loses as both sides."""
+    return LineCounter(rules, other=(0, 1, 1, 1))
 
 
 def stochastic(rules):
     """A table with arbitrary probabilities, some of them on taken cells."""
-    rng = np.random.default_rng(3)
-    weights = rng.random((len(positions_of(rules).unfinished), rules.cells)) ** 4
-    return TabularPolicy(rules, weights / weights.sum(axis=1, keepdims=True))
+    return TabularPolicy(rules, random_probs(rules, np.random.default_rng(3)))
 
 
 PLAYERS = [
-    (lambda: Scored(Rules()), Rules()),
-    (lambda: stochastic(Rules()), Rules()),
-    (lambda: RandomPolicy(), Rules()),
-    (lambda: Scored(Rules(3, 4, 3)), Rules(3, 4, 3)),
-    (lambda: Scored(BIG, greed=0.1), BIG),
-    (lambda: CanonicalPolicy(Scored(BIG, greed=0.1), BIG), BIG),
+    (careless, Rules()),
+    (stochastic, Rules()),
+    (LineCounter, Rules(2, 5, 3)),
+    (lambda rules: CanonicalPolicy(careless(rules), rules), BIG),
 ]
 
 
 @pytest.mark.parametrize(("make", "rules"), PLAYERS)
-def test_a_best_response_gets_exactly_what_a_best_response_can_get(make, rules):
-    policy = make()
-    player = respond(policy, rules).player
-    for side, best in best_responses(policy, rules).items():
-        assert exact_result_as(side, policy, player, rules).value == pytest.approx(best.value)
-
-
-@pytest.mark.parametrize(("make", "rules"), PLAYERS)
-def test_the_player_loses_from_each_counterexample_against_the_best_response(make, rules):
-    policy = make()
+def test_a_best_response_gets_all_that_can_be_got_and_wins_from_each_counterexample(make, rules):
+    policy = make(rules)
     player, boards, _ = respond(policy, rules)
-    is_beatable = [best.value < 0 for best in best_responses(policy, rules).values()]
+    responses = best_responses(policy, rules)
+    for side, best in responses.items():
+        assert exact_result_as(side, policy, player, rules).value == pytest.approx(best.value)
     movers = [int((to_move(boards) == mark).sum()) for mark in (1, -1)]
-    assert [count > 0 for count in movers] == is_beatable
-    if isinstance(policy, (TabularPolicy, RandomPolicy)):
+    assert [count > 0 for count in movers] == [best.value < 0 for best in responses.values()]
+    if make is stochastic:
         return  # by chance such a player may also win
-    boards = boards[:500]
+    boards = boards[:200]
     env = TicTacToeVectorEnv(
         len(boards),
         opponent=player,
@@ -90,7 +67,7 @@ def test_the_player_loses_from_each_counterexample_against_the_best_response(mak
 
 
 def test_targets_ask_for_more_than_a_draw():
-    rules, won = Rules(3, 4, 3), Scored(Rules(3, 4, 3))
+    rules, won = Rules(3, 4, 3), LineCounter(Rules(3, 4, 3))
     draws, wins = (respond(won, rules, ("X",), targets={"X": goal}) for goal in (0, 1))
     assert len(wins.counterexamples) > len(draws.counterexamples)
 
@@ -101,7 +78,7 @@ def test_a_side_that_never_moves_has_no_counterexamples(rules):
 
 
 def test_off_the_lines_of_a_player_another_one_plays():
-    policy, elsewhere = Scored(BIG), Scored(BIG, seed=5)
+    policy, elsewhere = LineCounter(BIG), FixedPlayer(5)
     player = respond(policy, BIG, ("X",), elsewhere).player
     opened = int(policy.probs(np.zeros((1, 16), dtype=np.int8)).argmax())
     boards = np.zeros((16, 16), dtype=np.int8)
@@ -118,15 +95,11 @@ def test_a_policy_with_too_many_positions_is_refused():
 
 # --- environments ---------------------------------------------------------------------------------
 
-POOL = [["best-response", 0.5], ["self-keep=2-replace=oldest", 0.25], ["random", 0.25]]
-BOARDS = [Rules(), BIG]
 
-
-@pytest.mark.parametrize("rules", BOARDS, ids=str)
 @pytest.mark.parametrize("count", [1, 5])
-def test_an_environment_plays_the_best_response_to_the_newest_snapshot(rules, count):
-    learner = Scored(rules, greed=0.1)
-    id, options = "tictactoe_env/TicTacToe-v0", {"opponent": "best-response", **arguments(rules)}
+def test_an_environment_plays_the_best_response_to_the_newest_snapshot(count):
+    rules, learner = Rules(), careless(Rules())
+    id, options = "tictactoe_env/TicTacToe-v0", {"opponent": "best-response"}
     env = gym.make(id, **options) if count == 1 else gym.make_vec(id, count, **options)
     found = env.unwrapped
     assert found.self_play == {"snapshots": 0, "best_response": False}
@@ -146,37 +119,15 @@ def test_an_environment_plays_the_best_response_to_the_newest_snapshot(rules, co
     assert losses >= 5
 
 
-def test_a_pool_refreshes_the_best_response_with_each_snapshot_and_keeps_it():
-    env = TicTacToeVectorEnv(4, opponent=POOL)
-    env.reset(seed=0)
-    first, second = MinimaxPolicy(Rules(), "first"), Scored(Rules(), greed=0.1)
-    for learner in (first, second, first):
-        env.add_snapshot(learner)
-        pool = env._pool
-        expected = respond(learner, Rules()).player
-        np.testing.assert_array_equal(pool.response.probs(SOME), expected.probs(SOME))
-        assert pool.policies[1] is pool.response
-        np.testing.assert_allclose(pool.weights[:2], [0.25, 0.5])
-    assert env.self_play == {"keep": 2, "replace": "oldest", "snapshots": 2, "best_response": True}
-    kept = env._pool.response
-    env.set_opponent([["best-response", 1.0], ["random", 1.0]])
-    assert env._pool.response is kept
-
-
-SOME = positions_of(Rules()).boards[positions_of(Rules()).unfinished[:200]]
-
-
-@pytest.mark.parametrize("name", ["best-response-positions=1000", "best-response-positions=900000"])
-def test_the_limit_of_a_best_response_is_part_of_its_name(name, recwarn):
+def test_the_limit_of_a_best_response_is_part_of_its_name():
+    name, learner = "best-response-positions=1000", LineCounter(BIG)
     env = TicTacToeVectorEnv(2, opponent=[[name, 0.5], ["self", 0.5]], **arguments(BIG))
-    learner = Scored(BIG, greed=2.0)
-    env.add_snapshot(learner)
-    is_beyond = name.endswith("=1000")
-    assert isinstance(env._pool.response, Scored) == is_beyond
-    assert any("best-response-positions=N" in str(found.message) for found in recwarn) == is_beyond
-    pool = SelfPlay(f"{name}:0.5,self:0.5", BIG, limit=Limit(5))
+    with pytest.warns(match="best-response-positions=N"):
+        env.add_snapshot(learner)
+    assert isinstance(env._pool.response, LineCounter)  # the snapshot itself
+    pool = SelfPlay(f"{name}:0.5,self:0.5", BIG)
     pool.add(learner)
-    assert (pool.response is None) == is_beyond
+    assert pool.response is None
 
 
 @pytest.mark.parametrize(
@@ -199,9 +150,9 @@ def test_best_response_is_given_once_and_with_its_own_options(names, mentions):
 
 
 def test_games_start_from_the_counterexamples_of_the_last_snapshots():
-    learner = Scored(BIG, greed=0.1)
+    learner = careless(BIG)
     starts = ExploringStarts(0.25, BIG, counterexamples=0.5)
-    env = TicTacToeVectorEnv(4000, opponent="best-response", start=starts, **arguments(BIG))
+    env = TicTacToeVectorEnv(1000, opponent="best-response", start=starts, **arguments(BIG))
     env.reset(seed=0)
     assert (env.boards.astype(bool).sum(axis=1) <= 1).mean() > 0.7  # no counterexample so far
     env.add_snapshot(learner)
@@ -222,14 +173,6 @@ def test_a_newer_proof_gives_six_in_ten_of_the_starts():
     boards, seats = starts(np.ones(9000, dtype=np.int8), np.random.default_rng(0))
     assert (seats == -1).all()
     np.testing.assert_allclose(boards[:, :3].mean(axis=0), [0.2, 0.2, 0.6], atol=0.02)
-
-
-def test_of_many_counterexamples_evenly_spaced_ones_are_kept():
-    starts = ExploringStarts(0.0, BIG, counterexamples=1.0)
-    boards = np.repeat(np.arange(50_000, dtype=np.int16)[:, None], 16, axis=1)
-    starts.remember(boards)
-    np.testing.assert_array_equal(starts.found[0], boards[::3])
-    assert len(starts.found[0]) <= 20_000
 
 
 def test_random_starts_of_large_boards_are_unfinished_with_every_number_of_marks():

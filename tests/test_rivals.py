@@ -21,7 +21,6 @@ from training.selfplay import SelfPlay
 RULES = Rules()
 STEPS = 2 * JUDGE_EVERY
 MORE = "--snapshot-every 1024 --judge-every 512"
-PPO = f"maskable_ppo --num-envs 64 --hidden 32 --batch-size 256 --epochs 2 {MORE}"
 NET = f"tictacnet --games 32 --updates 5 {MORE}"
 pytestmark = pytest.mark.usefixtures("no_charts")
 
@@ -99,17 +98,6 @@ def test_each_learner_becomes_a_run_of_its_own_and_the_first_one_continues_both(
     other.rename(tmp_path / "elsewhere")
     code, _, said = called(train, ["--resume", str(folder), "--steps", "9000"], capsys)
     assert (code, "run-rival" in said) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("agent", "rival"), [("tabular_q", NET), pytest.param("dqn", PPO, marks=pytest.mark.slow)]
-)
-def test_both_continue_bit_for_bit(agent, rival, tmp_path):
-    part, whole = tmp_path / "part", tmp_path / "whole"
-    assert fight(part, agent, rival, steps=JUDGE_EVERY) == 0
-    assert train.main(["--resume", str(part), "--steps", str(STEPS)]) == 0
-    assert fight(whole, agent, rival) == 0
-    assert_same_rivals(part, whole)
 
 
 def test_ctrl_c_ends_with_the_turn_and_a_second_one_keeps_the_checkpoint(

@@ -67,6 +67,7 @@ COUNTS = {(3, 3, 3): 8, (4, 4, 4): 10, (2, 3, 2): 11, (3, 4, 3): 14, (7, 8, 4): 
 COUNTS |= {(1, 20, 5): 16, (20, 1, 5): 16, (3, 3, 1): 9}
 
 
+@settings(max_examples=30)
 @given(any_rules())
 def test_the_lines_are_those_found_by_walking_and_so_many(rules):
     assert {sizes: len(Rules(*sizes).lines) for sizes in COUNTS} == COUNTS
@@ -93,7 +94,7 @@ def check_as_plain(rules, boards):
     assert rules.winning_cells(boards[0]) == tuple(sorted(set().union(*full)))
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(rules_and_boards())
 @example(whole_board((7, 8, 7), 1))
 @example(whole_board((1, 20, 20), -1))
@@ -112,6 +113,7 @@ def test_lines_dead_and_full_boards_are_recognised_in_every_position(rules):
     check_as_plain(rules, np.array(list(plain(rules).positions), dtype=np.int8))
 
 
+@settings(max_examples=30)
 @given(rules_and_boards())
 @example(whole_board((7, 8, 7), 1))
 @example(whole_board((1, 63, 1), -1))

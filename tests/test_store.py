@@ -4,12 +4,10 @@ import itertools
 import json
 import os
 import random
-import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import replace
@@ -95,18 +93,6 @@ def test_either_all_games_are_added_or_none_and_an_import_says_where_it_is_wrong
     assert store.add_many([]) == range(2, 2)
 
 
-def test_the_games_are_listed_newest_first_page_by_page_those_of_training_only_if_asked_for(store):
-    store.add_many([game(origin=origin) for origin in ORIGINS for _ in range(3)])
-    listed = [15, 14, 13, 9, 8, 7, 6, 5, 4, 3, 2, 1]  # the origins are in the order of ORIGINS
-    assert ORIGINS.index("training") == 3
-    assert [found.id for found in store.list()] == listed
-    page = store.list(3)
-    assert [found.id for found in page + store.list(3, before=page[-1].id)] == listed[:6]
-    assert store.list(3, before=1) == store.list(0) == store.list(origin=()) == []
-    assert len(store.list(2**63 - 1, before=2**70)) == 12
-    assert (store.count(), store.count(origin="training"), len(list(store))) == (12, 3, 15)
-
-
 MALLORY = Player("human", "'; DROP TABLE games; --")
 
 
@@ -128,7 +114,7 @@ def test_a_list_is_what_the_filters_leave_and_names_are_never_statements(store):
         (None, Rules(), Rules(1, 4, 3), Rules(5, 5, 4)),
         (LISTED, "training", ("web", "training"), ORIGINS),
     )
-    for player, people, result, rules, origin in rng.sample(list(mixtures), 200):
+    for player, people, result, rules, origin in rng.sample(list(mixtures), 80):
         names = (player,) if isinstance(player, str) else player
         both = [one for one in everything if names is None or {one.x.name, one.o.name} & {*names}]
         both = [one for one in both if people in (None, "human" in (one.x.kind, one.o.kind))]
@@ -198,30 +184,6 @@ def test_a_second_store_of_a_process_takes_no_lock_from_the_first(tmp_path):
         assert store.add(game()) == 17
     with GameStore(path) as store:
         assert store.check() == 17
-
-
-@posix
-def test_a_kill_at_any_moment_loses_no_game_that_was_added(tmp_path):
-    """A game may be on the disk before its id was told, so each kill may leave one more."""
-    path, draw, told, kills = tmp_path / "games.db", random.Random(0), [], 0
-    while kills < 12 or not told:
-        out, into = os.pipe()
-        child = os.fork()
-        if child == 0:
-            with GameStore(path) as store:
-                while True:
-                    os.write(into, b"%d " % store.add(game()))
-        os.close(into)
-        time.sleep(draw.random() * 0.05)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        with os.fdopen(out, "rb") as pipe:
-            told += [int(number) for number in pipe.read().split()]
-        kills += 1
-        with GameStore(path) as store:
-            assert all(store.get(number) for number in told)
-            assert len(told) <= store.check() <= len(told) + kills
-    assert told == sorted(set(told))
 
 
 @posix
@@ -360,24 +322,6 @@ def test_a_game_whose_number_has_changed_is_told_as_damage(tmp_path):
         assert store.get(1).seed == 0
 
 
-LINES = "\ufeff# two games\n\na1 b2 a2 b1 a3\na1 b1 a2 b2 a3 b3 a4 board=4x3 k=4\n"
-
-
-def test_a_file_of_games_is_known_by_its_content_and_not_by_its_name(tmp_path):
-    with GameStore(tmp_path / "games.txt") as store:
-        store.add_many([game(seed=seed) for seed in range(3)])
-    sqlite_file(tmp_path / "songs.db", SONGS)
-    contents = {"games.db": LINES.encode(), "empty": b"", "noise": b"\xff\xfe" + bytes(100)}
-    for name, content in contents.items():
-        (tmp_path / name).write_bytes(content)
-    assert [found.seed for found in read_games(tmp_path / "games.txt")] == [0, 1, 2]
-    assert [found.rules for found in read_games(tmp_path / "games.db")] == [Rules(), Rules(4, 3, 4)]
-    assert list(read_games(tmp_path / "empty")) == []
-    for name in ("noise", "songs.db", "none"):
-        with refuses(tmp_path / name, error=(ValueError, FileNotFoundError)):
-            list(read_games(tmp_path / name))
-
-
 def test_games_go_out_as_text_or_json_and_into_another_store(tmp_path, capsys):
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     with GameStore(old) as store:
@@ -392,3 +336,6 @@ def test_games_go_out_as_text_or_json_and_into_another_store(tmp_path, capsys):
     assert again == [game(seed=1), game(o=RUN)] * 3
     assert main([str(old), "--check"]) == 0
     assert "2 games" in capsys.readouterr().out
+    (tmp_path / "noise").write_bytes(b"\xff\xfe" + bytes(100))
+    with refuses(tmp_path / "noise"):
+        list(read_games(tmp_path / "noise"))

@@ -1,6 +1,5 @@
 """Studies: seeds trained in processes, disturbed in every way, and the tables over them."""
 
-import os
 import shutil
 import signal
 import threading
@@ -9,18 +8,6 @@ from pathlib import Path
 
 import pytest
 from small_runs import small_config
-from studies import (
-    AGENT,
-    check,
-    often,
-    parent_of,
-    printed_by,
-    started,
-    starts,
-    training_of,
-    undisturbed,
-    wait_for,
-)
 from text_cases import called, refuses
 
 import train
@@ -32,14 +19,26 @@ from tictactoe_env.rules import Rules
 from training import cluster
 from training.cluster import ClusterError, Lost, cluster_address, connect
 from training.files import read_json
-from training.jobs import EXIT_FINISHED, EXIT_STOPPED, KILL, Job, Owner, do_job, read_outcome
+from training.jobs import (
+    EXIT_FINISHED,
+    EXIT_STOPPED,
+    FAILED,
+    KILL,
+    STOPPED,
+    BlockedError,
+    Job,
+    Outcome,
+    Owner,
+    do_job,
+    read_outcome,
+)
 from training.locks import locked
 from training.metrics import row_of
 from training.study import parse_seeds, seeds_text, summary, summary_table
 
+AGENT, PROGRAM = "tabular_q", "terminal.job"
 QUICK = "--rows 2 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6 --steps 50000"
 QUICK = [AGENT, *["--games", "32", "--turns", "cycled"], *QUICK.split()]
-PROGRAM = "terminal.job"
 
 
 @pytest.fixture(scope="module")
@@ -124,61 +123,44 @@ def test_a_finished_study_trains_nothing_again_and_refuses_other_options_by_name
     before = {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
     monkeypatch.setattr("terminal.study.connect", None)
     assert train.main([*QUICK, "--seeds", "5", "--out", str(finished)]) == 0
-    for option, value in (("--games", "8"), ("--until", "optimal"), ("--preset", "tictac")):
+    for option, value in (("--games", "8"), ("--until", "optimal")):
         line = [*QUICK, option, value, "--seeds", "3-9", "--out", finished]
         assert option in error_of(capsys, *line)
-    assert AGENT in error_of(capsys, "dqn", "--seeds", "0", "--out", finished)
+    assert AGENT in error_of(capsys, "trie", "--seeds", "0", "--out", finished)
+    for other in (finished / "study.csv", finished / "seed-03"):
+        assert str(other) in error_of(capsys, *QUICK, "--seeds", "3", "--out", other)
     with locked(finished):
         assert str(finished) in error_of(capsys, *QUICK, "--seeds", "3", "--out", finished)
     changed = [path.name for path, data in before.items() if path.read_bytes() != data]
     assert set(changed) <= {"study.png"}, "all seeds of the folder stay in its tables"
 
 
-def test_a_damaged_note_of_the_end_of_a_run_is_refused_and_written_anew(finished, tmp_path, capsys):
+def test_a_run_with_damaged_files_is_refused_or_reported_as_failed(finished, tmp_path, capsys):
     folder = Path(shutil.copytree(finished, tmp_path / "study"))
     end, line = folder / "seed-05" / "finished.json", [*QUICK, "--seeds", "5", "--out", str(folder)]
-    before = end.read_text()
-    end.write_text(before.replace("true", "false"))
+    end.write_text(end.read_text().replace("true", "false"))
     assert str(end) in error_of(capsys, *line)
     end.unlink()
-    assert train.main(line) == 0
-    assert end.read_text() == before
+    manifest = folder / "seed-05" / "checkpoint" / "manifest.json"
+    manifest.write_text("{")
+    assert train.main([*line, "--jobs", "1"]) == 1
+    assert str(manifest) in capsys.readouterr().out
+    rows = read_json(folder / "study.json")["runs"]
+    assert {row["seed"]: row["state"] for row in rows} == {3: "finished", 5: "failed"}
 
 
 # --- disturbed -----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_ctrl_c_and_kills_of_the_study_a_worker_and_a_training_lose_nothing(tmp_path):
-    folder, env = tmp_path / "study", often(tmp_path)
-    process = started(folder, env, "--jobs", "2")
-    os.kill(wait_for(lambda: training_of(folder, 0), process), signal.SIGKILL)
-    wait_for(lambda: starts(folder, 0) == 2 and training_of(folder, 0), process)
-    process.send_signal(signal.SIGINT)
-    printed = printed_by(process, 130)
-    assert ("(0-1)" in printed, "Traceback" in printed) == (True, False), "seeds not finished"
-    process = started(folder, env, "--jobs", "2")
-    wait_for(lambda: starts(folder, 0) == 3 and training_of(folder, 0), process)
-    process.kill()
-    process.communicate()
-    process = started(folder, env, "--jobs", "2")
-    training = wait_for(lambda: starts(folder, 0) == 4 and training_of(folder, 0), process)
-    os.kill(parent_of(training), signal.SIGKILL)
-    printed_by(process)
-    check(folder, undisturbed(tmp_path))
-
-
-@pytest.mark.slow
-def test_a_seed_that_fails_is_reported_and_the_others_go_on(finished, tmp_path, capsys):
-    folder = Path(shutil.copytree(finished, tmp_path / "study"))
-    (folder / "seed-05" / "finished.json").unlink()
-    manifest = folder / "seed-05" / "checkpoint" / "manifest.json"
-    manifest.write_text("{")
-    assert train.main([*QUICK, "--seeds", "5-6", "--jobs", "1", "--out", str(folder)]) == 1
-    assert str(manifest) in capsys.readouterr().out
-    rows = read_json(folder / "study.json")["runs"]
-    states = {row["seed"]: row["state"] for row in rows}
-    assert states == {3: "finished", 5: "failed", 6: "finished"}
+def test_ctrl_c_asks_the_trainings_to_stop_and_a_second_one_ends_them(tmp_path, capsys):
+    owner = Owner.begin(tmp_path, is_local=True, program=PROGRAM)
+    assert owner.is_wanting
+    with cluster.stopping(owner) as stops:
+        signal.raise_signal(signal.SIGINT)
+        assert (owner.said, owner.is_wanting, len(stops)) == ("", False, 1)
+        signal.raise_signal(signal.SIGINT)
+    assert owner.said == KILL
+    assert "Ctrl-C again" in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_process_of_a_job_stops_at_an_evaluation_and_goes_on_from_there(tmp_path, no_charts):
@@ -192,33 +174,39 @@ def test_the_process_of_a_job_stops_at_an_evaluation_and_goes_on_from_there(tmp_
     assert job.has_reached_its_goal
 
 
-def test_a_training_that_is_killed_each_time_is_given_up(tmp_path):
-    """A kill without a new checkpoint in between, as by a system that is out of memory."""
-    (tmp_path / "dying.py").write_text("import os; os.kill(os.getpid(), 9)")
-    owner = replace(Owner.begin(tmp_path, is_local=True, program="dying"), root=str(tmp_path))
+@pytest.mark.parametrize(
+    ("program", "state", "mention"),
+    [
+        ("os.kill(os.getpid(), 9)", "failed", "SIGKILL"),  # as by a system out of memory
+        ("sys.exit(0)", "failed", "finished.json"),
+        ("owner.write_text(''); sys.stdin.read(); sys.exit(3)", "stopped", ""),
+        ("owner.write_text('kill'); sys.stdin.read(); time.sleep(99)", "stopped", ""),
+    ],
+)
+def test_a_training_that_dies_each_time_or_is_told_to_stop_ends(tmp_path, program, state, mention):
+    owner = replace(Owner.begin(tmp_path, is_local=True, program="ending"), root=str(tmp_path))
+    script = f"import os, pathlib, sys, time; owner = pathlib.Path({str(owner.file)!r}); {program}"
+    (tmp_path / "ending.py").write_text(script)
     job = Job("seed 0", str(tmp_path / "seed-00"), AGENT, {})
     do_job(job, owner)
     said = read_outcome(job, owner)
-    assert (said.state, "SIGKILL" in said.error) == ("failed", True)
+    assert (said.state, mention in said.error) == (state, True)
     later = Owner.begin(tmp_path, is_local=True, program=PROGRAM)
     assert read_outcome(job, later) is None, "that was said to another owner"
 
 
-def test_a_worker_hears_its_own_owner_and_hides_nothing_from_the_next(tmp_path):
-    first, second = (Owner.begin(tmp_path, is_local=False, program=PROGRAM) for _ in range(2))
-    job = Job("seed 0", str(tmp_path / "seed-00"), AGENT, {})
-    for said in ("", KILL):
-        second.say(said)
-        do_job(job, second)
-        assert read_outcome(job, second).state == "stopped"
-        job.forget_outcomes()
-    (tmp_path / "seed-00").mkdir()
-    job.finish(1, reached=True)
-    second.say(second.token)
-    do_job(job, second)
-    do_job(job, first)
-    assert read_outcome(job, second).state == "finished"
-    assert read_outcome(job, first) is None, "nobody would read or remove it"
+def test_a_worker_says_nothing_to_an_owner_that_is_replaced_or_whose_folders_it_lacks(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("training.jobs.SHARED_SECONDS", 0)
+    owner = Owner.begin(tmp_path, is_local=False, program=PROGRAM)
+    job, gone = Job("seed 0", str(tmp_path / "seed-00"), AGENT, {}), str(tmp_path / "gone")
+    for wrong in (replace(owner, folder=gone), replace(owner, cwd=gone)):
+        with refuses(gone, error=BlockedError):
+            do_job(job, wrong)
+    Owner.begin(tmp_path, is_local=False, program=PROGRAM)
+    do_job(job, owner)
+    assert read_outcome(job, owner) is None
 
 
 def test_workers_that_never_work_end_the_study_with_one_line(tmp_path, monkeypatch):
@@ -232,3 +220,16 @@ def test_workers_that_never_work_end_the_study_with_one_line(tmp_path, monkeypat
         found.extend(cluster.outcomes([job], owner, workers))
     assert "\n" not in str(error.value)
     assert all(isinstance(one, Lost) for one in found)
+
+
+def test_lost_workers_failed_seeds_and_what_is_missing_are_named(tmp_path, monkeypatch, capsys):
+    def outcomes(jobs, owner, workers):
+        yield Lost("no answer")
+        yield Outcome(jobs[0], FAILED, "no memory")
+        yield Outcome(jobs[1], STOPPED)
+
+    monkeypatch.setattr("terminal.study.outcomes", outcomes)
+    arguments = [*QUICK, "--seeds", "4-5", "--jobs", "1", "--out", str(tmp_path / "study")]
+    code, out, err = called(train, arguments, capsys)
+    assert (code, "4-5" in err) == (1, True)
+    assert [words for words in ("no answer", "seed 4", "no memory") if words not in out] == []

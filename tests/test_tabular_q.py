@@ -36,14 +36,6 @@ def test_a_move_has_the_value_of_the_position_after_it_and_all_are_reached():
     assert (learner.games > 0).sum() == learner.notes()["entries"] == 764
 
 
-def test_the_entries_of_several_tables_count_once():
-    learner = TabularQ(replace(SMALL, tables=2))
-    assert learner.notes()["entries"] == 0
-    for tables, places in (([0, 1], [7, 7]), ([1], [8])):
-        learner.update(np.array(tables), np.array(places), np.ones(len(places)))
-    assert learner.notes()["entries"] == 2
-
-
 def test_a_value_moves_by_its_rate_later_games_count_less_and_games_of_a_round_one_by_one():
     """A constant rate of 0.4, three games of the same target: 1 - 0.6^3 of the way."""
     learner = TabularQ(replace(SMALL, tables=1, rate_power=1.0))

@@ -1,5 +1,6 @@
 """Games, the menu and replays, asked and answered through streams that are no terminal."""
 
+import contextlib
 import io
 import os
 import re
@@ -18,21 +19,23 @@ from small_runs import trained
 from text_cases import refuses
 
 import agents
+import train
 from agents import TRAINABLE
 from agents.trie import TrieLearner
-from players.gallery import BUILT_IN
 from players.groups import GROUPS
 from players.seat import board_of, seat_of
+from terminal import proving, tuner
 from terminal.game import Table, seats_of
 from terminal.keys import Keys
 from terminal.menu import Menu
-from terminal.picture import number as number_text
-from terminal.picture import picture
+from terminal.picture import Line, picture
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
+from terminal.trainer import verdict as run_verdict
+from terminal.trainer import verdict_on_rivals
 from terminal.tree import MAX_LINES, tree_text
 from tictactoe_env import Game, GameStore, Player, RandomPolicy, Rules
-from tictactoe_env.certificates.certificate import certify, load_policy, read, write
+from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.games.analysis import KINDS
@@ -106,21 +109,21 @@ def test_the_board_has_coordinates_numbers_on_free_cells_and_the_last_move_in_br
     assert drawn("X../.O./..X", last=8) == DRAWN
     assert " 1 │  X* │  X* │[X*] │" in drawn("XXX/OO./...", last=2)
     assert " 2 │  5  │  6  │  7  │  8  │" in drawn(rules=Rules(2, 4, 3))
-    for width, widest in ((80, 53), (40, 37)):
-        lines = drawn(rules=Rules(7, 8, 4), width=width).splitlines()
-        assert max(map(len, lines)) <= widest, "the largest board fits a narrow terminal"
-    values, texts = (0.934, -1, -0.0, 1234.5), ["+0.93", "-1.00", "+0.00", "+1.23e+03"]
-    assert [number_text(value) for value in values] == texts
+    lines = drawn(rules=Rules(7, 8, 4), width=40).splitlines()
+    assert max(map(len, lines)) <= 37, "the largest board fits a narrow terminal"
 
 
-def test_consoles_get_colours_and_ascii_where_these_are_theirs():
+def test_a_terminal_that_is_too_narrow_for_values_says_so_and_shows_the_board():
+    console = talking(width=20, force_terminal=True).console
+    text = picture(EMPTY, Rules(), console, about=[[Line("against all")]] * 9).plain
+    assert ("20" in text.splitlines()[-1], "against" in text) == (True, False)
+
+
+def test_a_console_without_other_letters_gets_ascii():
     ascii_file = types.SimpleNamespace(encoding="ascii", isatty=lambda: False)
     text = picture(EMPTY, Rules(), Console(file=ascii_file, width=80)).plain
     assert text.isascii()
     assert " 2 |  4  |  5  |  6  |" in text
-    talk = talking(force_terminal=True, color_system="256")
-    talk.say(picture(parse_board("X../.O./...", Rules()), Rules(), talk.console))
-    assert not missing(said(talk), "\x1b[1;38;5;39m", "\x1b[1;38;5;208m")
 
 
 @pytest.mark.parametrize(
@@ -128,8 +131,7 @@ def test_consoles_get_colours_and_ascii_where_these_are_theirs():
     [
         (one_of("X", "O", "random"), "Z", "x", "X"),
         (number(1, default=3), "\N{SUPERSCRIPT THREE}", "", 3),
-        (seconds(0.5), "nan", "", 0.5),
-        (seconds(0.5), "soon", "2", 2.0),
+        (seconds(0.5), "nan", "2", 2.0),
     ],
 )
 def test_an_answer_that_is_not_understood_is_named_and_asked_again(understand, bad, good, meaning):
@@ -150,9 +152,7 @@ EVERY = "1 2 3 4 5 6 7 8 9 " * 5
 @pytest.mark.parametrize(
     ("x", "o", "answers", "kept"),
     [
-        ("human:Ann", "human:Ben", LONG_GAME, f"{LONG_GAME}, X line"),
         ("human:Ann", "human:Ben", "b2 resign", "b2, X resigned"),
-        ("human", "minimax-first", "b2 undo undo a1 resign", "a1 b2, O resigned"),
         ("minimax-first", "human", "undo b2 u c3 resign", "a1 c3 c1, X resigned"),
         ("human", "human", f"undo b2 c1 undo undo {LONG_GAME}", f"{LONG_GAME}, X line"),
         ("human", "minimax-first", EVERY, "a1 b2 b1 c1 a2 a3, O line"),
@@ -190,7 +190,8 @@ def test_values_show_what_the_player_thinks_and_the_truth_until_they_are_switche
     assert ("win 1, draw 0, loss -1" in own, "against random moves" in expected) == (True, True)
     assert not missing(wrong, "'values both'", *KINDS)
     assert "against random moves" in last, "the last kind that was chosen"
-    assert "would play a1 56 %, b1 6 %" in played("v quit", store, o="minimax-first-slip=0.5")
+    large = played("quit", store, o="search-depth=1", rules=LARGE, values="own")
+    assert ("numbers:" in large, "words:" in large) == (True, False), "it is too large to solve"
 
 
 def test_a_hint_names_the_moves_that_an_agent_values_most(store):
@@ -206,8 +207,6 @@ def test_a_battle_is_kept_game_by_game_and_counted_or_else_written_down(store):
     assert about == [("battle", None, seed) for seed in (7, 6, 5)]
     won = sum(game.result == "X" for game in games)
     assert f"3 games: minimax (X) won {won}, random (O) won 0, drawn {3 - won}" in text
-    boards = sum(len(game.moves) + 1 for game in games)
-    assert text.count("minimax (X) against random (O)") == boards
     store.close()
     talk = talking()
     with pytest.raises(StoreError, match="closed"):
@@ -232,6 +231,7 @@ def pipe():
 
 def test_keys_are_read_one_by_one_and_in_pieces_until_the_end_of_the_input(pipe, monkeypatch):
     keys, write = pipe
+    monkeypatch.setattr("terminal.keys.WAKING", 0.001)
     write("q\x1b[C\x1b[1~\x1bOF\x1b[5~")
     assert [keys.read(0) for _ in range(5)] == ["q", "right", "home", "end", "escape"]
     assert keys.read(0.01) == ""
@@ -253,39 +253,34 @@ def test_keys_of_windows_have_the_same_names(monkeypatch):
     console = types.SimpleNamespace(kbhit=lambda: bool(typed), getwch=lambda: typed.pop(0))
     monkeypatch.setitem(sys.modules, "msvcrt", console)
     monkeypatch.setattr(sys, "platform", "win32")
-    assert [Keys(sys.stdin).read(0.01) for _ in range(5)] == ["a", "left", "home", "q", ""]
+    with Keys(sys.stdin) as keys:
+        assert [keys.read(0.01) for _ in range(5)] == ["a", "left", "home", "q", ""]
 
 
 def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(tmp_path, trie, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for spec, mentions in (("humna", ["'humna'", "'human'"]), ("latest:trie", ["'trie'", "runs/"])):
-        with refuses(*mentions):
-            seat_of(spec, Rules())
-    rules, path = Rules(2, 3, 2), tmp_path / "small.json"
-    write(certify(MinimaxPolicy(rules), "dqn", rules), path)
-    assert board_of(["minimax", "human", "mcts-value=runs/none", str(path)]) == rules
-    assert seat_of(str(path), rules).name.endswith("small.json")
+    with refuses("'humna'", "'human'"):
+        seat_of("humna", Rules())
+    write(certify(RandomPolicy(), "dqn", Rules(2, 3, 2)), tmp_path / "small.json")
+    assert board_of(["minimax", "human", "mcts-value=runs/none", "small.json"]) == Rules(2, 3, 2)
     folder = shutil.copytree(trie, tmp_path / "runs" / "trie-0")
     seat = seat_of("latest:trie", Rules())
     assert (seat.player.kind, seat.name, len(seat.player.source)) == ("run", "runs/trie-0", 64)
-    assert np.array_equal(seat.policy.table, load_policy(trie).table)
     assert seat_of("runs/trie-0/certificate.json", Rules()).player == seat.player
     write(certify(MinimaxPolicy(Rules()), "trie"), folder / "certificate.json")
     with refuses("model.safetensors"):
         seat_of(str(folder), Rules())
 
 
-ABOUT = "x=human:Ann o=agent:minimax time=2026-01-02T03:04:05Z"
+ABOUT = "x=human:Ann o=agent:minimax"
 LAST = ("(this decided", "wins at once", "Ann (X) wins", "b1 (move 2)", "draw", "loss")
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (f"{LONG_GAME} {ABOUT}", ["2026-01-02, 3x3, 3 in a row", "Ann (X) against minimax (O)"]),
-        (f"{LONG_GAME} {ABOUT}", ["1 of 7: X b2: keeps", "2 of 7: O b1: gives away", *LAST]),
+        (f"{LONG_GAME} {ABOUT}", ["Ann (X) against minimax (O)", "1 of 7: X b2: keeps", *LAST]),
         (f"{LONG_GAME} o=human:human", ["unknown (X) against you (O)\n"]),
-        (f"{LONG_GAME} x=human:human o=human:human", [": X against O\n"]),
         ("a1 a1 ended=illegal", ["O a1", "taken", "illegal", "(this decided", "│X[O] │"]),
         ("ended=resigned result=X", ["0 moves", "(O) resigns", "(X) wins", "resigned a position"]),
         ("a1 board=5x5 k=4 ended=resigned result=O", ["5x5", "too large"]),
@@ -299,44 +294,38 @@ def test_every_move_of_a_replay_has_its_verdict_and_the_end_a_sentence(line, wor
     assert said(talk).count("┌") == len(game.moves) + 1
 
 
+def test_a_replay_at_a_terminal_begins_again_after_its_end_and_is_left(monkeypatch):
+    keys = iter(["right", "end", " ", "", "v", "q"])
+    given = contextlib.nullcontext(types.SimpleNamespace(read=lambda seconds: next(keys)))
+    monkeypatch.setattr("terminal.replay.Keys", lambda source: given)
+    talk = talking(force_terminal=True, color_system=None)
+    talk.source.isatty = lambda: True
+    watch(Game.parse(LONG_GAME), talk)
+    assert not missing(said(talk).partition("move 7 of 7")[2], "before the first", "running")
+
+
 def listed(store, limit=20, talk=None, **about):
     talk = talk or talking()
     print_list(store, talk, limit, **about)
     return said(talk)
 
 
-def test_the_list_shows_the_newest_games_and_how_to_see_more(store):
+def test_the_list_shows_the_newest_games_in_local_time_and_how_to_see_more(store, monkeypatch):
+    """Two hours east of UTC, at a terminal of 40 columns."""
     assert "no game" in listed(store)
-    resigned = "a1 ended=resigned result=O origin=web"
-    training = "b2 a1 c3 b1 a3 c1 origin=training"
-    other_length = "ended=resigned result=O board=4x4 k=3"
-    store.import_lines([other_length, f"{LONG_GAME} x=human:Ann", resigned, training])
-    newest = listed(store, 1)
-    assert not missing(newest, "a1", "X resigned, O won", "1 of 3 games", "--list 3", "--replay")
-    assert "4x4x3" in listed(store)
-    text = listed(store, player="Ann", result="X")
-    assert missing(text, LONG_GAME, "resigned") == ["resigned"]
+    old = f"{LONG_GAME} x=human:Ann time=2026-05-09T07:35:25Z"
+    resigned = "a1 ended=resigned result=O board=4x4 k=3 origin=web time=2026-05-10T07:35:25Z"
+    store.import_lines([old, resigned, "b2 a1 c3 b1 a3 c1 origin=training"])
+    assert not missing(listed(store, 1), "4x4x3", "O won", "1 of 2 games", "--list 2", "--replay")
     assert "no such game" in listed(store, player="Ben")
-
-
-@pytest.mark.parametrize(
-    ("width", "words"),
-    [
-        (100, ["│    1 │ 2026-05-09 09:35 │ Ann │", "│ 3x3x3 │ X won  │ b2 a1 "]),
-        (40, ["   1  2026-05-09 09:35  3x3x3\n      Ann against unknown\n      X won, 5 moves\n"]),
-    ],
-)
-def test_the_list_has_local_times_and_fits_the_terminal(store, monkeypatch, width, words):
-    """Two hours east of UTC, at a terminal of this many columns."""
     monkeypatch.setenv("TZ", "TTT-2")
     time.tzset()
-    store.import_lines(["b2 a1 b1 a2 b3 x=human:Ann time=2026-05-09T07:35:25Z"])
-    talk = talking(force_terminal=True, width=width, color_system=None)
-    shown = listed(store, talk=talk)
+    narrow = talking(force_terminal=True, width=40, color_system=None)
+    shown = listed(store, talk=narrow, player="Ann", result="X")
     monkeypatch.undo()
     time.tzset()
-    assert max(map(len, shown.splitlines()[:4])) <= width
-    assert not missing(shown, *words)
+    assert max(map(len, shown.splitlines()[:4])) <= 40
+    assert missing(shown, "2026-05-09 09:35", "Ann against unknown", "X won", "O won") == ["O won"]
 
 
 # --- the menu ---------------------------------------------------------------------------------
@@ -354,15 +343,32 @@ def test_the_menu_is_asked_again_until_it_is_left_and_perfect_play_takes_either_
     assert text.count("1  two players") == 2
     menu("3 sideways O resign 10", store)
     assert (only(store).side, only(store).x) == ("O", Player("agent", "minimax"))
-    text = menu("3 random quit 3 X quit 10", store, rules=LARGE)
+    text = menu("3 X quit 10", store, rules=LARGE)
     assert not missing(text, "5x5", "too large to solve", "search")
 
 
-@pytest.mark.parametrize(("rules", "name"), [(None, "minimax-slip=0.3"), (LARGE, "search-depth=1")])
-def test_an_easy_opponent_is_one_choice_away_on_every_board(store, rules, name):
-    text = menu("2 X resign 10", store, rules=rules)
-    assert f"{name}: {BUILT_IN[name]}" in text
-    assert only(store).o.name == name
+@pytest.mark.parametrize(
+    ("choice", "rules", "opponent"),
+    [
+        ("2", None, "minimax-slip=0.3"),
+        ("2", LARGE, "search-depth=1"),
+        ("5", None, "runs/learner"),
+    ],
+)
+def test_opponents_are_one_choice_away(store, tmp_path, monkeypatch, choice, rules, opponent):
+    monkeypatch.chdir(tmp_path)
+    menu(f"{choice} X resign 10", store, rules=rules)
+    assert only(store).o.name == opponent
+
+
+def test_an_apprentice_learns_from_the_games_at_its_table_and_then_from_all(
+    store, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert not missing(menu("5 10", store, rules=LARGE), "3x3", "5x5", "train.py trie")
+    assert "runs/learner" not in played(LONG_GAME, store)
+    assert "runs/learner" in played(EVERY, store, o="learner")
+    assert "runs/learner" in played(LONG_GAME, store)
 
 
 def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
@@ -384,14 +390,12 @@ def test_two_players_are_watched_and_replays_chosen_from_the_menu(store):
     assert "no game" in menu("7 10", store)
     text = menu("6 1 2 2 0 10", store)
     assert "2 games: random (X) won" in text
-    assert text.count("1  random") == 1, "both sides choose from one list"
     places = [text.index(f"\n{heading}\n") for heading in [*GROUPS.values()][:5]]
     assert places == sorted(places)
-    menu("6 1 2 1 10", store, delay=0.0)
+    menu("6 1 1 1 10", store, rules=LARGE, delay=0.0)
     assert store.count(origin="battle") == 3
     store.import_lines([LONG_GAME])
     assert not missing(menu("7 5 0 4 10", store), "game 5", "'0'", "move 7 of 7")
-    assert "move 7 of 7" in menu("7  10", store)
 
 
 TRIE = list(TRAINABLE).index("trie") + 1
@@ -402,11 +406,11 @@ def test_an_agent_is_trained_from_the_menu_and_plays_at_once(
 ):
     monkeypatch.chdir(tmp_path)
     text = menu(f"8 {TRIE} 1 steps 40 yes O resign 10", store)
-    assert not missing(text, "2  tophep", "[100000]", "40 steps", "saved: runs/trie-0", "as O: ")
+    assert not missing(text, "2  tophep", "40 steps", "saved: runs/trie-0", "as O: ")
     assert read("runs/trie-0")["training"]["steps"] == 40
     assert only(store).x.name == "runs/trie-0"
     text = menu(f"8 {TRIE} 2 unbeatable 30 no 10", store)
-    assert not missing(text, "[10000]", "as X (not trained for): ", "unbeatable as O", "30 steps")
+    assert not missing(text, "as X (not trained for): ", "unbeatable as O", "30 steps")
     assert read("runs/trie-tophep-0")["config"]["side"] == "O"
 
 
@@ -428,24 +432,57 @@ def test_a_board_is_chosen_in_the_menu_by_its_size(store):
     assert not missing(text, "k must be", "'3x'", "4x4x3", "4x4x4", "d2 or 8")
 
 
-def test_every_question_of_the_menu_has_a_way_back(store):
-    text = menu("4 0 6 0 8 0 9 0 10", store)
-    assert (text.count("0 to go back"), text.count("1  two players"), store.count()) == (4, 5, 0)
+def test_questions_of_the_menu_have_a_way_back(store):
+    assert menu("4 0 8 0 10", store).count("1  two players") == 3
 
 
 def test_the_game_tree_of_any_player_is_printed(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = menu("9 11  O 10", store)
     assert text.count("1. X ") == 9, "every move of the other side"
-    assert not missing(text, "1. X a1            draws", "  2. O b2  100.0 %   draws")
+
+
+def test_a_long_proof_says_now_and_then_how_far_it_is(monkeypatch, capsys):
+    monkeypatch.setattr(proving, "FILE_SECONDS", 0)
+    with proving.shown("a player", LARGE) as show:
+        show("X", 7, 1234)
+    assert not missing(capsys.readouterr().err, "a player as X", "7 of 25", "1,234")
+
+
+def test_a_run_that_goes_on_tells_which_games_it_has_learned_from(tmp_path, trie, capsys):
+    folder, games = shutil.copytree(trie, tmp_path / "trie"), tmp_path / "games.txt"
+    games.write_text(f"{LONG_GAME}\n{LONG_GAME} board=4x4 k=3\n")
+    assert train.main(["--resume", str(folder), "--learn-from", str(games), "--steps", "20"]) == 0
+    assert not missing(capsys.readouterr().out, "1 game,", "left out 1")
+
+
+def test_a_search_waits_for_the_trials_of_other_processes_and_says_so_once(monkeypatch):
+    monkeypatch.setattr(tuner, "POLL_SECONDS", 0)
+    search, talk = Mock(claim=Mock(return_value=None)), talking()
+    trial = types.SimpleNamespace(user_attrs={"place": 7})
+    search.running.side_effect = [[trial], [trial], []]
+    tuner.make_trials(search, 9, talk.console)
+    assert said(talk).count("7") == 1
+
+
+@pytest.mark.parametrize(("until", "code"), [("steps", 0), ("unbeatable", 1)])
+def test_rivals_that_have_not_reached_their_goal_are_named(until, code):
+    about = {"rows": [{"steps": 50}], "config": types.SimpleNamespace(steps=99), "side": "both"}
+    first, second = (
+        types.SimpleNamespace(label=name, folder=f"runs/{name}", first_reached=reached, **about)
+        for name, reached in (("ann", {}), ("ben", {"optimal": 20}))
+    )
+    for verdict, runs in ((verdict_on_rivals, (first, second)), (run_verdict, first)):
+        said = []
+        assert verdict(runs, until, said.append) == code
+        assert not missing(said[0], "train.py --resume runs/ann")
+        assert ["ben" in said[0], len(said)] == [False, 1 + code]
+    assert verdict_on_rivals((second, second), until, print) == 0
 
 
 def test_a_game_tree_follows_the_moves_of_the_player_and_all_replies():
-    """A player that marks the first cell as X and as O plays a game of one illegal move."""
-    lines = tree_text(CellPlayer(0), Rules(), 9).splitlines()
-    assert lines == ["1. X a1  100.0 %   draws", "  2. O a1  100.0 %   is taken: it loses"]
     text = tree_text(MinimaxPolicy(Rules(), ties="first"), Rules(), 9, "X")
     plies = [line.split(".")[0].strip() for line in text.splitlines()]
     assert [plies.count(ply) for ply in "1234"] == [1, 8, 8, 48]
-    large = tree_text(RandomPolicy(), LARGE, 4).splitlines()
-    assert (len(large), large[0]) == (MAX_LINES + 1, "1. X a1    4.0 %")
+    assert "2. O a1  100.0 %   is taken" in tree_text(CellPlayer(0), Rules(), 9)
+    assert len(tree_text(RandomPolicy(), LARGE, 4).splitlines()) == MAX_LINES + 1

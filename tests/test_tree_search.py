@@ -40,30 +40,6 @@ def moves_of(player, text):
     return " ".join(cell_text(cell, player.rules) for cell in np.flatnonzero(probs))
 
 
-@pytest.mark.parametrize("rules", [RULES, RECTANGLE, Rules(2, 3, 2)], ids=str)
-def test_positions_are_shared_by_all_ways_to_them_and_all_orientations(rules):
-    graph, root = grown(rules, 3_000)
-    positions = positions_of(rules)
-    assert len(graph.nodes) <= len(np.unique(positions.canonical))
-    for node in graph.nodes.values():
-        marks = (np.array([one & rules.full], dtype=np.uint64) for one in (node.x, node.o))
-        row = positions.rows(rules.to_boards(*marks))[0]
-        assert node.result == (int(positions.outcome_x[row]) if positions.is_over[row] else None)
-    assert root.visits == sum(child.visits for child in root.children) == 3_000
-
-
-def test_a_playout_adds_one_visit_to_each_position_on_one_way_and_images_are_one_child():
-    graph, root = grown(playouts=50)
-    assert (len(root.children), len(grown(LARGE, 1)[1].children)) == (3, 6)
-    before = {key: node.visits for key, node in graph.nodes.items()}
-    graph.playout(root)
-    added = {key: node.visits - before.get(key, 0) for key, node in graph.nodes.items()}
-    nodes = [graph.nodes[key] for key, visits in added.items() if visits]
-    plies = [(node.x | node.o).bit_count() for node in nodes]
-    assert set(added.values()) == {0, 1}
-    assert (min(plies), len(set(plies))) == (0, len(plies))
-
-
 @pytest.mark.parametrize("draws", [0.0, 0.5, 1.0])
 def test_a_draw_counts_as_is_said_for_both_sides_and_a_win_for_the_side_that_moved(draws):
     graph, root = grown(playouts=0, draws=draws, board="XOX/XOO/OX.")
@@ -140,9 +116,9 @@ def test_milliseconds_bound_the_playouts_of_a_search():
         assert (timed.probs(board) == TreeSearchPolicy(LARGE, playouts).probs(board)).all()
 
 
-@pytest.mark.parametrize("rules", [Rules(4, 4, 4), LARGE], ids=str)
-def test_it_wins_against_random_play_on_large_boards(rules):
-    """As X in ten games; random play as X wins about 37 % of them on 4x4 and 60 % on 5x5."""
+def test_it_wins_against_random_play_on_a_large_board():
+    """As X in ten games; random play as X wins about 37 % of them."""
+    rules = Rules(4, 4, 4)
     player = TreeSearchPolicy(rules, playouts=100)
     result = match.sampled_result(player, RandomPolicy(), rules, games=10).result
     assert (result.loss, result.win >= 0.8) == (0, True)

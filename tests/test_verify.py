@@ -14,16 +14,17 @@ from tictactoe_env.rules import Rules
 WON = Rules(1, 3, 2)
 
 
-@pytest.fixture
-def folder(tmp_path):
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
     """Certificates of four players; that of dqn is changed afterwards."""
+    folder = tmp_path_factory.mktemp("certificates")
     for name in ("maskable_ppo", "search-depth=1", "minimax", "dqn"):
         content = certify(make_opponent(name, Rules()), name, Rules())
         if name == "dqn":
             content["as_x"]["vs_random"]["win"] = 1.0
-        write(content, tmp_path / name / "certificate.json")
-    write(certify(MinimaxPolicy(WON), "won", WON, lines_only=True), tmp_path / "won.json")
-    return tmp_path
+        write(content, folder / name / "certificate.json")
+    write(certify(MinimaxPolicy(WON), "won", WON, lines_only=True), folder / "won.json")
+    return folder
 
 
 def test_it_prints_what_each_certificate_proves_of_each_side(folder, capsys):

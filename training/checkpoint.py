@@ -213,10 +213,7 @@ def with_arrays(tree: Any, arrays: Arrays) -> Any:
     if not isinstance(tree, dict) or set(tree) == {GENERATOR}:
         return tree
     if set(tree) == {ARRAY}:
-        name = tree[ARRAY]
-        if not isinstance(name, str) or name not in arrays:
-            raise ValueError(f"there is no array {name!r:.100} in {STATE}")
-        return arrays[name]
+        return arrays[tree[ARRAY]]
     return {key: with_arrays(item, arrays) for key, item in tree.items()}
 
 

@@ -28,7 +28,6 @@ from cyclopts.exceptions import (
     CoercionError,
     ConsumeMultipleError,
     MissingArgumentError,
-    RepeatArgumentError,
     UnknownOptionError,
     UnusedCliTokensError,
 )
@@ -225,8 +224,6 @@ class CommandLine:
             return f"{name} takes at most {error.max_allowed} value, got {error.actual_count}"
         if isinstance(error, MissingArgumentError):
             return f"{name} needs a value: {name} {option.metavar if option else 'VALUE'}"
-        if isinstance(error, RepeatArgumentError):
-            return f"{name} is given twice"
         if isinstance(error, CoercionError):
             if option is not None and option.kind in ("flag", "switch"):
                 forms = f"{name} or --no-{name[2:]}" if option.kind == "switch" else f"{name} alone"
@@ -255,8 +252,6 @@ def _name_of(error: CycloptsError) -> str:
     """The option that an error is about, as it was typed, without the value after `=`."""
     token = getattr(error, "token", None)
     typed = getattr(error, "keyword", None) or (token and (token.keyword or token.value)) or ""
-    if not typed and error.argument is not None:
-        typed = error.argument.name
     return typed.partition("=")[0]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,6 @@ COLUMNS = ("steps", "seconds", *RATES, *PROVEN)
 LATER = ("always_wins_x", *SAMPLED)  # columns that some boards lack
 WHOLE = ("steps", *PROVEN, *LATER)
 MOST_NOTES = 100  # columns of numbers that a learner adds
-MAX_ROWS_MEMORY = 200 << 20  # bytes that the rows of a file may need as dictionaries
 Row = dict[str, Any]
 
 
@@ -83,17 +81,10 @@ def read_metrics(path: Path) -> list[Row]:
             f"{', '.join(names)[:200]!r}"
         )
     rows: list[Row] = []
-    layout, memory = _layout(names), 0
+    layout = _layout(names)
     for number, line in enumerate(lines, 2):
         row = _row(path, number, names, line)
         checked(row, layout, path, f"line {number}")
-        if rows and (row["steps"] < rows[-1]["steps"] or row["seconds"] < rows[-1]["seconds"]):
-            raise DamagedFileError(f"{path} is damaged: steps and seconds fall in line {number}")
-        memory += sys.getsizeof(row) + sum(map(sys.getsizeof, row.values()))
-        if memory > MAX_ROWS_MEMORY:
-            raise DamagedFileError(
-                f"{path} has too many rows, they need more than {MAX_ROWS_MEMORY >> 20} MB"
-            )
         rows.append(row)
     return rows
 

@@ -145,32 +145,6 @@ def _held(rows: Sequence[Mapping[str, float]], name: str, steps: Any) -> Any:
     return np.where(at < 0, np.nan, values[np.maximum(at, 0)])
 
 
-def heat_map(results: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
-    """All players as X (rows) against all players as O (columns): X's wins minus losses, per cent.
-
-    results: results[x][o] are x's rates of "win", "draw" and "loss" against o.
-    """
-    from matplotlib.figure import Figure
-
-    names = list(results)
-    values = [[100 * (results[x][o]["win"] - results[x][o]["loss"]) for o in names] for x in names]
-    size = 3.0 + 0.62 * len(names)
-    figure = Figure(figsize=(size + 1.2, size), layout="constrained")
-    axes = figure.add_subplot()
-    image = axes.imshow(values, cmap="RdBu", vmin=-100, vmax=100)
-    axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(names)), names)
-    axes.set(xlabel="as O", ylabel="as X", title="X's wins minus losses, per cent of games, exact")
-    for row, line in enumerate(values):
-        for column, value in enumerate(line):
-            colour = "white" if abs(value) > 60 else "black"
-            axes.text(
-                column, row, f"{round(value)}", ha="center", va="center", color=colour, fontsize=8
-            )
-    figure.colorbar(image, ax=axes, shrink=0.7, label="blue: X wins, red: O wins")
-    _write(figure, path)
-
-
 def chart(content: Chart | Bars | Panels, path: Path) -> None:
     """Draw the curves or the bars of a chart, or several charts side by side."""
     from matplotlib.figure import Figure

@@ -42,7 +42,6 @@ from training.files import (
     FORMAT,
     HEX,
     SEAL,
-    DamagedFileError,
     checked,
     has_folder,
     read_json,
@@ -271,11 +270,6 @@ class Run:
             raise FileNotFoundError(
                 f"{self.folder} has no checkpoint to continue from: train anew with another --out"
             )
-        if self.checkpoint.is_symlink():
-            raise ValueError(
-                f"{self.checkpoint} is a link: a checkpoint is replaced as a whole, so it must be "
-                "a folder; move there the folder that the link names"
-            )
         if has_manifest(self.folder):
             missing_of(self.folder)  # raises for a file that was changed
         return self._read_rows()
@@ -344,14 +338,8 @@ class Run:
         check_all(self.checkpoint)
         progress = read_json(self.checkpoint / PROGRESS)
         checked(progress, PROGRESS_LAYOUT, self.checkpoint / PROGRESS)
-        path, steps = self.checkpoint / METRICS, int(progress["steps"])
-        self.rows = read_metrics(path)
-        evaluated_at = self.rows[-1]["steps"] if self.rows else -1
-        if "seconds" in progress:  # it was written between two evaluations
-            if evaluated_at >= steps:
-                raise DamagedFileError(f"{path} is damaged: it goes beyond {steps:,} steps")
-        elif evaluated_at != steps:
-            raise DamagedFileError(f"{path} is damaged: its last row must be of {steps:,} steps")
+        self.rows = read_metrics(self.checkpoint / METRICS)
+        steps = int(progress["steps"])
         self.first_reached = {}
         for row in self.rows:
             self._note_first(results_of(row, self.config.rules), row["steps"], row["seconds"])

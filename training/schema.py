@@ -256,11 +256,8 @@ def check(value: Any, layout: Any, name: str = "") -> None:
             raise _wrong(name, f"a list of {len(layout)} entries", value)
         for number, pair in enumerate(zip(value, layout, strict=True)):
             check(*pair, f"{name}/{number}")
-    elif layout is None:
-        if value is not None:
-            raise _wrong(name, "null", value)
-    else:
-        raise TypeError(f"{layout!r} of {name} is no layout")
+    elif value is not None:
+        raise _wrong(name, "null", value)
 
 
 def like(value: Any) -> Any:
@@ -293,14 +290,10 @@ PCG64 = {
 
 
 def generator_of(state: Any, name: str = "generator") -> np.random.Generator:
-    """The generator with a saved state. Raises LayoutError if no generator has this state."""
+    """The generator with a saved state. Raises LayoutError for another layout."""
     check(state, PCG64, name)
-    if state["state"]["inc"] % 2 == 0:  # no sequence of PCG64 has an even increment
-        raise LayoutError(f"{name}/state/inc must be odd, got {state['state']['inc']}")
     generator = np.random.Generator(np.random.PCG64())
     generator.bit_generator.state = state
-    if generator.bit_generator.state != state:
-        raise LayoutError(f"{name} must be the state of a generator: NumPy reads it as another one")
     return generator
 
 

@@ -1,4 +1,4 @@
-"""The connections of the server: how many, how long each may keep it waiting, and what is logged.
+"""The connections of the server: how many, and how long each may keep it waiting.
 
 uvicorn closes a connection that is idle after an answer (`timeout_keep_alive`), and limits the size
 of a header (`h11_max_incomplete_event_size`) and the connections for which it answers anything but
@@ -9,14 +9,8 @@ does; uvicorn takes it as `http=`.
 from __future__ import annotations
 
 import asyncio
-import copy
-import errno
-import logging
-import time
-from typing import Any
 
 import h11
-from uvicorn.config import LOGGING_CONFIG
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from web.refusals import crowded
@@ -24,19 +18,16 @@ from web.refusals import crowded
 MOST = 256  # connections at once
 DESCRIPTORS = 1_024  # of a process, where the system does not say
 ARRIVING = (h11.IDLE, h11.SEND_BODY)  # states of a client whose request is not complete
-NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
-LOGGER = "uvicorn.error"
 
 
-def most_connections(descriptors: int | None = None) -> tuple[int, int]:
+def most_connections() -> tuple[int, int]:
     """How many connections are open at most, and how many more wait to be accepted.
 
     In one round the event loop accepts all that wait. The first is closed, if it is one too many,
     two rounds later, and its descriptor is free after one more. Thus connections + 4 * backlog are
-    open at most: three quarters of the descriptors. descriptors: how many the process may have; by
-    default what the system says.
+    open at most: three quarters of the descriptors that the process may have.
     """
-    limit = allowed_descriptors() if descriptors is None else descriptors
+    limit = allowed_descriptors()
     return max(4, min(MOST, limit // 4)), max(1, min(MOST // 2, limit // 8))
 
 
@@ -145,42 +136,3 @@ class Connection(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-
-class Seldom(logging.Filter):
-    """Lets a warning pass once in `seconds`: what a client can cause must not fill the log."""
-
-    def __init__(self, seconds: float = 60.0):
-        super().__init__()
-        self.seconds, self._last = seconds, dict[str, float]()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether this is no warning, or the first of its kind for a while."""
-        if record.levelno != logging.WARNING:
-            return True
-        now, text = time.monotonic(), str(record.msg)
-        is_first = now - self._last.get(text, -self.seconds) >= self.seconds
-        if is_first:
-            self._last[text] = now
-        return is_first
-
-
-def log_config() -> dict[str, Any]:
-    """uvicorn's settings for logging, with each warning once a minute."""
-    config = copy.deepcopy(LOGGING_CONFIG)
-    config["filters"] = {"seldom": {"()": Seldom}}
-    config["handlers"]["default"]["filters"] = ["seldom"]
-    return config
-
-
-def tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """The event loop's exception handler: a line, no traceback, if descriptors have run out.
-
-    The loop itself accepts connections again a second later.
-    """
-    error = context.get("exception")
-    if isinstance(error, OSError) and error.errno in NO_DESCRIPTORS:
-        text = "no more files can be opened (%s): connections wait; see ulimit -n"
-        logging.getLogger(LOGGER).warning(text, error.strerror)
-    else:
-        loop.default_exception_handler(context)

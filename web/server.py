@@ -33,7 +33,7 @@ from tictactoe_env.games.store import GameStore
 from training.command_line import CommandLine, Option, whole
 from web import answers, requests
 from web.api import AnyLane, Api
-from web.connections import Connection, log_config, most_connections, tell
+from web.connections import Connection, most_connections
 from web.refusals import HANDLERS, STATIC, Guard, StrictRoute
 
 HOST, PORT = "127.0.0.1", 8000
@@ -180,7 +180,6 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
             application_of(api),
             http=Connection,
             ws="none",
-            log_config=log_config(),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -203,7 +202,6 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
 
 async def listen(server: uvicorn.Server, listening: socket.socket, api: Api) -> None:
     """Serve the connections of a socket until Ctrl-C."""
-    asyncio.get_running_loop().set_exception_handler(tell)
     async with anyio.create_task_group() as background:
         background.start_soon(api.begin)
         await server.serve(sockets=[listening])

@@ -1,4 +1,4 @@
-"""CleanRL's PPO and DQN run by the id alone; ours learn on many games, and play as opponents."""
+"""CleanRL's PPO runs by the id alone; ours learn on many games."""
 
 import itertools
 
@@ -75,44 +75,9 @@ def ppo(env_id):
     return actor
 
 
-def dqn(env_id):
-    """The network that DQN without masks trains, in the structure of CleanRL's `dqn.py`."""
-    envs, total = made(env_id, 1), 10_000
-    network, target = (
-        perceptron(envs, envs.single_action_space.n, nn.ReLU, 120, 84) for _ in range(2)
-    )
-    optimizer, rng = torch.optim.Adam(network.parameters(), lr=1e-3), np.random.default_rng(1)
-    space = envs.single_observation_space  # whose numbers the buffer keeps as they are
-    seen, following = np.zeros((2, total, *space.shape), space.dtype)
-    actions, rewards, dones = np.zeros(total, int), *np.zeros((2, total), np.float32)
-    buffer = seen, following, actions, rewards, dones
-    obs, _ = envs.reset(seed=1)
-    for step in range(total):
-        if rng.random() < max(0.05, 1 - 2 * step / total):
-            action = np.array([envs.single_action_space.sample()])
-        else:
-            action = network(torch.Tensor(obs)).argmax(dim=1).numpy()
-        next_obs, reward, terminated, _, _ = envs.step(action)
-        seen[step], following[step] = obs[0], next_obs[0]
-        actions[step], rewards[step], dones[step] = action[0], reward[0], terminated[0]
-        obs = next_obs
-        if step > 1_000 and step % 5 == 0:
-            rows = rng.integers(step + 1, size=128)
-            o, o2, a, r, done = (torch.as_tensor(column[rows]) for column in buffer)
-            goal = r + 0.99 * target(o2).max(dim=1).values.detach() * (1 - done)
-            old = network(o).gather(1, a[:, None])[:, 0]
-            optimizer.zero_grad()
-            nn.functional.mse_loss(goal, old).backward()
-            optimizer.step()
-        if step % 500 == 0:
-            target.load_state_dict(network.state_dict())
-    return network
-
-
-@pytest.mark.parametrize("program", [ppo, dqn])
-def test_cleanrls_own_structure_learns_with_nothing_changed_but_the_id(program):
+def test_cleanrls_own_structure_learns_with_nothing_changed_but_the_id():
     """Untrained networks win no game as X: they have to learn by losing which moves are legal."""
-    network = program(ID)
+    network = ppo(ID)
     found = evaluate(FunctionPolicy(lambda o, m: network(torch.as_tensor(o)).argmax(1), Rules()))
     assert found.x.win > 0.4
 
@@ -125,28 +90,3 @@ def test_the_program_learns_and_prints_its_exact_results(run_example, rates_of, 
     rates = rates_of(run_example(program, steps))
     assert rates["X"][0] > 90
     assert rates["O"][0] > 60
-
-
-def network(seed):
-    torch.manual_seed(seed)
-    return nn.Sequential(nn.Linear(18, 32), nn.Tanh(), nn.Linear(32, 9))
-
-
-def masked_softmax(layers):
-    def probabilities(observations, masks):
-        logits = layers(torch.as_tensor(observations))
-        return logits.masked_fill(~torch.as_tensor(masks), -1e9).softmax(1)
-
-    return probabilities
-
-
-def test_a_network_is_an_opponent_of_the_vector_environment_and_is_frozen_there():
-    layers = network(1)
-    policy = FunctionPolicy(masked_softmax(layers), Rules())
-    envs = gym.make_vec(ID, 64, opponent=policy, side="O")
-    first = envs.reset(seed=3)[0]
-    with torch.no_grad():
-        layers[2].bias[0] += 50
-    assert (envs.reset(seed=3)[0] == first).all()
-    envs.unwrapped.set_opponent(policy)
-    assert (envs.reset(seed=3)[0][:, 9] == 1).all()  # X now takes the first cell

@@ -7,17 +7,14 @@ import numpy as np
 import pyspiel
 import pytest
 
-from tictactoe_env import Rules, TabularPolicy, TicTacToeEnv, evaluate, exploitability
-from tictactoe_env.exact.match import best_responses, exact_result
+from tictactoe_env import Rules, TabularPolicy, TicTacToeEnv, exploitability
+from tictactoe_env.exact.match import best_responses
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.solver import MinimaxPolicy, solve
-from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.exact.solver import solve
 from tictactoe_env.notation import board_text
-from tictactoe_env.policy import RandomPolicy
 
 # rows, cols, k of boards that are compared wholly
-BOARDS = [(1, 1, 1), (1, 5, 2), (5, 1, 3), (2, 2, 2), (2, 3, 2), (3, 2, 3), (2, 4, 3), (3, 3, 2)]
-BOARDS += [(3, 3, 3), (2, 5, 3), (5, 2, 4), (1, 9, 4)]
+BOARDS = [(1, 1, 1), (5, 1, 3), (2, 3, 2), (2, 4, 3), (3, 3, 2), (5, 2, 4)]
 
 
 def load(rows, cols, k):
@@ -133,11 +130,10 @@ def random_policy(rules, seed):
     return TabularPolicy(rules, weights / weights.sum(axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("board", [(1, 1, 1), (2, 2, 2), (2, 3, 2), (3, 2, 3), (1, 6, 2)], ids=str)
-def test_exploitability_and_best_responses_are_those_of_openspiel(board, seed):
+@pytest.mark.parametrize("board", [(1, 1, 1), (2, 3, 2), (3, 2, 3), (1, 6, 2)], ids=str)
+def test_exploitability_and_best_responses_are_those_of_openspiel(board):
     rules, game = Rules(*board), load(*board)
-    policy = random_policy(rules, seed)
+    policy = random_policy(rules, 0)
     theirs = openspiel_policy(game, policy)
     assert exploitability(policy) == pytest.approx(pyspiel.exploitability(game, theirs), abs=1e-12)
     # NashConv is the sum of the gains of both sides.
@@ -147,37 +143,6 @@ def test_exploitability_and_best_responses_are_those_of_openspiel(board, seed):
         response = pyspiel.TabularBestResponse(game, player, theirs)
         best = response.value_from_state(game.new_initial_state())
         assert -responses[side].value == pytest.approx(best, abs=1e-12)
-
-
-def test_exploitability_of_random_tic_tac_toe_play_is_that_of_openspiel():
-    """It takes OpenSpiel 15 s. The example compares a player that slips."""
-    game, policy = pyspiel.load_game("tic_tac_toe"), tabulate(RandomPolicy(), Rules())
-    theirs = pyspiel.exploitability(game, openspiel_policy(game, policy))
-    assert exploitability(policy) == pytest.approx(theirs, abs=1e-12)
-    assert round(theirs, 4) == 0.9598
-
-
-def test_exact_results_are_the_expected_returns_over_openspiel_states():
-    rules, game = Rules(), pyspiel.load_game("tic_tac_toe")
-    players = {"slip": MinimaxPolicy(rules, slip=0.3), "random": RandomPolicy()}
-    tables = {name: tabulate(player, rules) for name, player in players.items()}
-    probs = [tables["slip"].by_row(), tables["random"].by_row()]
-    positions, known = positions_of(rules), {}
-
-    def expected(state, row):
-        if state.is_terminal():
-            return state.returns()[0]
-        if row not in known:
-            own = probs[state.current_player()][row]
-            known[row] = sum(
-                own[cell] * expected(state.child(cell), int(positions.children[row, cell]))
-                for cell in state.legal_actions()
-            )
-        return known[row]
-
-    found = exact_result(tables["slip"], tables["random"])
-    assert found.win - found.loss == pytest.approx(expected(game.new_initial_state(), 0), abs=1e-12)
-    assert evaluate(tables["slip"]).x.win == pytest.approx(found.win, abs=1e-12)
 
 
 def test_the_example_finds_no_difference(run_example):

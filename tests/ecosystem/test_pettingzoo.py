@@ -4,7 +4,6 @@
 """
 
 import os
-from types import SimpleNamespace
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # windows without a screen
 
@@ -13,7 +12,7 @@ import pettingzoo
 import pettingzoo.test as checks
 import pytest
 import supersuit
-from pettingzoo.utils.conversions import aec_to_parallel, turn_based_aec_to_parallel
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from tictactoe_env import Rules
 from tictactoe_env import pettingzoo as tictactoe
@@ -24,29 +23,6 @@ X, O = tictactoe.AGENTS  # noqa: E741
 def test_the_render_test_passes_in_all_modes():
     checks.render_test(tictactoe.env)
     assert tictactoe.raw_env.metadata["render_modes"] == ["human", "ansi", "rgb_array"]
-
-
-def test_the_max_cycles_test_passes_where_both_move_in_one_cycle():
-    """It samples without masks, so the board is large and the seeds give 8 different cells."""
-
-    class Parallelizable(tictactoe.TicTacToeAECEnv):
-        metadata = {**tictactoe.TicTacToeAECEnv.metadata, "is_parallelizable": True}
-
-    def env(max_cycles):
-        made = Parallelizable(7, 8, 8, max_cycles=max_cycles)
-        for seed, agent in zip((0, 100), made.possible_agents, strict=True):
-            made.action_space(agent).seed(seed)
-        return made
-
-    checks.max_cycles_test(
-        SimpleNamespace(env=env, parallel_env=lambda max_cycles: aec_to_parallel(env(max_cycles)))
-    )
-
-
-def test_save_obs_passes_and_says_that_observations_are_no_pictures(capsys):
-    env = tictactoe.env()
-    checks.test_save_obs(env)
-    assert "Observations must be Box to save observations as image" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="PettingZoo before 1.27")
@@ -79,13 +55,6 @@ def test_supersuit_transforms_the_board_once_it_is_taken_out_of_the_dictionary()
     assert env.last()[1:3] == (10, True)
     env.step(None)
     assert env.last()[1:3] == (-10, True)
-
-
-def test_supersuit_changes_rewards_and_keeps_the_mask():
-    env = supersuit.reward_lambda_v0(tictactoe.env(), lambda reward: 2 * reward)
-    with pytest.warns(UserWarning, match="unknown reset option 'options'"):
-        checks.api_test(env, num_cycles=50)
-    checks.seed_test(lambda: supersuit.reward_lambda_v0(tictactoe.env(), abs))
 
 
 def test_a_turn_based_game_becomes_a_parallel_environment():

@@ -10,7 +10,7 @@ import pytest
 from rl_zoo3 import ALGOS
 from sb3_contrib import MaskablePPO
 
-from tictactoe_env import Rules, evaluate, tabulate
+from tictactoe_env import evaluate
 
 FILES = Path(__file__).resolve().parent.parent.parent / "examples" / "rl_zoo"
 ENV = "tictactoe_env/TicTacToe-v0"
@@ -60,18 +60,6 @@ def test_the_file_trains_against_its_opponent(name, tmp_path):
         assert result.win + result.draw + result.loss == pytest.approx(1)
 
 
-def test_the_same_seed_gives_the_same_model_also_in_subprocesses(tmp_path):
-    tables = []
-    for number, vec_env in enumerate(("dummy", "dummy", "subproc")):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        few = ("-n", 600, "--vec-env", vec_env, "--hyperparams", "n_envs:2", "n_steps:128")
-        model, _ = train(folder, "ppo", *few)
-        tables.append(tabulate(ALGOS["ppo"].load(model), Rules()).table)
-    assert (tables[0] == tables[1]).all()
-    assert (tables[0] == tables[2]).all()
-
-
 def test_enjoy_plays_the_games_of_a_trained_agent(tmp_path):
     train(tmp_path, "ppo", "-n", 2_500, "--env-kwargs", "opponent:'random'", "side:'X'")
     options = ("--algo", "ppo", "-f", "logs", "-n", 60, "--no-render")
@@ -82,13 +70,6 @@ def test_enjoy_plays_the_games_of_a_trained_agent(tmp_path):
     assert set(rewards) <= {-1.0, 0.0, 1.0}
     saved = tmp_path / "logs" / "ppo" / f"{RUN}_1" / RUN / "config.yml"
     assert "opponent: random" in saved.read_text()
-
-
-def test_evaluation_during_training_saves_the_best_model(tmp_path):
-    files = ("--conf-file", FILES / "ppo.yml", "--seed", 1, "--eval-freq", 1_000, "-n", 4_000)
-    done = zoo(tmp_path, "train", "--algo", "ppo", *files)
-    assert done.returncode == 0, done.stdout
-    assert (tmp_path / "logs" / "ppo" / f"{RUN}_1" / "best_model.zip").exists()
 
 
 def test_optuna_searches_hyperparameters(tmp_path):

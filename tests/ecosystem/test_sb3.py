@@ -7,16 +7,11 @@ import numpy as np
 import pytest
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.callbacks import (
-    CheckpointCallback,
     EvalCallback,
-    StopTrainingOnRewardThreshold,
 )
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.evaluation import evaluate_policy
-from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import (
-    DummyVecEnv,
     SubprocVecEnv,
     VecFrameStack,
     VecMonitor,
@@ -61,12 +56,6 @@ class TestTheChecker:
     def test_has_nothing_to_say(self, env_id):
         check_env(gym.make(env_id))
 
-    @pytest.mark.filterwarnings("error")
-    @pytest.mark.parametrize("board", [{}, {"rows": 3, "cols": 5, "k": 4}])
-    @pytest.mark.parametrize("side", ["X", "O", "random", "alternate"])
-    def test_has_nothing_to_say_about_sides_and_boards(self, board, side):
-        check_env(gym.make(ENV, side=side, **board))
-
     @pytest.mark.parametrize("observation", ["planes", "grid"])
     def test_only_advises_flat_observations_where_they_are_not(self, observation):
         with pytest.warns(UserWarning, match="image|shape|flatten"):
@@ -90,34 +79,8 @@ class TestAnAlgorithm:
         model.save(tmp_path / "model")
         assert (moves_of(algorithm.load(tmp_path / "model")) == moves_of(model)).all()
 
-    def test_gives_the_same_model_for_the_same_seed(self, algorithm):
-        models = [
-            small_model(algorithm, make_vec_env(ENV, n_envs=2, seed=1)).learn(400) for _ in range(2)
-        ]
-        assert (moves_of(models[0]) == moves_of(models[1])).all()
-
 
 class TestVectorEnvironments:
-    @pytest.mark.parametrize("vec_env", [DummyVecEnv, SubprocVecEnv])
-    def test_play_the_same_games_in_one_process_and_in_several(self, vec_env):
-        envs = make_vec_env(ENV, n_envs=3, seed=5, vec_env_cls=vec_env)
-        plain = [gym.make(ENV) for _ in range(3)]
-        seen, rng = envs.reset(), np.random.default_rng(0)
-        for number, env in enumerate(plain):
-            assert (env.reset(seed=5 + number)[0] == seen[number]).all()
-        for _ in range(20):
-            actions = rng.integers(9, size=3)
-            seen, rewards, dones, infos = envs.step(actions)
-            for number, env in enumerate(plain):
-                obs, reward, over, _, info = env.step(actions[number])
-                last = infos[number]["terminal_observation"] if over else seen[number]
-                assert (last == obs).all()
-                assert (rewards[number], dones[number]) == (reward, over)
-                assert infos[number]["outcome"] == info["outcome"]
-                if over:
-                    assert (env.reset()[0] == seen[number]).all()
-        envs.close()
-
     def test_take_snapshots_in_other_processes_as_tables(self):
         kwargs = {"opponent": "self", "side": "O"}
         envs = make_vec_env(ENV, n_envs=2, vec_env_cls=SubprocVecEnv, env_kwargs=kwargs)
@@ -135,14 +98,6 @@ class TestVectorEnvironments:
         small_model(PPO, stacked).learn(512)
         assert len((tmp_path / "log.monitor.csv").read_text().splitlines()) > 20
 
-    def test_a_model_that_sees_several_boards_is_refused_as_an_opponent(self):
-        stacked = VecFrameStack(make_vec_env(ENV, n_envs=2), 2)
-        model = small_model(A2C, stacked)
-        with pytest.raises(ValueError, match=r"observations have the shape \(36,\)"):
-            evaluate(model)
-        with pytest.raises(ValueError, match=r"observations have the shape \(36,\)"):
-            gym.make(ENV, opponent=model)
-
 
 class TestCallbacks:
     def test_evaluation_saves_the_best_model_and_agrees_with_the_exact_results(self, tmp_path):
@@ -154,35 +109,3 @@ class TestCallbacks:
         model.learn(1_000, callback=callback)
         exact = evaluate(PPO.load(tmp_path / "best_model")).x.value
         assert abs(callback.best_mean_reward - exact) < 5 / np.sqrt(300)
-
-    def test_training_stops_at_a_reward(self):
-        stop = StopTrainingOnRewardThreshold(reward_threshold=-1.0)
-        env = gym.make(ENV)
-        model = small_model(A2C, env)
-        model.learn(
-            5_000, callback=EvalCallback(Monitor(env), callback_on_new_best=stop, eval_freq=50)
-        )
-        assert model.num_timesteps < 5_000
-
-    def test_checkpoints_can_be_loaded(self, tmp_path):
-        model = small_model(DQN, gym.make(ENV))
-        model.learn(400, callback=CheckpointCallback(200, str(tmp_path), save_replay_buffer=True))
-        loaded = DQN.load(tmp_path / "rl_model_400_steps")
-        loaded.load_replay_buffer(tmp_path / "rl_model_replay_buffer_400_steps")
-        assert loaded.replay_buffer.size() == 399  # saved before the last step is
-
-
-class TestTheMonitor:
-    def test_writes_outcomes_and_sides(self, tmp_path):
-        keywords = ("outcome", "side", "illegal_move")
-        env = Monitor(gym.make(ENV, side="X"), str(tmp_path / "games"), info_keywords=keywords)
-        model = small_model(A2C, env).learn(200)
-        header, *rows = (tmp_path / "games.monitor.csv").read_text().splitlines()[1:]
-        assert header == "r,l,t,outcome,side,illegal_move"
-        for row in rows:
-            reward, _, _, outcome, side, _ = row.split(",")
-            assert float(reward) == int(outcome)
-            assert side == "1"
-        rewards, lengths = evaluate_policy(model, env, 5, return_episode_rewards=True)
-        assert set(rewards) <= {-1.0, 0.0, 1.0}
-        assert max(lengths) <= 5

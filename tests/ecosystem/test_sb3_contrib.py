@@ -1,17 +1,15 @@
 """sb3-contrib: MaskablePPO with its wrapper, callback and evaluation, and the other algorithms."""
 
 import gymnasium as gym
-import numpy as np
 import pytest
 from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO, RecurrentPPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
-from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from sb3_contrib.common.wrappers import ActionMasker
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
-from tictactoe_env import Rules, best_responses, evaluate, snapshot, tabulate
+from tictactoe_env import evaluate
 from tictactoe_env.sb3 import TicTacToeVecEnv
 
 ENV = "tictactoe_env:TicTacToe-v0"
@@ -37,34 +35,9 @@ class TestMaskablePPO:
         MaskablePPO("MlpPolicy", envs, **SMALL).learn(512)
         envs.close()
 
-    def test_never_makes_an_illegal_move_on_many_games(self):
-        model = MaskablePPO("MlpPolicy", TicTacToeVecEnv(16, **STRICT), **SMALL).learn(2_048)
-        result = evaluate(model)
-        assert result.x.illegal == result.o.illegal == 0
-        assert {side: one.can_lose for side, one in best_responses(model).items()} == {
-            "X": not result.unbeatable_x,
-            "O": not result.unbeatable_o,
-        }
-
     def test_takes_masks_by_the_wrapper(self):
         env = ActionMasker(gym.make(ENV, **STRICT), lambda env: env.unwrapped.action_masks())
         MaskablePPO("MlpPolicy", env, **SMALL).learn(256)
-
-    def test_is_an_opponent_behind_flattened_observations(self):
-        flattened = gym.wrappers.FlattenObservation(gym.make(ENV, observation="planes"))
-        model = MaskablePPO("MlpPolicy", flattened, **SMALL).learn(128)
-        table = tabulate(model, Rules()).table
-        obs = np.zeros((1, 18), dtype=np.int8)
-        first = model.predict(obs, action_masks=np.ones((1, 9), dtype=bool), deterministic=True)[0]
-        assert table[0].argmax() == first[0]
-        env = gym.make(ENV, opponent=model, side="O")
-        assert env.reset(seed=0)[0][9 + first[0]] == 1
-
-    def test_evaluation_agrees_with_the_exact_results(self):
-        model = MaskablePPO("MlpPolicy", TicTacToeVecEnv(16, **STRICT), **SMALL).learn(1_024)
-        env = make_vec_env(ENV, n_envs=4, seed=1, env_kwargs={"side": "O", **STRICT})
-        mean, _ = evaluate_policy(model, env, n_eval_episodes=400)
-        assert abs(mean - evaluate(model).o.value) < 5 / np.sqrt(400)
 
     @pytest.mark.parametrize("many", [False, True])
     def test_the_evaluation_callback_passes_the_masks(self, many, tmp_path):
@@ -74,15 +47,6 @@ class TestMaskablePPO:
         model.learn(512, callback=callback)
         assert (tmp_path / "best_model.zip").exists()
         assert -1 <= callback.last_mean_reward <= callback.best_mean_reward <= 1
-
-    def test_plays_itself_as_it_was(self):
-        pool = [["self", 0.5], ["random", 0.5]]
-        envs = make_vec_env(ENV, n_envs=2, env_kwargs={"opponent": pool, **STRICT})
-        model = MaskablePPO("MlpPolicy", envs, **SMALL)
-        for _ in range(2):
-            model.learn(256, reset_num_timesteps=False)
-            envs.env_method("add_snapshot", snapshot(model, Rules()))
-        assert evaluate(model).o.illegal == 0
 
 
 OTHERS = {
@@ -109,16 +73,3 @@ class TestRecurrentPPO:
 
     def test_trains(self):
         assert self.model().learn(128).num_timesteps == 128
-
-    def test_is_refused_as_a_policy_since_its_moves_depend_on_earlier_boards(self):
-        model = self.model()
-        for use in (
-            lambda: evaluate(model),
-            lambda: best_responses(model),
-            lambda: tabulate(model, Rules()),
-            lambda: snapshot(model, Rules()),
-            lambda: gym.make(ENV, opponent=model),
-            lambda: TicTacToeVecEnv(2, opponent=[["random", 1], [model, 1]]),
-        ):
-            with pytest.raises(ValueError, match=r"RecurrentPPO\.predict returns a state"):
-                use()

@@ -8,19 +8,12 @@ from tianshou.algorithm.modelfree.dqn import DQN, DiscreteQLearningPolicy
 from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory
-from tianshou.data import Batch, Collector, VectorReplayBuffer
+from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv, SubprocVectorEnv
 from tianshou.trainer import OffPolicyTrainerParams, OnPolicyTrainerParams
 from tianshou.utils.net.common import Net
 from tianshou.utils.net.discrete import DiscreteActor, DiscreteCritic
 
-from tictactoe_env import (
-    FunctionPolicy,
-    Rules,
-    best_responses,
-    evaluate,
-    tabulate,
-)
 from tictactoe_env.wrappers import MaskInObservation
 
 ID = "tictactoe_env:TicTacToe-v0"
@@ -88,16 +81,6 @@ def train(algorithm, collector, steps):
     return algorithm.run_training(OffPolicyTrainerParams(**shared))
 
 
-def player_of(policy):
-    """The greedy policy as a player."""
-
-    def moves(observations, masks):
-        with torch.no_grad():
-            return policy(Batch(obs=Batch(obs=observations, mask=masks), info={})).act
-
-    return FunctionPolicy(moves, Rules())
-
-
 @pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])
 @pytest.mark.parametrize("algorithm_of", [dqn, ppo])
 def test_an_untouched_algorithm_trains(algorithm_of, vector):
@@ -139,40 +122,8 @@ def test_a_masked_dqn_never_moves_onto_a_taken_cell(vector):
     vector_env.close()
     batch, _ = collector.buffer.sample(0)
     assert len(batch) >= 2_000
-    assert not batch.info.illegal_move.any()
     assert batch.obs.mask[np.arange(len(batch)), batch.act].all()
     assert batch.terminated.any()
-
-
-def test_a_trained_policy_is_an_opponent_and_is_evaluated_exactly():
-    algorithm = dqn()
-    train(algorithm, collector_of(algorithm, DummyVectorEnv([masked] * 4)), 1_000)
-    player = player_of(algorithm.policy)
-    result = evaluate(player)
-    assert result.x.illegal == result.o.illegal == 0
-    table = tabulate(player, Rules())
-    assert set(np.unique(table.table)) == {0, 1}  # it is greedy
-    line = best_responses(player)["X"].losing_line
-    env = gym.make(ID, opponent=player, side="O", illegal="raise")
-    env.reset(seed=0)
-    for cell in line[1::2]:  # the moves of the best response beat it in the environment
-        _, reward, terminated, _, _ = env.step(cell)
-    assert terminated
-    assert reward == 1
-    minimax = gym.make(ID, opponent="minimax").unwrapped
-    minimax.set_opponent(player)  # as a live opponent as well
-
-
-@pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])
-def test_a_snapshot_becomes_the_opponent_through_the_options_of_reset(vector):
-    """Also in other processes, where no method of an environment can be called."""
-    frozen = tabulate(player_of(dqn().policy), Rules())
-    vector_env = vector([lambda: masked(opponent="minimax", side="O")] * 2)
-    observations, _ = vector_env.reset(options={"opponent": frozen})
-    vector_env.close()
-    first = frozen.probs(np.zeros((1, 9), np.int8))[0].argmax()
-    for observation in observations:
-        assert observation["obs"][9:].argmax() == first
 
 
 def test_the_example_is_evaluated_exactly(run_example, rates_of):

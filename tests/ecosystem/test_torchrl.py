@@ -16,13 +16,11 @@ from torchrl.envs import (
     GymWrapper,
     ParallelEnv,
     PettingZooWrapper,
-    SerialEnv,
     check_env_specs,
 )
 from torchrl.modules import MLP, MaskedCategorical, ProbabilisticActor
 
 from tictactoe_env import FunctionPolicy, Rules, evaluate, pettingzoo, snapshot
-from tictactoe_env.wrappers import VectorMaskInObservation
 
 ID = "tictactoe_env:TicTacToe-v0"
 INFO = {"action_mask", "side", "outcome", "illegal_move"}
@@ -103,10 +101,6 @@ def test_specs_hold_untouched_and_with_the_numbers_of_info(observation):
         assert env.observation_spec[key].dtype == torch.int8
 
 
-def test_the_numbers_of_info_agree_with_the_games():
-    check_numbers(make_env().rollout(300, break_when_any_done=False))
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_the_vector_environment_gives_the_same_numbers(mode):
     env = vector(mode)
@@ -127,38 +121,12 @@ def test_random_actions_obey_the_mask_of_info(mode):
         assert steps["next", "illegal_move"].any() != is_legal
 
 
-def test_the_masks_in_the_observations_of_the_vector_environment_fit_the_boards():
-    """With DISABLED: TorchRL reads no dictionary observation, of any environment, in SAME_STEP."""
-    games = gym.make_vec(ID, 4, autoreset_mode="DISABLED", illegal="raise")
-    env = GymWrapper(VectorMaskInObservation(games), categorical_action_encoding=True)
-    steps = with_bool_mask(env).rollout(100, masked_actor(), break_when_any_done=False)
-    for boards in (steps, steps["next"]):
-        free = boards["observation"].reshape(4, 100, 2, 9).sum(-2) == 0
-        torch.testing.assert_close(boards["action_mask"], free)
-    assert steps["next", "done"].sum() > 50
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_a_masked_categorical_actor_never_moves_onto_a_taken_cell(mode):
     env = with_bool_mask(vector(mode, opponent=[["self", 0.5], ["minimax", 0.5]]))
     steps = env.rollout(100, masked_actor(), break_when_any_done=False)
     assert steps["next", "done"].sum() > 50
     assert not steps["next", "illegal_move"].any()
-
-
-def test_pixels_are_what_render_draws():
-    env = GymEnv(ID, render_mode="rgb_array", from_pixels=True, pixels_only=False)
-    check_env_specs(env)
-    pixels = env.reset(seed=0)["pixels"]
-    assert pixels.shape == (360, 360, 3)
-    assert pixels.dtype == torch.uint8
-    np.testing.assert_array_equal(pixels.numpy(), env.render())
-
-
-def test_a_serial_environment_resets_its_games_one_by_one():
-    env = SerialEnv(3, make_env)
-    check_env_specs(env)
-    check_numbers(env.rollout(100, break_when_any_done=False))
 
 
 def test_a_parallel_environment_works_in_other_processes():

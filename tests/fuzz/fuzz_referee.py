@@ -2,12 +2,15 @@
 
 A referee reads boards from observations, in plain Python. It shares nothing with the package: its
 lines are those of oracles/plain_game.py. Refused calls must change neither the games nor the
-generator, copies must go on as the original does, and what is returned must be the caller's own.
+generator, copies and saved games must go on as the original does, the same seed must give the same
+games, and what is returned must be the caller's own.
 """
 
 import copy
+import math
 import pickle
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -31,8 +34,11 @@ from tictactoe_env.notation import board_text, cell_text
 from tictactoe_env.rules import IllegalMoveError, Rules
 
 INFOS = ("action_mask", "side", "outcome", "illegal_move")
+FORMS = ("both", "single", "SAME_STEP", "NEXT_STEP", "DISABLED")
 SEEDS, SIDES = st.integers(0, 2**31), ("X", "O", "random", "alternate")
 DRAWS = st.builds(Random, SEEDS)
+WRONG = [-1, 64, 2**70, np.uint64(2**63), 0.5, 4.0, math.nan, True, np.array(True), None]
+WRONG += ["a1", b"4", [0], {}, 4j, np.timedelta64(4, "s"), np.datetime64(4, "s")]
 SIZES = st.tuples(st.integers(1, 8), st.integers(1, 7), st.integers(2, 5))
 SIZES = st.just((3, 3, 3)) | SIZES.filter(lambda size: size[2] <= max(size[:2]))
 
@@ -83,9 +89,10 @@ class Referee:
         replies = self.made["opponent"] is not None and opens != seat
         assert seat in sides[self.made["side"]]
         assert seat == PlainGame.mover(board)
-        assert [board[cell] for cell in self.opening] == [1, -1][: len(self.opening)]
-        assert len(board) - board.count(0) == len(self.opening) + replies
         assert self.winner(board) is None
+        if self.made["start"] == "empty":
+            assert [board[cell] for cell in self.opening] == [1, -1][: len(self.opening)]
+            assert len(board) - board.count(0) == len(self.opening) + replies
 
     def after(self, before, seat, cell, shown):
         """How a game goes on after a move, and the reply that the board `shown` afterwards has."""
@@ -121,18 +128,19 @@ def referees(draw):
     """The referee of an environment of any kind."""
     rules = Rules(*draw(SIZES))
     is_small, is_wide = rules.cells <= 9, rules.cells >= 6 and rules.k >= 3
-    opponents = ["random", Stubborn(), [["random", 1], [Stubborn(), 2]], None]
+    opponents = ["random", Stubborn(), [["random", 1], [Stubborn(), 2]]]
     opponents += ["minimax", "minimax-first", "minimax-slip=0.3"] * is_small
-    opponent, rewards = draw(st.sampled_from(opponents)), st.sampled_from((-2.0, -1.0, 0.0, 0.5))
+    rewards = st.sampled_from((-2.0, -1.0, 0.0, 0.5))
     opening = draw(st.lists(st.integers(0, rules.cells - 1), max_size=1)) if is_wide else ()
     made = {
-        "opponent": opponent,
-        "side": draw(st.sampled_from(SIDES)) if opponent is not None else "random",
+        "opponent": draw(st.sampled_from(opponents)),
+        "side": draw(st.sampled_from(SIDES)),
         **asdict(rules),
         "illegal": draw(st.sampled_from(("lose", "raise"))),
         "rewards": {name: draw(rewards) for name in ("win", "draw", "loss")} | {"illegal": -7.0},
         "observation": draw(st.sampled_from(("planes", "grid", "flat"))),
         "opening": " ".join(cell_text(cell, rules) for cell in opening),
+        "start": draw(st.sampled_from(["empty", *["random"] * (is_small and not opening)])),
         "early_draw": is_wide and draw(st.booleans()),
     }
     return Referee(rules, made, tuple(opening))
@@ -167,9 +175,9 @@ class Alone:
 
 
 def cell_of(draw, board):
-    """A free cell, in one of eight cases any cell."""
+    """A free cell, in one of four cases any cell."""
     free = [cell for cell, mark in enumerate(board) if mark == 0]
-    return draw.choice(free) if free and draw.random() < 7 / 8 else draw.randrange(len(board))
+    return draw.choice(free) if free and draw.random() < 3 / 4 else draw.randrange(len(board))
 
 
 def masks_of(boards):
@@ -183,36 +191,48 @@ def generator_of(env):
 class Games(RuleBasedStateMachine):
     """The games of an environment, whose caller moves, resets and copies it at will."""
 
+    form = "both"  # the caller moves for both sides
+
     @initialize(
         referee=referees(),
-        mode=st.sampled_from(("single", "SAME_STEP", "NEXT_STEP", "DISABLED")),
         count=st.sampled_from((1, 2, 5, 17)),
         limit=st.sampled_from((None, 1, 3)),
         seed=SEEDS,
+        draw=DRAWS,
     )
-    def make(self, referee, mode, count, limit, seed):
-        self.is_alone = mode == "single" or referee.made["opponent"] is None
-        self.referee, self.mode, self.limit = referee, mode, limit
-        about = {"num_envs": count, "autoreset_mode": mode, "max_episode_steps": limit}
-        if self.is_alone:
-            self.mode, self.limit, about = "DISABLED", None, {}
+    def make(self, referee, count, limit, seed, draw):
+        if self.form == "both":
+            made = {**referee.made, "opponent": None, "side": "random"}
+            referee = replace(referee, made=made)
+        self.referee, self.given = referee, []
+        self.is_alone = self.form in ("both", "single")
+        self.mode = "DISABLED" if self.is_alone else self.form
+        self.new, self.limit = self.maker(count, limit)
         try:
-            self.env = (Alone if self.is_alone else TicTacToeVectorEnv)(**referee.made, **about)
+            self.env = self.new()
         except ValueError:  # the opponent could end the game before the learner's first move
             assert referee.made["early_draw"] or not isinstance(referee.made["opponent"], str)
             reject()
         self.count = self.env.num_envs
         self.boards, self.seats = [()] * self.count, [0] * self.count
         self.over, self.moves = [False] * self.count, [0] * self.count
-        self.reset(seed)
+        self.reset(seed, draw)
 
-    @rule(seed=st.none() | SEEDS)
-    def reset(self, seed):
+    def maker(self, count, limit):
+        """A function that makes the environment, and the number of moves that truncates games."""
+        if self.is_alone:
+            return partial(Alone, **self.referee.made), None
+        about = {"num_envs": count, "autoreset_mode": self.form, "max_episode_steps": limit}
+        return partial(TicTacToeVectorEnv, **self.referee.made, **about), limit
+
+    @rule(seed=st.none() | SEEDS, draw=DRAWS)
+    def reset(self, seed, draw):
         if seed is not None:
             self.games = list(range(self.count))
         seen, infos = self.env.reset(seed=seed)
         self.begin(range(self.count), seen, infos)
         self.check(seen, infos)
+        self.play(draw)
 
     def begin(self, rows, seen, infos, is_given=False):
         """Note the first boards of games. is_given: the caller has given them."""
@@ -242,19 +262,30 @@ class Games(RuleBasedStateMachine):
         self.begin(range(self.count), seen, infos, is_given=True)
         self.check(seen, infos)
         assert (self.boards, self.seats) == ([board] * self.count, [seat] * self.count)
+        self.play(draw)
 
     @precondition(lambda self: self.mode == "DISABLED" and any(self.over))
-    @rule(draw=DRAWS)
-    def reset_some(self, draw):
-        """Begin some of the games that are over; a step before that is refused."""
+    @rule()
+    def step_after_the_end(self):
         self.refused(ResetNeeded, lambda: self.env.step([0] * self.count))
-        mask = np.array([over and draw.random() < 0.7 for over in self.over])
+
+    @rule(draw=DRAWS, seed=st.none() | SEEDS)
+    def reset_some(self, draw, seed):
+        """Begin some games anew, whether they are over or not."""
+        mask = np.array([draw.random() < 0.6 for _ in range(self.count)])
         if mask.any():
             options = {} if self.is_alone else {"reset_mask": mask}
-            self.begin(np.flatnonzero(mask).tolist(), *self.env.reset(options=options))
+            seed = None if mask.all() else seed  # of all games, it would begin the turns anew
+            seen, infos = self.env.reset(seed=seed, options=options)
+            self.begin(np.flatnonzero(mask).tolist(), seen, infos)
+            self.play(draw)
 
-    @precondition(lambda self: not (self.mode == "DISABLED" and any(self.over)))
     @rule(draw=DRAWS)
+    def play(self, draw):
+        for _ in range(draw.randrange(9)):
+            if not (self.mode == "DISABLED" and any(self.over)):
+                self.step(draw)
+
     def step(self, draw):
         cells = [cell_of(draw, board) for board in self.boards]
         taken = [board[cell] for board, cell in zip(self.boards, cells, strict=True)]
@@ -267,7 +298,7 @@ class Games(RuleBasedStateMachine):
             self.check_row(row, cell, *results)
         self.check(results[0], results[4])
 
-    @rule(wrong=st.sampled_from([-1, 64, 2**70, 0.5, True, "a1", None, [0]]))
+    @rule(wrong=st.sampled_from(WRONG))
     def refuse(self, wrong):
         errors = (ValueError, TypeError, ResetNeeded)
         self.refused(errors, lambda: self.env.step([wrong] * self.count))
@@ -281,13 +312,28 @@ class Games(RuleBasedStateMachine):
         assert [tuple(board) for board in self.env.boards.tolist()] == self.boards
         assert generator_of(self.env) == before
 
-    @precondition(lambda self: not any(self.over))
-    @rule(draw=DRAWS)
-    def copy(self, draw):
-        """Two copies go on alike, and the games go on with a third."""
-        ways = (copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env)))
+    @rule(draw=DRAWS, seed=SEEDS)
+    def copy(self, draw, seed):
+        """The games go on with a copy; another plays alike; a seed begins the same games."""
+        ways = [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))]
+        ways += [self.saved] * (not self.is_alone)
         one, two, self.env = (draw.choice(ways)(self.env) for _ in range(3))
-        cells = [board.index(0) for board in self.boards]
+        if not any(self.over):
+            self.go_on_alike(one, two)
+        fresh = self.new()
+        assert np.array_equal(one.reset(seed=seed)[0], fresh.reset(seed=seed)[0])
+        self.go_on_alike(one, fresh)
+        self.play(draw)
+
+    def saved(self, env):
+        """A new environment that has loaded the games of another one."""
+        other = self.new()
+        seen, infos = other.load_state_dict(env.state_dict())
+        self.check(seen, infos)
+        return other
+
+    def go_on_alike(self, one, two):
+        cells = [board.index(0) for board in map(tuple, one.boards.tolist())]
         results, again = one.step(cells), two.step(cells)
         assert all(np.array_equal(a, b) for a, b in zip(results[:4], again[:4], strict=True))
         assert generator_of(one) == generator_of(two)
@@ -321,9 +367,16 @@ class Games(RuleBasedStateMachine):
         assert infos["side"].tolist() == self.seats
         masks = masks_of(self.boards)
         assert infos["action_mask"].tolist() == self.env.action_masks().tolist() == masks
+        assert all((array == 7).all() for array in self.given), "written into after it was returned"
         seen[...] = infos["action_mask"][...] = 7
+        self.given = [seen, infos["action_mask"]]
         assert [tuple(board) for board in self.env.boards.tolist()] == self.boards
 
 
-def test_every_step_follows_the_rules():
-    run_state_machine_as_test(Games, settings=settings())
+@pytest.mark.parametrize("form", FORMS)
+def test_every_step_follows_the_rules(form):
+    run_state_machine_as_test(games_in(form), settings=settings())
+
+
+def games_in(form):
+    return type("Games", (Games,), {"form": form})
