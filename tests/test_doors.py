@@ -18,6 +18,7 @@ from agents import TRAINABLE
 from tictactoe_env import __main__ as package
 from tictactoe_env import opponents
 from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.games import __main__ as games_program
 from tictactoe_env.games import store
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
@@ -28,7 +29,7 @@ MODULES = {
     "evaluate.py": evaluate,
     "play.py": play,
     "python -m tictactoe_env": package,
-    "python -m tictactoe_env.games": store,
+    "python -m tictactoe_env.games": games_program,
     "python -m tictactoe_env.opponents": opponents,
 }
 

@@ -91,7 +91,7 @@ REFUSED = """
     rnadom             | 'rnadom' 'random'
     minimax-slip=1.5   | slip 1.5
     search-depht=3     | search 'depht' 'depth'
-    search-depth=2-depth=3 | 'search-depth=2-depth=3'
+    search-depth=2-depth=3 | depth search
     random-depth=2     | random 'depth=2'
     minimax-ties=frist | 'frist' 'first'
     runs/none          | 'runs/none'
@@ -261,9 +261,9 @@ POOLS = """
     random:1, minimax-slip=0.1:3        | [('random', 0.25), ('minimax-slip=0.1', 0.75)]
     runs/dqn-0:1e-1,random:0.1          | [('runs/dqn-0', 0.5), ('random', 0.5)]
     latest:dqn,latest:trie:1            | [('latest:dqn', 0.5), ('latest:trie', 0.5)]
+    C:\\runs\\foe,runs/a:b:3            | [('C:\\\\runs\\\\foe', 0.25), ('runs/a:b', 0.75)]
 """
 NO_POOLS = """
-    random:much,minimax | name:weight 'random:much'
     random,             | name:weight 'random,'
     :0.5                | name:weight ':0.5'
     random:-1,minimax:2 | weights [-1.0, 2.0]

@@ -23,12 +23,9 @@ from tictactoe_env import (
     TicTacToeVectorEnv,
     best_responses,
     make_opponent,
-    snapshot,
 )
 from tictactoe_env.certificates import certificate
-from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.render import rgb_array
-from tictactoe_env.search.alphabeta import SearchPolicy
 
 ids = pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)
 ARGUMENTS = {
@@ -174,15 +171,10 @@ class Cornered:
 
 @pytest.mark.parametrize(
     "opponent",
-    [
-        MinimaxPolicy(Rules(), ties="first", slip=0.25),
-        Hesitant(),
-        [[Cornered(), np.float32(1)], ["self", 2.0], ["minimax", np.int64(1)]],
-        Path("runs/none"),
-    ],
-    ids=["named", "any", "pool", "path"],
+    ["minimax-slip=0.25", [["random", np.float32(1)], ["self", 2.0]], "random:1,self:2", Path("c")],
+    ids=["named", "pool", "text", "path"],
 )
-def test_a_spec_with_an_opponent_that_is_an_object_survives_json(opponent, tmp_path):
+def test_a_spec_with_named_opponents_survives_json(opponent, tmp_path):
     if isinstance(opponent, Path):
         opponent = tmp_path / "certificate.json"
         perfect = certificate.certify(make_opponent("minimax-first", Rules()), "perfect")
@@ -193,13 +185,6 @@ def test_a_spec_with_an_opponent_that_is_an_object_survives_json(opponent, tmp_p
     vec = gym.make_vec("TicTacToe-v0", 2, opponent=opponent, autoreset_mode=AutoresetMode.DISABLED)
     assert gym.make_vec(EnvSpec.from_json(vec.spec.to_json())).spec == vec.spec
     assert_same_games(env, again)
-
-
-def test_probabilities_survive_json_bit_for_bit():
-    spec = gym.make("TicTacToe-v0", opponent=Hesitant()).spec
-    restored = make_opponent(EnvSpec.from_json(spec.to_json()).kwargs["opponent"], Rules()).table
-    assert np.array_equal(restored, snapshot(Hesitant(), Rules()).table)
-    assert not np.array_equal(restored, restored.astype(np.float32))
 
 
 def test_a_policy_that_inherits_from_another_plays_its_own_moves_on_every_board():
@@ -218,28 +203,6 @@ class LastCell(RandomPolicy):
         boards = np.asarray(boards)
         last = boards.shape[1] - 1 - (boards[:, ::-1] == 0).argmax(axis=1)
         return np.eye(boards.shape[1])[last]
-
-
-def test_a_search_on_a_large_board_survives_json_by_its_name():
-    board = {"rows": 4, "cols": 4, "k": 4}
-    env = gym.make("TicTacToe-v0", opponent=SearchPolicy(Rules(4, 4, 4), depth=2), **board)
-    assert env.spec.kwargs["opponent"] == "search-depth=2"
-    assert gym.make(EnvSpec.from_json(env.spec.to_json())).spec == env.spec
-
-
-def test_a_damaged_table_is_refused():
-    table = gym.make("TicTacToe-v0", opponent=Cornered()).spec.kwargs["opponent"]
-    half = table["table"][: len(table["table"]) // 8 * 4]
-    for changed, mention in (
-        ({"table": half}, "damaged"),
-        ({"table": "?"}, "damaged"),
-        ({"table": 3}, "kind"),
-        ({"more": 1}, "kind"),
-        ({"kind": "probs"}, "325440"),
-        ({"board": {"rows": 2, "cols": 3, "k": 2}}, "plays on"),
-    ):
-        with refuses(mention):
-            gym.make("TicTacToe-v0", opponent={**table, **changed})
 
 
 def test_one_call_reaches_all_games_as_in_gymnasiums_own_vector_environments():

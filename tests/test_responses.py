@@ -157,7 +157,7 @@ def test_games_start_from_the_counterexamples_of_the_last_snapshots():
     assert (env.boards.astype(bool).sum(axis=1) <= 1).mean() > 0.7  # no counterexample so far
     env.add_snapshot(learner)
     env.reset(seed=1)
-    known = {tuple(board) for board in starts.found[-1].tolist()}
+    known = {tuple(board) for board in env.counterexamples[-1].tolist()}
     later = [board for board in env.boards.tolist() if np.count_nonzero(board) > 1]
     share = sum(tuple(board) in known for board in later) / env.num_envs
     assert 0.44 < share < 0.56  # openings are counterexamples, too, but left out here
@@ -166,11 +166,8 @@ def test_games_start_from_the_counterexamples_of_the_last_snapshots():
 
 def test_a_newer_proof_gives_six_in_ten_of_the_starts():
     starts = ExploringStarts(0.0, BIG, counterexamples=1.0)
-    for cell in (0, 1, 2):
-        board = np.zeros((1, 16), dtype=np.int8)
-        board[0, cell] = 1
-        starts.remember(board)
-    boards, seats = starts(np.ones(9000, dtype=np.int8), np.random.default_rng(0))
+    found = [np.eye(1, 16, cell, dtype=np.int8) for cell in (0, 1, 2)]
+    boards, seats = starts(np.ones(9000, dtype=np.int8), np.random.default_rng(0), found)
     assert (seats == -1).all()
     np.testing.assert_allclose(boards[:, :3].mean(axis=0), [0.2, 0.2, 0.6], atol=0.02)
 

@@ -456,8 +456,8 @@ def test_self_play_feeds_the_best_response_and_the_counterexamples():
     assert play.added == 3
     state = env.games.self_play
     assert (state["snapshots"], state["best_response"]) == (3, True)
-    assert len(env.games.config.start.found) == 3
-    assert all(len(boards) for boards in env.games.config.start.found)
+    assert len(env.games.counterexamples) == 3
+    assert all(len(boards) for boards in env.games.counterexamples)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from sample_players import CellPlayer, FixedPlayer, fixed_table
 from text_cases import refuses
 
 from tictactoe_env import Rules, TicTacToeEnv, TicTacToeVectorEnv
+from tictactoe_env.engines import ExploringStarts
 
 MODES = ("SAME_STEP", "NEXT_STEP", "DISABLED")
 SETTINGS = {  # the number of games, and what the environments are made with
@@ -176,10 +177,14 @@ def test_an_opponent_option_counts_for_the_games_of_the_call_and_is_kept_no_long
     assert env.state_dict()["which"].tolist() == [0, 0, 0, 0]
 
 
-def test_a_state_with_finished_games_is_refused_where_the_next_games_begin_at_once():
-    saved = TicTacToeVectorEnv(2, side="X", opponent=CellPlayer(0), autoreset_mode="DISABLED")
-    saved.reset(seed=0)
-    saved.step([0, 1])
-    env = TicTacToeVectorEnv(2, side="X", opponent=CellPlayer(0))
-    with refuses("finished games"):
-        env.load_state_dict(saved.state_dict())
+def test_a_saved_state_holds_the_counterexamples_from_which_games_start():
+    rules = Rules(3, 3, 3)
+    many = {"opponent": "random", "start": ExploringStarts(0.0, rules, counterexamples=1.0)}
+    env, other = (TicTacToeVectorEnv(64, **many) for _ in range(2))
+    env.reset(seed=0)
+    env.add_counterexamples(np.array([[1, -1, 0, 0, 0, 0, 0, 0, 0]], dtype=np.int8))
+    other.load_state_dict(env.state_dict())
+    for games in (env, other):
+        games.reset()
+        assert (games.boards[:, :2] == [1, -1]).all()
+    assert repr(env.state_dict()) == repr(other.state_dict())

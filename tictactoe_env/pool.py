@@ -54,6 +54,7 @@ from tictactoe_env.rules import Boards, Rules, checked_rules
 KEPT = ("random", "minimax", "minimax-first", "minimax-random", "search", "mcts")
 RANDOM = RandomPolicy()
 REPLACE = ("mixed", "oldest", "random")
+PROOF_POSITIONS = 30_000_000  # of the proof for a best response, unless its name says another
 KEPT_PROOFS = 11  # whose counterexamples are kept
 KEPT_BOARDS = 20_000  # of one proof
 Member = TypeVar("Member")
@@ -159,16 +160,16 @@ class Snapshots:
 class Responder:
     """The member "best-response" of a pool: the best reply to the newest snapshot.
 
-    positions: how many positions its proof may have; 0 for as many as `exact.proof.Limit` says.
-    player: None until there is a snapshot; random play takes its place until then.
+    positions: how many positions its proof may have. player: None until there is a snapshot; random
+    play takes its place until then.
     """
 
     weight: float
-    positions: int = 0
+    positions: int = PROOF_POSITIONS
     player: Policy | None = None
 
     def __post_init__(self) -> None:
-        whole_number(self.positions, "positions of best-response", 0)
+        whole_number(self.positions, "positions of best-response", 1)
 
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
@@ -456,7 +457,7 @@ class Pooled:
         rules = self.config.rules
         elsewhere = copy if rules.cells > TABULATED else None
         best_moves = snapshot(player, rules, deterministic=True)
-        limit = Limit(responder.positions) if responder and responder.positions else None
+        limit = Limit(responder.positions) if responder else None
         try:
             found = respond(best_moves, rules, self.sides, elsewhere, fair_results(rules), limit)
         except ProofLimitError as error:

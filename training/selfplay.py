@@ -24,7 +24,14 @@ from tictactoe_env.exact.responses import respond
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import BEST_RESPONSE, SELF, make_opponent, parse_pool
 from tictactoe_env.policy import MixturePolicy, Policy, RandomPolicy, one_hot
-from tictactoe_env.pool import Pool, Responder, Snapshots, place_of_next, split_member
+from tictactoe_env.pool import (
+    PROOF_POSITIONS,
+    Pool,
+    Responder,
+    Snapshots,
+    place_of_next,
+    split_member,
+)
 from tictactoe_env.rules import SIDES, Boards, Rules
 from training.schema import Entries, Many, Random, moves_or_probs
 
@@ -74,8 +81,8 @@ class SelfPlay:
         self.rivals: list[Policy] = []
         self.thaw, self.thaw_rival, self.thaw_best = thaw, thaw, thaw
         self.sides = sides
-        asked = self.responder and self.responder.positions
-        self.limit = Limit(asked) if asked else limit
+        positions = self.responder.positions if self.responder else PROOF_POSITIONS
+        self.limit = limit if positions == PROOF_POSITIONS else Limit(positions)
         self.answers = answers or self.responder is not None
         self.refutations: Refutations | None = None
         # What it answers, and who plays elsewhere.
