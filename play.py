@@ -174,11 +174,12 @@ def look(given: SimpleNamespace, talk: Any, path: Path) -> int:
 
 def play_games(given: SimpleNamespace, talk: Any, path: Path) -> int:
     """Play the games of the options, or show the menu."""
-    from players.seat import PERSON, board_of
+    from players.seat import board_of
     from terminal import menu
     from terminal.game import Table, seats_of
     from tictactoe_env.games.analysis import OWN
     from tictactoe_env.games.store import GameStore
+    from tictactoe_env.games.table import PERSON
 
     specs = [PERSON if spec is None else spec for spec in (given.x, given.o)]
     values = OWN if given.values is True else given.values or ""

@@ -23,6 +23,7 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.analysis import EXPECTED, OWN, Thoughts, kinds_of, thoughts
 from tictactoe_env.games.game import MAX_NAME, Player
+from tictactoe_env.games.table import PERSON
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
 from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.rules import Boards, Rules
@@ -30,7 +31,6 @@ from tictactoe_env.trained.own_values import FILE as VALUES
 from tictactoe_env.trained.own_values import read_values
 from tictactoe_env.trained.packed import facts_of, valued_policy
 
-PERSON = "human"
 # Cells. A search is tabulated up to here, for its expected values: 3 s with 1,000 playouts a move.
 TABLE_CELLS = 9
 MODEL = "model.safetensors"

@@ -17,7 +17,6 @@ from agents import TRAINABLE
 from players.gallery import BUILT_IN, Entry, Gallery
 from players.groups import grouped
 from players.pupil import LEARNER, LEARNER_RULES
-from players.seat import PERSON
 from terminal.game import Table, seats_of
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
@@ -28,6 +27,7 @@ from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import UNTIL
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.store import GameStore, UnknownGameError
+from tictactoe_env.games.table import PERSON
 from tictactoe_env.notation import SIDES, parse_size, rules_text
 from tictactoe_env.opponents import easy_opponent
 from tictactoe_env.rules import Rules

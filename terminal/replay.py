@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table as Columns
 from rich.text import Text
 
-from terminal.game import replay_command, result_text, versus, what_decided
+from terminal.game import replay_command, versus
 from terminal.keys import Keys
 from terminal.picture import STYLES, legend, picture, values_on_cells
 from terminal.plain import plain
@@ -21,6 +21,7 @@ from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import Verdict, truth, verdicts
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore
+from tictactoe_env.games.table import result_text, what_decided
 from tictactoe_env.notation import SIDES, cell_text, rules_text
 
 DELAY = 1.0  # seconds a move by default

@@ -42,7 +42,7 @@ def test_a_game_is_shown_move_by_move_and_its_end_is_explained(play):
     assert code == 0
     assert "1  [O]  .   .\n2   .   X   .\n3   .   .   .\n" in out
     end = out.partition("1   O   O   .\n2  [X*] X*  X*\n3   .   .   .\n")[2]
-    assert [word for word in ("You win", "b1 (move 4)", "draw", "loss") if word not in end] == []
+    assert [word for word in ("X wins", "b1 (move 4)", "draw", "loss") if word not in end] == []
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from terminal import game as terminal
 from tictactoe_env import __main__ as package
 from tictactoe_env import register_opponent, unregister_opponent
 
-COMMANDS = {"play.py": terminal.COMMANDS, "python -m tictactoe_env": package.COMMANDS}
+COMMANDS = {"play.py": terminal.Table.commands, "python -m tictactoe_env": package.Match.commands}
 
 
 @pytest.fixture(params=COMMANDS)
