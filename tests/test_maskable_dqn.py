@@ -255,6 +255,8 @@ def test_buffers_and_policies_that_know_no_masks_are_refused():
     for buffer in (ReplayBuffer, HerReplayBuffer):
         with refuses("MaskableReplayBuffer", buffer.__name__):
             model_of(lottery(), replay_buffer_class=buffer)
+    with refuses("n_steps", 3):
+        model_of(lottery(), n_steps=3)
     with refuses("MaskableDQNPolicy"):
         MaskableDQN(DQN.policy_aliases["MlpPolicy"], lottery(), **SMALL)
 

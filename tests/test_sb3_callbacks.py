@@ -364,13 +364,9 @@ ARGUMENTS = [
     (ExactEvaluation, {"every": 1e4}, "every 10000.0"),
     (ExactEvaluation, {"stop_at": "unbeaten"}, "'unbeaten' 'unbeatable'"),
     (ExactEvaluation, {"sides": "x"}, "sides 'x' 'X'"),
-    (ExactEvaluation, {"deterministic": None}, "deterministic None"),
-    (ExactEvaluation, {"rules": (3, 3, 3)}, "rules Rules"),
-    (ExactEvaluation, {"policy": "minimax"}, "policy minimax"),
-    (ExactEvaluation, {"best_model_save_path": ""}, "best_model_save_path"),
+    (SelfPlay, {"every": True}, "every True"),
     (SelfPlay, {"keep": 0}, "keep 0"),
     (SelfPlay, {"replace": "newest"}, "replace 'newest'"),
-    (SelfPlay, {"at_start": 1}, "at_start 1"),
 ]
 
 

@@ -58,20 +58,16 @@ class EveryNSteps(BaseCallback):
     """
 
     def __init__(
-        self, every: int, deterministic: bool, rules: Rules | None, policy: Any, verbose: int
+        self,
+        every: int,
+        deterministic: bool,
+        rules: Rules | None,
+        policy: MakePolicy | None,
+        verbose: int,
     ):
         super().__init__(verbose)
         self.every = whole_number(every, "every, the environment steps between two times,", 1)
-        if not isinstance(deterministic, bool):
-            raise ValueError(f"deterministic must be True or False, got {deterministic!r}")
-        if rules is not None and not isinstance(rules, Rules):
-            raise ValueError(f"rules must be Rules(rows, cols, k), got {rules!r}")
-        if policy is not None and not callable(policy):
-            raise ValueError(
-                f"policy must be a function that makes a policy from the model, got {policy!r}"
-            )
-        self.deterministic, self.rules = deterministic, rules
-        self.policy: MakePolicy | None = policy
+        self.deterministic, self.rules, self.policy = deterministic, rules, policy
         self._due, self._is_checked, self._board = 0, False, Rules()
 
     @abstractmethod
@@ -189,8 +185,6 @@ class ExactEvaluation(EveryNSteps):
         self.limit = checked_limit(Limit(max_positions))
         self.stop_at = stop_at if stop_at is None else one_of("goal", stop_at, GOALS)
         self.sides = sides if sides is None else one_of("choice of sides", sides, SIDE_CHOICES)
-        if best_model_save_path is not None and not str(best_model_save_path):
-            raise ValueError("best_model_save_path must be a folder or None, got an empty text")
         self.best_model_save_path = best_model_save_path
         self.evaluations: list[Judgement] = []
         self.best: Judgement | None = None
@@ -208,15 +202,11 @@ class ExactEvaluation(EveryNSteps):
         if self.stop_at is None:
             return
         if self.stop_at == "optimal" and board.cells > TABULATED:
+            raise ValueError(f'best results on {board} are not computed: give "unbeatable"')
+        if "O" in self._judged() and best_play_x(board) == 1:
             raise ValueError(
-                f'the best achievable results on {board} are not computed: give "unbeatable"'
-            )
-        x_value = best_play_x(board)
-        losing = [side for side in self._judged() if x_value == (-1 if side == "X" else 1)]
-        if losing:
-            raise ValueError(
-                f"stop_at={self.stop_at!r} cannot be reached on {board}, where {losing[0]} loses "
-                "to perfect play: leave stop_at out, or judge the other side only, by sides="
+                f"stop_at={self.stop_at!r} cannot be reached on {board}, where O loses to perfect "
+                'play: leave it out, or give sides="X"'
             )
 
     def act(self) -> bool:
@@ -256,24 +246,16 @@ class ExactEvaluation(EveryNSteps):
 
     def _scalars(self, judgement: Judgement) -> dict[str, float]:
         found, scalars = judgement.evaluation, dict[str, float]()
-        proven = {
-            "X": (found.x, found.unbeatable_x, found.optimal_x),
-            "O": (found.o, found.unbeatable_o, found.optimal_o),
-        }
         for side in self._judged():
-            result, is_unbeatable, is_optimal = proven[side]
-            values = {
-                "win": result.win,
-                "draw": result.draw,
-                "loss": result.loss,
-                "illegal": result.illegal,
-            }
+            result = found.x if side == "X" else found.o
+            is_optimal = found.optimal_x if side == "X" else found.optimal_o
+            values = {name: getattr(result, name) for name in ("win", "draw", "loss", "illegal")}
             if side in found.best_responses:
                 values["loss_vs_best_response"] = found.best_responses[side].loss
+            is_unbeatable = found.unbeatable_x if side == "X" else found.unbeatable_o
             values |= {"unbeatable": float(is_unbeatable), "optimal": float(is_optimal)}
-            scalars.update({f"{side.lower()}_{name}": value for name, value in values.items()})
-        for goal in GOALS:
-            scalars[goal] = float(found.reached(goal, self._side))
+            scalars |= {f"{side.lower()}_{name}": value for name, value in values.items()}
+        scalars |= {goal: float(found.reached(goal, self._side)) for goal in GOALS}
         gain = judgement.exploitability
         return scalars if gain is None else scalars | {"exploitability": gain}
 
@@ -298,12 +280,11 @@ class ExactEvaluation(EveryNSteps):
         parts = [f"{judgement.steps:,} steps{', the end' if at_end else ''}"]
         for side in self._judged():
             result = found.x if side == "X" else found.o
-            rates = {"won": result.win, "drawn": result.draw, "lost": result.loss}
-            text = ", ".join(f"{100 * rate:.2f} {name}" for name, rate in rates.items())
-            illegal = f" ({100 * result.illegal:.2f} illegal)" if result.illegal else ""
-            safe = ", unbeatable" if found.reached("unbeatable", side) else ""
-            sampled = " (sampled)" if side in found.sampled else ""
-            parts.append(f"{side} %: {text}{illegal}{safe}{sampled}")
+            text = f"{side} %: {100 * result.win:.2f} won, {100 * result.draw:.2f} drawn, "
+            text += f"{100 * result.loss:.2f} lost"
+            text += f" ({100 * result.illegal:.2f} illegal)" if result.illegal else ""
+            text += ", unbeatable" * found.reached("unbeatable", side)
+            parts.append(text + " (sampled)" * (side in found.sampled))
         if judgement.exploitability is not None:
             parts.append(f"exploitability {judgement.exploitability:.4f}")
         parts += ["best so far"] * is_best + [f"{self.stop_at}: stopped"] * self._is_reached
@@ -376,8 +357,6 @@ class SelfPlay(EveryNSteps):
     ):
         super().__init__(every, deterministic, rules, policy, verbose)
         Snapshots(1.0, 8 if keep is None else keep, "mixed" if replace is None else replace)
-        if not isinstance(at_start, bool):
-            raise ValueError(f"at_start must be True or False, got {at_start!r}")
         self.keep, self.replace, self.at_start = keep, replace, at_start
         self.added = 0
         self._games: list[int] = []
@@ -388,11 +367,7 @@ class SelfPlay(EveryNSteps):
         found = attributes(env, "self_play") or []
         self._games = [game for game, options in enumerate(found) if options is not None]
         if not self._games:
-            raise ValueError(
-                'the opponents of the training environment do not contain "self", so a snapshot '
-                'would never play: make it with opponent="self" or with a pool such as '
-                '[["random", 0.5], ["self", 0.5]] or [["best-response", 0.5], ["self", 0.5]]'
-            )
+            raise ValueError('no opponent is "self": give the environment opponent="self"')
         if self.keep is not None or self.replace is not None:
             env.env_method("keep_snapshots", self.keep, self.replace, indices=self._games)
         if self.at_start and not any(found[game]["snapshots"] for game in self._games):

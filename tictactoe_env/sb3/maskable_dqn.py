@@ -13,9 +13,8 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import DQN
-from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.type_aliases import GymEnv, MaybeCallback, Schedule
+from stable_baselines3.common.type_aliases import GymEnv, MaybeCallback
 from torch.nn import functional
 
 from tictactoe_env.sb3.maskable_buffers import MaskableDictReplayBuffer, MaskableReplayBuffer
@@ -91,39 +90,19 @@ class MaskableDQN(DQN):
 
     Not supported: n-step returns and `HerReplayBuffer`.
 
+    The arguments are those of `DQN`, but for:
+
     :param policy: "MlpPolicy", "CnnPolicy", "MultiInputPolicy" (for dictionary observations), or a
         subclass of `MaskableDQNPolicy`
-    :param env: The environment to learn from (if registered in Gymnasium, its id)
-    :param learning_rate: The learning rate, or a function of the remaining progress (from 1 to 0)
-    :param buffer_size: Size of the replay buffer in transitions
     :param learning_starts: Steps of random legal actions before learning starts
-    :param batch_size: Transitions in the batch of an update
-    :param tau: Weight of the network in an update of the target network; 1 copies it
-    :param gamma: Discount factor
-    :param train_freq: Steps between two rounds of updates, or a tuple such as `(5, "step")` or
-        `(2, "episode")`
-    :param gradient_steps: Updates in a round; -1 for as many as steps were made since the last
     :param replay_buffer_class: A subclass of `MaskableReplayBuffer`; by default it fits the
         observations
-    :param replay_buffer_kwargs: Further arguments of the replay buffer
     :param optimize_memory_usage: Store each observation once. It needs
         `replay_buffer_kwargs={"handle_timeout_termination": False}`, and no dictionary
         observations.
-    :param target_update_interval: Steps between two updates of the target network
-    :param exploration_fraction: Fraction of the training in which epsilon falls linearly
-    :param exploration_initial_eps: Probability of a random legal action at the start
-    :param exploration_final_eps: Probability of a random legal action at the end
-    :param max_grad_norm: Maximum norm of the gradient
     :param double_q: Double Q-learning: the network chooses the next action among the legal ones,
         and the target network gives its value. By default the target network does both, as in
         `DQN`.
-    :param stats_window_size: Episodes over which the logged results are averaged
-    :param tensorboard_log: Folder of the TensorBoard log; None for no log
-    :param policy_kwargs: Further arguments of the policy
-    :param verbose: 0 for no output, 1 for info messages, 2 for debug messages
-    :param seed: Seed of the random generators
-    :param device: Device on which the network is trained ("cpu", "cuda", "auto", ...)
-    :param _init_setup_model: Whether to build the network at once
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {
@@ -138,77 +117,29 @@ class MaskableDQN(DQN):
         self,
         policy: str | type[MaskableDQNPolicy],
         env: GymEnv | str,
-        learning_rate: float | Schedule = 1e-4,
-        buffer_size: int = 1_000_000,
-        learning_starts: int = 100,
-        batch_size: int = 32,
-        tau: float = 1.0,
-        gamma: float = 0.99,
-        train_freq: int | tuple[int, str] = 4,
-        gradient_steps: int = 1,
-        replay_buffer_class: type[ReplayBuffer] | None = None,
-        replay_buffer_kwargs: dict[str, Any] | None = None,
-        optimize_memory_usage: bool = False,
-        target_update_interval: int = 10_000,
-        exploration_fraction: float = 0.1,
-        exploration_initial_eps: float = 1.0,
-        exploration_final_eps: float = 0.05,
-        max_grad_norm: float = 10,
+        *arguments: Any,
         double_q: bool = False,
-        stats_window_size: int = 100,
-        tensorboard_log: str | None = None,
-        policy_kwargs: dict[str, Any] | None = None,
-        verbose: int = 0,
-        seed: int | None = None,
-        device: torch.device | str = "auto",
-        _init_setup_model: bool = True,
+        **keywords: Any,
     ):
+        if keywords.get("n_steps", 1) != 1:
+            raise ValueError(f"n_steps must be 1, got {keywords['n_steps']}")
         self.double_q = double_q
         self.use_masking = True
-        self.rng = np.random.default_rng(seed)  # draws the random actions
+        self.rng = np.random.default_rng()  # draws the random actions; seeded with all others
         self._last_action_masks: NDArray[np.bool_] | None = None
-        super().__init__(
-            policy,
-            env,
-            learning_rate=learning_rate,
-            buffer_size=buffer_size,
-            learning_starts=learning_starts,
-            batch_size=batch_size,
-            tau=tau,
-            gamma=gamma,
-            train_freq=train_freq,
-            gradient_steps=gradient_steps,
-            replay_buffer_class=replay_buffer_class,
-            replay_buffer_kwargs=replay_buffer_kwargs,
-            optimize_memory_usage=optimize_memory_usage,
-            target_update_interval=target_update_interval,
-            exploration_fraction=exploration_fraction,
-            exploration_initial_eps=exploration_initial_eps,
-            exploration_final_eps=exploration_final_eps,
-            max_grad_norm=max_grad_norm,
-            stats_window_size=stats_window_size,
-            tensorboard_log=tensorboard_log,
-            policy_kwargs=policy_kwargs,
-            verbose=verbose,
-            seed=seed,
-            device=device,
-            _init_setup_model=_init_setup_model,
-        )
+        super().__init__(policy, env, *arguments, **keywords)
 
     def _setup_model(self) -> None:
         if self.replay_buffer_class is None:
             is_dict = isinstance(self.observation_space, spaces.Dict)
             self.replay_buffer_class = MaskableDictReplayBuffer if is_dict else MaskableReplayBuffer
         if not hasattr(self.replay_buffer_class, "add_masks"):
-            raise ValueError(
-                "replay_buffer_class must be a subclass of MaskableReplayBuffer, "
-                f"got {self.replay_buffer_class.__name__}: it does not store action masks"
-            )
+            name = self.replay_buffer_class.__name__
+            raise ValueError(f"replay_buffer_class must be a MaskableReplayBuffer, got {name}")
         super()._setup_model()
         if not isinstance(self.policy, MaskableDQNPolicy):
             raise ValueError(
-                "policy must be a name or a subclass of MaskableDQNPolicy, "
-                f"got {type(self.policy).__name__}"
+                f"policy must be a MaskableDQNPolicy, got {type(self.policy).__name__}"
             )
 
     def set_random_seed(self, seed: int | None = None) -> None:
@@ -223,9 +154,9 @@ class MaskableDQN(DQN):
         callback: MaybeCallback = None,
         log_interval: int = 4,
         tb_log_name: str = "MaskableDQN",
-        reset_num_timesteps: bool = True,
-        progress_bar: bool = False,
+        *arguments: Any,
         use_masking: bool = True,
+        **keywords: Any,
     ) -> SelfMaskableDQN:
         """Train for `total_timesteps` steps, and return the model.
 
@@ -236,20 +167,14 @@ class MaskableDQN(DQN):
         """
         self.use_masking = use_masking
         return super().learn(
-            total_timesteps,
-            callback=callback,
-            log_interval=log_interval,
-            tb_log_name=tb_log_name,
-            reset_num_timesteps=reset_num_timesteps,
-            progress_bar=progress_bar,
+            total_timesteps, callback, log_interval, tb_log_name, *arguments, **keywords
         )
 
     def _setup_learn(self, *arguments: Any, **keywords: Any) -> Any:
         if self.use_masking and self.env is not None and not is_masking_supported(self.env):
             raise ValueError(
-                "the environment does not say which actions are legal: it needs a method "
-                "action_masks() that returns a bool for each action, or the wrapper ActionMasker "
-                "of sb3-contrib; learn(use_masking=False) allows all actions"
+                "the environment has no action_masks(): wrap it with ActionMasker of sb3-contrib, "
+                "or give learn(use_masking=False)"
             )
         ready = super()._setup_learn(*arguments, **keywords)
         self._last_action_masks = self._current_masks()
@@ -313,13 +238,7 @@ class MaskableDQN(DQN):
         return self.exploration_rate
 
     def _store_transition(
-        self,
-        replay_buffer: Any,
-        buffer_action: Any,
-        new_obs: Any,
-        reward: Any,
-        dones: Any,
-        infos: Any,
+        self, replay_buffer: Any, action: Any, new_obs: Any, reward: Any, dones: Any, infos: Any
     ) -> None:
         masks = self._current_masks()  # of the new episode where one has ended
         next_masks = masks.copy()
@@ -328,16 +247,15 @@ class MaskableDQN(DQN):
                 if infos[index].get("TimeLimit.truncated", False):
                     next_masks[index] = self._last_mask(infos[index])
         replay_buffer.add_masks(next_masks)
-        super()._store_transition(replay_buffer, buffer_action, new_obs, reward, dones, infos)
+        super()._store_transition(replay_buffer, action, new_obs, reward, dones, infos)
         self._last_action_masks = masks
 
     def _last_mask(self, info: dict[str, Any]) -> NDArray[np.bool_]:
         """The mask at the last observation of a truncated episode."""
         if "action_mask" not in info:
             raise ValueError(
-                'an episode was truncated without info["action_mask"], the legal actions at its '
-                "last observation: wrap the environment with tictactoe_env.sb3.ActionMaskInfo, or "
-                "treat truncation as termination with "
+                'an episode was truncated without info["action_mask"]: wrap the environment with '
+                "tictactoe_env.sb3.ActionMaskInfo, or give "
                 'replay_buffer_kwargs={"handle_timeout_termination": False}'
             )
         return checked_masks(info["action_mask"], 1, int(self.action_space.n))[0]

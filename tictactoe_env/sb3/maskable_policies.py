@@ -17,14 +17,11 @@ def checked_masks(action_masks: ArrayLike, count: int, actions: int) -> NDArray[
     """
     masks = np.asarray(action_masks, dtype=np.bool_)
     if masks.shape != (count, actions) and (count, masks.shape) != (1, (actions,)):
-        raise ValueError(
-            f"action masks must have the shape ({count}, {actions}), a row for each observation "
-            f"and a column for each action, got {masks.shape}"
-        )
+        raise ValueError(f"action masks must have the shape {(count, actions)}, got {masks.shape}")
     masks = masks.reshape(count, actions)
     if not masks.any(axis=1).all():
         row = int(masks.any(axis=1).argmin())
-        raise ValueError(f"action masks must allow at least one action, but row {row} allows none")
+        raise ValueError(f"action masks must allow an action, but row {row} allows none")
     return masks
 
 

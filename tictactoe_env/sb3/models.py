@@ -35,24 +35,15 @@ def rules_of(env: VecEnv, rules: Rules | None = None) -> Rules:
 
     Raises ValueError if there is no board, if there are several, or if `rules` is another one.
     """
-    found = attributes(env, "rules") or []
-    boards = {board for board in found if isinstance(board, Rules)}
-    if not boards and rules is None:
+    boards = {*(attributes(env, "rules") or [])} | ({rules} if rules is not None else set())
+    if not boards:
         raise ValueError(
-            "the training environment is none of tictactoe_env, since it has no board `rules`: "
-            "give the callback rules=Rules(rows, cols, k)"
+            "the training environment is none of tictactoe_env: give rules=Rules(rows, cols, k)"
         )
     if len(boards) > 1:
         texts = " and ".join(sorted(map(str, boards)))
-        raise ValueError(
-            f"the training environments must all play on one board, got {texts}: "
-            "train on one board at a time"
-        )
-    board = boards.pop() if boards else rules
-    assert board is not None
-    if rules not in (None, board):
-        raise ValueError(f"the training environment plays on {board}, not on {rules}: leave it out")
-    return board
+        raise ValueError(f"the training environments must play on one board, got {texts}")
+    return boards.pop()
 
 
 def side_of(env: VecEnv) -> str:
@@ -86,10 +77,9 @@ def check_observations(policy: Policy, env: VecEnv, seen: Any) -> None:
     if np.shape(seen) == expected.shape and np.allclose(seen, expected, atol=1e-5):
         return
     raise ValueError(
-        "a wrapper of the training environment changes the observations, so that those of other "
-        f"positions are not known: on the board {boards[0].tolist()} the model gets "
-        f"{np.asarray(seen)[:1].tolist()}, expected {expected[:1].tolist()}; leave the wrapper "
-        "out, or give policy=, a function that makes a policy from the model"
+        f"a wrapper changes the observations: on the board {boards[0].tolist()} the model gets "
+        f"{np.asarray(seen)[:1].tolist()}, expected {expected[:1].tolist()}; leave it out, or give "
+        "policy=, a function that makes a policy from the model"
     )
 
 

@@ -26,7 +26,8 @@ class TicTacToeVecEnv(VecEnv):
     from a random board. counterexamples: the share of the games that start from a board from which
     the last snapshots can still be beaten (see `tictactoe_env.engines.starts.ExploringStarts`).
     MaskablePPO and MaskableDQN get their masks from `env_method("action_masks")`, which returns
-    one array for all games.
+    one array for all games. With many games give PPO a larger `batch_size` than its 64: not the
+    games but its updates take the time.
 
     Infos are those of `TicTacToeEnv`, at every step: `action_mask` int8 (cells,), `side`, `outcome`
     and `illegal_move` np.int8. A finished game is reset in the same step: its info is that of its
@@ -44,10 +45,7 @@ class TicTacToeVecEnv(VecEnv):
     ):
         if exploring_starts or counterexamples:
             if arguments.get("opening") or arguments.get("start", "empty") != "empty":
-                raise ValueError(
-                    "exploring_starts and counterexamples cannot be combined with opening or "
-                    "start: leave these out"
-                )
+                raise ValueError("exploring_starts and counterexamples exclude opening and start")
             rules = Rules(*(arguments.get(name, 3) for name in ("rows", "cols", "k")))
             early_draw = arguments.get("early_draw", False)
             arguments["start"] = ExploringStarts(
@@ -55,10 +53,7 @@ class TicTacToeVecEnv(VecEnv):
             )
         self.games = TicTacToeVectorEnv(num_envs, **arguments)
         if self.games.autoreset_mode is not AutoresetMode.SAME_STEP:
-            raise ValueError(
-                "Stable-Baselines3 needs finished games to be reset in the same step: "
-                "leave autoreset_mode out"
-            )
+            raise ValueError("Stable-Baselines3 needs SAME_STEP: leave autoreset_mode out")
         self.render_mode = self.games.render_mode
         super().__init__(
             num_envs, self.games.single_observation_space, self.games.single_action_space
@@ -82,8 +77,7 @@ class TicTacToeVecEnv(VecEnv):
             len(options) != self.num_envs or any(one != options[0] for one in options)
         ):
             raise ValueError(
-                f"all {self.num_envs} games start with the same options: "
-                f"give one dict, or as many equal ones, got {options!r}"
+                f"give one dict of options for all {self.num_envs} games, got {options}"
             )
         super().set_options(options)
 
@@ -174,10 +168,7 @@ class TicTacToeVecEnv(VecEnv):
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
         """An RGB image of each game; unless render_mode is "rgb_array", None and a warning."""
         if self.render_mode != "rgb_array":
-            warnings.warn(
-                f'images need render_mode="rgb_array", got {self.render_mode!r}',
-                stacklevel=2,
-            )
+            warnings.warn('images need render_mode="rgb_array"', stacklevel=2)
             return [None] * self.num_envs
         return list(self.games.render() or [])
 
