@@ -22,8 +22,15 @@ ROOT_PAGES["libraries"] = "examples/README.md"
 REFERENCES = {"api": "tictactoe_env"} | {
     f"api_{name}": f"tictactoe_env.{name}" for name in ("wrappers", "sb3", "pettingzoo")
 }
-# The sub-packages, and what is public of further modules.
-FURTHER = {name: [] for name in ("exact", "engines", "search", "certificates", "games", "trained")}
+# What is public of the sub-packages and of further modules, beside the names of the package.
+FURTHER = {
+    name: [
+        public
+        for public in import_module(f"tictactoe_env.{name}").__all__
+        if public not in tictactoe_env.__all__
+    ]
+    for name in ("exact", "engines", "search", "certificates", "games", "trained")
+}
 FURTHER["notation"] = ["parse_board", "board_text", "parse_game", "game_text", "cell_text"]
 FURTHER["render"] = ["ansi", "rgb_array", "svg", "svg_game"]
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
