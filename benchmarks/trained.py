@@ -7,6 +7,9 @@ certificates that `verify` accepts are taken, if the model beside them makes the
 
 from __future__ import annotations
 
+import gzip
+import io
+import json
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -19,7 +22,20 @@ import agents
 from benchmarks.results import ENTRIES, ROOT, RUNS, Entry
 from tictactoe_env.certificates.certificate import FILE, read, sides_of, table_of, verify
 from tictactoe_env.files import write_file
-from tictactoe_env.trained.packed import FOLDER, TABLE, VALUES, pack_values, table_bytes
+from tictactoe_env.notation import parse_cell
+from tictactoe_env.trained.own_values import OwnValues
+from tictactoe_env.trained.packed import (
+    BOARD,
+    FIRST,
+    FOLDER,
+    NO_VALUE,
+    SEVERAL,
+    STEPS,
+    TABLE,
+    VALUES,
+    canonical_rows,
+    table_boards,
+)
 from training.checkpoint import load_model
 from training.values import own_values_of
 
@@ -61,6 +77,54 @@ def files_of(folder: Path) -> dict[str, bytes]:
     if own is not None:
         files[VALUES] = pack_values(own)
     return files
+
+
+def table_bytes(content: Mapping[str, Any]) -> bytes:
+    """The file of a certificate's table. Raises ValueError as `pack` does."""
+    text = json.dumps(pack(content), separators=(",", ":"))
+    return gzip.compress(text.encode(), mtime=0)
+
+
+def pack(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A certificate with its moves packed. Raises ValueError for one of another board than 3x3."""
+    if dict(content["board"]) != {"rows": 3, "cols": 3, "k": 3}:
+        raise ValueError(f"a table is packed for 3x3, 3 in a row, got {content['board']}")
+    letters, mixed = [], []
+    for text in table_boards():
+        move = content["moves"][text]
+        if isinstance(move, Mapping):
+            letters.append(SEVERAL)
+            mixed.append(_packed(move))
+        else:
+            letters.append(chr(FIRST + parse_cell(move, BOARD)))
+    return {**content, "moves": "".join(letters), "mixed": mixed}
+
+
+def pack_values(own: OwnValues) -> bytes:
+    """Own values on 3x3 as a NumPy archive, rounded: see above."""
+    unit = (own.high - own.low) / STEPS
+    numbers = np.where(np.isfinite(own.values), np.round(own.values / unit), NO_VALUE)
+    numbers = numbers.astype(np.int16)
+    rows, cells, canonical = canonical_rows()
+    is_symmetric = bool(
+        (np.take_along_axis(numbers, cells, axis=1) == numbers[rows][canonical]).all()
+    )
+    known = np.zeros(0, dtype=bool) if own.known is None else own.known
+    about = json.dumps({"meaning": own.meaning, "low": own.low, "high": own.high})
+    target = io.BytesIO()
+    np.savez_compressed(
+        target,
+        values=numbers[rows] if is_symmetric else numbers,
+        known=np.packbits(known),
+        about=np.frombuffer(about.encode(), dtype=np.uint8),
+    )
+    return target.getvalue()
+
+
+def _packed(moves: Mapping[str, float]) -> int | Mapping[str, float]:
+    """Probabilities of moves as they stand in `mixed`."""
+    are_equal = set(moves.values()) == {1 / len(moves)}
+    return sum(1 << parse_cell(move, BOARD) for move in moves) if are_equal else moves
 
 
 def main() -> int:

@@ -4,10 +4,14 @@ import json
 from dataclasses import asdict
 
 import pytest
+from text_cases import refuses
 
 from agents import TRAINABLE, page
 from benchmarks.results import ENTRIES, ORIGINS, READY
-from tictactoe_env.trained.packed import FOLDER, facts_of
+from benchmarks.trained import pack
+from tictactoe_env import RandomPolicy, Rules
+from tictactoe_env.certificates.certificate import certify
+from tictactoe_env.trained.packed import FOLDER, facts_of, unpack
 
 
 def test_every_agent_and_every_preset_on_3x3_is_an_entry():
@@ -28,3 +32,10 @@ def test_the_trained_agent_of_the_package_has_the_configuration_of_today(entry):
     assert {**default, **facts["config"]} == wanted
     has_values = (FOLDER / f"{entry.name}.npz").exists()
     assert has_values == (entry.agent not in ("maskable_ppo", "neuroevolution")), "own values"
+
+
+def test_a_certificate_of_3x3_is_packed_and_unpacked():
+    content = certify(RandomPolicy(), "nobody")
+    assert unpack(pack(content)) == content
+    with refuses("3x3", "'rows': 2"):
+        pack(certify(RandomPolicy(), "nobody", Rules(2, 3, 2)))

@@ -3,14 +3,13 @@
     data = read_file("runs/dqn-0/certificate.json", 32 << 20)
     content = json_value(data)
 
-Only regular files are read: a named pipe, a device, a socket, a folder and a link that leads in a
-circle are refused before anything is read, and so is a file that is too large. After a crash a
-written file has its old content or its new content, never a part.
+Only regular files are read: a named pipe, a device, a socket and a folder are refused before they
+are opened, and a file that is too large before it is read. After a crash a written file has its old
+content or its new content, never a part.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import secrets
@@ -24,13 +23,6 @@ from tictactoe_env.errors import printable
 
 MAX_JSON = 16 << 20  # bytes of a JSON file, unless its reader allows more
 MAX_JSON_MEMORY = 400 << 20  # bytes that the values of a JSON text may need, as estimated
-CHUNK = 1 << 20  # bytes that are read at once
-KINDS = (
-    (stat.S_ISDIR, "folder"),
-    (stat.S_ISFIFO, "named pipe"),
-    (stat.S_ISSOCK, "socket"),
-    (lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode), "device"),
-)
 
 
 class FileRefusedError(ValueError):
@@ -40,37 +32,25 @@ class FileRefusedError(ValueError):
 def open_file(
     path: str | os.PathLike[str], refusal: type[ValueError] = FileRefusedError
 ) -> BinaryIO:
-    """A regular file, opened for reading bytes; a link is followed. It never waits.
-
-    Raises `refusal` for anything but a regular file, and OSError, such as FileNotFoundError, if
-    there is none or it must not be read.
-    """
-    # The path is looked at before it is opened, because opening a pipe or a device may change it,
-    # and again afterwards, because another file may stand there by then.
+    """A regular file, opened for reading bytes; a link is followed. Raises as `check_file` does."""
     check_file(path, refusal)
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    number = os.open(path, flags | getattr(os, "O_NOCTTY", 0))
-    try:
-        _check_regular(path, os.fstat(number).st_mode, refusal)
-        return open(number, "rb")
-    except BaseException:
-        os.close(number)
-        raise
+    return open(path, "rb")
 
 
 def check_file(
     path: str | os.PathLike[str], refusal: type[ValueError] = FileRefusedError
 ) -> os.stat_result:
-    """The facts of a regular file, which is not opened. Raises as `open_file` does."""
+    """The facts of a regular file, which is not opened.
+
+    Raises `refusal` for anything else, and OSError, such as FileNotFoundError, if there is none.
+    """
     try:
         found = os.stat(path)
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        raise refusal(f"{path} is a link that leads in a circle: expected a file") from None
     except ValueError as error:
         raise refusal(f"{os.fspath(path)!r} is not a path: {error}") from None
-    _check_regular(path, found.st_mode, refusal)
+    if not stat.S_ISREG(found.st_mode):
+        kind = "folder" if stat.S_ISDIR(found.st_mode) else "device, pipe or socket"
+        raise refusal(f"{path} is a {kind}: expected a file")
     return found
 
 
@@ -91,18 +71,15 @@ def read_file(
 ) -> bytes:
     """The content of a regular file of at most `most` bytes.
 
-    Raises `refusal` for a larger file, before it is read, and otherwise as `open_file`.
+    Raises `refusal` for a larger file, before it is read, and otherwise as `check_file`.
     """
-    parts, left = [], most
-    with open_file(path, refusal) as file:
-        is_small = os.fstat(file.fileno()).st_size <= most
-        while is_small and (part := file.read(min(CHUNK, left + 1))):
-            parts.append(part)
-            left -= len(part)  # some files of the system have no size, and others grow
-            is_small = left >= 0
-    if not is_small:
-        raise refusal(f"{path} is larger than {_size(most)}, the limit for such a file")
-    return b"".join(parts)
+    size = check_file(path, refusal).st_size
+    if size <= most:
+        with open(path, "rb") as file:
+            data = file.read(size or most + 1)  # some files of the system have no size
+        if len(data) <= most:
+            return data
+    raise refusal(f"{path} is larger than {_size(most)}, the limit for such a file")
 
 
 def json_value(
@@ -162,12 +139,6 @@ def json_memory(text: str) -> int:
         + 33 * text.count('"')
         + 120 * text.count(":")  # at most 86 were measured, on Python 3.11
     )
-
-
-def _check_regular(path: str | os.PathLike[str], mode: int, refusal: type[ValueError]) -> None:
-    if not stat.S_ISREG(mode):
-        kind = next((name for is_kind, name in KINDS if is_kind(mode)), "special file")
-        raise refusal(f"{path} is a {kind}: expected a file")
 
 
 def _size(number: int) -> str:

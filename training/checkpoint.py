@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.files import CHUNK, open_file
+from tictactoe_env.files import open_file
 from training.files import (
     HEX,
     DamagedFileError,
@@ -32,7 +32,7 @@ from training.files import (
     write_bytes_of_arrays,
 )
 from training.learner import Arrays, BoardPlayer, Learner, Page
-from training.manifest import has_manifest, missing_of
+from training.manifest import CHUNK, has_manifest, missing_of
 from training.options import BoardConfig, check_unchanged, playing, read_config
 from training.schema import (
     GENERATOR,

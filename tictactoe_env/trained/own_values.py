@@ -14,26 +14,23 @@ from __future__ import annotations
 import io
 import json
 import os
-import tokenize
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.files import json_value, read_file, without_repeats, write_file
+from tictactoe_env.files import read_file, write_file
 from tictactoe_env.rules import Boards, Rules
 
 FILE = "values.npz"
 FORMAT = 1
 MAX_TEXT = 300  # characters of a meaning
-MAX_ABOUT = 4_000  # bytes of the JSON in a file
-MAX_ARCHIVE = 64_000  # bytes of an archive beside its arrays
-ARRAYS = ("values", "known", "about")
+MAX_BYTES = 64 << 20  # of a file
+HELP = "delete the file to play without these values, or train the run again"
 
 
 class OwnValues(NamedTuple):
@@ -132,55 +129,17 @@ def read_values(
     Raises FileNotFoundError, and ValuesFileError for a damaged file and for the values of other
     moves.
     """
-    target, what = (
-        Path(path),
-        "delete the file to play without these values, or train the run again",
-    )
+    data = read_file(path, MAX_BYTES, ValuesFileError)
     try:
-        values, known, about = _arrays(target, table)
-        if about.get("sha256_of_moves") != sha256_of_moves:
-            raise ValuesFileError(
-                f"{target} holds the values of other moves than those of the certificate beside "
-                f"it; {what}"
-            )
+        with np.load(io.BytesIO(data), allow_pickle=False) as content:
+            values, bits, text = (content[name] for name in ("values", "known", "about"))
+        about = json.loads(text.tobytes())
+        known = np.unpackbits(bits)[: len(values)].astype(bool) if len(bits) else None
         own = OwnValues(values, about["meaning"], about["low"], about["high"], known)
-        return ValuedPolicy(table.rules, table.table, own)
-    except (FileNotFoundError, ValuesFileError):
-        raise
-    except (zipfile.BadZipFile, zlib.error, *DAMAGE) as error:
-        reason = str(error) or type(error).__name__
-        raise ValuesFileError(f"{target} is damaged: {reason:.200}; {what}") from None
-
-
-DAMAGE = (
-    *(ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, OSError),
-    *(NotImplementedError, MemoryError, SyntaxError, OverflowError, RecursionError),
-    tokenize.TokenError,  # NumPy reads a header that it does not understand once more with it
-)
-"""What a damaged archive raises when it is read."""
-
-
-def _arrays(
-    path: Path, table: TabularPolicy
-) -> tuple[NDArray[np.float32], NDArray[np.bool_] | None, dict[str, Any]]:
-    """The arrays of a file, which may be of anybody: sizes are checked before they are read."""
-    rows, cells = table.table.shape
-    sizes = {"values": 4 * rows * cells, "known": rows // 8 + 1, "about": MAX_ABOUT}
-    data = read_file(path, sum(sizes.values()) + MAX_ARCHIVE, ValuesFileError)
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        found = {entry.filename: entry.file_size for entry in archive.infolist()}
-        if found.keys() != {f"{name}.npy" for name in ARRAYS}:
-            raise ValueError(f"it must hold {', '.join(ARRAYS)}, not {', '.join(found)}")
-        for name, size in sizes.items():
-            if found[f"{name}.npy"] > size + 1_000:  # the header of an array is shorter
-                raise ValueError(f"{name} is too large for {table.rules}")
-    with np.load(io.BytesIO(data), allow_pickle=False) as content:
-        values, known, text = (content[name] for name in ARRAYS)
-    if values.dtype != np.float32 or known.dtype != np.uint8 or text.dtype != np.uint8:
-        raise ValueError("an array is of another type")
-    about = json_value(text.tobytes(), without_repeats)
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise ValueError(f"it is not of format {FORMAT}")
-    if len(known) not in (0, (rows + 7) // 8):
-        raise ValueError(f"known has {len(known)} bytes")
-    return values, np.unpackbits(known)[:rows].astype(bool) if len(known) else None, about
+        policy = ValuedPolicy(table.rules, table.table, own)
+        is_of_table = (about["format"], about["sha256_of_moves"]) == (FORMAT, sha256_of_moves)
+    except Exception as error:  # an archive may be damaged in many ways
+        raise ValuesFileError(f"{path} is damaged: {printable(repr(error)):.200}; {HELP}") from None
+    if not is_of_table:
+        raise ValuesFileError(f"{path} belongs to other moves than its certificate; {HELP}")
+    return policy

@@ -81,65 +81,23 @@ def certificate_of(name: str) -> dict[str, Any]:
     return unpack(_file(name))
 
 
-def table_bytes(content: Mapping[str, Any]) -> bytes:
-    """The file of a certificate's table. Raises ValueError as `pack` does."""
-    text = json.dumps(pack(content), separators=(",", ":"))
-    return gzip.compress(text.encode(), mtime=0)
-
-
-def pack(content: Mapping[str, Any]) -> dict[str, Any]:
-    """A certificate with its moves packed. Raises ValueError for one of another board than 3x3."""
-    if dict(content["board"]) != {"rows": 3, "cols": 3, "k": 3}:
-        raise ValueError(f"a table is packed for 3x3, 3 in a row, got {content['board']}")
-    letters, mixed = [], []
-    for text in _boards():
-        move = content["moves"][text]
-        if isinstance(move, Mapping):
-            letters.append(SEVERAL)
-            mixed.append(_packed(move))
-        else:
-            letters.append(chr(FIRST + parse_cell(move, BOARD)))
-    return {**content, "moves": "".join(letters), "mixed": mixed}
-
-
 def unpack(packed: Mapping[str, Any]) -> dict[str, Any]:
-    """The certificate that `pack` packed."""
+    """The certificate whose moves are packed."""
     mixed = iter(packed["mixed"])
     names = {chr(FIRST + cell): cell_text(cell, BOARD) for cell in range(BOARD.cells)}
     moves = {
         text: _shares(next(mixed)) if letter == SEVERAL else names[letter]
-        for text, letter in zip(_boards(), packed["moves"], strict=True)
+        for text, letter in zip(table_boards(), packed["moves"], strict=True)
     }
     return {**{key: value for key, value in packed.items() if key != "mixed"}, "moves": moves}
 
 
-def pack_values(own: OwnValues) -> bytes:
-    """Own values on 3x3 as a NumPy archive, rounded: see above."""
-    unit = (own.high - own.low) / STEPS
-    numbers = np.where(np.isfinite(own.values), np.round(own.values / unit), NO_VALUE)
-    numbers = numbers.astype(np.int16)
-    rows, cells, canonical = _canonical()
-    is_symmetric = bool(
-        (np.take_along_axis(numbers, cells, axis=1) == numbers[rows][canonical]).all()
-    )
-    known = np.zeros(0, dtype=bool) if own.known is None else own.known
-    about = json.dumps({"meaning": own.meaning, "low": own.low, "high": own.high})
-    target = io.BytesIO()
-    np.savez_compressed(
-        target,
-        values=numbers[rows] if is_symmetric else numbers,
-        known=np.packbits(known),
-        about=np.frombuffer(about.encode(), dtype=np.uint8),
-    )
-    return target.getvalue()
-
-
 def unpack_values(data: bytes) -> OwnValues:
-    """The values that `pack_values` packed."""
+    """The values of a file: see above."""
     with np.load(io.BytesIO(data), allow_pickle=False) as content:
         numbers, bits, text = (content[name] for name in ("values", "known", "about"))
     about = json.loads(text.tobytes())
-    rows, cells, canonical = _canonical()
+    rows, cells, canonical = canonical_rows()
     if len(numbers) == len(rows):
         all_numbers = np.empty(cells.shape, dtype=np.int16)
         np.put_along_axis(all_numbers, cells, numbers[canonical], axis=1)
@@ -150,7 +108,7 @@ def unpack_values(data: bytes) -> OwnValues:
     return OwnValues(values, about["meaning"], about["low"], about["high"], known)
 
 
-def _canonical() -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+def canonical_rows() -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """The unfinished positions and their canonical forms.
 
     Of the unfinished positions those that are canonical: (627,); the permutation of each to its
@@ -163,14 +121,8 @@ def _canonical() -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     return np.searchsorted(unfinished, forms), permutations, index
 
 
-def _packed(moves: Mapping[str, float]) -> int | Mapping[str, float]:
-    """Probabilities of moves as they stand in `mixed`."""
-    are_equal = set(moves.values()) == {1 / len(moves)}
-    return sum(1 << parse_cell(move, BOARD) for move in moves) if are_equal else moves
-
-
 def _shares(packed: int | Mapping[str, float]) -> Mapping[str, float]:
-    """The probabilities that `_packed` packed."""
+    """The probabilities of an entry of `mixed`."""
     if not isinstance(packed, int):
         return packed
     cells = [cell for cell in range(BOARD.cells) if packed >> cell & 1]
@@ -182,7 +134,7 @@ def _file(name: str) -> dict[str, Any]:
 
 
 @cache
-def _boards() -> list[str]:
+def table_boards() -> list[str]:
     """The unfinished positions as text."""
     positions = positions_of(BOARD)
     return [board_text(board, BOARD) for board in positions.boards[positions.unfinished]]
